@@ -1,0 +1,168 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+/// The settings of every target: Swift 6 mode comes with the tools version, the rest is named here.
+let strict: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+let argumentParser = Target.Dependency.product(
+    name: "ArgumentParser",
+    package: "swift-argument-parser"
+)
+let asyncHTTPClient = Target.Dependency.product(
+    name: "AsyncHTTPClient",
+    package: "async-http-client"
+)
+let collections = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
+let lifecycle = Target.Dependency.product(
+    name: "ServiceLifecycle",
+    package: "swift-service-lifecycle"
+)
+let unixSignals = Target.Dependency.product(
+    name: "UnixSignals",
+    package: "swift-service-lifecycle"
+)
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
+let yams = Target.Dependency.product(name: "Yams", package: "Yams")
+
+/// A layer of the ladder in ARCHITECTURE.md; it may import only what stands in `dependencies`.
+func layer(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+let package = Package(
+    name: "larder",
+    products: [
+        .executable(name: "larderd", targets: ["larderd"]),
+        .executable(name: "cachectl", targets: ["cachectl"]),
+        .library(name: "LarderClient", targets: ["LarderClient"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    ],
+    targets: [
+        // 0: what everything stands on.
+        .systemLibrary(
+            name: "CSQLite",
+            pkgConfig: "sqlite3",
+            providers: [.apt(["libsqlite3-dev"])]
+        ),
+        .systemLibrary(
+            name: "CXXHash",
+            pkgConfig: "libxxhash",
+            providers: [.apt(["libxxhash-dev"])]
+        ),
+        layer("LarderModel"),
+        // 1: pure: no I/O, no clock, no async.
+        layer("LarderJSON", ["LarderModel"]),
+        layer("LarderStrategy", ["LarderModel"]),
+        layer("LarderWire", ["LarderModel", "LarderJSON"]),
+        // 2: the outside world.
+        layer("LarderStore", ["LarderModel", "CSQLite", "CXXHash", collections]),
+        layer(
+            "LarderUpstream",
+            ["LarderModel", asyncHTTPClient, logging, nioCore, nioHTTP1, nioPosix]
+        ),
+        // 3: carries out what strategies decide.
+        layer(
+            "LarderEngine",
+            [
+                "LarderModel", "LarderJSON", "LarderStrategy", "LarderWire", "LarderStore",
+                "LarderUpstream", logging,
+            ]
+        ),
+        // 4: the doors.
+        layer(
+            "LarderServer",
+            [
+                "LarderModel", "LarderJSON", "LarderWire", "LarderEngine", "LarderStore",
+                collections, logging, nioCore, nioHTTP1, nioPosix,
+            ]
+        ),
+        layer(
+            "LarderClient",
+            ["LarderModel", "LarderJSON", "LarderWire", asyncHTTPClient, nioCore, nioHTTP1]
+        ),
+        layer("LarderConfiguration", ["LarderModel", yams]),
+        // 5: the programs.
+        program(
+            "larderd",
+            [
+                "LarderModel", "LarderJSON", "LarderConfiguration", "LarderEngine",
+                "LarderServer", "LarderStore", "LarderUpstream", argumentParser, lifecycle,
+                logging, unixSignals,
+            ]
+        ),
+        program(
+            "cachectl",
+            ["LarderModel", "LarderJSON", "LarderWire", "LarderClient", argumentParser]
+        ),
+        // Tests.
+        .target(
+            name: "LarderTestSupport",
+            dependencies: [
+                "LarderModel", "LarderWire", "LarderEngine", "LarderServer", "LarderStore",
+                "LarderUpstream", logging, nioCore, nioHTTP1, nioPosix,
+            ],
+            path: "Tests/LarderTestSupport",
+            swiftSettings: strict
+        ),
+        tests("LarderModelTests", ["LarderModel"]),
+        tests("LarderJSONTests", ["LarderModel", "LarderJSON"]),
+        tests("LarderStrategyTests", ["LarderModel", "LarderStrategy"]),
+        tests("LarderWireTests", ["LarderModel", "LarderJSON", "LarderWire"]),
+        tests("LarderStoreTests", ["LarderModel", "LarderStore", "LarderTestSupport"]),
+        tests(
+            "LarderUpstreamTests",
+            ["LarderModel", "LarderUpstream", "LarderTestSupport", nioCore, nioHTTP1, nioPosix]
+        ),
+        tests(
+            "LarderEngineTests",
+            [
+                "LarderModel", "LarderStrategy", "LarderWire", "LarderEngine", "LarderStore",
+                "LarderUpstream", "LarderTestSupport",
+            ]
+        ),
+        tests(
+            "LarderServerTests",
+            [
+                "LarderModel", "LarderJSON", "LarderWire", "LarderEngine", "LarderServer",
+                "LarderStore", "LarderUpstream", "LarderTestSupport", nioCore, nioHTTP1,
+                nioPosix, nioEmbedded,
+            ]
+        ),
+        tests("LarderConfigurationTests", ["LarderModel", "LarderConfiguration"]),
+        tests(
+            "LarderClientTests",
+            [
+                "LarderModel", "LarderWire", "LarderClient", "LarderTestSupport", nioCore,
+                nioHTTP1, nioPosix,
+            ]
+        ),
+        tests("TidyTests"),
+    ],
+    swiftLanguageModes: [.v6]
+)
