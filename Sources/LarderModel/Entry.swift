@@ -1,0 +1,113 @@
+/// What is known of a cached answer or a client's blob, without its bytes.
+package struct Entry: Equatable, Sendable {
+    package var id: EntryID
+    package var kind: EntryKind
+    /// The origin that it was fetched from; nil for a client's blob.
+    package var origin: OriginName?
+    /// The status of the origin's answer; 200 for a client's blob.
+    package var status: Int
+    package var mediaType: String?
+    /// The origin's validators, as it spelled them; nil for a client's blob.
+    package var etag: String?
+    package var lastModified: String?
+    /// The origin's other header fields.
+    package var headers = HeaderFields()
+    /// When the bytes were last given or confirmed by whoever gave them.
+    package var storedAt: Timestamp
+    /// Until when it is fresh; nil: stale at once.
+    ///
+    /// For a client's blob the end of its `ttl`, after which it is no longer there; nil: it never
+    /// ends.
+    package var freshUntil: Timestamp?
+    /// The step that last changed the bytes.
+    package var revision: Revision
+    package var body: BodySummary
+
+    package init(
+        id: EntryID,
+        kind: EntryKind,
+        status: Int = 200,
+        storedAt: Timestamp,
+        revision: Revision,
+        body: BodySummary
+    ) {
+        self.id = id
+        self.kind = kind
+        self.status = status
+        self.storedAt = storedAt
+        self.revision = revision
+        self.body = body
+    }
+}
+
+/// Where an entry came from.
+package enum EntryKind: Int64, Sendable {
+    /// A client's own bytes.
+    case blob = 0
+    /// An origin's answer.
+    case fetched = 1
+    /// The origin said that there is nothing: deleted, which is not evicted.
+    case tombstone = 2
+    /// Which request headers the answers of a URL vary by; a row of ours, shown to nobody.
+    case variants = 3
+}
+
+/// What can be said of a body without its bytes.
+package struct BodySummary: Hashable, Sendable {
+    package var byteCount: Int
+    package var digest: Digest
+    /// Whether it is one JSON text (RFC 8259) of at most ``Limits/inlineJSONBytesMax`` bytes.
+    package var isJSON: Bool
+
+    package init(byteCount: Int, digest: Digest, isJSON: Bool) {
+        self.byteCount = byteCount
+        self.digest = digest
+        self.isJSON = isJSON
+    }
+}
+
+/// 128 bits that stand for a body: its checksum on disk, its ETag, and its sameness.
+package struct Digest: Hashable, Sendable {
+    package let high: UInt64
+    package let low: UInt64
+
+    package init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// 32 hexadecimal digits in lower case.
+    package var text: String { Self.hex(high) + Self.hex(low) }
+
+    /// A strong entity tag made of it: `"larder-…"`.
+    package var entityTag: String { "\"larder-\(text)\"" }
+
+    private static func hex(_ word: UInt64) -> String {
+        let digits = String(word, radix: 16)
+        return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+    }
+}
+
+extension Entry {
+    /// Whether its lifetime is over at `now`, or its time of storing lies in the future.
+    package func isStale(at now: Timestamp) -> Bool {
+        guard let freshUntil, storedAt <= now else { return kind == .fetched }
+        return freshUntil <= now
+    }
+
+    /// Whether a client's blob is past its `ttl`: it reads as a miss and is the first to go.
+    package func isExpired(at now: Timestamp) -> Bool {
+        guard kind == .blob, let freshUntil else { return false }
+        return freshUntil <= now
+    }
+
+    /// How long ago the bytes were given or confirmed; never negative.
+    package func age(at now: Timestamp) -> Duration {
+        max(.zero, now.since(storedAt))
+    }
+
+    /// The ETag of these bytes: the origin's own, or one made of their digest.
+    package var entityTag: String {
+        etag ?? body.digest.entityTag
+    }
+}

@@ -1,0 +1,9 @@
+/// In which order a fetch asks the cache and the network, and how long it waits.
+package enum FetchPolicy: String, Sendable, CaseIterable {
+    /// Both start together; the cache's answer at once, then the network's if it differs.
+    case cacheThenNetwork = "cache-then-network"
+    /// The network; if it fails or has not answered within `network_wait`, the cache.
+    case networkFirst = "network-first"
+    /// What is cached, or a miss at once.
+    case cacheOnly = "cache-only"
+}

@@ -1,0 +1,123 @@
+/// HTTP header fields in the order they came; looked up by names without case.
+///
+/// Two lists are equal when the bytes of all names and values are.
+package struct HeaderFields: Hashable, Sendable {
+    package struct Field: Sendable {
+        package let name: String
+        package let value: String
+
+        package init(name: String, value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    package private(set) var fields: [Field]
+
+    package init(_ fields: [Field] = []) {
+        self.fields = fields
+    }
+
+    /// The first value under `name`.
+    package subscript(name: String) -> String? {
+        fields.first { $0.name.isEqual(to: name) }?.value
+    }
+
+    /// All values under `name`, as one list (RFC 9110 5.3), or nil where there is none.
+    package func list(_ name: String) -> String? {
+        let values = fields.filter { $0.name.isEqual(to: name) }.map(\.value)
+        return values.isEmpty ? nil : values.joined(separator: ", ")
+    }
+
+    package mutating func append(_ name: String, _ value: String) {
+        fields.append(Field(name: name, value: value))
+    }
+
+    /// Sets `name` to the one value, replacing what was there.
+    package mutating func set(_ name: String, _ value: String) {
+        remove(name)
+        append(name, value)
+    }
+
+    package mutating func remove(_ name: String) {
+        fields.removeAll { $0.name.isEqual(to: name) }
+    }
+
+    /// Names and values, as they count against a budget.
+    package var byteCount: Int {
+        fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
+    }
+}
+
+extension HeaderFields.Field: Hashable {
+    package static func == (left: Self, right: Self) -> Bool {
+        left.name.hasSameBytes(as: right.name) && left.value.hasSameBytes(as: right.value)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        name.hashBytes(into: &hasher)
+        value.hashBytes(into: &hasher)
+    }
+}
+
+extension HeaderFields {
+    /// The lines `Name: value`, each ended by a line feed, as a row holds them.
+    ///
+    /// A CR or LF in a value, which would begin another field, becomes a space (RFC 9110 5.5).
+    package var lines: String {
+        var lines = ""
+        lines.reserveCapacity(byteCount)
+        for field in fields {
+            lines += field.name.withoutLineBreaks
+            lines += ": "
+            lines += field.value.withoutLineBreaks
+            lines += "\n"
+        }
+        return lines
+    }
+
+    /// Reads ``lines``; a line that has no colon is left out.
+    package init(lines: String) {
+        fields = lines.withBytes { bytes in
+            bytes.split(separator: UInt8(ascii: "\n")).compactMap(Field.init(line:))
+        }
+    }
+}
+
+extension HeaderFields.Field {
+    fileprivate init?(line: Slice<UnsafeBufferPointer<UInt8>>) {
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+        var value = line[(colon + 1)...]
+        if value.first == UInt8(ascii: " ") { value.removeFirst() }
+        name = String(decoding: line[..<colon], as: UTF8.self)
+        self.value = String(decoding: value, as: UTF8.self)
+    }
+}
+
+extension String {
+    fileprivate var withoutLineBreaks: String {
+        func isBreak(_ byte: UInt8) -> Bool {
+            byte == UInt8(ascii: "\r") || byte == UInt8(ascii: "\n")
+        }
+        guard utf8.contains(where: isBreak) else { return self }
+        return String(
+            decoding: utf8.map { isBreak($0) ? UInt8(ascii: " ") : $0 },
+            as: UTF8.self
+        )
+    }
+}
+
+extension String {
+    /// Equality of ASCII texts without case, as of header names.
+    package func isEqual(to other: String) -> Bool {
+        guard utf8.count == other.utf8.count else { return false }
+        return zip(utf8, other.utf8).allSatisfy { $0.lowercasedASCII == $1.lowercasedASCII }
+    }
+}
+
+extension UInt8 {
+    /// The lower-case letter of an upper-case one, every other byte unchanged.
+    package var lowercasedASCII: UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
+    }
+}

@@ -1,0 +1,27 @@
+/// A text from outside that is none of the model's values, and what is wrong with it.
+package enum ModelError: Error, Equatable {
+    case badID(String)
+    case badAccount(String)
+    case badOriginName(String)
+    case badURL(String, reason: String)
+    case badDuration(String)
+    case badByteSize(String)
+
+    /// One sentence for people.
+    package var message: String {
+        switch self {
+        case .badID(let reason):
+            "the id cannot be taken: \(reason)"
+        case .badAccount(let text):
+            "'\(text)' is not an account's name: 1 to \(Limits.accountBytesMax) letters, digits, '.', '_', '@', '-'"
+        case .badOriginName(let text):
+            "'\(text)' is not an origin's name: 1 to \(Limits.originNameBytesMax) letters, digits, '.', '_', '-'"
+        case .badURL(let text, let reason):
+            "'\(text)' is not a URL that can be fetched: \(reason)"
+        case .badDuration(let text):
+            "'\(text)' is not a duration: a number and one of ms, s, m, h, d, such as 300ms or 7d"
+        case .badByteSize(let text):
+            "'\(text)' is not a size: a number and one of B, KiB, MiB, GiB, TiB, such as 512MiB"
+        }
+    }
+}

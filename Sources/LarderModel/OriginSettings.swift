@@ -1,0 +1,31 @@
+/// A named server with its rules, as the configuration gives it.
+package struct OriginSettings: Equatable, Sendable {
+    package var name: OriginName
+    package var baseURL: WebURL
+    /// Whether it may live on loopback or a private address.
+    package var allowPrivate = false
+    /// Sent with every request to it.
+    package var headers = HeaderFields()
+    package var fetch = FetchSettings()
+
+    package init(name: OriginName, baseURL: WebURL) {
+        self.name = name
+        self.baseURL = baseURL
+    }
+}
+
+/// How answers of an origin are fetched and kept.
+package struct FetchSettings: Equatable, Sendable {
+    package var policy = FetchPolicy.cacheThenNetwork
+    /// How long `network-first` waits for the network while the cache has an answer.
+    package var networkWait = Duration.milliseconds(300)
+    /// How long a client waits in all.
+    package var timeout = Duration.seconds(30)
+    package var connectTimeout = Duration.seconds(5)
+    /// The lifetime of every answer; nil leaves it to the answer's own headers.
+    package var ttl: Duration?
+    /// Whether answers with `Cache-Control: no-store` are kept all the same.
+    package var storesNoStore = false
+
+    package init() {}
+}

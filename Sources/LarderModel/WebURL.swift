@@ -1,0 +1,210 @@
+/// An absolute http or https URL in the one spelling that serves as an id.
+///
+/// Scheme and host are in lower case, the default port and the fragment are dropped, an empty path
+/// is `/`, and path and query stay as they were given, but that bytes outside of ASCII and spaces
+/// are percent-encoded (RFC 3986 3; no dot segments are removed, as an origin may tell them apart).
+package struct WebURL: Hashable, Sendable, CustomStringConvertible {
+    package let isSecure: Bool
+    /// Lower case; an IPv6 address with its brackets.
+    package let host: String
+    /// The port, the scheme's default included.
+    package let port: Int
+    /// From the first `/` on, the query included.
+    package let pathAndQuery: String
+
+    /// Refuses everything that is not absolute http or https, and user names and passwords, which
+    /// would end up in rows and logs.
+    package init(_ text: String) throws(ModelError) {
+        func bad(_ reason: String) -> ModelError { .badURL(text, reason: reason) }
+        guard text.utf8.count <= Limits.idBytesMax else { throw bad("it is too long") }
+        // By bytes: a delimiter with a combining mark after it is a delimiter all the same.
+        let utf8 = text.utf8
+        guard let colon = utf8.firstIndex(of: UInt8(ascii: ":")),
+            utf8[colon...].starts(with: "://".utf8)
+        else { throw bad("it needs a scheme, http:// or https://") }
+        switch text[..<colon].lowercased() {
+        case "http": isSecure = false
+        case "https": isSecure = true
+        case let scheme: throw bad("the scheme '\(scheme)' is neither http nor https")
+        }
+        let rest = utf8[utf8.index(colon, offsetBy: 3)...].prefix(while: { $0 != numberSign })
+        let authority = rest.prefix(while: { $0 != slash && $0 != question })
+        guard !authority.contains(UInt8(ascii: "@")) else { throw bad("it contains a user name") }
+        guard let (host, port) = Self.split(authority: authority) else {
+            throw bad("'\(Substring(authority))' is not a host with an optional port")
+        }
+        self.host = host
+        self.port = port ?? (isSecure ? 443 : 80)
+        guard let encoded = Self.encode(rest[authority.endIndex...]) else {
+            throw bad("it contains a control character")
+        }
+        pathAndQuery = encoded.utf8.first == slash ? encoded : "/" + encoded
+        guard originText.utf8.count + pathAndQuery.utf8.count <= Limits.idBytesMax else {
+            throw bad("it is too long")
+        }
+    }
+
+    private init(isSecure: Bool, host: String, port: Int, pathAndQuery: String) {
+        self.isSecure = isSecure
+        self.host = host
+        self.port = port
+        self.pathAndQuery = pathAndQuery
+    }
+
+    /// Scheme, host and, unless it is the default, port: `https://api.example.com:8443`.
+    package var originText: String {
+        let scheme = isSecure ? "https" : "http"
+        return port == (isSecure ? 443 : 80)
+            ? "\(scheme)://\(host)" : "\(scheme)://\(host):\(port)"
+    }
+
+    package var text: String { originText + pathAndQuery }
+    package var description: String { text }
+
+    /// The path without the query.
+    package var path: Substring {
+        Substring(pathAndQuery.utf8.prefix(while: { $0 != question }))
+    }
+
+    /// Whether a segment of the path is `.` or `..`, also percent-encoded (RFC 3986 3.3).
+    package var hasDotSegments: Bool {
+        path.split(separator: "/").contains { segment in
+            guard segment.utf8.count <= "%2e%2e".utf8.count else { return false }
+            let plain = segment.lowercased().replacing("%2e", with: ".")
+            return plain == "." || plain == ".."
+        }
+    }
+
+    /// Whether scheme, host, port and whole path segments of this are the beginning of `other`.
+    ///
+    /// `https://a/v1` is a prefix of `https://a/v1/x` and `https://a/v1?x`, not of `https://a/v10`.
+    package func isPrefix(of other: WebURL) -> Bool {
+        guard isSecure == other.isSecure, host == other.host, port == other.port else {
+            return false
+        }
+        var base = path.utf8
+        if base.last == slash { base.removeLast() }
+        guard other.pathAndQuery.utf8.starts(with: base) else { return false }
+        let next = other.pathAndQuery.utf8.dropFirst(base.count).first
+        return next == nil || next == slash || next == question
+    }
+}
+
+extension WebURL {
+    /// The URL that `reference` means when this one answered with it (RFC 3986 5.2).
+    ///
+    /// A reference with another scheme than http and https is refused like a URL with one.
+    package func resolving(_ reference: String) throws(ModelError) -> WebURL {
+        let utf8 = reference.utf8.prefix(while: { $0 != numberSign })
+        if Self.hasScheme(utf8) { return try WebURL(reference) }
+        let trimmed = String(Substring(utf8))
+        if utf8.starts(with: "//".utf8) {
+            return try WebURL((isSecure ? "https:" : "http:") + trimmed)
+        }
+        let target: String
+        switch utf8.first {
+        case .none:
+            target = pathAndQuery
+        case .some(question):
+            target = path + trimmed
+        case .some(slash):
+            target = Self.removeDotSegments(trimmed)
+        case .some:
+            let folder = path[...(path.lastIndex(of: "/") ?? path.startIndex)]
+            target = Self.removeDotSegments(folder + trimmed)
+        }
+        return try WebURL(originText + target)
+    }
+
+    /// Whether a colon follows what RFC 3986 3.1 takes for a scheme.
+    private static func hasScheme(_ reference: Substring.UTF8View) -> Bool {
+        let scheme = reference.prefix { byte in
+            byte.isASCIILetter || byte.isASCIIDigit || byte == UInt8(ascii: "+")
+                || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
+        }
+        return scheme.first?.isASCIILetter == true
+            && reference[scheme.endIndex...].first == UInt8(ascii: ":")
+    }
+
+    /// RFC 3986 5.2.4, on the path only.
+    private static func removeDotSegments(_ text: String) -> String {
+        let path = text.utf8.prefix(while: { $0 != question })
+        var output: [Substring] = []
+        let segments = path.split(separator: slash, omittingEmptySubsequences: false).dropFirst()
+        for (index, segment) in segments.enumerated() {
+            let isLast = index == segments.count - 1
+            if segment.elementsEqual(".".utf8) {
+                if isLast { output.append("") }
+            } else if segment.elementsEqual("..".utf8) {
+                _ = output.popLast()
+                if isLast { output.append("") }
+            } else {
+                output.append(Substring(segment))
+            }
+        }
+        return "/" + output.joined(separator: "/") + Substring(text.utf8[path.endIndex...])
+    }
+}
+
+extension WebURL {
+    private static func split(authority: Substring.UTF8View) -> (host: String, port: Int?)? {
+        var host = authority
+        var port: Int?
+        let bracket = authority.lastIndex(of: UInt8(ascii: "]"))
+        let afterBracket = bracket.map { authority.index(after: $0) } ?? authority.startIndex
+        if let colon = authority[afterBracket...].firstIndex(of: UInt8(ascii: ":")) {
+            let digits = authority[authority.index(after: colon)...]
+            host = authority[..<colon]
+            if !digits.isEmpty {
+                guard digits.allSatisfy(\.isASCIIDigit), let number = Int(Substring(digits)),
+                    (1...65_535).contains(number)
+                else { return nil }
+                port = number
+            }
+        }
+        guard isHost(host) else { return nil }
+        return (Substring(host).lowercased(), port)
+    }
+
+    private static func isHost(_ text: Substring.UTF8View) -> Bool {
+        if text.first == UInt8(ascii: "["), text.last == UInt8(ascii: "]"), text.count > 3 {
+            return text.dropFirst().dropLast().allSatisfy { byte in
+                byte.isHexDigit || byte == UInt8(ascii: ":") || byte == UInt8(ascii: ".")
+            }
+        }
+        return (1...253).contains(text.count)
+            && text.allSatisfy { byte in
+                byte.isASCIILetter || byte.isASCIIDigit || byte == UInt8(ascii: "-")
+                    || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "_")
+            }
+    }
+
+    /// Percent-encodes what is no ASCII and spaces; nil for a control character.
+    private static func encode(_ text: Substring.UTF8View) -> String? {
+        guard !text.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return String(Substring(text)) }
+        var bytes: [UInt8] = []
+        for byte in text {
+            switch byte {
+            case 0..<0x20, 0x7F: return nil
+            case 0x20, 0x80...:
+                bytes += [UInt8(ascii: "%"), hexDigit(byte >> 4), hexDigit(byte & 15)]
+            default: bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+private let slash = UInt8(ascii: "/")
+private let question = UInt8(ascii: "?")
+private let numberSign = UInt8(ascii: "#")
+
+private func hexDigit(_ value: UInt8) -> UInt8 {
+    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
+}
+
+extension UInt8 {
+    fileprivate var isASCIIDigit: Bool { self >= 0x30 && self <= 0x39 }
+    fileprivate var isASCIILetter: Bool { (0x61...0x7A).contains(lowercasedASCII) }
+    fileprivate var isHexDigit: Bool { isASCIIDigit || (0x61...0x66).contains(lowercasedASCII) }
+}
