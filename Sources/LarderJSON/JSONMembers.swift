@@ -1,0 +1,121 @@
+import LarderModel
+
+/// The members of one object and where their values stand, read without looking into them.
+///
+/// For a large text of which little is wanted, or whose inner bytes must stay as they are: a frame
+/// with an inline body is read twice, once for the frame and once for its entry, and nothing of the
+/// body is built.
+package struct JSONMembers: Sendable {
+    private struct Member: Sendable {
+        let name: String
+        let range: Range<Int>
+    }
+
+    /// The bytes that the ranges are offsets of.
+    package let bytes: [UInt8]
+    private let depthMax: Int
+    private var members: [Member] = []
+
+    /// Reads `bytes`, all of which must be one object.
+    package init(
+        parsing bytes: [UInt8],
+        depthMax: Int = Limits.jsonDepthMax
+    ) throws(JSONError) {
+        try self.init(parsing: bytes, in: bytes.indices, depthMax: depthMax)
+    }
+
+    private init(parsing bytes: [UInt8], in part: Range<Int>, depthMax: Int) throws(JSONError) {
+        self.bytes = bytes
+        self.depthMax = depthMax
+        members = try bytes.withRawBytes { (buffer) throws(JSONError) -> [Member] in
+            let text = UnsafeRawBufferPointer(rebasing: buffer[part])
+            return try Self.members(of: text, offset: part.lowerBound, depthMax: depthMax)
+        }
+    }
+
+    private static func members(
+        of text: UnsafeRawBufferPointer,
+        offset: Int,
+        depthMax: Int
+    ) throws(JSONError) -> [Member] {
+        var tokenizer = JSONTokenizer(text, depthMax: depthMax)
+        var members: [Member] = []
+        guard let first = try tokenizer.next(), first.kind == .beginObject else {
+            throw .notAnObject(at: offset)
+        }
+        while let name = try tokenizer.next(), name.kind == .name,
+            let token = try tokenizer.next()
+        {
+            let range = try tokenizer.skipValue(token)
+            members.append(
+                Member(
+                    name: JSONStringScan.text(name, in: text),
+                    range: range.lowerBound + offset..<range.upperBound + offset
+                )
+            )
+        }
+        while try tokenizer.next() != nil {}
+        return members
+    }
+
+    /// Which bytes the value of the last member of this name takes, without space around it.
+    package func range(_ name: String) -> Range<Int>? {
+        members.last { $0.name.hasSameBytes(as: name) }?.range
+    }
+
+    /// The value of the last member of this name.
+    package func value(_ name: String) throws(JSONError) -> JSONValue? {
+        guard let range = range(name) else { return nil }
+        return try bytes.withRawBytes { (buffer) throws(JSONError) -> JSONValue in
+            try JSONValue(
+                parsing: UnsafeRawBufferPointer(rebasing: buffer[range]),
+                depthMax: depthMax
+            )
+        }
+    }
+
+    /// The members of the object under this name; nil where there is none.
+    package func members(_ name: String) throws(JSONError) -> JSONMembers? {
+        guard let range = range(name) else { return nil }
+        return try JSONMembers(parsing: bytes, in: range, depthMax: depthMax)
+    }
+
+    /// Which bytes the value takes that `path` leads to, member name by member name.
+    package static func range(
+        at path: [String],
+        in bytes: [UInt8],
+        depthMax: Int = Limits.jsonDepthMax
+    ) throws(JSONError) -> Range<Int>? {
+        var members = try JSONMembers(parsing: bytes, depthMax: depthMax)
+        for name in path.dropLast() {
+            guard let range = members.range(name), bytes[range.lowerBound] == UInt8(ascii: "{")
+            else { return nil }
+            members = try JSONMembers(parsing: bytes, in: range, depthMax: depthMax)
+        }
+        return path.last.flatMap { members.range($0) }
+    }
+}
+
+extension JSONMembers {
+    /// Which bytes the elements take of the array under this name; nil where it is no array.
+    package func elementRanges(_ name: String) throws(JSONError) -> [Range<Int>]? {
+        guard let part = range(name), bytes[part.lowerBound] == UInt8(ascii: "[") else {
+            return nil
+        }
+        return try bytes.withRawBytes { (buffer) throws(JSONError) -> [Range<Int>] in
+            var tokenizer = JSONTokenizer(
+                UnsafeRawBufferPointer(rebasing: buffer[part]),
+                depthMax: depthMax
+            )
+            var ranges: [Range<Int>] = []
+            _ = try tokenizer.next()
+            while let token = try tokenizer.next(), token.kind != .endArray {
+                let range = try tokenizer.skipValue(token)
+                ranges.append(
+                    range.lowerBound + part.lowerBound..<range.upperBound + part.lowerBound
+                )
+            }
+            return ranges
+        }
+    }
+}

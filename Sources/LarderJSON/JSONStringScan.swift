@@ -1,0 +1,174 @@
+/// Where a string ends, and what it says.
+enum JSONStringScan {
+    /// The offset after the closing quotation mark of the string that opens at `start`.
+    static func end(
+        in bytes: UnsafeRawBufferPointer,
+        from start: Int
+    ) throws(JSONError) -> (end: Int, hasEscapes: Bool) {
+        var position = start + 1
+        var hasEscapes = false
+        while true {
+            position = skipPlain(in: bytes, from: position)
+            guard position < bytes.count else { throw .unexpectedEnd(at: position) }
+            switch bytes[position] {
+            case UInt8(ascii: "\""):
+                return (position + 1, hasEscapes)
+            case UInt8(ascii: "\\"):
+                hasEscapes = true
+                position = try escape(in: bytes, from: position)
+            case 0..<0x20:
+                throw .controlCharacter(at: position)
+            case 0x80...:
+                position = try scalar(in: bytes, from: position)
+            default:
+                position += 1
+            }
+        }
+    }
+
+    /// Passes over whole words of eight bytes that are all ASCII without a quotation mark, a
+    /// backslash and a control character; the bytes of the last one it leaves to the caller.
+    private static func skipPlain(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let highs: UInt64 = 0x8080_8080_8080_8080
+        var position = start
+        while position + 8 <= bytes.count {
+            let word = bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self)
+            let quote = word ^ (ones &* 0x22)
+            let backslash = word ^ (ones &* 0x5C)
+            // A high bit for each byte that is zero, below 0x20, or not ASCII; bytes behind the
+            // first one may be marked wrongly, which does not matter as it ends the loop.
+            let special =
+                ((quote &- ones) & ~quote) | ((backslash &- ones) & ~backslash)
+                | (word &- (ones &* 0x20)) | word
+            guard special & highs == 0 else {
+                return position + (special & highs).littleEndian.trailingZeroBitCount / 8
+            }
+            position += 8
+        }
+        return position
+    }
+
+    /// The offset after the escape that begins at `start` with a backslash.
+    private static func escape(
+        in bytes: UnsafeRawBufferPointer,
+        from start: Int
+    ) throws(JSONError) -> Int {
+        guard start + 1 < bytes.count else { throw .unexpectedEnd(at: bytes.count) }
+        switch bytes[start + 1] {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"),
+            UInt8(ascii: "f"), UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+            return start + 2
+        case UInt8(ascii: "u"):
+            for offset in start + 2..<start + 6 {
+                guard offset < bytes.count else { throw .unexpectedEnd(at: offset) }
+                guard bytes[offset].hexDigitValue != nil else { throw .badEscape(at: start) }
+            }
+            return start + 6
+        default:
+            throw .badEscape(at: start)
+        }
+    }
+
+    /// The offset after the UTF-8 sequence of two to four bytes at `start`.
+    ///
+    /// Source: The Unicode Standard, table 3-7, *Well-Formed UTF-8 Byte Sequences*.
+    private static func scalar(
+        in bytes: UnsafeRawBufferPointer,
+        from start: Int
+    ) throws(JSONError) -> Int {
+        let length: Int
+        var second: ClosedRange<UInt8> = 0x80...0xBF
+        switch bytes[start] {
+        case 0xC2...0xDF: length = 2
+        case 0xE0: (length, second) = (3, 0xA0...0xBF)
+        case 0xED: (length, second) = (3, 0x80...0x9F)
+        case 0xE1...0xEF: length = 3
+        case 0xF0: (length, second) = (4, 0x90...0xBF)
+        case 0xF1...0xF3: length = 4
+        case 0xF4: (length, second) = (4, 0x80...0x8F)
+        default: throw .badUTF8(at: start)
+        }
+        for index in 1..<length {
+            guard start + index < bytes.count else { throw .unexpectedEnd(at: start + index) }
+            let allowed = index == 1 ? second : 0x80...0xBF
+            guard allowed.contains(bytes[start + index]) else { throw .badUTF8(at: start) }
+        }
+        return start + length
+    }
+}
+
+extension JSONStringScan {
+    /// The text of a token that is a string or a name of the same `bytes`.
+    ///
+    /// Half a surrogate pair becomes U+FFFD, since a `String` cannot hold it.
+    static func text(_ token: JSONToken, in bytes: UnsafeRawBufferPointer) -> String {
+        let content = bytes[token.range].dropFirst().dropLast()
+        guard token.hasEscapes else { return String(decoding: content, as: UTF8.self) }
+        var text: [UInt8] = []
+        text.reserveCapacity(content.count)
+        var position = content.startIndex
+        while position < content.endIndex {
+            guard content[position] == UInt8(ascii: "\\") else {
+                text.append(content[position])
+                position += 1
+                continue
+            }
+            switch content[position + 1] {
+            case UInt8(ascii: "b"): text.append(0x08)
+            case UInt8(ascii: "f"): text.append(0x0C)
+            case UInt8(ascii: "n"): text.append(0x0A)
+            case UInt8(ascii: "r"): text.append(0x0D)
+            case UInt8(ascii: "t"): text.append(0x09)
+            case UInt8(ascii: "u"):
+                let (scalar, length) = escapedScalar(in: content, at: position)
+                text += Array(String(Character(scalar)).utf8)
+                position += length
+                continue
+            case let byte: text.append(byte)
+            }
+            position += 2
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// The scalar of `\uXXXX`, or of two of them that are a surrogate pair, and their length.
+    private static func escapedScalar(
+        in bytes: Slice<UnsafeRawBufferPointer>,
+        at position: Int
+    ) -> (scalar: Unicode.Scalar, length: Int) {
+        let unit = codeUnit(in: bytes, at: position)
+        if let scalar = Unicode.Scalar(unit) { return (scalar, 6) }
+        let next = position + 6
+        if unit < 0xDC00, next + 6 <= bytes.endIndex, bytes[next] == UInt8(ascii: "\\"),
+            bytes[next + 1] == UInt8(ascii: "u")
+        {
+            let low = codeUnit(in: bytes, at: next)
+            if (0xDC00...0xDFFF).contains(low),
+                let scalar = Unicode.Scalar(0x10000 + (unit - 0xD800) << 10 + (low - 0xDC00))
+            {
+                return (scalar, 12)
+            }
+        }
+        return ("\u{FFFD}", 6)
+    }
+
+    /// The number of the four digits after the `\u` at `position`.
+    private static func codeUnit(
+        in bytes: Slice<UnsafeRawBufferPointer>,
+        at position: Int
+    ) -> UInt32 {
+        bytes[position + 2..<position + 6].reduce(0) { $0 << 4 | UInt32($1.hexDigitValue ?? 0) }
+    }
+}
+
+extension UInt8 {
+    fileprivate var hexDigitValue: UInt8? {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}

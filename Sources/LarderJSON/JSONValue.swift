@@ -1,0 +1,157 @@
+import LarderModel
+
+/// A whole JSON text in memory, for what is small: commands and reports, not bodies.
+package enum JSONValue: Sendable {
+    case null
+    case bool(Bool)
+    case number(JSONNumber)
+    case string(String)
+    case array([JSONValue])
+    /// The members as they came; a name may stand in it twice.
+    case object([JSONMember])
+}
+
+/// A name and its value in an object.
+package struct JSONMember: Equatable, Sendable {
+    package let name: String
+    package let value: JSONValue
+
+    package init(name: String, value: JSONValue) {
+        self.name = name
+        self.value = value
+    }
+
+    package static func == (left: JSONMember, right: JSONMember) -> Bool {
+        left.name.hasSameBytes(as: right.name) && left.value == right.value
+    }
+}
+
+extension JSONValue: Equatable {
+    /// Equal in kind, order and text: `1` is not `1.0`, and Unicode's equivalences do not count.
+    package static func == (left: JSONValue, right: JSONValue) -> Bool {
+        switch (left, right) {
+        case (.null, .null): true
+        case (.bool(let left), .bool(let right)): left == right
+        case (.number(let left), .number(let right)): left == right
+        case (.string(let left), .string(let right)): left.hasSameBytes(as: right)
+        case (.array(let left), .array(let right)): left == right
+        case (.object(let left), .object(let right)): left == right
+        case (.null, _), (.bool, _), (.number, _), (.string, _), (.array, _), (.object, _): false
+        }
+    }
+}
+
+extension JSONValue {
+    package init(
+        parsing bytes: [UInt8],
+        depthMax: Int = Limits.jsonDepthMax
+    ) throws(JSONError) {
+        self = try bytes.withRawBytes { (buffer) throws(JSONError) -> JSONValue in
+            try JSONValue(parsing: buffer, depthMax: depthMax)
+        }
+    }
+
+    package init(
+        parsing bytes: UnsafeRawBufferPointer,
+        depthMax: Int = Limits.jsonDepthMax
+    ) throws(JSONError) {
+        var tokenizer = JSONTokenizer(bytes, depthMax: depthMax)
+        self = try Self.value(try Self.token(&tokenizer), &tokenizer, bytes)
+        while try tokenizer.next() != nil {}
+    }
+
+    private static func value(
+        _ token: JSONToken,
+        _ tokenizer: inout JSONTokenizer,
+        _ bytes: UnsafeRawBufferPointer
+    ) throws(JSONError) -> JSONValue {
+        switch token.kind {
+        case .null: return .null
+        case .true: return .bool(true)
+        case .false: return .bool(false)
+        case .number:
+            let text = String(decoding: bytes[token.range], as: UTF8.self)
+            return .number(JSONNumber(unchecked: text))
+        case .string, .name:
+            return .string(JSONStringScan.text(token, in: bytes))
+        case .beginArray:
+            var elements: [JSONValue] = []
+            while true {
+                let next = try Self.token(&tokenizer)
+                guard next.kind != .endArray else { return .array(elements) }
+                elements.append(try value(next, &tokenizer, bytes))
+            }
+        case .beginObject:
+            var members: [JSONMember] = []
+            while true {
+                let next = try Self.token(&tokenizer)
+                guard next.kind != .endObject else { return .object(members) }
+                let name = JSONStringScan.text(next, in: bytes)
+                let inner = try value(try Self.token(&tokenizer), &tokenizer, bytes)
+                members.append(JSONMember(name: name, value: inner))
+            }
+        case .endArray, .endObject:
+            preconditionFailure("the tokenizer pairs what opens and closes")
+        }
+    }
+
+    /// The next token inside of a value, where there is always one or an error.
+    private static func token(_ tokenizer: inout JSONTokenizer) throws(JSONError) -> JSONToken {
+        guard let token = try tokenizer.next() else { preconditionFailure("the value is open") }
+        return token
+    }
+}
+
+extension JSONValue {
+    /// The value of the last member of this name; nil where this is no object.
+    package subscript(name: String) -> JSONValue? {
+        members?.last { $0.name.hasSameBytes(as: name) }?.value
+    }
+
+    package var members: [JSONMember]? {
+        if case .object(let members) = self { members } else { nil }
+    }
+
+    package var elements: [JSONValue]? {
+        if case .array(let elements) = self { elements } else { nil }
+    }
+
+    package var string: String? {
+        if case .string(let string) = self { string } else { nil }
+    }
+
+    package var bool: Bool? {
+        if case .bool(let bool) = self { bool } else { nil }
+    }
+
+    package var integer: Int64? {
+        if case .number(let number) = self { number.integer } else { nil }
+    }
+
+    package var double: Double? {
+        if case .number(let number) = self { number.double } else { nil }
+    }
+
+    package var isNull: Bool {
+        if case .null = self { true } else { false }
+    }
+
+    /// What it is, as a message says it: `a number`.
+    package var kindText: String {
+        switch self {
+        case .null: "null"
+        case .bool: "a boolean"
+        case .number: "a number"
+        case .string: "a string"
+        case .array: "an array"
+        case .object: "an object"
+        }
+    }
+}
+
+extension String {
+    /// Equality of the UTF-8 bytes: `==` holds texts equal that Unicode calls equivalent.
+    package func hasSameBytes(as other: String) -> Bool {
+        utf8.elementsEqual(other.utf8)
+    }
+}

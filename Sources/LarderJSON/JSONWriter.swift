@@ -1,0 +1,148 @@
+/// Writes compact JSON; members stand in the order of the calls.
+///
+///     var json = JSONWriter()
+///     json.object { json in json.member("rev", 7) }
+///
+/// It sets the commas; that what is opened is closed, and that a name comes before each value of an
+/// object, is the caller's part, for which ``object(_:)`` and ``member(_:_:)`` are the easy way.
+package struct JSONWriter: Sendable {
+    package private(set) var bytes: [UInt8] = []
+    /// Whether something stands before the next value that a comma must divide it from.
+    private var needsComma = false
+
+    package init() {}
+
+    /// A writer whose output is appended to `bytes`.
+    package init(appendingTo bytes: consuming [UInt8]) {
+        self.bytes = bytes
+    }
+
+    package mutating func beginObject() { open(UInt8(ascii: "{")) }
+    package mutating func endObject() { close(UInt8(ascii: "}")) }
+    package mutating func beginArray() { open(UInt8(ascii: "[")) }
+    package mutating func endArray() { close(UInt8(ascii: "]")) }
+
+    package mutating func name(_ name: String) {
+        string(name)
+        bytes.append(UInt8(ascii: ":"))
+        needsComma = false
+    }
+
+    package mutating func string(_ text: String) {
+        comma()
+        bytes.append(UInt8(ascii: "\""))
+        var text = text
+        text.withUTF8 { append(escaping: $0) }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    package mutating func integer(_ number: some BinaryInteger) {
+        verbatim(String(number).utf8)
+    }
+
+    /// The shortest text that reads back as `number`; null where it is not finite.
+    package mutating func double(_ number: Double) {
+        verbatim((number.isFinite ? number.description : "null").utf8)
+    }
+
+    package mutating func bool(_ bool: Bool) {
+        verbatim((bool ? "true" : "false").utf8)
+    }
+
+    package mutating func null() {
+        verbatim("null".utf8)
+    }
+
+    /// Bytes that are JSON already, as one value.
+    package mutating func verbatim(_ json: some Sequence<UInt8>) {
+        comma()
+        bytes.append(contentsOf: json)
+    }
+}
+
+extension JSONWriter {
+    package mutating func object(_ body: (inout JSONWriter) -> Void) {
+        beginObject()
+        body(&self)
+        endObject()
+    }
+
+    package mutating func member(_ name: String, _ text: String) {
+        self.name(name)
+        string(text)
+    }
+
+    /// A text, or null.
+    package mutating func member(_ name: String, _ text: String?) {
+        self.name(name)
+        if let text { string(text) } else { null() }
+    }
+
+    package mutating func member(_ name: String, _ number: some BinaryInteger) {
+        self.name(name)
+        integer(number)
+    }
+
+    /// A number, or null.
+    package mutating func member(_ name: String, _ number: Double?) {
+        self.name(name)
+        if let number { double(number) } else { null() }
+    }
+
+    package mutating func member(_ name: String, _ bool: Bool) {
+        self.name(name)
+        self.bool(bool)
+    }
+
+    package mutating func member(_ name: String, _ texts: [String]) {
+        self.name(name)
+        beginArray()
+        for text in texts { string(text) }
+        endArray()
+    }
+
+    package mutating func member(_ name: String, object body: (inout JSONWriter) -> Void) {
+        self.name(name)
+        object(body)
+    }
+}
+
+extension JSONWriter {
+    private mutating func comma() {
+        if needsComma { bytes.append(UInt8(ascii: ",")) }
+        needsComma = true
+    }
+
+    private mutating func open(_ bracket: UInt8) {
+        comma()
+        bytes.append(bracket)
+        needsComma = false
+    }
+
+    private mutating func close(_ bracket: UInt8) {
+        bytes.append(bracket)
+        needsComma = true
+    }
+
+    private mutating func append(escaping text: UnsafeBufferPointer<UInt8>) {
+        var start = 0
+        for (index, byte) in text.enumerated() {
+            guard byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") else {
+                continue
+            }
+            bytes.append(contentsOf: text[start..<index])
+            start = index + 1
+            switch byte {
+            case 0x08: bytes += [UInt8(ascii: "\\"), UInt8(ascii: "b")]
+            case 0x09: bytes += [UInt8(ascii: "\\"), UInt8(ascii: "t")]
+            case 0x0A: bytes += [UInt8(ascii: "\\"), UInt8(ascii: "n")]
+            case 0x0C: bytes += [UInt8(ascii: "\\"), UInt8(ascii: "f")]
+            case 0x0D: bytes += [UInt8(ascii: "\\"), UInt8(ascii: "r")]
+            case 0..<0x20:
+                bytes += Array("\\u00\(byte < 0x10 ? "0" : "")\(String(byte, radix: 16))".utf8)
+            default: bytes += [UInt8(ascii: "\\"), byte]
+            }
+        }
+        bytes.append(contentsOf: text[start...])
+    }
+}

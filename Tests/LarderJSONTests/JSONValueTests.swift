@@ -1,0 +1,123 @@
+import LarderJSON
+import Testing
+
+@Suite("A JSON value")
+struct JSONValueTests {
+    private func parse(_ text: String) throws -> JSONValue {
+        try JSONValue(parsing: Array(text.utf8))
+    }
+
+    @Test("Each kind of value is read")
+    func kinds() throws {
+        #expect(try parse("null") == .null)
+        #expect(try parse("true") == .bool(true))
+        #expect(try parse(" 42 ") == .number(JSONNumber(42)))
+        #expect(try parse("\"a\"") == .string("a"))
+        #expect(try parse("[false,[]]") == .array([.bool(false), .array([])]))
+        #expect(
+            try parse(#"{"a":1,"b":{}}"#)
+                == .object([
+                    JSONMember(name: "a", value: .number(JSONNumber(1))),
+                    JSONMember(name: "b", value: .object([])),
+                ])
+        )
+    }
+
+    @Test(
+        "Escapes become the text that they stand for",
+        arguments: [
+            (#""\"\\\/\b\f\n\r\t""#, "\"\\/\u{8}\u{C}\n\r\t"), (#""\u0041\u00e9\u20AC""#, "Aé€"),
+            (#""\uD834\uDD1E!""#, "\u{1D11E}!"), (#""\u0000""#, "\u{0}"),
+            (#""\uD800""#, "\u{FFFD}"), (#""\uD800x""#, "\u{FFFD}x"),
+            (#""\uD800\u0041""#, "\u{FFFD}A"), (#""\uDC00\uD800""#, "\u{FFFD}\u{FFFD}"),
+            (#""\uD800\uD834\uDD1E""#, "\u{FFFD}\u{1D11E}"), (#""é\né""#, "é\né"),
+            (#""\uDBFF\uDFFF""#, "\u{10FFFF}"),
+        ]
+    )
+    func escapes(text: String, expected: String) throws {
+        let string = try #require(try parse(text).string)
+        #expect(Array(string.utf8) == Array(expected.utf8))
+    }
+
+    @Test("Of a name that is there twice the last member counts")
+    func duplicates() throws {
+        let value = try parse(#"{"a":1,"b":2,"\u0061":3}"#)
+        #expect(value["a"]?.integer == 3)
+        #expect(value["b"]?.integer == 2)
+        #expect(value["c"] == nil)
+        #expect(try parse("[1]")["a"] == nil)
+    }
+
+    @Test("Names and texts are compared byte by byte, not by Unicode's equivalence")
+    func equivalence() throws {
+        let value = try parse("{\"e\u{301}\":1,\"\u{E9}\":2}")
+        #expect(value["e\u{301}"]?.integer == 1)
+        #expect(value["\u{E9}"]?.integer == 2)
+        #expect(try parse("\"e\u{301}\"") != parse("\"\u{E9}\""))
+    }
+
+    @Test("Numbers keep what was written")
+    func numbers() throws {
+        #expect(try parse("9223372036854775807").integer == .max)
+        #expect(try parse("-9223372036854775808").integer == .min)
+        #expect(try parse("9223372036854775808").integer == nil)
+        #expect(try parse("1.0").integer == nil)
+        #expect(try parse("1e2").integer == nil)
+        #expect(try parse("1e2").double == 100)
+        #expect(try parse("-0.5").double == -0.5)
+        #expect(try parse("1e999").double == nil)
+        #expect(try parse("1.0") != parse("1"))
+        #expect(try parse("\"1\"").integer == nil)
+    }
+}
+
+@Suite("The members of an object")
+struct JSONMembersTests {
+    private let text = Array(
+        #" {"a": 1 ,"entry":{"id":"x","body": {"k" : [1, 2]} ,"n":null},"list":[ 1,{"b":2} ]} "#
+            .utf8
+    )
+
+    private func part(_ range: Range<Int>?) -> String? {
+        range.map { String(decoding: text[$0], as: UTF8.self) }
+    }
+
+    @Test("A path leads to the exact bytes of a value")
+    func path() throws {
+        func part(_ path: [String]) throws -> String? {
+            self.part(try JSONMembers.range(at: path, in: text))
+        }
+        #expect(try part(["a"]) == "1")
+        #expect(try part(["entry", "body"]) == #"{"k" : [1, 2]}"#)
+        #expect(try part(["entry", "body", "k"]) == "[1, 2]")
+        #expect(try part(["entry", "n"]) == "null")
+        #expect(try part(["entry", "z"]) == nil)
+        #expect(try part(["a", "z"]) == nil)
+        #expect(try part([]) == nil)
+    }
+
+    @Test("Members are found by name, with their values, objects and elements")
+    func members() throws {
+        let members = try JSONMembers(parsing: text)
+        #expect(try members.value("a") == .number(JSONNumber(1)))
+        #expect(try members.value("z") == nil)
+        let entry = try #require(try members.members("entry"))
+        #expect(try entry.value("id") == .string("x"))
+        #expect(part(entry.range("body")) == #"{"k" : [1, 2]}"#)
+        #expect(try members.elementRanges("list")?.map { part($0) } == ["1", #"{"b":2}"#])
+        #expect(try members.elementRanges("a") == nil)
+        #expect(try members.members("z") == nil)
+        #expect(throws: JSONError.self) { try members.members("a") }
+    }
+
+    @Test("What is no object, or is broken behind the object, is refused")
+    func refusals() {
+        #expect(throws: JSONError.notAnObject(at: 0)) { try JSONMembers(parsing: [0x5B, 0x5D]) }
+        #expect(throws: JSONError.trailingBytes(at: 2)) {
+            try JSONMembers(parsing: Array("{}x".utf8))
+        }
+        #expect(throws: JSONError.unexpectedEnd(at: 6)) {
+            try JSONMembers(parsing: Array(#"{"a":{"#.utf8))
+        }
+    }
+}
