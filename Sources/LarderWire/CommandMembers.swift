@@ -1,0 +1,78 @@
+import LarderJSON
+import LarderModel
+
+/// The members of a command's JSON body, each of which must be taken by name.
+///
+/// The counterpart of ``QueryParameters`` for bodies: a route takes what it knows, then calls
+/// ``refuseRest()``. A member that is null counts as not given.
+struct CommandMembers {
+    private var members: [JSONMember]
+    private var taken: [String] = []
+
+    init(_ json: [UInt8]) throws(Problem) {
+        let value: JSONValue
+        do throws(JSONError) {
+            value = try JSONValue(parsing: json)
+        } catch {
+            throw Problem(.badRequest, "the body cannot be read: \(error.message)")
+        }
+        guard let members = value.members else {
+            throw Problem(
+                .badRequest,
+                "the body is \(value.kindText), a JSON object is needed"
+            )
+        }
+        self.members = members
+    }
+
+    mutating func take(_ name: String) -> JSONValue? {
+        taken.append(name)
+        guard let index = members.firstIndex(where: { $0.name.hasSameBytes(as: name) }) else {
+            return nil
+        }
+        let value = members.remove(at: index).value
+        return value.isNull ? nil : value
+    }
+
+    mutating func takeString(_ name: String) throws(Problem) -> String? {
+        try take(name, "a string") { $0.string }
+    }
+
+    mutating func takeBool(_ name: String) throws(Problem) -> Bool? {
+        try take(name, "a boolean") { $0.bool }
+    }
+
+    /// Takes what `read` makes a value of; `wanted` says in a refusal what that would be.
+    mutating func take<Value>(
+        _ name: String,
+        _ wanted: String,
+        _ read: (JSONValue) -> Value?
+    ) throws(Problem) -> Value? {
+        guard let json = take(name) else { return nil }
+        guard let value = read(json) else {
+            throw Problem(
+                .badRequest,
+                "the member '\(name)' is \(json.kindText), \(wanted) is needed"
+            )
+        }
+        return value
+    }
+
+    mutating func takeAccount() throws(Problem) -> AccountName {
+        guard let text = try takeString("account") else { return .default }
+        do throws(ModelError) {
+            return try AccountName(text)
+        } catch {
+            throw Problem(.badRequest, "account: \(error.message)")
+        }
+    }
+
+    /// Refuses the first member that nobody took, or that came a second time.
+    func refuseRest() throws(Problem) {
+        guard let first = members.first else { return }
+        guard !taken.contains(where: { $0.hasSameBytes(as: first.name) }) else {
+            throw Problem(.badRequest, "the member '\(first.name)' is given twice")
+        }
+        throw Problem(.unknownMember, "the member '\(first.name)' is unknown")
+    }
+}

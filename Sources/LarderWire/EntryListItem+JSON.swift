@@ -1,0 +1,84 @@
+import LarderJSON
+import LarderModel
+
+extension EntryPage {
+    package func encoded() -> [UInt8] {
+        var json = JSONWriter()
+        json.object { json in
+            json.name("items")
+            json.beginArray()
+            for item in items { json.object { item.write(to: &$0) } }
+            json.endArray()
+            json.member("next", next)
+        }
+        return json.bytes
+    }
+
+    package init(decoding bytes: [UInt8]) throws(WireError) {
+        let object = try WireObject(parsing: bytes)
+        items = []
+        for item in try object.objects("items") { items.append(try EntryListItem(item)) }
+        next = try object.optionalString("next")
+    }
+}
+
+extension EntryListItem {
+    package func encoded() -> [UInt8] {
+        var json = JSONWriter()
+        json.object { write(to: &$0) }
+        return json.bytes
+    }
+
+    package init(decoding bytes: [UInt8]) throws(WireError) {
+        try self.init(WireObject(parsing: bytes))
+    }
+
+    func write(to json: inout JSONWriter) {
+        json.member("id", id.text)
+        json.member("kind", kind.text)
+        json.member("origin", origin?.text)
+        json.member("status", status)
+        json.member("media_type", mediaType)
+        json.member("bytes", byteCount)
+        json.member("size", accountedBytes)
+        json.member("stored_at", storedAt.rfc3339)
+        json.member("last_used", lastUsed)
+        json.member("fresh_until", freshUntil?.rfc3339)
+        json.member("stale", isStale)
+        json.member("rev", revision.number)
+        json.member("etag", etag)
+    }
+
+    init(_ object: WireObject) throws(WireError) {
+        id = try object.id("id")
+        kind = try object.required("kind") { EntryKind(text: $0) }
+        origin = try object.optional("origin") { try? OriginName($0) }
+        status = try object.integer("status")
+        mediaType = try object.optionalString("media_type")
+        byteCount = try object.integer("bytes")
+        accountedBytes = try object.integer("size")
+        storedAt = try object.timestamp("stored_at")
+        lastUsed = try object.integer("last_used")
+        freshUntil = try object.optionalTimestamp("fresh_until")
+        isStale = try object.bool("stale")
+        revision = try object.revision("rev")
+        etag = try object.string("etag")
+    }
+}
+
+extension EntryKind {
+    fileprivate var text: String {
+        switch self {
+        case .blob: "blob"
+        case .fetched: "fetched"
+        case .tombstone: "tombstone"
+        case .variants: "variants"
+        }
+    }
+
+    fileprivate init?(text: String) {
+        let kinds: [EntryKind] = [.blob, .fetched, .tombstone, .variants]
+        guard let kind = kinds.first(where: { $0.text == text }) else { return nil }
+        self = kind
+    }
+}

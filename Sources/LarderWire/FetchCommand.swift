@@ -1,0 +1,105 @@
+import LarderJSON
+package import LarderModel
+
+/// What `GET` and `POST /v1/fetch` ask for.
+package struct FetchCommand: Equatable, Sendable {
+    package var url: WebURL
+    /// Nil leaves it to the origin's settings; so do the next two.
+    package var policy: FetchPolicy?
+    /// How long `network-first` waits for the network: 0 to ``Limits/fetchTimeMax``.
+    package var networkWait: Duration?
+    /// How long the client waits in all: 1 ms to ``Limits/fetchTimeMax``.
+    package var timeout: Duration?
+    package var account = AccountName.default
+    /// Sent to the origin; checked by ``RequestHeaderRules``.
+    package var headers = HeaderFields()
+
+    package init(url: WebURL) {
+        self.url = url
+    }
+
+    /// Reads the parameters of a GET, and refuses every other.
+    package init(query: Substring) throws(Problem) {
+        var parameters = try QueryParameters(query)
+        try self.init(
+            url: parameters.take("url"),
+            policy: parameters.take("policy"),
+            networkWait: parameters.take("network_wait"),
+            timeout: parameters.take("timeout")
+        )
+        account = try parameters.takeAccount()
+        try parameters.refuseRest(hint: Self.encodeHint)
+    }
+
+    /// Reads the body of a POST, and refuses every unknown member.
+    package init(json: [UInt8]) throws(Problem) {
+        var members = try CommandMembers(json)
+        try self.init(
+            url: members.takeString("url"),
+            policy: members.takeString("policy"),
+            networkWait: members.takeString("network_wait"),
+            timeout: members.takeString("timeout")
+        )
+        account = try members.takeAccount()
+        if let given = try members.take("headers", "an object", { $0.members }) {
+            headers = try RequestHeaderRules.fields(given)
+        }
+        try members.refuseRest()
+    }
+
+    private init(
+        url: String?,
+        policy: String?,
+        networkWait: String?,
+        timeout: String?
+    ) throws(Problem) {
+        guard let url else {
+            throw Problem(.badRequest, "url is missing", hint: Self.encodeHint)
+        }
+        do throws(ModelError) {
+            self.url = try WebURL(url)
+        } catch {
+            throw Problem(.badURL, error.message)
+        }
+        self.policy = try policy.map { text throws(Problem) in try Self.policy(text) }
+        self.networkWait = try networkWait.map { text throws(Problem) in
+            try Self.duration("network_wait", text, in: .zero...Limits.fetchTimeMax)
+        }
+        self.timeout = try timeout.map { text throws(Problem) in
+            try Self.duration("timeout", text, in: .milliseconds(1)...Limits.fetchTimeMax)
+        }
+    }
+}
+
+extension FetchCommand {
+    private static let encodeHint = """
+        If it is part of the URL, the URL was not percent-encoded: \
+        curl -G --data-urlencode url=URL …/v1/fetch
+        """
+
+    private static func policy(_ text: String) throws(Problem) -> FetchPolicy {
+        guard let policy = FetchPolicy(rawValue: text) else {
+            let known = FetchPolicy.allCases.map(\.rawValue).joined(separator: ", ")
+            throw Problem(.badRequest, "policy: '\(text)' is none of \(known)")
+        }
+        return policy
+    }
+
+    private static func duration(
+        _ name: String,
+        _ text: String,
+        in range: ClosedRange<Duration>
+    ) throws(Problem) -> Duration {
+        let duration: Duration
+        do throws(ModelError) {
+            duration = try Duration(unit: text)
+        } catch {
+            throw Problem(.badRequest, "\(name): \(error.message)")
+        }
+        guard range.contains(duration) else {
+            let (least, most) = (range.lowerBound.unitText, range.upperBound.unitText)
+            throw Problem(.badRequest, "\(name): '\(text)' is not within \(least) to \(most)")
+        }
+        return duration
+    }
+}

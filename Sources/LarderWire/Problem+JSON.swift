@@ -1,0 +1,66 @@
+import LarderJSON
+import LarderModel
+
+extension Problem {
+    package func encoded() -> [UInt8] {
+        var json = JSONWriter()
+        write(to: &json)
+        return json.bytes
+    }
+
+    func write(to json: inout JSONWriter) {
+        json.object { json in
+            json.member("type", type)
+            json.member("title", kind.title)
+            json.member("status", status)
+            json.member("detail", detail)
+            json.member("request_id", requestID)
+            json.member("retryable", isRetryable)
+            json.member("hint", hint)
+            if let originStatus { json.member("origin_status", originStatus) }
+            if let quotedBody {
+                json.name("body")
+                Self.write(body: quotedBody, to: &json)
+            }
+        }
+    }
+
+    /// A body that is JSON inline, any other as a text; in both cases on one line.
+    private static func write(body: [UInt8], to json: inout JSONWriter) {
+        let capped = Array(body.prefix(Limits.quotedBodyBytesMax))
+        if JSONValidator.accepts(capped) {
+            json.verbatim(FrameBody.onOneLine(capped))
+        } else {
+            json.string(String(decoding: capped, as: UTF8.self))
+        }
+    }
+
+    /// Reads what ``encoded()`` wrote.
+    ///
+    /// A `body` that is a string is taken for text, any other for JSON. Of a type that this version
+    /// does not know only a newer daemon speaks; it is refused.
+    package init(decoding bytes: [UInt8]) throws(WireError) {
+        try self.init(WireObject(parsing: bytes))
+    }
+
+    init(_ object: WireObject) throws(WireError) {
+        let prefix = "urn:larder:"
+        let type = try object.string("type")
+        guard type.hasPrefix(prefix),
+            let kind = ProblemKind(rawValue: String(type.dropFirst(prefix.count)))
+        else { throw .unknownValue(member: "type", text: type) }
+        self.init(
+            kind,
+            try object.string("detail"),
+            status: try object.integer("status"),
+            hint: try object.string("hint")
+        )
+        requestID = try object.string("request_id")
+        originStatus = try object.optionalInteger("origin_status")
+        switch try object.value("body") {
+        case nil: quotedBody = nil
+        case .string(let text): quotedBody = Array(text.utf8)
+        case .some: quotedBody = object.bytes("body")
+        }
+    }
+}

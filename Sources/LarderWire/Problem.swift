@@ -1,0 +1,34 @@
+/// An error as it travels: `application/problem+json` (RFC 9457).
+package struct Problem: Error, Equatable, Sendable {
+    package static let mediaType = "application/problem+json"
+
+    package var kind: ProblemKind
+    /// The kind's own, or what a route makes of it: `deleted` is 404 for a fetch, 410 for an entry.
+    package var status: Int
+    /// One sentence on this occurrence.
+    package var detail: String
+    /// Which request it was; the server sets it before it sends.
+    package var requestID = ""
+    /// One sentence that says what to do.
+    package var hint: String
+    /// For ``ProblemKind/originStatus``: what the origin answered.
+    package var originStatus: Int?
+    /// The body of an origin's refusal, of which ``Limits/quotedBodyBytesMax`` bytes travel.
+    package var quotedBody: [UInt8]?
+
+    /// A problem with the kind's own status and hint where none are given.
+    package init(
+        _ kind: ProblemKind,
+        _ detail: String,
+        status: Int? = nil,
+        hint: String? = nil
+    ) {
+        self.kind = kind
+        self.detail = detail
+        self.status = status ?? kind.status
+        self.hint = hint ?? kind.hint
+    }
+
+    package var isRetryable: Bool { kind.isRetryable }
+    package var type: String { "urn:larder:\(kind.rawValue)" }
+}

@@ -1,0 +1,139 @@
+/// What went wrong, as a program tells it apart: the part of a problem's type after `urn:larder:`.
+package enum ProblemKind: String, Sendable, CaseIterable {
+    // The request cannot be understood.
+    case badRequest = "bad-request"
+    case badID = "bad-id"
+    case badURL = "bad-url"
+    case unknownParameter = "unknown-parameter"
+    case unknownMember = "unknown-member"
+    case notFound = "not-found"
+    case methodNotAllowed = "method-not-allowed"
+    case bodyTooLarge = "body-too-large"
+    case headTooLarge = "head-too-large"
+    // It can, and is refused.
+    case unknownOrigin = "unknown-origin"
+    case forbidden
+    case originID = "origin-id"
+    case entryTooLarge = "entry-too-large"
+    case cacheFull = "cache-full"
+    // There is nothing.
+    case miss
+    case deleted
+    // The network or the origin.
+    case unreachable
+    case captive
+    case offline
+    case timeout
+    case originStatus = "origin-status"
+    case redirectRefused = "redirect-refused"
+    case addressRefused = "address-refused"
+    case badAnswer = "bad-answer"
+    // The daemon itself.
+    case overloaded
+    case shuttingDown = "shutting-down"
+    case storage
+    case `internal`
+
+    /// The status of the answer, unless a route says otherwise.
+    package var status: Int {
+        switch self {
+        case .badRequest, .badID, .badURL, .unknownParameter, .unknownMember: 400
+        case .unknownOrigin, .forbidden: 403
+        case .notFound, .miss, .deleted: 404
+        case .methodNotAllowed: 405
+        case .originID: 409
+        case .bodyTooLarge, .entryTooLarge: 413
+        case .headTooLarge: 431
+        case .storage, .internal: 500
+        case .unreachable, .captive, .originStatus, .redirectRefused, .addressRefused, .badAnswer:
+            502
+        case .offline, .overloaded, .shuttingDown: 503
+        case .timeout: 504
+        case .cacheFull: 507
+        }
+    }
+
+    /// Whether the same request may go well later without anybody changing it.
+    package var isRetryable: Bool {
+        switch self {
+        case .unreachable, .captive, .offline, .timeout, .badAnswer, .overloaded, .shuttingDown,
+            .storage, .cacheFull:
+            true
+        case .badRequest, .badID, .badURL, .unknownParameter, .unknownMember, .notFound,
+            .methodNotAllowed, .bodyTooLarge, .headTooLarge, .unknownOrigin, .forbidden,
+            .originID, .entryTooLarge, .miss, .deleted, .originStatus, .redirectRefused,
+            .addressRefused, .internal:
+            false
+        }
+    }
+
+    package var title: String {
+        switch self {
+        case .badRequest: "The request cannot be understood"
+        case .badID: "The id cannot be taken"
+        case .badURL: "The URL cannot be fetched"
+        case .unknownParameter: "A query parameter is unknown"
+        case .unknownMember: "A member of the body is unknown"
+        case .notFound: "There is no such route"
+        case .methodNotAllowed: "The route does not take this method"
+        case .bodyTooLarge: "The body of the request is too large"
+        case .headTooLarge: "The head of the request is too large"
+        case .unknownOrigin: "The URL belongs to no configured origin"
+        case .forbidden: "The request is not permitted"
+        case .originID: "The id belongs to an origin"
+        case .entryTooLarge: "The entry is larger than the cache takes"
+        case .cacheFull: "The cache is full of protected entries"
+        case .miss: "Nothing is cached under the id"
+        case .deleted: "The origin says that it is gone"
+        case .unreachable: "The origin cannot be reached"
+        case .captive: "A captive portal stands before the network"
+        case .offline: "The origin was set offline"
+        case .timeout: "The origin did not answer in time"
+        case .originStatus: "The origin refused the request"
+        case .redirectRefused: "The origin redirects to a host that is not listed"
+        case .addressRefused: "The origin's address is not permitted"
+        case .badAnswer: "The origin's answer cannot be used"
+        case .overloaded: "The daemon has too much to do"
+        case .shuttingDown: "The daemon is ending"
+        case .storage: "The cache's file cannot be used"
+        case .internal: "The daemon made a mistake"
+        }
+    }
+
+    /// What to do, where a route does not know better.
+    package var hint: String {
+        switch self {
+        case .badRequest: "Correct what the detail names."
+        case .badID:
+            "Give 1 to 8192 bytes of UTF-8 without control characters, percent-encoded, / as %2F."
+        case .badURL: "Give an absolute http or https URL without a user name."
+        case .unknownParameter: "Leave the parameter out, or correct its name."
+        case .unknownMember: "Leave the member out, or correct its name."
+        case .notFound: "Correct the path; the README lists every route."
+        case .methodNotAllowed: "Use one of the methods in the Allow header."
+        case .bodyTooLarge: "Send a smaller body."
+        case .headTooLarge: "Send a shorter URL and fewer headers; long lists go in a POST's body."
+        case .unknownOrigin:
+            "Add it to the daemon's configuration, under origins: NAME: {base_url: URL}"
+        case .forbidden: "Ask an administrator of this daemon."
+        case .originID: "Choose an id that does not lie under an origin's base URL."
+        case .entryTooLarge: "Raise cache.max_entry_bytes, or keep it elsewhere."
+        case .cacheFull: "Raise cache.max_bytes, or unprotect entries."
+        case .miss: "Fetch it with a policy that asks the network."
+        case .deleted: "Ask the origin again with /v1/fetch if it may be back."
+        case .unreachable: "Try again when the network is back."
+        case .captive: "Sign in to the network in a browser, then try again."
+        case .offline: "Set the origin online again."
+        case .timeout: "Try again, or give a longer timeout."
+        case .originStatus: "See origin_status and body for what the origin said."
+        case .redirectRefused:
+            "If the host can be trusted, fetch its URL itself, as an origin of its own."
+        case .addressRefused: "Set allow_private for the origin if it may live on such an address."
+        case .badAnswer: "Try again; if it stays, the origin's server is at fault."
+        case .overloaded: "Try again in a moment."
+        case .shuttingDown: "Connect again when the daemon is back."
+        case .storage: "Look into the daemon's log; free space on its disk."
+        case .internal: "Look into the daemon's log for the request_id and report it."
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import LarderJSON
+package import LarderModel
+
+/// The parameters of a query, each of which must be taken by name.
+///
+/// They are read as a form is (`application/x-www-form-urlencoded`), `+` as a space, so that what
+/// `curl --data-urlencode` writes comes out again. A route takes what it knows, then calls
+/// ``refuseRest(hint:)``.
+package struct QueryParameters: Sendable {
+    private var parameters: [(name: String, value: String)] = []
+    private var taken: [String] = []
+
+    /// Reads what stands after the `?`; it refuses bad encoding.
+    package init(_ query: Substring) throws(Problem) {
+        for piece in query.split(separator: "&") {
+            let name = piece.prefix { $0 != "=" }
+            guard let decoded = PercentCoding.decode(name, plusIsSpace: true),
+                let value = PercentCoding.decode(
+                    piece.dropFirst(name.count + 1),
+                    plusIsSpace: true
+                )
+            else {
+                throw Problem(
+                    .badRequest,
+                    "the query parameter '\(name)' is not percent-encoded UTF-8",
+                    hint: "Encode it: curl -G --data-urlencode \(name)=…"
+                )
+            }
+            parameters.append((decoded, value))
+        }
+    }
+
+    /// The value of a parameter, which counts as known from now on; nil where it is not given.
+    package mutating func take(_ name: String) -> String? {
+        taken.append(name)
+        guard let index = parameters.firstIndex(where: { $0.name.hasSameBytes(as: name) }) else {
+            return nil
+        }
+        return parameters.remove(at: index).value
+    }
+
+    /// Refuses the first parameter that nobody took, or that came a second time.
+    package func refuseRest(hint: String? = nil) throws(Problem) {
+        guard let first = parameters.first else { return }
+        guard !taken.contains(where: { $0.hasSameBytes(as: first.name) }) else {
+            throw Problem(
+                .badRequest,
+                "the query parameter '\(first.name)' is given twice",
+                hint: hint
+            )
+        }
+        throw Problem(
+            .unknownParameter,
+            "the query parameter '\(first.name)' is unknown",
+            hint: hint
+        )
+    }
+
+    /// `account=`, which every route that touches rows takes.
+    package mutating func takeAccount() throws(Problem) -> AccountName {
+        guard let text = take("account") else { return .default }
+        do throws(ModelError) {
+            return try AccountName(text)
+        } catch {
+            throw Problem(.badRequest, "account: \(error.message)")
+        }
+    }
+}

@@ -1,0 +1,76 @@
+import LarderJSON
+import LarderModel
+
+/// Which header fields a client may give for a fetch.
+enum RequestHeaderRules {
+    /// What the daemon sets by itself, or what holds for one connection only (RFC 9110 7.6.1), or
+    /// what would make the answer another one than the URL's whole body.
+    private static let refused: Set<String> = [
+        "accept-encoding", "connection", "content-length", "expect", "host", "if-match",
+        "if-modified-since", "if-none-match", "if-range", "if-unmodified-since", "keep-alive",
+        "proxy-authenticate", "proxy-authorization", "proxy-connection", "range", "te", "trailer",
+        "transfer-encoding", "upgrade",
+    ]
+
+    static func fields(_ members: [JSONMember]) throws(Problem) -> HeaderFields {
+        guard members.count <= Limits.requestHeadersMax else {
+            throw Problem(
+                .badRequest,
+                "headers: \(members.count) are given, at most \(Limits.requestHeadersMax) are taken"
+            )
+        }
+        var fields = HeaderFields()
+        for member in members {
+            fields.append(member.name, try value(of: member))
+            guard !fields.fields.dropLast().contains(where: { $0.name.isEqual(to: member.name) })
+            else { throw Problem(.badRequest, "headers: '\(member.name)' is given twice") }
+        }
+        guard fields.byteCount <= Limits.requestHeaderBytesMax else {
+            throw Problem(
+                .badRequest,
+                "headers: they have more than \(Limits.requestHeaderBytesMax) bytes in all"
+            )
+        }
+        return fields
+    }
+
+    private static func value(of member: JSONMember) throws(Problem) -> String {
+        guard isToken(member.name) else {
+            throw Problem(.badRequest, "headers: '\(member.name)' is not a header's name")
+        }
+        guard !refused.contains(member.name.lowercased()) else {
+            throw Problem(
+                .badRequest,
+                "headers: '\(member.name)' cannot be given, the daemon sets it",
+                hint: "Leave the header out."
+            )
+        }
+        guard let value = member.value.string else {
+            throw Problem(
+                .badRequest,
+                "headers: '\(member.name)' is \(member.value.kindText), a string is needed"
+            )
+        }
+        // A tab may stand inside of a value (RFC 9110 5.5); line ends would begin another field.
+        guard value.utf8.allSatisfy({ ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }) else {
+            throw Problem(
+                .badRequest,
+                "headers: the value of '\(member.name)' has a control character"
+            )
+        }
+        return value
+    }
+
+    /// RFC 9110 5.6.2.
+    private static func isToken(_ text: String) -> Bool {
+        !text.isEmpty
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"):
+                    true
+                default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+                }
+            }
+    }
+}

@@ -1,0 +1,86 @@
+import LarderJSON
+import LarderModel
+
+extension StatusReport {
+    package func encoded() -> [UInt8] {
+        var json = JSONWriter()
+        json.object { json in
+            json.member("version", version)
+            json.member("uptime", uptime.components.seconds)
+            json.member("state", state.rawValue)
+            json.member("cache") { cache.write(to: &$0) }
+            json.member("connections", connections)
+            json.member("flights", flights)
+            json.name("origins")
+            json.beginArray()
+            for origin in origins { json.object { origin.write(to: &$0) } }
+            json.endArray()
+            json.member("warnings", warnings)
+        }
+        return json.bytes
+    }
+
+    package init(decoding bytes: [UInt8]) throws(WireError) {
+        let object = try WireObject(parsing: bytes)
+        version = try object.string("version")
+        uptime = .seconds(try object.integer("uptime") as Int64)
+        state = try object.required("state") { State(rawValue: $0) }
+        cache = try Cache(object.object("cache"))
+        connections = try object.integer("connections")
+        flights = try object.integer("flights")
+        origins = []
+        for origin in try object.objects("origins") { origins.append(try Origin(origin)) }
+        warnings = try object.strings("warnings")
+    }
+}
+
+extension StatusReport.Cache {
+    fileprivate func write(to json: inout JSONWriter) {
+        json.member("bytes", bytes)
+        json.member("max_bytes", maxBytes)
+        json.member("entries", entries)
+        json.member("database_bytes", databaseBytes)
+        json.member("wal_bytes", walBytes)
+        json.member("evictions", evictions)
+        json.member("hits", hits)
+        json.member("misses", misses)
+        json.member("hit_rate") { json in
+            json.member("1m", hitRate.oneMinute)
+            json.member("10m", hitRate.tenMinutes)
+            json.member("60m", hitRate.sixtyMinutes)
+        }
+    }
+
+    fileprivate init(_ object: WireObject) throws(WireError) {
+        bytes = try object.integer("bytes")
+        maxBytes = try object.integer("max_bytes")
+        entries = try object.integer("entries")
+        databaseBytes = try object.integer("database_bytes")
+        walBytes = try object.integer("wal_bytes")
+        evictions = try object.integer("evictions")
+        hits = try object.integer("hits")
+        misses = try object.integer("misses")
+        let rates = try object.object("hit_rate")
+        hitRate = StatusReport.HitRate(
+            oneMinute: try rates.optionalDouble("1m"),
+            tenMinutes: try rates.optionalDouble("10m"),
+            sixtyMinutes: try rates.optionalDouble("60m")
+        )
+    }
+}
+
+extension StatusReport.Origin {
+    fileprivate func write(to json: inout JSONWriter) {
+        json.member("name", name.text)
+        json.member("base_url", baseURL.text)
+        json.member("state", state.rawValue)
+        json.member("since", since?.rfc3339)
+    }
+
+    fileprivate init(_ object: WireObject) throws(WireError) {
+        name = try object.required("name") { try? OriginName($0) }
+        baseURL = try object.required("base_url") { try? WebURL($0) }
+        state = try object.required("state") { StatusReport.OriginState(rawValue: $0) }
+        since = try object.optionalTimestamp("since")
+    }
+}

@@ -1,0 +1,115 @@
+package import LarderModel
+
+/// What `GET /v1/status` answers: one screen on the daemon's health.
+package struct StatusReport: Equatable, Sendable {
+    package var version: String
+    /// Since its start; whole seconds travel.
+    package var uptime: Duration
+    package var state: State
+    package var cache: Cache
+    /// Open connections at the socket.
+    package var connections: Int
+    /// Fetches under way.
+    package var flights: Int
+    package var origins: [Origin]
+    /// One sentence each on what somebody should look at.
+    package var warnings: [String]
+
+    package enum State: String, Sendable {
+        case ok
+        case degraded
+    }
+
+    package struct Cache: Equatable, Sendable {
+        /// The accounted size, and its limit.
+        package var bytes: Int64
+        package var maxBytes: Int64
+        package var entries: Int
+        /// The sizes of the files.
+        package var databaseBytes: Int64
+        package var walBytes: Int64
+        /// Since the start.
+        package var evictions: Int
+        package var hits: Int
+        package var misses: Int
+        package var hitRate: HitRate
+
+        package init(
+            bytes: Int64,
+            maxBytes: Int64,
+            entries: Int,
+            databaseBytes: Int64,
+            walBytes: Int64,
+            evictions: Int,
+            hits: Int,
+            misses: Int,
+            hitRate: HitRate
+        ) {
+            self.bytes = bytes
+            self.maxBytes = maxBytes
+            self.entries = entries
+            self.databaseBytes = databaseBytes
+            self.walBytes = walBytes
+            self.evictions = evictions
+            self.hits = hits
+            self.misses = misses
+            self.hitRate = hitRate
+        }
+    }
+
+    /// Hits of all lookups over the last minutes, 0 to 1; nil where there were none.
+    package struct HitRate: Equatable, Sendable {
+        package var oneMinute: Double?
+        package var tenMinutes: Double?
+        package var sixtyMinutes: Double?
+
+        package init(oneMinute: Double?, tenMinutes: Double?, sixtyMinutes: Double?) {
+            self.oneMinute = oneMinute
+            self.tenMinutes = tenMinutes
+            self.sixtyMinutes = sixtyMinutes
+        }
+    }
+
+    package struct Origin: Equatable, Sendable {
+        package var name: OriginName
+        package var baseURL: WebURL
+        package var state: OriginState
+        /// Since when it is in this state; nil while nothing was asked of it.
+        package var since: Timestamp?
+
+        package init(name: OriginName, baseURL: WebURL, state: OriginState, since: Timestamp?) {
+            self.name = name
+            self.baseURL = baseURL
+            self.state = state
+            self.since = since
+        }
+    }
+
+    /// What the last requests to an origin told.
+    package enum OriginState: String, Sendable {
+        case online
+        case unknown
+        case offline
+        case captive
+    }
+
+    package init(
+        version: String,
+        uptime: Duration,
+        state: State,
+        cache: Cache,
+        connections: Int,
+        flights: Int,
+        origins: [Origin],
+        warnings: [String]
+    ) {
+        self.version = version
+        self.uptime = uptime
+        self.state = state
+        self.cache = cache
+        self.connections = connections
+        self.flights = flights
+        self.origins = origins
+        self.warnings = warnings
+    }
+}

@@ -1,0 +1,116 @@
+import LarderModel
+import LarderWire
+import Testing
+
+@Suite("Hostile input")
+struct HostileInputTests {
+    private let texts = [
+        #"{"url":"https://a/x","policy":"network-first","timeout":"10s","headers":{"A":"b"}}"#,
+        #"{"ids":["a","b"],"dry_run":true}"#, #"{"to_bytes":"500MiB"}"#,
+        #"{"evicted":2,"bytes":700,"skipped":1,"ids":["a"]}"#,
+        #"{"type":"end","outcome":"network","rev":8413,"timing":{"cache_ms":0.4}}"#,
+        #"{"type":"snapshot","source":"cache","rev":8412,"stale":true,"age_ms":86400000,"#
+            + #""pending":0,"pending_ids":[],"failed":0,"complete":true,"entry":{"id":"a","#
+            + #""status":200,"media_type":null,"etag":"\"a\"","#
+            + #""stored_at":"2026-11-20T18:43:27.120Z","body_b64":"AP8K"}}"#,
+        #"{"type":"urn:larder:miss","title":"t","status":404,"detail":"d","request_id":"1","#
+            + #""retryable":false,"hint":"h","origin_status":500,"body":[1]}"#,
+        "url=https%3A%2F%2Fa%2F&policy=cache-only&account=a", "prefix=a%20b&limit=10&sort=age",
+    ]
+
+    @Test(
+        "P-13: whatever comes is read or refused, and stops nobody",
+        arguments: [1, 2, 3] as [UInt64]
+    )
+    func mutated(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        let numbers = [
+            "1e308", "-9223372036854775808", "99999999999999999999", "1e-999", "-0", "0.5",
+        ]
+        for _ in 0..<3_000 {
+            var input = bytes(texts.randomElement(using: &random) ?? "")
+            for _ in 0..<Int.random(in: 1...4, using: &random) {
+                guard let place = input.indices.randomElement(using: &random) else { break }
+                switch Int.random(in: 0...4, using: &random) {
+                case 0: input[place] = UInt8.random(in: .min ... .max, using: &random)
+                case 1: input.remove(at: place)
+                case 2: input.removeSubrange(place...)
+                case 3: input.insert(contentsOf: input[..<place], at: place)
+                default:
+                    let number = bytes(numbers.randomElement(using: &random) ?? "")
+                    let end = input[place...].prefix { (0x30...0x39).contains($0) }.endIndex
+                    input.replaceSubrange(place..<end, with: number)
+                }
+            }
+            readEverything(input)
+        }
+    }
+
+    /// Gives `input` to every reader; what each says of it is tested elsewhere.
+    private func readEverything(_ input: [UInt8]) {
+        let query = text(input)[...]
+        _ = try? FetchCommand(json: input)
+        _ = try? FetchCommand(query: query)
+        _ = try? EvictCommand(json: input)
+        _ = try? EntryListCommand(query: query)
+        _ = try? PercentCoding.id(inPath: query)
+        _ = try? FetchFrame(line: input)
+        _ = try? Problem(decoding: input)
+        _ = try? EntryPage(decoding: input)
+        _ = try? EntryExplanation(decoding: input)
+        _ = try? EvictReport(decoding: input)
+        _ = try? StatusReport(decoding: input)
+    }
+
+    @Test("Numbers at the ends of their range are read or refused")
+    func extremeNumbers() {
+        for number in ["9223372036854775807", "-9223372036854775808", "1e400", "1e18", "-1"] {
+            let line =
+                #"{"type":"end","outcome":"cache","rev":\#(number),"timing":{"cache_ms":\#(number)}}"#
+            _ = try? FetchFrame(line: bytes(line))
+            readEverything(bytes(#"{"version":"1","uptime":\#(number),"state":"ok"}"#))
+        }
+        let age = #"{"type":"snapshot","source":"cache","rev":1,"stale":true,"age_ms":"#
+        let rest =
+            #","pending":0,"pending_ids":[],"failed":0,"complete":true,"entry":{"id":"a","#
+            + #""status":200,"etag":"","stored_at":"9999-12-31T23:59:60Z","body":1}}"#
+        for number in [Int64.max, Int64.min] {
+            let frame = try? FetchFrame(line: bytes(age + String(number) + rest))
+            guard case .snapshot(let snapshot) = frame else {
+                Issue.record("\(number) is not taken")
+                continue
+            }
+            #expect(snapshot.age.milliseconds == number)
+            #expect(frame?.encodedLine().isEmpty == false)
+        }
+    }
+
+    @Test("A body of very many members is refused at once")
+    func manyMembers() {
+        let members = (0..<60_000).map { "\"m\($0)\":1" }.joined(separator: ",")
+        let problem = #expect(throws: Problem.self) {
+            try EvictCommand(json: bytes("{\"all\":true,\(members)}"))
+        }
+        #expect(problem?.detail == "the member 'm0' is unknown")
+        let parameters = (0..<10_000).map { "p\($0)=1" }.joined(separator: "&")
+        let refused = #expect(throws: Problem.self) { try EntryListCommand(query: parameters[...]) }
+        #expect(refused?.detail == "the query parameter 'p0' is unknown")
+    }
+}
+
+/// SplitMix64.
+private struct SeededRandom: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) {
+        state = seed
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var word = state
+        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
+        return word ^ (word >> 31)
+    }
+}

@@ -1,0 +1,87 @@
+import LarderJSON
+import LarderModel
+import LarderWire
+import Testing
+
+@Suite("A problem")
+struct ProblemTests {
+    @Test("It is written with its members in order and reads back")
+    func roundTrip() throws {
+        var problem = Problem(.unreachable, "api.example.com refused the connection")
+        problem.requestID = "r-1"
+        let expected =
+            #"{"type":"urn:larder:unreachable","title":"The origin cannot be reached","#
+            + #""status":502,"detail":"api.example.com refused the connection","request_id":"r-1","#
+            + #""retryable":true,"hint":"Try again when the network is back."}"#
+        #expect(text(problem.encoded()) == expected)
+        #expect(try Problem(decoding: problem.encoded()) == problem)
+    }
+
+    @Test("What an origin refused is quoted, JSON inline and on one line")
+    func quotedJSON() throws {
+        var problem = Problem(.originStatus, "it answered 500", hint: "h")
+        problem.originStatus = 500
+        problem.quotedBody = bytes("{\r\n \"a\": [1]}")
+        let encoded = text(problem.encoded())
+        #expect(encoded.hasSuffix(#""hint":"h","origin_status":500,"body":{   "a": [1]}}"#))
+        let decoded = try Problem(decoding: problem.encoded())
+        #expect(decoded.originStatus == 500)
+        #expect(decoded.quotedBody == bytes(#"{   "a": [1]}"#))
+    }
+
+    @Test("A quoted body that is not JSON is a string, also where it is not UTF-8")
+    func quotedText() throws {
+        var problem = Problem(.originStatus, "d")
+        problem.quotedBody = [0x3C, 0xFF, 0x0A, 0x22]
+        #expect(text(problem.encoded()).hasSuffix("\"body\":\"<\u{FFFD}\\n\\\"\"}"))
+        let decoded = try Problem(decoding: problem.encoded())
+        #expect(decoded.quotedBody == bytes("<\u{FFFD}\n\""))
+    }
+
+    @Test("Of a quoted body no more than the limit travels")
+    func quotedCap() throws {
+        var problem = Problem(.originStatus, "d")
+        problem.quotedBody = [UInt8](repeating: 0x61, count: Limits.quotedBodyBytesMax + 1)
+        let decoded = try Problem(decoding: problem.encoded())
+        #expect(decoded.quotedBody?.count == Limits.quotedBodyBytesMax)
+    }
+
+    @Test("Every kind has its own type and comes back by it", arguments: ProblemKind.allCases)
+    func kinds(kind: ProblemKind) throws {
+        let problem = Problem(kind, "d")
+        #expect(problem.status == kind.status)
+        #expect((400...599).contains(kind.status))
+        #expect(!kind.title.isEmpty)
+        #expect(kind.hint.hasSuffix(".") || kind == .unknownOrigin)
+        #expect(try Problem(decoding: problem.encoded()) == problem)
+    }
+
+    @Test("The kinds that the interface fixes have their names and statuses")
+    func fixedNames() {
+        let fixed: [(String, Int)] = [
+            ("unreachable", 502), ("captive", 502), ("offline", 503), ("timeout", 504),
+            ("origin-status", 502), ("redirect-refused", 502), ("deleted", 404), ("miss", 404),
+            ("unknown-origin", 403), ("bad-id", 400),
+        ]
+        for (name, status) in fixed {
+            #expect(ProblemKind(rawValue: name)?.status == status, "\(name)")
+        }
+        #expect(Problem(.deleted, "d", status: 410).status == 410)
+    }
+
+    @Test("What is no problem is refused")
+    func refusals() {
+        #expect(throws: WireError.missingMember("type")) { try Problem(decoding: bytes("{}")) }
+        #expect(throws: WireError.unknownValue(member: "type", text: "urn:larder:x")) {
+            try Problem(decoding: bytes(#"{"type":"urn:larder:x"}"#))
+        }
+        #expect(throws: WireError.wrongType(member: "status", wanted: "an integer")) {
+            try Problem(
+                decoding: bytes(#"{"type":"urn:larder:miss","detail":"","status":"404"}"#)
+            )
+        }
+        #expect(throws: WireError.notJSON(.notAnObject(at: 0))) {
+            try Problem(decoding: bytes("[]"))
+        }
+    }
+}

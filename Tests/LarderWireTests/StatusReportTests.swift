@@ -1,0 +1,71 @@
+import LarderModel
+import LarderWire
+import Testing
+
+@Suite("The status report")
+struct StatusReportTests {
+    @Test("It is written with its members in order and reads back")
+    func roundTrip() throws {
+        let report = StatusReport(
+            version: "0.1.0",
+            uptime: .seconds(90),
+            state: .degraded,
+            cache: StatusReport.Cache(
+                bytes: 10,
+                maxBytes: 100,
+                entries: 2,
+                databaseBytes: 4_096,
+                walBytes: 8_192,
+                evictions: 3,
+                hits: 4,
+                misses: 1,
+                hitRate: StatusReport.HitRate(
+                    oneMinute: nil,
+                    tenMinutes: 0.8,
+                    sixtyMinutes: 1
+                )
+            ),
+            connections: 5,
+            flights: 6,
+            origins: [
+                StatusReport.Origin(
+                    name: try OriginName("a"),
+                    baseURL: try WebURL("https://a/v1"),
+                    state: .online,
+                    since: Timestamp(milliseconds: 0)
+                ),
+                StatusReport.Origin(
+                    name: try OriginName("b"),
+                    baseURL: try WebURL("http://b"),
+                    state: .unknown,
+                    since: nil
+                ),
+            ],
+            warnings: ["the disk is nearly full"]
+        )
+        let cache =
+            #"{"bytes":10,"max_bytes":100,"entries":2,"database_bytes":4096,"wal_bytes":8192,"#
+            + #""evictions":3,"hits":4,"misses":1,"hit_rate":{"1m":null,"10m":0.8,"60m":1.0}}"#
+        let origins =
+            #"[{"name":"a","base_url":"https://a/v1","state":"online","#
+            + #""since":"1970-01-01T00:00:00.000Z"},"#
+            + #"{"name":"b","base_url":"http://b/","state":"unknown","since":null}]"#
+        #expect(
+            text(report.encoded())
+                == #"{"version":"0.1.0","uptime":90,"state":"degraded","cache":\#(cache),"#
+                + #""connections":5,"flights":6,"origins":\#(origins),"#
+                + #""warnings":["the disk is nearly full"]}"#
+        )
+        #expect(try StatusReport(decoding: report.encoded()) == report)
+    }
+
+    @Test("What is no report is refused by the member that is wrong")
+    func refusals() {
+        #expect(throws: WireError.missingMember("uptime")) {
+            try StatusReport(decoding: bytes(#"{"version":"1"}"#))
+        }
+        #expect(throws: WireError.unknownValue(member: "state", text: "fine")) {
+            try StatusReport(decoding: bytes(#"{"version":"1","uptime":1,"state":"fine"}"#))
+        }
+    }
+}
