@@ -1,0 +1,24 @@
+extension FetchMachine {
+    /// Holds the numbered invariants of the type's documentation; called after each change.
+    ///
+    /// An `assert`: in release a broken one shows as a wrong frame, not as a stopped daemon.
+    func checkInvariants() {
+        let snapshots = said.cachedSnapshots + said.networkSnapshots
+        // 1, 2
+        let endings = said.endings + said.refusals
+        assert(endings <= 1, "a fetch ends once")
+        assert((state == .ended) == (endings == 1 || said.wasHungUp), "an end is said or heard")
+        // 3
+        assert(said.refusals == 0 || snapshots == 0, "a refusal stands alone")
+        // 4
+        assert(said.cachedSnapshots <= 1 && said.networkSnapshots <= 1, "one snapshot a source")
+        if said.networkSnapshots == 1 { assert(state == .ended, "the network's is the last") }
+        // 5
+        if let unchanged = said.unchangedRevision {
+            assert(unchanged == said.shownRevision, "unchanged since what was shown")
+        }
+        if case .awaitingNetwork(let shown) = state {
+            assert(shown == said.shownRevision, "the state knows what was shown")
+        }
+    }
+}

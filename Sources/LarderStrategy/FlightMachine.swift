@@ -1,0 +1,287 @@
+package import LarderModel
+
+/// One request to an origin for any number of clients: decides what is asked, followed, repeated,
+/// stored and told.
+///
+/// # Terms
+///
+/// - *conditional*: asked with the validators of what is cached, so that a 304 can confirm it.
+/// - *attempt*: one request on the wire. Redirects and repetitions are attempts of one flight.
+///
+/// # States
+///
+/// ```
+///           started              headArrived
+///    idle ───────────► asking ──┬───────────► receiving ──► storing ──┐
+///                      ▲  ▲ ▲   ├───────────► refreshing ─────────────┤
+///                      │  │ └───┤ redirect         │ gone             ▼
+///         pauseEnded   │  └─────┼──────────────────┘                landed
+///                 pausing ◄─────┤ failure, 502, 503, 504              ▲
+///                               └─────────────────────────────────────┘
+/// ```
+///
+/// From every state `gaveUp` (the deadline, the daemon's end) leads to `landed`; what arrives after
+/// that changes nothing.
+///
+/// # Invariants (``checkInvariants()``)
+///
+/// 1. At most ``Limits/retriesMax`` repetitions and ``Limits/redirectsMax`` redirects.
+/// 2. A 304 is believed only for a conditional attempt; after one that met nothing to confirm,
+///    every further attempt is unconditional.
+/// 3. No repetition once the origin counted as down at the start, and none past the deadline.
+/// 4. `landed` is the end.
+package struct FlightMachine: Equatable, Sendable {
+    package enum State: Equatable, Sendable {
+        case idle
+        case asking(Attempt)
+        case pausing(Attempt)
+        case receiving(Receiving)
+        /// A 304 is being written down.
+        case refreshing(Attempt)
+        case storing
+        case landed
+    }
+
+    package struct Attempt: Equatable, Sendable {
+        package let url: WebURL
+        package let isConditional: Bool
+
+        package init(url: WebURL, isConditional: Bool) {
+            self.url = url
+            self.isConditional = isConditional
+        }
+    }
+
+    /// What the body that is arriving is for.
+    package enum Receiving: Equatable, Sendable {
+        case answer
+        /// The origin's words on why it refused, to be quoted.
+        case refusal(status: Int)
+    }
+
+    package private(set) var state = State.idle
+    private(set) var retries = 0
+    private(set) var redirects = 0
+    /// Whether a 304 has met nothing to confirm.
+    private(set) var hasLostCached = false
+    private let rules: FlightRules
+    let mayRetry: Bool
+
+    package init(_ rules: FlightRules, isOriginDown: Bool) {
+        self.rules = rules
+        mayRetry = !isOriginDown
+    }
+
+    // MARK: Started
+
+    /// The first attempt; conditional when something with validators is cached.
+    package mutating func started(at url: WebURL, hasValidators: Bool) -> Attempt {
+        precondition(state == .idle, "a flight starts once")
+        defer { checkInvariants() }
+        let attempt = Attempt(url: url, isConditional: hasValidators)
+        state = .asking(attempt)
+        return attempt
+    }
+
+    // MARK: The head arrived
+
+    package enum HeadAction: Equatable, Sendable {
+        case nothing
+        /// Read the body and store it.
+        case receive
+        /// Read what fits of the body and report it with the status.
+        case quote(status: Int)
+        /// Confirm what is cached, without a body.
+        case refresh
+        /// The origin says that there is nothing.
+        case bury(status: Int)
+        case ask(Attempt)
+        /// Ask again after a pause, told by ``pauseEnded()``.
+        case pause(Duration)
+        case giveUp(FlightFailure)
+    }
+
+    /// An answer's head is there.
+    ///
+    /// `remaining` is the time to the deadline; `chance` in 0..<1 is what full jitter draws with.
+    package mutating func headArrived(
+        _ head: ResponseHead,
+        remaining: Duration,
+        chance: Double
+    ) -> HeadAction {
+        guard case .asking(let attempt) = state else { return .nothing }
+        defer { checkInvariants() }
+        if let host = rules.captivePortal(head, from: attempt.url) {
+            return land(.captive(host: host))
+        }
+        switch head.status {
+        case 200..<300:
+            state = .receiving(.answer)
+            return .receive
+        case 304:
+            return notModified(attempt)
+        case 301, 302, 303, 307, 308:
+            return redirected(head, attempt)
+        case 404, 410:
+            state = .storing
+            return .bury(status: head.status)
+        case 502, 503, 504:
+            let pause = retryPause(head.retryAfter, remaining, chance)
+            guard let pause else { return refused(head.status) }
+            state = .pausing(attempt)
+            return .pause(pause)
+        default:
+            return refused(head.status)
+        }
+    }
+
+    private mutating func refused(_ status: Int) -> HeadAction {
+        state = .receiving(.refusal(status: status))
+        return .quote(status: status)
+    }
+
+    private mutating func notModified(_ attempt: Attempt) -> HeadAction {
+        guard attempt.isConditional else { return land(.badAnswer("304 to a plain request")) }
+        state = .refreshing(attempt)
+        return .refresh
+    }
+
+    private mutating func redirected(_ head: ResponseHead, _ attempt: Attempt) -> HeadAction {
+        guard let location = head.location else {
+            return land(.badAnswer("\(head.status) without a Location"))
+        }
+        switch rules.redirect(from: attempt.url, to: location) {
+        case .refused(let failure):
+            return land(failure)
+        case .allowed(let url):
+            guard redirects < Limits.redirectsMax else {
+                return land(.badAnswer("more than \(Limits.redirectsMax) redirects"))
+            }
+            redirects += 1
+            let next = Attempt(url: url, isConditional: attempt.isConditional)
+            state = .asking(next)
+            return .ask(next)
+        }
+    }
+
+    private mutating func land(_ failure: FlightFailure) -> HeadAction {
+        state = .landed
+        return .giveUp(failure)
+    }
+
+    // MARK: It failed
+
+    package enum FailureAction: Equatable, Sendable {
+        case nothing
+        case pause(Duration)
+        case giveUp(FlightFailure)
+    }
+
+    /// The attempt came to no whole answer.
+    package mutating func attemptFailed(
+        _ failure: FlightFailure,
+        remaining: Duration,
+        chance: Double
+    ) -> FailureAction {
+        let url: Attempt
+        switch state {
+        case .asking(let attempt): url = attempt
+        // The body broke off: where it began matters no more than that it can be asked again.
+        case .receiving: url = Attempt(url: rules.url, isConditional: false)
+        case .idle, .pausing, .refreshing, .storing, .landed: return .nothing
+        }
+        defer { checkInvariants() }
+        guard failure.isRetryable, let pause = retryPause(nil, remaining, chance) else {
+            state = .landed
+            return .giveUp(failure)
+        }
+        state = .pausing(url)
+        return .pause(pause)
+    }
+
+    /// The pause before the next repetition; nil when there is none.
+    private mutating func retryPause(
+        _ asked: Duration?,
+        _ remaining: Duration,
+        _ chance: Double
+    ) -> Duration? {
+        guard mayRetry, retries < Limits.retriesMax else { return nil }
+        let ceiling = Limits.retryBase * (1 << retries)
+        let pause = max(asked ?? .zero, ceiling * chance)
+        guard pause <= Limits.retryAfterMax, pause < remaining else { return nil }
+        retries += 1
+        return pause
+    }
+
+    /// The pause is over.
+    ///
+    /// Nil when the flight has landed meanwhile.
+    package mutating func pauseEnded() -> Attempt? {
+        guard case .pausing(let attempt) = state else { return nil }
+        defer { checkInvariants() }
+        state = .asking(attempt)
+        return attempt
+    }
+
+    // MARK: The body and the store
+
+    package enum BodyAction: Equatable, Sendable {
+        case nothing
+        case store
+        case report(status: Int)
+    }
+
+    /// The body is there: whole for an answer, as far as it is quoted for a refusal.
+    package mutating func bodyArrived() -> BodyAction {
+        guard case .receiving(let purpose) = state else { return .nothing }
+        defer { checkInvariants() }
+        switch purpose {
+        case .answer:
+            state = .storing
+            return .store
+        case .refusal(let status):
+            state = .landed
+            return .report(status: status)
+        }
+    }
+
+    package enum RefreshAction: Equatable, Sendable {
+        case nothing
+        case tell
+        case ask(Attempt)
+    }
+
+    /// What the 304 confirmed was written down, or was evicted or replaced meanwhile.
+    package mutating func refreshed(isGone: Bool) -> RefreshAction {
+        guard case .refreshing(let attempt) = state else { return .nothing }
+        defer { checkInvariants() }
+        guard isGone else {
+            state = .landed
+            return .tell
+        }
+        hasLostCached = true
+        let next = Attempt(url: attempt.url, isConditional: false)
+        state = .asking(next)
+        return .ask(next)
+    }
+
+    /// The answer was stored, or cannot be; either way it is told.
+    ///
+    /// False after the end.
+    package mutating func stored() -> Bool {
+        guard state == .storing else { return false }
+        defer { checkInvariants() }
+        state = .landed
+        return true
+    }
+
+    /// The deadline has passed, or the daemon is ending.
+    ///
+    /// False after the end.
+    package mutating func gaveUp() -> Bool {
+        guard state != .landed else { return false }
+        defer { checkInvariants() }
+        state = .landed
+        return true
+    }
+}

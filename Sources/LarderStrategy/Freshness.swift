@@ -1,0 +1,41 @@
+package import LarderModel
+
+/// How long an answer may be taken as current, and whether it may be kept (RFC 9111).
+package struct Freshness: Equatable, Sendable {
+    /// Nil: stale at once, which still serves every policy that asks the network as well.
+    package let until: Timestamp?
+    /// Whether the origin lets it be kept.
+    package let mayBeStored: Bool
+
+    /// Judges an answer's headers, received at `now`, under an origin's settings.
+    ///
+    /// The lifetime is `ttl` if set, else max-age or Expires less Date (4.2.1), less the Age that
+    /// it comes with (4.2.3); there is no heuristic lifetime.
+    package init(_ headers: HeaderFields, settings: FetchSettings, now: Timestamp) {
+        let control = CacheControl(headers.list("Cache-Control") ?? "")
+        mayBeStored = !control.isNoStore || settings.storesNoStore
+        if let ttl = settings.ttl {
+            until = now.advanced(by: ttl)
+            return
+        }
+        guard !control.isNoCache, let lifetime = Self.lifetime(control, headers, now) else {
+            until = nil
+            return
+        }
+        let age = headers["Age"].flatMap { Duration(deltaSeconds: $0) } ?? .zero
+        until = now.advanced(by: lifetime - age)
+    }
+
+    private static func lifetime(
+        _ control: CacheControl,
+        _ headers: HeaderFields,
+        _ now: Timestamp
+    ) -> Duration? {
+        if let maxAge = control.maxAge { return maxAge }
+        guard let expires = headers["Expires"] else { return nil }
+        // 5.3: a date that cannot be read is one in the past.
+        guard let end = Timestamp(httpDate: expires, now: now) else { return .zero }
+        let date = headers["Date"].flatMap { Timestamp(httpDate: $0, now: now) } ?? now
+        return max(.zero, end.since(date))
+    }
+}

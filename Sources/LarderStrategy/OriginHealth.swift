@@ -1,0 +1,67 @@
+package import LarderModel
+
+/// What the last requests to an origin told.
+///
+/// Nobody else is asked: the only way to know is to try.
+///
+/// The state shortens waits and labels answers; it never keeps a client's request from being
+/// tried.
+///
+/// ```
+///   unknown ──► online ◄──► offline          any HTTP answer of the origin ─► online
+///      │           ▲           ▲             no connection, or 10 s of silence ─► offline
+///      └───────────┴─ captive ─┘             somebody else answered ─► captive
+/// ```
+package struct OriginHealth: Equatable, Sendable {
+    package enum State: String, Equatable, Sendable {
+        case unknown
+        case online
+        case offline
+        case captive
+    }
+
+    package private(set) var state = State.unknown
+    /// When it came into this state.
+    package private(set) var since: Timestamp
+
+    package init(now: Timestamp) {
+        since = now
+    }
+
+    /// Whether waiting for it is likely to be in vain.
+    package var isDown: Bool {
+        switch state {
+        case .unknown, .online: false
+        case .offline, .captive: true
+        }
+    }
+
+    /// The right origin has answered, whatever it said.
+    ///
+    /// True when that is news, as below.
+    package mutating func answered(now: Timestamp) -> Bool {
+        become(.online, now)
+    }
+
+    /// No connection was made.
+    package mutating func connectFailed(now: Timestamp) -> Bool {
+        become(.offline, now)
+    }
+
+    /// A request has had no answer for ``Limits/silenceTime``; it goes on all the same.
+    package mutating func fellSilent(now: Timestamp) -> Bool {
+        become(.offline, now)
+    }
+
+    /// A captive portal has answered in its place.
+    package mutating func portalAnswered(now: Timestamp) -> Bool {
+        become(.captive, now)
+    }
+
+    private mutating func become(_ next: State, _ now: Timestamp) -> Bool {
+        guard state != next else { return false }
+        state = next
+        since = now
+        return true
+    }
+}

@@ -1,0 +1,132 @@
+import LarderModel
+import LarderStrategy
+import Testing
+
+@Suite("A flight")
+struct FlightMachineTests {
+    private let script: FlightScript
+
+    init() throws {
+        script = try FlightScript()
+    }
+
+    private func head(
+        _ machine: inout FlightMachine,
+        _ head: ResponseHead
+    ) -> FlightMachine.HeadAction {
+        machine.headArrived(head, remaining: .seconds(30), chance: FlightScript.chance)
+    }
+
+    @Test("Every event in every state does what the table says")
+    func table() {
+        for row in FlightTable(script).rows {
+            var machine = script.machine(in: row.place)
+            #expect(machine.state == script.state(row.place))
+            #expect(script.react(&machine, row.event) == row.reaction, "\(row.place), \(row.event)")
+            #expect(machine.state == row.next, "\(row.place), \(row.event)")
+        }
+    }
+
+    @Test("The table has every event in every state once")
+    func tableIsComplete() {
+        let rows = FlightTable(script).rows
+        for place in FlightPlace.allCases {
+            for event in FlightEvent.allCases {
+                let found = rows.filter { $0.place == place && $0.event == event }
+                #expect(found.count == 1, "\(place), \(event)")
+            }
+        }
+        #expect(rows.count == FlightPlace.allCases.count * FlightEvent.allCases.count)
+    }
+
+    @Test("It gives up in every state, once", arguments: FlightPlace.allCases)
+    func gaveUp(place: FlightPlace) {
+        var machine = script.machine(in: place)
+        #expect(machine.gaveUp() == (place != .landed))
+        #expect(machine.state == .landed)
+        for event in FlightEvent.allCases {
+            let before = machine
+            _ = script.react(&machine, event)
+            #expect(machine == before, "\(event)")
+        }
+    }
+
+    @Test("It asks with a condition when something with validators is cached")
+    func start() {
+        for isConditional in [false, true] {
+            var machine = script.machine()
+            let attempt = machine.started(at: script.home, hasValidators: isConditional)
+            #expect(attempt == script.attempt(script.home, conditional: isConditional))
+            #expect(machine.state == .asking(attempt))
+        }
+    }
+
+    @Test("Every 2xx is stored", arguments: [200, 201, 203, 204, 226, 299])
+    func success(status: Int) {
+        var machine = script.started()
+        #expect(head(&machine, .of(status)) == .receive)
+        #expect(machine.bodyArrived() == .store)
+        #expect(machine.stored() == true)
+        #expect(machine.state == .landed)
+    }
+
+    @Test("404 and 410 bury what is cached", arguments: [404, 410])
+    func bury(status: Int) {
+        var machine = script.started(conditional: true)
+        #expect(head(&machine, .of(status, type: "text/html")) == .bury(status: status))
+        #expect(machine.stored() == true)
+        #expect(machine.state == .landed)
+    }
+
+    @Test(
+        "Any other status is quoted and reported",
+        arguments: [300, 305, 400, 401, 403, 405, 409, 429, 451, 500, 501, 505, 599]
+    )
+    func refusal(status: Int) {
+        var machine = script.started(conditional: true)
+        #expect(head(&machine, .of(status, type: "text/html")) == .quote(status: status))
+        #expect(machine.bodyArrived() == .report(status: status))
+        #expect(machine.state == .landed)
+    }
+
+    @Test("What a 304 confirmed is told")
+    func refreshed() {
+        var machine = script.started(conditional: true)
+        #expect(head(&machine, .of(304, location: "/elsewhere")) == .refresh)
+        #expect(machine.refreshed(isGone: false) == .tell)
+        #expect(machine.state == .landed)
+    }
+
+    @Test("A 304 for what was evicted meanwhile is asked again without the validator")
+    func refreshedGone() {
+        var machine = script.started(conditional: true)
+        let plain = script.attempt(script.home, conditional: false)
+        #expect(head(&machine, .of(304)) == .refresh)
+        #expect(machine.refreshed(isGone: true) == .ask(plain))
+        // It stays so over pauses and redirects, so a second 304 cannot go round for ever.
+        #expect(head(&machine, .of(503)) == .pause(FlightScript.pause))
+        #expect(machine.pauseEnded() == plain)
+        let moved = script.attempt(script.moved, conditional: false)
+        #expect(head(&machine, .of(307, location: "/moved")) == .ask(moved))
+        #expect(head(&machine, .of(304)) == .giveUp(.badAnswer("304 to a plain request")))
+    }
+
+    @Test("A 304 to a plain request is a bad answer")
+    func plainNotModified() {
+        var machine = script.started()
+        #expect(head(&machine, .of(304)) == .giveUp(.badAnswer("304 to a plain request")))
+        #expect(machine.state == .landed)
+    }
+
+    @Test("A portal is neither stored nor quoted")
+    func captive() throws {
+        let portal = FlightMachine.HeadAction.giveUp(.captive(host: "a.example"))
+        var machine = script.started()
+        #expect(head(&machine, .of(511)) == portal)
+
+        machine = script.machine(accept: "application/json")
+        _ = machine.started(at: script.home, hasValidators: false)
+        #expect(head(&machine, .of(200, type: "text/html; charset=utf-8")) == portal)
+        #expect(machine.state == .landed)
+    }
+}

@@ -1,0 +1,120 @@
+import LarderModel
+import Testing
+
+@testable import LarderStrategy
+
+@Suite("The rules of a flight")
+struct FlightRulesTests {
+    private func rules(json: Bool = false, accept: String? = nil) throws -> FlightRules {
+        FlightRules(url: try WebURL("https://a.example/x"), cachedIsJSON: json, accept: accept)
+    }
+
+    @Test(
+        "JSON is expected where Accept names it and neither HTML nor everything",
+        arguments: [
+            (nil, false), ("", false), ("application/json", true), ("APPLICATION/JSON", true),
+            ("application/problem+json", true), ("text/json;q=0.5", true),
+            ("application/json, text/plain", true), ("application/json , */*;q=0.1", false),
+            ("application/json,text/html", false), ("application/xhtml+xml,a/json", false),
+            ("application/json, text/*", false), ("*/*", false), ("text/html", false),
+            ("application/jsonp", false),
+        ] as [(String?, Bool)]
+    )
+    func accept(value: String?, expected: Bool) throws {
+        #expect(try rules(accept: value).expectsJSON == expected)
+    }
+
+    @Test("JSON is expected where the entry is JSON, whatever Accept says")
+    func cachedJSON() throws {
+        for accept in [nil, "*/*", "text/html"] {
+            #expect(try rules(json: true, accept: accept).expectsJSON)
+        }
+    }
+
+    @Test("A portal is told by 511, and by HTML in a 2xx where JSON was expected")
+    func captive() throws {
+        let url = try WebURL("https://a.example/x")
+        let json = try rules(json: true)
+        let any = try rules()
+        let html = [
+            "text/html", "Text/HTML; charset=utf-8", "text/html\t;x", "application/xhtml+xml",
+        ]
+        for type in html {
+            #expect(json.captivePortal(.of(200, type: type), from: url) == "a.example")
+            #expect(any.captivePortal(.of(200, type: type), from: url) == nil)
+            // Every 4xx and 5xx but 511 is the server's answer, whatever its type.
+            for status in [301, 304, 400, 404, 500, 503, 510] {
+                #expect(json.captivePortal(.of(status, type: type), from: url) == nil)
+            }
+        }
+        for type in ["application/json", "text/plain", "", nil] {
+            #expect(json.captivePortal(.of(200, type: type), from: url) == nil)
+            #expect(any.captivePortal(.of(511, type: type), from: url) == "a.example")
+        }
+    }
+
+    @Test(
+        "A redirect stays with its origin",
+        arguments: [
+            ("https://a.example/x", "/y", "https://a.example/y"),
+            ("https://a.example/x", "https://A.EXAMPLE:443/y", "https://a.example/y"),
+            ("http://a.example/x", "http://a.example/y", "http://a.example/y"),
+            ("http://a.example/x", "https://a.example/x", "https://a.example/x"),
+            ("http://a.example:8080/x", "https://a.example/x", "https://a.example/x"),
+        ]
+    )
+    func allowed(from: String, location: String, target: String) throws {
+        let url = try WebURL(from)
+        #expect(try rules().redirect(from: url, to: location) == .allowed(WebURL(target)))
+    }
+
+    @Test(
+        "Over TLS every other host, port and scheme is refused with its host",
+        arguments: [
+            ("https://b.example/", "b.example"), ("//b.example/", "b.example"),
+            ("http://a.example/x", "a.example"), ("https://a.example:8443/x", "a.example"),
+            ("https://a.example.evil/", "a.example.evil"),
+        ]
+    )
+    func refused(location: String, host: String) throws {
+        let url = try WebURL("https://a.example/x")
+        let expected = FlightRules.Redirect.refused(.redirectRefused(host: host))
+        #expect(try rules().redirect(from: url, to: location) == expected)
+    }
+
+    @Test("Over plain http every other host is a portal", arguments: ["http", "https"])
+    func portal(scheme: String) throws {
+        let url = try WebURL("http://a.example/x")
+        let expected = FlightRules.Redirect.refused(.captive(host: "login.example"))
+        #expect(try rules().redirect(from: url, to: "\(scheme)://login.example/") == expected)
+    }
+
+    @Test(
+        "A location that is no URL is a bad answer",
+        arguments: [
+            "ftp://a.example/", "android-app://c/d", "https://u@b/", "https://", "/a\u{1}b",
+        ]
+    )
+    func noURL(location: String) throws {
+        let url = try WebURL("http://a.example/x")
+        let message = "a redirect to '\(location)', which is no URL"
+        let expected = FlightRules.Redirect.refused(.badAnswer(message))
+        #expect(try rules().redirect(from: url, to: location) == expected)
+    }
+
+    @Test("A head is read for what decisions hang on")
+    func head() {
+        let head = ResponseHead.of(
+            302,
+            location: "/y",
+            type: "Application/JSON ; charset=utf-8",
+            retryAfter: "5"
+        )
+        #expect(head.status == 302)
+        #expect(head.location == "/y")
+        #expect(head.essence == "application/json")
+        #expect(head.retryAfter == .seconds(5))
+        #expect(ResponseHead.of(200).essence == "")
+        #expect(ResponseHead.of(200).retryAfter == nil)
+    }
+}

@@ -1,0 +1,165 @@
+import LarderModel
+import LarderStrategy
+
+/// What happens to a flight after its start.
+enum FlightEvent: CaseIterable, Hashable, Sendable {
+    case ok
+    case notModified
+    case redirect
+    case foreignRedirect
+    case notFound
+    case unavailable
+    case serverError
+    case portal
+    case connectionFailed
+    case failedForGood
+    case pauseEnded
+    case bodyArrived
+    case refreshed
+    case refreshedGone
+    case stored
+    case gaveUp
+}
+
+/// What a flight answers to an event.
+enum FlightReaction: Equatable, Sendable {
+    case head(FlightMachine.HeadAction)
+    case failure(FlightMachine.FailureAction)
+    case attempt(FlightMachine.Attempt?)
+    case body(FlightMachine.BodyAction)
+    case refresh(FlightMachine.RefreshAction)
+    case told(Bool)
+}
+
+/// The states, told apart where they answer differently.
+enum FlightPlace: CaseIterable, Hashable, Sendable {
+    case idle
+    case asking
+    case askingConditional
+    case pausing
+    case receiving
+    case receivingRefusal
+    case refreshing
+    case storing
+    case landed
+}
+
+/// The URLs of the scripts, and machines brought to their states with them.
+struct FlightScript: Sendable {
+    let home: WebURL
+    let moved: WebURL
+
+    /// Half of the jitter is drawn: the first pause is 100 ms.
+    static let chance = 0.5
+    static let pause = Duration.milliseconds(100)
+    static let remaining = Duration.seconds(30)
+
+    init() throws {
+        home = try WebURL("https://a.example/x")
+        moved = try WebURL("https://a.example/moved")
+    }
+
+    func attempt(_ url: WebURL, conditional: Bool) -> FlightMachine.Attempt {
+        FlightMachine.Attempt(url: url, isConditional: conditional)
+    }
+
+    func state(_ place: FlightPlace) -> FlightMachine.State {
+        switch place {
+        case .idle: .idle
+        case .asking: .asking(attempt(home, conditional: false))
+        case .askingConditional: .asking(attempt(home, conditional: true))
+        case .pausing: .pausing(attempt(home, conditional: false))
+        case .receiving: .receiving(.answer)
+        case .receivingRefusal: .receiving(.refusal(status: 500))
+        case .refreshing: .refreshing(attempt(home, conditional: true))
+        case .storing: .storing
+        case .landed: .landed
+        }
+    }
+
+    func machine(isOriginDown: Bool = false, accept: String? = nil) -> FlightMachine {
+        FlightMachine(
+            FlightRules(url: home, cachedIsJSON: false, accept: accept),
+            isOriginDown: isOriginDown
+        )
+    }
+
+    /// A flight that has set out.
+    func started(conditional: Bool = false, isOriginDown: Bool = false) -> FlightMachine {
+        var machine = machine(isOriginDown: isOriginDown)
+        _ = machine.started(at: home, hasValidators: conditional)
+        return machine
+    }
+
+    func machine(in place: FlightPlace) -> FlightMachine {
+        var machine = machine()
+        guard place != .idle else { return machine }
+        let isConditional = place == .askingConditional || place == .refreshing
+        _ = machine.started(at: home, hasValidators: isConditional)
+        let events: [FlightEvent] =
+            switch place {
+            case .idle, .asking, .askingConditional: []
+            case .pausing: [.unavailable]
+            case .receiving: [.ok]
+            case .receivingRefusal: [.serverError]
+            case .refreshing: [.notModified]
+            case .storing: [.notFound]
+            case .landed: [.gaveUp]
+            }
+        for event in events { _ = react(&machine, event) }
+        return machine
+    }
+
+    func react(
+        _ machine: inout FlightMachine,
+        _ event: FlightEvent,
+        remaining: Duration = remaining,
+        chance: Double = chance
+    ) -> FlightReaction {
+        func head(_ status: Int, to location: String? = nil) -> FlightReaction {
+            .head(
+                machine.headArrived(
+                    .of(status, location: location),
+                    remaining: remaining,
+                    chance: chance
+                )
+            )
+        }
+        func failed(_ failure: FlightFailure) -> FlightReaction {
+            .failure(machine.attemptFailed(failure, remaining: remaining, chance: chance))
+        }
+        return switch event {
+        case .ok: head(200)
+        case .notModified: head(304)
+        case .redirect: head(302, to: "/moved")
+        case .foreignRedirect: head(302, to: "https://b.example/")
+        case .notFound: head(404)
+        case .unavailable: head(503)
+        case .serverError: head(500)
+        case .portal: head(511)
+        case .connectionFailed: failed(.unreachable("refused"))
+        case .failedForGood: failed(.tooLarge)
+        case .pauseEnded: .attempt(machine.pauseEnded())
+        case .bodyArrived: .body(machine.bodyArrived())
+        case .refreshed: .refresh(machine.refreshed(isGone: false))
+        case .refreshedGone: .refresh(machine.refreshed(isGone: true))
+        case .stored: .told(machine.stored())
+        case .gaveUp: .told(machine.gaveUp())
+        }
+    }
+}
+
+extension ResponseHead {
+    static func of(
+        _ status: Int,
+        location: String? = nil,
+        type: String? = nil,
+        retryAfter: String? = nil
+    ) -> ResponseHead {
+        var headers = HeaderFields()
+        if let location { headers.append("Location", location) }
+        if let type { headers.append("Content-Type", type) }
+        if let retryAfter { headers.append("Retry-After", retryAfter) }
+        return ResponseHead(status: status, headers: headers, now: .start)
+    }
+}

@@ -1,0 +1,84 @@
+import LarderModel
+import LarderStrategy
+import Testing
+
+@Suite("A flight under any order of events")
+struct FlightSimulationTests {
+    private let script: FlightScript
+
+    init() throws {
+        script = try FlightScript()
+    }
+
+    @Test("A watcher from outside finds the contract kept", arguments: UInt64(1)...20)
+    func random(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        for _ in 0..<500 {
+            let events = (0..<40).map { _ in random.pick(FlightEvent.allCases) }
+            let complaints = fly(&random) { _, step in
+                step < events.count ? events[step] : nil
+            }.complaints
+            #expect(complaints.isEmpty, "seed \(seed)")
+            guard complaints.isEmpty else { return }
+        }
+    }
+
+    /// Every repetition and redirect may come once more after each 304 that met nothing.
+    private static let stepsMax = 3 * (Limits.retriesMax + Limits.redirectsMax + 2)
+
+    @Test("It lands after a bounded number of likely events", arguments: UInt64(1)...20)
+    func likely(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        for _ in 0..<500 {
+            var choice = SeededRandom(seed: random.next())
+            let observer = fly(&random) { observer, step in
+                let events = observer.likelyEvents
+                return events.isEmpty || step >= Self.stepsMax ? nil : choice.pick(events)
+            }
+            #expect(observer.complaints.isEmpty, "seed \(seed)")
+            #expect(observer.endings == 1, "seed \(seed)")
+            guard observer.complaints.isEmpty, observer.endings == 1 else { return }
+        }
+    }
+
+    @Test("The watcher complains about a flight that breaks the contract")
+    func watcher() {
+        let ask = script.attempt(script.home, conditional: true)
+        let broken: [[(FlightEvent, FlightReaction)]] = [
+            [(.failedForGood, .failure(.giveUp(.tooLarge))), (.gaveUp, .told(true))],
+            [(.stored, .told(true))],
+            [(.unavailable, .head(.pause(.seconds(60))))],
+            [(.serverError, .head(.receive))],
+            [(.notModified, .head(.refresh)), (.refreshedGone, .refresh(.ask(ask)))],
+            Array(repeating: (.redirect, .head(.ask(ask))), count: Limits.redirectsMax + 1),
+            [(.pauseEnded, .attempt(ask))],
+        ]
+        for events in broken {
+            var observer = FlightObserver(ask, isOriginDown: false)
+            for (event, reaction) in events {
+                observer.saw(event, reaction, remaining: .seconds(30))
+            }
+            #expect(!observer.complaints.isEmpty, "\(events)")
+        }
+    }
+
+    /// Flies with the events that `next` gives until it gives none.
+    private func fly(
+        _ random: inout SeededRandom,
+        next: (FlightObserver, Int) -> FlightEvent?
+    ) -> FlightObserver {
+        let isDown = random.pick([false, false, true])
+        var machine = script.machine(isOriginDown: isDown)
+        let first = machine.started(at: script.home, hasValidators: random.pick([false, true]))
+        var observer = FlightObserver(first, isOriginDown: isDown)
+        var step = 0
+        while let event = next(observer, step) {
+            let remaining = random.pick([Duration.zero, .milliseconds(150), .seconds(30)])
+            let chance = Double.random(in: 0..<1, using: &random)
+            let reaction = script.react(&machine, event, remaining: remaining, chance: chance)
+            observer.saw(event, reaction, remaining: remaining)
+            step += 1
+        }
+        return observer
+    }
+}

@@ -1,0 +1,237 @@
+import LarderModel
+import LarderStrategy
+
+/// Every event in every state of a flight: what is answered, and where it leads.
+///
+/// Written out by hand from the contract, not computed from the machine.
+struct FlightTable: Sendable {
+    struct Row: Sendable {
+        let place: FlightPlace
+        let event: FlightEvent
+        let reaction: FlightReaction
+        let next: FlightMachine.State
+    }
+
+    private let script: FlightScript
+    private let pause = FlightScript.pause
+    private let refused = FlightFailure.redirectRefused(host: "b.example")
+    private let unasked = FlightFailure.badAnswer("304 to a plain request")
+    private let quoting = FlightMachine.State.receiving(.refusal(status: 500))
+    private let portal = FlightFailure.captive(host: "a.example")
+
+    init(_ script: FlightScript) {
+        self.script = script
+    }
+
+    var rows: [Row] {
+        idle + asking + askingConditional + pausing + receiving + receivingRefusal + refreshing
+            + storing + landed
+    }
+
+    private var plain: FlightMachine.Attempt { script.attempt(script.home, conditional: false) }
+
+    /// A row; without a state the machine stays where it is.
+    private func row(
+        _ place: FlightPlace,
+        _ event: FlightEvent,
+        _ reaction: FlightReaction,
+        _ next: FlightMachine.State? = nil
+    ) -> Row {
+        Row(place: place, event: event, reaction: reaction, next: next ?? script.state(place))
+    }
+}
+
+extension FlightTable {
+    private var idle: [Row] {
+        [
+            row(.idle, .ok, .head(.nothing)),
+            row(.idle, .notModified, .head(.nothing)),
+            row(.idle, .redirect, .head(.nothing)),
+            row(.idle, .foreignRedirect, .head(.nothing)),
+            row(.idle, .notFound, .head(.nothing)),
+            row(.idle, .unavailable, .head(.nothing)),
+            row(.idle, .serverError, .head(.nothing)),
+            row(.idle, .portal, .head(.nothing)),
+            row(.idle, .connectionFailed, .failure(.nothing)),
+            row(.idle, .failedForGood, .failure(.nothing)),
+            row(.idle, .pauseEnded, .attempt(nil)),
+            row(.idle, .bodyArrived, .body(.nothing)),
+            row(.idle, .refreshed, .refresh(.nothing)),
+            row(.idle, .refreshedGone, .refresh(.nothing)),
+            row(.idle, .stored, .told(false)),
+            row(.idle, .gaveUp, .told(true), .landed),
+        ]
+    }
+
+    private var asking: [Row] {
+        let here = script.attempt(script.home, conditional: false)
+        let there = script.attempt(script.moved, conditional: false)
+        return [
+            row(.asking, .ok, .head(.receive), .receiving(.answer)),
+            row(.asking, .notModified, .head(.giveUp(unasked)), .landed),
+            row(.asking, .redirect, .head(.ask(there)), .asking(there)),
+            row(.asking, .foreignRedirect, .head(.giveUp(refused)), .landed),
+            row(.asking, .notFound, .head(.bury(status: 404)), .storing),
+            row(.asking, .unavailable, .head(.pause(pause)), .pausing(here)),
+            row(.asking, .serverError, .head(.quote(status: 500)), quoting),
+            row(.asking, .portal, .head(.giveUp(portal)), .landed),
+            row(.asking, .connectionFailed, .failure(.pause(pause)), .pausing(here)),
+            row(.asking, .failedForGood, .failure(.giveUp(.tooLarge)), .landed),
+            row(.asking, .pauseEnded, .attempt(nil)),
+            row(.asking, .bodyArrived, .body(.nothing)),
+            row(.asking, .refreshed, .refresh(.nothing)),
+            row(.asking, .refreshedGone, .refresh(.nothing)),
+            row(.asking, .stored, .told(false)),
+            row(.asking, .gaveUp, .told(true), .landed),
+        ]
+    }
+
+    private var askingConditional: [Row] {
+        let here = script.attempt(script.home, conditional: true)
+        let there = script.attempt(script.moved, conditional: true)
+        return [
+            row(.askingConditional, .ok, .head(.receive), .receiving(.answer)),
+            row(.askingConditional, .notModified, .head(.refresh), .refreshing(here)),
+            row(.askingConditional, .redirect, .head(.ask(there)), .asking(there)),
+            row(.askingConditional, .foreignRedirect, .head(.giveUp(refused)), .landed),
+            row(.askingConditional, .notFound, .head(.bury(status: 404)), .storing),
+            row(.askingConditional, .unavailable, .head(.pause(pause)), .pausing(here)),
+            row(.askingConditional, .serverError, .head(.quote(status: 500)), quoting),
+            row(.askingConditional, .portal, .head(.giveUp(portal)), .landed),
+            row(.askingConditional, .connectionFailed, .failure(.pause(pause)), .pausing(here)),
+            row(.askingConditional, .failedForGood, .failure(.giveUp(.tooLarge)), .landed),
+            row(.askingConditional, .pauseEnded, .attempt(nil)),
+            row(.askingConditional, .bodyArrived, .body(.nothing)),
+            row(.askingConditional, .refreshed, .refresh(.nothing)),
+            row(.askingConditional, .refreshedGone, .refresh(.nothing)),
+            row(.askingConditional, .stored, .told(false)),
+            row(.askingConditional, .gaveUp, .told(true), .landed),
+        ]
+    }
+
+    private var pausing: [Row] {
+        [
+            row(.pausing, .ok, .head(.nothing)),
+            row(.pausing, .notModified, .head(.nothing)),
+            row(.pausing, .redirect, .head(.nothing)),
+            row(.pausing, .foreignRedirect, .head(.nothing)),
+            row(.pausing, .notFound, .head(.nothing)),
+            row(.pausing, .unavailable, .head(.nothing)),
+            row(.pausing, .serverError, .head(.nothing)),
+            row(.pausing, .portal, .head(.nothing)),
+            row(.pausing, .connectionFailed, .failure(.nothing)),
+            row(.pausing, .failedForGood, .failure(.nothing)),
+            row(.pausing, .pauseEnded, .attempt(plain), .asking(plain)),
+            row(.pausing, .bodyArrived, .body(.nothing)),
+            row(.pausing, .refreshed, .refresh(.nothing)),
+            row(.pausing, .refreshedGone, .refresh(.nothing)),
+            row(.pausing, .stored, .told(false)),
+            row(.pausing, .gaveUp, .told(true), .landed),
+        ]
+    }
+
+    private var receiving: [Row] {
+        [
+            row(.receiving, .ok, .head(.nothing)),
+            row(.receiving, .notModified, .head(.nothing)),
+            row(.receiving, .redirect, .head(.nothing)),
+            row(.receiving, .foreignRedirect, .head(.nothing)),
+            row(.receiving, .notFound, .head(.nothing)),
+            row(.receiving, .unavailable, .head(.nothing)),
+            row(.receiving, .serverError, .head(.nothing)),
+            row(.receiving, .portal, .head(.nothing)),
+            row(.receiving, .connectionFailed, .failure(.pause(pause)), .pausing(plain)),
+            row(.receiving, .failedForGood, .failure(.giveUp(.tooLarge)), .landed),
+            row(.receiving, .pauseEnded, .attempt(nil)),
+            row(.receiving, .bodyArrived, .body(.store), .storing),
+            row(.receiving, .refreshed, .refresh(.nothing)),
+            row(.receiving, .refreshedGone, .refresh(.nothing)),
+            row(.receiving, .stored, .told(false)),
+            row(.receiving, .gaveUp, .told(true), .landed),
+        ]
+    }
+
+    private var receivingRefusal: [Row] {
+        [
+            row(.receivingRefusal, .ok, .head(.nothing)),
+            row(.receivingRefusal, .notModified, .head(.nothing)),
+            row(.receivingRefusal, .redirect, .head(.nothing)),
+            row(.receivingRefusal, .foreignRedirect, .head(.nothing)),
+            row(.receivingRefusal, .notFound, .head(.nothing)),
+            row(.receivingRefusal, .unavailable, .head(.nothing)),
+            row(.receivingRefusal, .serverError, .head(.nothing)),
+            row(.receivingRefusal, .portal, .head(.nothing)),
+            row(.receivingRefusal, .connectionFailed, .failure(.pause(pause)), .pausing(plain)),
+            row(.receivingRefusal, .failedForGood, .failure(.giveUp(.tooLarge)), .landed),
+            row(.receivingRefusal, .pauseEnded, .attempt(nil)),
+            row(.receivingRefusal, .bodyArrived, .body(.report(status: 500)), .landed),
+            row(.receivingRefusal, .refreshed, .refresh(.nothing)),
+            row(.receivingRefusal, .refreshedGone, .refresh(.nothing)),
+            row(.receivingRefusal, .stored, .told(false)),
+            row(.receivingRefusal, .gaveUp, .told(true), .landed),
+        ]
+    }
+
+    private var refreshing: [Row] {
+        [
+            row(.refreshing, .ok, .head(.nothing)),
+            row(.refreshing, .notModified, .head(.nothing)),
+            row(.refreshing, .redirect, .head(.nothing)),
+            row(.refreshing, .foreignRedirect, .head(.nothing)),
+            row(.refreshing, .notFound, .head(.nothing)),
+            row(.refreshing, .unavailable, .head(.nothing)),
+            row(.refreshing, .serverError, .head(.nothing)),
+            row(.refreshing, .portal, .head(.nothing)),
+            row(.refreshing, .connectionFailed, .failure(.nothing)),
+            row(.refreshing, .failedForGood, .failure(.nothing)),
+            row(.refreshing, .pauseEnded, .attempt(nil)),
+            row(.refreshing, .bodyArrived, .body(.nothing)),
+            row(.refreshing, .refreshed, .refresh(.tell), .landed),
+            row(.refreshing, .refreshedGone, .refresh(.ask(plain)), .asking(plain)),
+            row(.refreshing, .stored, .told(false)),
+            row(.refreshing, .gaveUp, .told(true), .landed),
+        ]
+    }
+
+    private var storing: [Row] {
+        [
+            row(.storing, .ok, .head(.nothing)),
+            row(.storing, .notModified, .head(.nothing)),
+            row(.storing, .redirect, .head(.nothing)),
+            row(.storing, .foreignRedirect, .head(.nothing)),
+            row(.storing, .notFound, .head(.nothing)),
+            row(.storing, .unavailable, .head(.nothing)),
+            row(.storing, .serverError, .head(.nothing)),
+            row(.storing, .portal, .head(.nothing)),
+            row(.storing, .connectionFailed, .failure(.nothing)),
+            row(.storing, .failedForGood, .failure(.nothing)),
+            row(.storing, .pauseEnded, .attempt(nil)),
+            row(.storing, .bodyArrived, .body(.nothing)),
+            row(.storing, .refreshed, .refresh(.nothing)),
+            row(.storing, .refreshedGone, .refresh(.nothing)),
+            row(.storing, .stored, .told(true), .landed),
+            row(.storing, .gaveUp, .told(true), .landed),
+        ]
+    }
+
+    private var landed: [Row] {
+        [
+            row(.landed, .ok, .head(.nothing)),
+            row(.landed, .notModified, .head(.nothing)),
+            row(.landed, .redirect, .head(.nothing)),
+            row(.landed, .foreignRedirect, .head(.nothing)),
+            row(.landed, .notFound, .head(.nothing)),
+            row(.landed, .unavailable, .head(.nothing)),
+            row(.landed, .serverError, .head(.nothing)),
+            row(.landed, .portal, .head(.nothing)),
+            row(.landed, .connectionFailed, .failure(.nothing)),
+            row(.landed, .failedForGood, .failure(.nothing)),
+            row(.landed, .pauseEnded, .attempt(nil)),
+            row(.landed, .bodyArrived, .body(.nothing)),
+            row(.landed, .refreshed, .refresh(.nothing)),
+            row(.landed, .refreshedGone, .refresh(.nothing)),
+            row(.landed, .stored, .told(false)),
+            row(.landed, .gaveUp, .told(false)),
+        ]
+    }
+}
