@@ -1,0 +1,33 @@
+#ifndef LARDER_CSQLITE_SHIM_H
+#define LARDER_CSQLITE_SHIM_H
+
+#include <sqlite3.h>
+
+/* SQLITE_STATIC and SQLITE_TRANSIENT are casts of integers to function pointers, which Swift does not import. */
+static inline int larder_bind_blob_static(
+    sqlite3_stmt *statement, int index, const void *bytes, sqlite3_uint64 count) {
+    return sqlite3_bind_blob64(statement, index, bytes, count, SQLITE_STATIC);
+}
+
+static inline int larder_bind_text_static(
+    sqlite3_stmt *statement, int index, const char *bytes, sqlite3_uint64 count) {
+    return sqlite3_bind_text64(statement, index, bytes, count, SQLITE_STATIC, SQLITE_UTF8);
+}
+
+static inline int larder_bind_text_copied(
+    sqlite3_stmt *statement, int index, const char *bytes, sqlite3_uint64 count) {
+    return sqlite3_bind_text64(statement, index, bytes, count, SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+static inline int larder_bind_blob_copied(
+    sqlite3_stmt *statement, int index, const void *bytes, sqlite3_uint64 count) {
+    return sqlite3_bind_blob64(statement, index, bytes, count, SQLITE_TRANSIENT);
+}
+
+/* sqlite3_config is variadic, which Swift does not import. Without the statistics of memory, no lock is taken for each
+   malloc; they serve soft heap limits, which are not used. Called before the first connection. */
+static inline int larder_disable_memory_statistics(void) {
+    return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
+#endif

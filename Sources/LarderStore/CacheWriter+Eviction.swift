@@ -1,0 +1,130 @@
+import LarderModel
+
+extension CacheWriter {
+    /// Evicts what has to go so that the total fits the budget, in the put's own transaction.
+    func makeRoom(for size: Int64, keeping kept: RowKey?, now: Timestamp) throws(StoreError) {
+        guard state.totals.bytes > state.totals.budget else {
+            state.totals.isFull = false
+            return
+        }
+        try flushTouches()
+        let budget = state.totals.budget
+        try evict(downTo: budget, rows: .max, keeping: kept, now: now)
+        guard state.totals.bytes <= budget else {
+            throw .noRoom(bytes: size)
+        }
+        state.isShrinking = state.totals.bytes > lowWatermarkBytes
+        state.totals.isFull = false
+    }
+
+    /// One step of the way down to the low watermark: at most 256 rows.
+    func shrinkStep(now: Timestamp) throws(StoreError) {
+        try flushTouches()
+        let before = state.totals.evictions
+        try evict(
+            downTo: lowWatermarkBytes,
+            rows: Limits.evictionBatchRowsMax,
+            keeping: nil,
+            now: now
+        )
+        let isDone = state.totals.bytes <= lowWatermarkBytes || state.totals.evictions == before
+        if isDone { state.isShrinking = false }
+    }
+
+    /// Expired blobs first, then strictly the least recently used, never a protected row.
+    private func evict(
+        downTo goal: Int64,
+        rows: Int,
+        keeping kept: RowKey?,
+        now: Timestamp
+    ) throws(StoreError) {
+        statements.expired.bind(1, now.milliseconds)
+        var left = rows
+        for candidates in [statements.expired, statements.oldest] {
+            while state.totals.bytes > goal, left > 0 {
+                let victims = try choose(
+                    from: candidates,
+                    keeping: kept,
+                    atMost: min(left, Limits.evictionBatchRowsMax),
+                    downTo: goal
+                )
+                guard !victims.isEmpty else { break }
+                for victim in victims where state.totals.bytes > goal {
+                    guard try remove(victim) != nil else { continue }
+                    state.totals.evictions += 1
+                    left -= 1
+                }
+            }
+        }
+    }
+
+    /// The next rows to go, in order; enough of them to be sure, as sizes are not looked at.
+    private func choose(
+        from candidates: SQLiteStatement,
+        keeping kept: RowKey?,
+        atMost count: Int,
+        downTo goal: Int64
+    ) throws(StoreError) -> [RowKey] {
+        defer { candidates.reset() }
+        var victims: [RowKey] = []
+        // A put usually needs one or two rows to go; more are asked for in the next round.
+        let wanted = min(count, max(2, Int((state.totals.bytes - goal) / 4_096)))
+        while victims.count < wanted, try candidates.step() {
+            let key = RowKey(candidates.integer(0))
+            if key != kept, !shared.protection.covers(key) { victims.append(key) }
+        }
+        return victims
+    }
+
+    /// Takes a row away with what belongs to it; its size, or nil where there was none.
+    @discardableResult
+    func remove(_ key: RowKey) throws(StoreError) -> Int64? {
+        statements.deleteEntry.bind(1, key.number)
+        defer { statements.deleteEntry.reset() }
+        let hasEntry = try statements.deleteEntry.step()
+        let body = hasEntry ? statements.deleteEntry.integerOrNil(0) : nil
+        statements.deleteEntry.reset()
+        statements.deleteRecency.bind(1, key.number)
+        defer { statements.deleteRecency.reset() }
+        // A row of recency alone is damage; it goes too, or eviction would meet it for ever.
+        guard try statements.deleteRecency.step() else { return nil }
+        let size = statements.deleteRecency.integer(0)
+        statements.deleteRecency.reset()
+        if let body { try unlink(body: body) }
+        state.totals.bytes -= size
+        state.totals.entries -= 1
+        return size
+    }
+
+    /// Removes an id's row, asked for by name; what it was, or nil where there was none.
+    func delete(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> EntryKind? {
+        guard let found = try find(scope, id).0 else { return nil }
+        try remove(found.key)
+        return found.kind
+    }
+
+    /// Removes rows that were named, but for those that are protected or changed since then.
+    func evict(_ candidates: [EvictionCandidate]) throws(StoreError) -> EvictionReceipt {
+        var receipt = EvictionReceipt()
+        for candidate in candidates {
+            guard !shared.protection.covers(candidate.key),
+                try revision(of: candidate.key) == candidate.revision
+            else {
+                receipt.skipped += 1
+                continue
+            }
+            try remove(candidate.key)
+            receipt.evicted.append(candidate)
+            state.totals.evictions += 1
+        }
+        return receipt
+    }
+
+    private func revision(of key: RowKey) throws(StoreError) -> Revision? {
+        let statement = statements.find
+        statement.bind(1, key.number)
+        statement.bind(2, key.number)
+        defer { statement.reset() }
+        return try statement.step() ? Revision(statement.integer(4)) : nil
+    }
+}

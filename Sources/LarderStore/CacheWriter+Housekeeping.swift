@@ -1,0 +1,31 @@
+import CSQLite
+import LarderModel
+
+extension CacheWriter {
+    /// What is done between two groups of commands, a small step at a time.
+    enum Housekeeping {
+        /// Eviction on its way to the low watermark.
+        case shrink
+        /// Chunks of bodies that nobody names and nobody reads.
+        case removeBodies
+    }
+
+    var nextHousekeeping: Housekeeping? {
+        if state.isShrinking { return .shrink }
+        return hasRemovableBodies ? .removeBodies : nil
+    }
+
+    func keepHouse(_ step: Housekeeping, now: Timestamp) throws(StoreError) {
+        switch step {
+        case .shrink: try shrinkStep(now: now)
+        case .removeBodies: try removeStep()
+        }
+    }
+
+    /// Remembers what a failure says about the file.
+    func noteFailure(_ error: StoreError) {
+        guard case .noRoom = error else { return }
+        state.totals.isFull = true
+        shared.publish(state.totals)
+    }
+}

@@ -1,0 +1,173 @@
+import LarderModel
+
+extension CacheWriter {
+    /// A row as the writer finds it before it changes it.
+    struct FoundRow {
+        let key: RowKey
+        let kind: EntryKind
+        let revision: Revision
+        let byteCount: Int
+        let digest: Digest
+        let body: Int64?
+        let size: Int64
+        let etag: String?
+        let lastModified: String?
+    }
+
+    /// Looks through an id's slots: its row, or else the first free slot for it.
+    func find(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> (FoundRow?, RowKey) {
+        let first = RowKey(scope, id)
+        let statement = statements.find
+        statement.bind(1, first.number)
+        statement.bind(2, first.last.number)
+        defer { statement.reset() }
+        var free = first.number
+        while try statement.step() {
+            let key = RowKey(statement.integer(0))
+            if key.number == free { free += 1 }
+            guard statement.isText(1, scope.text), statement.isText(2, id.text) else { continue }
+            return (row(statement, at: key), key)
+        }
+        // All 16 slots taken by other ids: the last one gives way.
+        return (nil, RowKey(min(free, first.last.number)))
+    }
+
+    private func row(_ statement: SQLiteStatement, at key: RowKey) -> FoundRow {
+        FoundRow(
+            key: key,
+            kind: EntryKind(rawValue: statement.integer(3)) ?? .blob,
+            revision: Revision(statement.integer(4)),
+            byteCount: Int(statement.integer(5)),
+            digest: Digest(
+                high: UInt64(bitPattern: statement.integer(6)),
+                low: UInt64(bitPattern: statement.integer(7))
+            ),
+            body: statement.integerOrNil(8),
+            size: statement.integer(9),
+            etag: statement.text(10),
+            lastModified: statement.text(11)
+        )
+    }
+
+    /// Stores an entry in place of the one under its id, and makes room for it.
+    ///
+    /// Equal bytes keep the old revision: whoever has seen that one has seen these.
+    func put(_ new: NewEntry, now: Timestamp) throws(StoreError) -> PutReceipt {
+        let (old, key) = try find(new.scope, new.entry.id)
+        let uploaded = try link(new.body)
+        let size = new.entry.rowSize(in: new.scope, isChunked: uploaded != nil)
+        try checkSize(size, bodyBytes: new.entry.body.byteCount)
+        if old == nil { try evictOccupant(of: key) }
+        let isSame = old.map { $0.matches(new.entry) } ?? false
+        var entry = new.entry
+        if isSame, let old {
+            entry.revision = old.revision
+        } else {
+            entry.revision = try nextRevision()
+        }
+        if let replaced = old?.body { try unlink(body: replaced) }
+        try write(entry, at: key, scope: new.scope, body: new.body)
+        try writeRecency(entry, at: key, size: size)
+        state.totals.bytes += size - (uploaded?.size ?? 0) - (old?.size ?? 0)
+        state.totals.entries += old == nil ? 1 : 0
+        try makeRoom(for: size, keeping: key, now: now)
+        return PutReceipt(revision: entry.revision, isNew: old == nil, isSame: isSame)
+    }
+
+    func nextRevision() throws(StoreError) -> Revision {
+        let revision = try revisions.next()
+        state.highestRevision = max(state.highestRevision, revision)
+        return revision
+    }
+
+    private func checkSize(_ size: Int64, bodyBytes: Int) throws(StoreError) {
+        let limit = configuration.maxEntryBytes.bytes
+        guard Int64(bodyBytes) <= limit else {
+            throw .tooLarge(bytes: Int64(bodyBytes), limit: limit)
+        }
+        guard size <= state.totals.budget else {
+            throw .tooLarge(bytes: size, limit: state.totals.budget)
+        }
+    }
+
+    /// Whatever stands where a new id has to go: nothing, but for 17 ids with one hash.
+    private func evictOccupant(of key: RowKey) throws(StoreError) {
+        guard key.number == key.last.number, try remove(key) != nil else { return }
+        state.totals.evictions += 1
+    }
+
+    private func write(
+        _ entry: Entry,
+        at key: RowKey,
+        scope: ScopeKey,
+        body: NewBody
+    ) throws(StoreError) {
+        let statement = statements.putEntry
+        statement.bind(1, key.number)
+        statement.bind(2, scope.text)
+        statement.bind(3, entry.id.text)
+        statement.bind(4, entry.kind.rawValue)
+        statement.bind(5, entry.storedAt.milliseconds)
+        statement.bind(6, entry.freshUntil?.milliseconds)
+        statement.bind(7, entry.revision.number)
+        statement.bind(8, entry.origin?.text)
+        statement.bind(9, Int64(entry.status))
+        statement.bind(10, entry.mediaType)
+        statement.bind(11, entry.etag)
+        statement.bind(12, entry.lastModified)
+        statement.bind(13, entry.headers.lines)
+        statement.bind(14, Int64(entry.body.byteCount))
+        statement.bind(15, entry.body.isJSON ? 1 : 0)
+        statement.bind(16, Int64(bitPattern: entry.body.digest.high))
+        statement.bind(17, Int64(bitPattern: entry.body.digest.low))
+        switch body {
+        case .inline(let bytes):
+            statement.bind(18, Int64?.none)
+            statement.bind(19, bytes)
+        case .uploaded(let upload):
+            statement.bind(18, upload.body)
+            statement.bind(19, [UInt8]?.none)
+        }
+        try statement.run()
+    }
+
+    private func writeRecency(_ entry: Entry, at key: RowKey, size: Int64) throws(StoreError) {
+        let statement = statements.putRecency
+        statement.bind(1, key.number)
+        statement.bind(2, shared.clock.tick())
+        statement.bind(3, size)
+        statement.bind(4, entry.storedAt.milliseconds)
+        statement.bind(5, entry.kind == .blob ? entry.freshUntil?.milliseconds : nil)
+        try statement.run()
+    }
+
+    /// Confirms a row's bytes without a new body, as a 304 does, if it still has `validators`.
+    func refresh(
+        _ confirmed: Entry,
+        in scope: ScopeKey
+    ) throws(StoreError) -> RefreshOutcome {
+        let (found, key) = try find(scope, confirmed.id)
+        guard let found, found.kind == .fetched, found.etag == confirmed.etag,
+            found.lastModified == confirmed.lastModified, found.digest == confirmed.body.digest
+        else { return .gone }
+        var entry = confirmed
+        entry.revision = found.revision
+        let statement = statements.refreshEntry
+        statement.bind(1, key.number)
+        statement.bind(2, entry.storedAt.milliseconds)
+        statement.bind(3, entry.freshUntil?.milliseconds)
+        statement.bind(4, entry.headers.lines)
+        statement.bind(5, entry.origin?.text)
+        statement.bind(6, entry.mediaType)
+        try statement.run()
+        let size = entry.rowSize(in: scope, isChunked: found.body != nil)
+        statements.refreshRecency.bind(1, key.number)
+        statements.refreshRecency.bind(2, entry.storedAt.milliseconds)
+        statements.refreshRecency.bind(3, size)
+        statements.refreshRecency.bind(4, shared.clock.tick())
+        try statements.refreshRecency.run()
+        state.totals.bytes += size - found.size
+        try makeRoom(for: size, keeping: key, now: entry.storedAt)
+        return .refreshed(entry)
+    }
+}

@@ -1,0 +1,36 @@
+import Glibc
+
+/// The right of one process to a folder, held by a lock on a file in it.
+///
+/// The kernel gives it back when the process ends, however it ends.
+final class DirectoryLock: Sendable {
+    private let descriptor: Int32
+
+    /// Makes the folder (0700) where it is missing, and locks it.
+    init(directory: String) throws(StoreError) {
+        try Self.makeDirectory(directory)
+        let path = directory + "/lock"
+        descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw .cannotOpen(path: path, reason: lastSystemError()) }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            let inUse = errno == EWOULDBLOCK
+            let reason = lastSystemError()
+            close(descriptor)
+            throw inUse ? .inUse(path: directory) : .cannotOpen(path: path, reason: reason)
+        }
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Makes a folder and those above it, as `mkdir -p` does.
+    private static func makeDirectory(_ path: String) throws(StoreError) {
+        var made = ""
+        for part in path.split(separator: "/") {
+            made += (made.isEmpty && !path.hasPrefix("/") ? "" : "/") + part
+            guard mkdir(made, 0o700) != 0, errno != EEXIST else { continue }
+            throw .cannotOpen(path: made, reason: lastSystemError())
+        }
+    }
+}

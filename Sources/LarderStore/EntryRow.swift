@@ -1,0 +1,75 @@
+package import LarderModel
+
+/// An entry's row where SQLite holds it; valid only inside the closure that it is handed to.
+package struct EntryRow: ~Copyable {
+    private let statement: SQLiteStatement
+
+    init(_ statement: SQLiteStatement) {
+        self.statement = statement
+    }
+
+    package var kind: EntryKind { EntryKind(rawValue: statement.integer(3)) ?? .blob }
+    package var storedAt: Timestamp { Timestamp(milliseconds: statement.integer(4)) }
+    package var freshUntil: Timestamp? {
+        statement.integerOrNil(5).map(Timestamp.init(milliseconds:))
+    }
+    package var revision: Revision { Revision(statement.integer(6)) }
+    package var mediaType: String? { statement.text(9) }
+    package var lastModified: String? { statement.text(11) }
+    /// The ETag of these bytes: the origin's own, or one made of their digest.
+    package var entityTag: String { statement.text(10) ?? digest.entityTag }
+    package var byteCount: Int { Int(statement.integer(13)) }
+    package var digest: Digest {
+        Digest(
+            high: UInt64(bitPattern: statement.integer(15)),
+            low: UInt64(bitPattern: statement.integer(16))
+        )
+    }
+
+    /// The chunked body that it names; nil when the body stands in the row.
+    package var chunkedBody: ChunkedBody? {
+        statement.integerOrNil(17).map { ChunkedBody(number: $0, byteCount: byteCount) }
+    }
+
+    /// The body that stands in the row.
+    package func withBody<Value>(_ read: (UnsafeRawBufferPointer) -> Value) -> Value {
+        read(statement.bytes(18))
+    }
+
+    /// Everything but the bytes; nil for an id that is none, which only damage leaves.
+    package func entry() -> Entry? {
+        guard let id = try? EntryID(statement.text(2) ?? "") else { return nil }
+        var entry = Entry(
+            id: id,
+            kind: kind,
+            status: Int(statement.integer(8)),
+            storedAt: storedAt,
+            revision: revision,
+            body: BodySummary(
+                byteCount: byteCount,
+                digest: digest,
+                isJSON: statement.integer(14) != 0
+            )
+        )
+        entry.origin = statement.text(7).flatMap { try? OriginName($0) }
+        entry.mediaType = mediaType
+        entry.etag = statement.text(10)
+        entry.lastModified = lastModified
+        entry.headers = HeaderFields(lines: statement.text(12) ?? "")
+        entry.freshUntil = freshUntil
+        return entry
+    }
+
+    static let columns = """
+        key, scope, id, kind, stored_at, fresh_until, rev, origin, status, media_type, etag, \
+        last_modified, headers, bytes, json, digest_high, digest_low, body, data
+        """
+    /// The same places, but that no body is read.
+    static let columnsWithoutBody = columns.replacing(", data", with: ", NULL")
+}
+
+/// A body that is kept in chunks.
+package struct ChunkedBody: Hashable, Sendable {
+    let number: Int64
+    package let byteCount: Int
+}

@@ -1,0 +1,7 @@
+/// Decides which SQLite operation fails; the real one is then not carried out.
+///
+/// Nil in the daemon. Tests fail the n-th operation, for every n.
+package protocol FaultPlan: Sendable {
+    /// The SQLite result code to fail with, or nil to go on.
+    func failure(before step: String) -> Int32?
+}

@@ -1,0 +1,20 @@
+import Synchronization
+
+/// Numbers uses in the order in which they happened.
+///
+/// It orders eviction and has no other meaning.
+final class LogicalClock: Sendable {
+    // Relaxed: a tick says only which of two uses was later; what was read or written then is
+    // ordered by the transactions, not by this number.
+    private let last = Atomic<Int64>(0)
+
+    /// The next number, never given twice while the process lives.
+    func tick() -> Int64 {
+        last.wrappingAdd(1, ordering: .relaxed).newValue
+    }
+
+    /// Goes on after the highest number of an opened file.
+    func advance(to number: Int64) {
+        last.store(number, ordering: .relaxed)
+    }
+}

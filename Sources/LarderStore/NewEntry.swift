@@ -1,0 +1,81 @@
+package import LarderModel
+
+/// What a put brings.
+package struct NewEntry: Sendable {
+    package var scope: ScopeKey
+    /// Its revision is given by the writer.
+    package var entry: Entry
+    package var body: NewBody
+
+    package init(scope: ScopeKey, entry: Entry, body: NewBody) {
+        self.scope = scope
+        self.entry = entry
+        self.body = body
+    }
+}
+
+package enum NewBody: Sendable {
+    /// At most ``Limits/inlineBodyBytesMax`` bytes; none for a tombstone.
+    case inline([UInt8])
+    /// Chunks that were committed before and are linked now.
+    case uploaded(UploadID)
+}
+
+/// The number of a body whose chunks are being written; never used twice.
+package struct UploadID: Hashable, Sendable {
+    let body: Int64
+}
+
+/// What a put came to.
+package struct PutReceipt: Equatable, Sendable {
+    package let revision: Revision
+    /// Whether there was no such row before.
+    package let isNew: Bool
+    /// Whether the row had the same bytes already; the revision is then the old one.
+    package let isSame: Bool
+}
+
+/// What became of a row that a 304 confirmed.
+package enum RefreshOutcome: Equatable, Sendable {
+    case refreshed(Entry)
+    /// It was evicted, or replaced by an answer with another validator, meanwhile.
+    case gone
+}
+
+/// A row that an eviction names, as a reader saw it.
+package struct EvictionCandidate: Equatable, Sendable {
+    let key: RowKey
+    let revision: Revision
+    package let id: EntryID
+    package let size: Int64
+    let lastUsed: Int64
+
+    /// Where the page after this row begins.
+    package var cursor: RowCursor { RowCursor(value: lastUsed, id: id.text) }
+}
+
+/// What an eviction took.
+package struct EvictionReceipt: Equatable, Sendable {
+    package var evicted: [EvictionCandidate] = []
+    /// Protected, or changed since they were named.
+    package var skipped = 0
+
+    package init() {}
+
+    package var bytes: Int64 { evicted.reduce(0) { $0 + $1.size } }
+}
+
+/// What the store holds, as of the last commit.
+package struct StoreTotals: Equatable, Sendable {
+    /// The accounted size: bodies, ids, headers and a fixed overhead for each row.
+    package var bytes: Int64 = 0
+    package var entries: Int64 = 0
+    /// What the accounted size may be now: `max_bytes`, or less while the disk is short of space.
+    package var budget: Int64 = 0
+    /// Rows that had to go since the start.
+    package var evictions: Int64 = 0
+    /// Reads that met a damaged row since the start.
+    package var damaged: Int64 = 0
+    /// Whether a put was refused because protected rows fill the budget, and none has fitted since.
+    package var isFull = false
+}

@@ -1,0 +1,115 @@
+import CSQLite
+
+/// One connection to one SQLite file, used by one thread at a time.
+///
+/// Opened with SQLITE_OPEN_NOMUTEX (https://sqlite.org/threadsafe.html): whoever owns it says in
+/// its own documentation what keeps other threads away.
+final class SQLiteConnection {
+    enum Mode {
+        case readWrite
+        case readOnly
+    }
+
+    let handle: OpaquePointer
+    let path: String
+    private let faults: (any FaultPlan)?
+
+    /// Said once, before the first connection; where another part of the process was earlier,
+    /// SQLite keeps its statistics and is a little slower.
+    private static let setUp: Void = { _ = larder_disable_memory_statistics() }()
+
+    init(path: String, mode: Mode, faults: (any FaultPlan)? = nil) throws(StoreError) {
+        Self.setUp
+        var opened: OpaquePointer?
+        let access =
+            switch mode {
+            case .readWrite: SQLITE_OPEN_READWRITE
+            case .readOnly: SQLITE_OPEN_READONLY
+            }
+        if let code = faults?.failure(before: "open \(path)") {
+            throw StoreError(code: code, step: "open \(path)", message: "injected")
+        }
+        let code = sqlite3_open_v2(path, &opened, access | SQLITE_OPEN_NOMUTEX, nil)
+        guard code == SQLITE_OK, let opened else {
+            let message = opened.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory"
+            sqlite3_close_v2(opened)
+            throw StoreError(code: code, step: "open \(path)", message: message)
+        }
+        sqlite3_extended_result_codes(opened, 1)
+        sqlite3_busy_timeout(opened, 5_000)
+        handle = opened
+        self.path = path
+        self.faults = faults
+    }
+
+    deinit {
+        sqlite3_close_v2(handle)
+    }
+
+    /// Runs every statement of `sql`, none of which may answer rows that matter.
+    func execute(_ sql: String) throws(StoreError) {
+        try check(before: sql)
+        let code = sqlite3_exec(handle, sql, nil, nil, nil)
+        guard code == SQLITE_OK else { throw error(code, step: sql) }
+    }
+
+    func prepare(_ sql: String) throws(StoreError) -> SQLiteStatement {
+        try check(before: sql)
+        var statement: OpaquePointer?
+        let flags = UInt32(SQLITE_PREPARE_PERSISTENT)
+        let code = sqlite3_prepare_v3(handle, sql, -1, flags, &statement, nil)
+        guard code == SQLITE_OK, let statement else { throw error(code, step: sql) }
+        return SQLiteStatement(handle: statement, connection: self, sql: sql)
+    }
+
+    /// The first column of the first row, as an integer; nil for no row.
+    func integer(_ sql: String) throws(StoreError) -> Int64? {
+        let statement = try prepare(sql)
+        return try statement.step() ? statement.integer(0) : nil
+    }
+
+    /// The first column of the first row, as a text; nil for no row or NULL.
+    func text(_ sql: String) throws(StoreError) -> String? {
+        let statement = try prepare(sql)
+        return try statement.step() ? statement.text(0) : nil
+    }
+
+    /// How much memory the connection may keep pages in, at least 64 KiB.
+    func setPageCache(bytes: Int64) throws(StoreError) {
+        try execute("PRAGMA cache_size=-\(max(64, bytes / 1_024))")
+    }
+
+    /// Whether a transaction is open.
+    var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+
+    /// Ends an open transaction without its changes; SQLite may have done so already.
+    func rollBack() {
+        guard isInTransaction else { return }
+        sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
+    }
+
+    var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(handle) }
+
+    /// Rows inserted, changed and deleted since the connection was opened.
+    var totalChanges: Int64 { sqlite3_total_changes64(handle) }
+
+    func error(_ code: Int32, step: String) -> StoreError {
+        StoreError(code: code, step: step, message: String(cString: sqlite3_errmsg(handle)))
+    }
+
+    func check(before step: String) throws(StoreError) {
+        guard let code = faults?.failure(before: step) else { return }
+        throw StoreError(code: code, step: step, message: "injected")
+    }
+}
+
+extension StoreError {
+    /// SQLite's result code (https://sqlite.org/rescode.html) as an error of ours.
+    init(code: Int32, step: String, message: String) {
+        switch code & 0xFF {
+        case SQLITE_FULL: self = .diskFull(step: step)
+        case SQLITE_CORRUPT, SQLITE_NOTADB: self = .corrupt(step: step)
+        default: self = .sqlite(step: step, code: code, message: message)
+        }
+    }
+}

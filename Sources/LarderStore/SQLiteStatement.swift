@@ -1,0 +1,111 @@
+import CSQLite
+
+/// A prepared statement.
+///
+/// Positions of parameters start at 1, of columns at 0, as in SQLite.
+final class SQLiteStatement {
+    let handle: OpaquePointer
+    private unowned let connection: SQLiteConnection
+    private let sql: String
+
+    init(handle: OpaquePointer, connection: SQLiteConnection, sql: String) {
+        self.handle = handle
+        self.connection = connection
+        self.sql = sql
+    }
+
+    deinit {
+        sqlite3_finalize(handle)
+    }
+
+    /// Goes to the next row; false when there is none.
+    func step() throws(StoreError) -> Bool {
+        try connection.check(before: sql)
+        switch sqlite3_step(handle) {
+        case SQLITE_ROW: return true
+        case SQLITE_DONE: return false
+        case let code:
+            let error = connection.error(code, step: sql)
+            sqlite3_reset(handle)
+            throw error
+        }
+    }
+
+    /// Runs a statement that answers no row, and makes it ready for the next time.
+    func run() throws(StoreError) {
+        _ = try step()
+        reset()
+    }
+
+    /// Makes it ready to run again.
+    ///
+    /// Parameters keep their values until they are bound again.
+    func reset() {
+        sqlite3_reset(handle)
+    }
+
+    // A bind fails for a wrong position, which is our mistake, or for want of memory.
+
+    func bind(_ position: Int32, _ value: Int64?) {
+        if let value {
+            sqlite3_bind_int64(handle, position, value)
+        } else {
+            sqlite3_bind_null(handle, position)
+        }
+    }
+
+    func bind(_ position: Int32, _ text: String?) {
+        guard let text else {
+            sqlite3_bind_null(handle, position)
+            return
+        }
+        let count = UInt64(text.utf8.count)
+        // A C string is never a null pointer, which SQLite would take for NULL.
+        text.withCString { _ = larder_bind_text_copied(handle, position, $0, count) }
+    }
+
+    func bind(_ position: Int32, _ bytes: [UInt8]?) {
+        guard let bytes else {
+            sqlite3_bind_null(handle, position)
+            return
+        }
+        bytes.withUnsafeBytes { raw in
+            if let base = raw.baseAddress {
+                _ = larder_bind_blob_copied(handle, position, base, UInt64(raw.count))
+            } else {
+                sqlite3_bind_zeroblob(handle, position, 0)
+            }
+        }
+    }
+
+    func isNull(_ column: Int32) -> Bool {
+        sqlite3_column_type(handle, column) == SQLITE_NULL
+    }
+
+    func integer(_ column: Int32) -> Int64 {
+        sqlite3_column_int64(handle, column)
+    }
+
+    func integerOrNil(_ column: Int32) -> Int64? {
+        isNull(column) ? nil : integer(column)
+    }
+
+    /// The column as a text; nil for NULL.
+    func text(_ column: Int32) -> String? {
+        guard let bytes = sqlite3_column_text(handle, column) else { return nil }
+        let count = Int(sqlite3_column_bytes(handle, column))
+        return String(
+            decoding: UnsafeBufferPointer(start: bytes, count: count),
+            as: UTF8.self
+        )
+    }
+
+    /// The column's bytes where they lie, valid until the statement moves on or is reset.
+    func bytes(_ column: Int32) -> UnsafeRawBufferPointer {
+        let base = sqlite3_column_blob(handle, column)
+        return UnsafeRawBufferPointer(
+            start: base,
+            count: Int(sqlite3_column_bytes(handle, column))
+        )
+    }
+}

@@ -1,0 +1,54 @@
+/// Which tables a file has and how an older one becomes the current one.
+///
+/// The numbered files under `schema/` are the source, carried by the generated part of this type;
+/// `user_version` says how many of them a file has taken.
+struct Schema {
+    /// `Lard`, so that `file` and a careful reader know whose database it is.
+    static let applicationID: Int64 = 0x4C61_7264
+
+    static let cache = Schema(
+        steps: cacheSteps,
+        opening: "PRAGMA page_size=4096; PRAGMA auto_vacuum=INCREMENTAL"
+    )
+    static let state = Schema(steps: stateSteps, opening: "PRAGMA page_size=4096")
+
+    /// The SQL that leads from version n to n + 1.
+    let steps: [String]
+    /// What must be said before the first table.
+    let opening: String
+
+    /// What the file is, told without a change to it.
+    enum Version: Equatable {
+        case empty
+        case known(Int)
+        case newer(Int)
+    }
+
+    func version(of connection: SQLiteConnection) throws(StoreError) -> Version {
+        let version = Int(try connection.integer("PRAGMA user_version") ?? 0)
+        let tables = try connection.integer("SELECT count(*) FROM sqlite_schema") ?? 0
+        if tables == 0, version == 0 { return .empty }
+        let owner = try connection.integer("PRAGMA application_id")
+        guard owner == Self.applicationID else {
+            throw .corrupt(step: "recognise \(connection.path)")
+        }
+        return version > steps.count ? .newer(version) : .known(version)
+    }
+
+    /// Brings the file to the current version, all steps in one transaction.
+    func migrate(_ connection: SQLiteConnection, from version: Int) throws(StoreError) {
+        guard version < steps.count else { return }
+        try connection.execute("BEGIN IMMEDIATE")
+        do throws(StoreError) {
+            for step in steps[version...] {
+                try connection.execute(step)
+            }
+            try connection.execute("PRAGMA application_id=\(Self.applicationID)")
+            try connection.execute("PRAGMA user_version=\(steps.count)")
+            try connection.execute("COMMIT")
+        } catch {
+            connection.rollBack()
+            throw error
+        }
+    }
+}

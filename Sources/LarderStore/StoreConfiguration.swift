@@ -1,0 +1,34 @@
+package import LarderModel
+
+/// Where the store keeps its files, and how much it may keep.
+package struct StoreConfiguration: Sendable {
+    package var cacheDirectory: String
+    package var stateDirectory: String
+    package var maxBytes = ByteSize(bytes: 512 << 20)
+    package var maxEntryBytes = ByteSize(bytes: 64 << 20)
+    /// The part of `maxBytes` that eviction goes down to once it has begun.
+    package var lowWatermark = 0.9
+    /// What the cache leaves free on its disk, by shrinking.
+    package var minFreeBytes = ByteSize(bytes: 0)
+    /// Memory for pages of `cache.db`, over all connections.
+    package var memoryBytes = ByteSize(bytes: 32 << 20)
+    /// How many readers are made for event loops.
+    package var readers = 4
+    /// Free bytes on the disk of a folder; nil where it cannot be told.
+    package var freeBytes: @Sendable (String) -> Int64? = DiskSpace.freeBytes
+    /// Which bits of an id's hash are used; few of them in tests, so that ids collide.
+    package var hashMask = UInt64.max
+    /// Which SQLite operations fail, in tests.
+    package var faults: (any FaultPlan)?
+
+    package init(cacheDirectory: String, stateDirectory: String) {
+        self.cacheDirectory = cacheDirectory
+        self.stateDirectory = stateDirectory
+    }
+
+    /// What each connection to `cache.db` has of ``memoryBytes``: the owned readers, the writer, and
+    /// the two that read off the event loops.
+    var pageCacheBytes: Int64 {
+        memoryBytes.bytes / Int64(readers + 3)
+    }
+}

@@ -1,0 +1,43 @@
+/// What the store can fail with: what was tried, on what, and the cause.
+package enum StoreError: Error, Equatable {
+    /// A file or folder cannot be opened, made or locked.
+    case cannotOpen(path: String, reason: String)
+    /// Another process holds the folder.
+    case inUse(path: String)
+    /// `state.db` was written by a later version of Larder; it is left untouched.
+    case newer(path: String, found: Int, known: Int)
+    /// SQLite refused a step: its extended result code and words.
+    case sqlite(step: String, code: Int32, message: String)
+    /// The disk is full.
+    case diskFull(step: String)
+    /// The file is damaged.
+    case corrupt(step: String)
+    /// The entry alone is larger than an entry, or the whole cache, may be.
+    case tooLarge(bytes: Int64, limit: Int64)
+    /// Protected rows alone leave no room for it.
+    case noRoom(bytes: Int64)
+    /// More commands wait than the writer takes.
+    case overloaded
+    /// The store was closed.
+    case closed
+    /// A chunk of a large body is missing or does not match its checksum.
+    case badChunk
+
+    package var message: String {
+        switch self {
+        case .cannotOpen(let path, let reason): "cannot open \(path): \(reason)"
+        case .inUse(let path): "\(path) is in use by another larderd"
+        case .newer(let path, let found, let known):
+            "\(path) has schema version \(found), this larderd knows up to \(known)"
+        case .sqlite(let step, let code, let message): "\(step) failed: \(message) (\(code))"
+        case .diskFull(let step): "\(step) failed: the disk is full"
+        case .corrupt(let step): "\(step) failed: the file is damaged"
+        case .tooLarge(let bytes, let limit):
+            "the entry has \(bytes) bytes, at most \(limit) are kept"
+        case .noRoom(let bytes): "there is no room for \(bytes) bytes beside protected entries"
+        case .overloaded: "too many writes are waiting"
+        case .closed: "the store is closed"
+        case .badChunk: "a part of the body is missing or damaged"
+        }
+    }
+}

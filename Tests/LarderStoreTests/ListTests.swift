@@ -1,0 +1,182 @@
+import LarderModel
+import LarderTestSupport
+import Testing
+
+@testable import LarderStore
+
+@Suite("Lists")
+struct ListTests {
+    private static let ids = [
+        "a", "a%", "a%b", "a_", "a_b", "ab", "b", "caf\u{e9}", "cafe\u{301}", "\u{d7ff}",
+        "\u{d7ff}a", "\u{e000}", "\u{1F4A1}", "\u{1F4A1}x", "\u{10FFFF}", "\u{10FFFF}\u{10FFFF}",
+        "z\u{10FFFF}", "z\u{10FFFF}a", "z\u{10FFFF}\u{10FFFF}",
+    ]
+
+    private func filled() async throws -> TemporaryStore {
+        let temporary = try TemporaryStore()
+        for (index, id) in Self.ids.enumerated() {
+            var new = NewEntry.blob(temporary.scope, try EntryID(id), .pattern(index * 7 % 10))
+            new.entry.storedAt = Timestamp(milliseconds: Int64(index * 5 % 7))
+            if index % 3 == 0 { new.entry.origin = try OriginName("host") }
+            _ = try await temporary.store.put(new, now: .epoch)
+            new.scope = temporary.store.key(for: .shared)
+            _ = try await temporary.store.put(new, now: .epoch)
+        }
+        return temporary
+    }
+
+    @Test("A prefix is bytes: no character of it is a pattern", arguments: ids + ["", "z", "ca"])
+    func prefixes(prefix: String) async throws {
+        let temporary = try await filled()
+        var filter = RowFilter(scope: temporary.scope)
+        filter.prefix = prefix
+        let expected = Self.ids.filter { $0.utf8.starts(with: prefix.utf8) }.sorted(by: byBytes)
+        for order in [RowOrder.id, .size, .age, .used] {
+            let rows = try await temporary.store.read { [filter] reader throws(StoreError) in
+                try reader.list(filter, order: order, after: nil, limit: .max)
+            }
+            #expect(rows.map(\.entry.id.text).sorted(by: byBytes) == expected, "\(order)")
+        }
+    }
+
+    @Test("Pages give each row once and in order", arguments: [RowOrder.id, .size, .age, .used])
+    func pages(order: RowOrder) async throws {
+        let temporary = try await filled()
+        let filter = RowFilter(scope: temporary.scope)
+        for limit in [1, 2, 7, 100] {
+            var rows: [ListedRow] = []
+            while true {
+                let cursor = rows.last?.cursor(order)
+                let page = try await temporary.store.read { reader throws(StoreError) in
+                    try reader.list(filter, order: order, after: cursor, limit: limit)
+                }
+                #expect(page.count <= limit)
+                if page.isEmpty { break }
+                rows += page
+            }
+            #expect(rows.map(\.entry.id.text).sorted(by: byBytes) == Self.ids.sorted(by: byBytes))
+            for (row, next) in zip(rows, rows.dropFirst()) {
+                let isOrdered =
+                    switch order {
+                    case .id: byBytes(row.entry.id.text, next.entry.id.text)
+                    case .size: row.size >= next.size
+                    case .age: row.entry.storedAt <= next.entry.storedAt
+                    case .used: row.lastUsed < next.lastUsed
+                    }
+                #expect(isOrdered, "\(order): \(row.entry.id) before \(next.entry.id)")
+            }
+        }
+    }
+
+    @Test("While rows come and go, pages give those that stay exactly once")
+    func pagesWhileChanging() async throws {
+        var random = SeededRandom(seed: 3)
+        let temporary = try TemporaryStore()
+        let staying = (0..<40).map { "stays-\($0)" }
+        for id in staying { try await temporary.put(id, [1]) }
+        for order in [RowOrder.id, .size, .age, .used] {
+            var seen: [String] = []
+            var cursor: RowCursor?
+            while true {
+                let filter = RowFilter(scope: temporary.scope)
+                let page = try await temporary.store.read { [cursor] reader throws(StoreError) in
+                    try reader.list(filter, order: order, after: cursor, limit: 3)
+                }
+                guard let last = page.last, seen.count < 1_000 else { break }
+                seen += page.map(\.entry.id.text)
+                cursor = last.cursor(order)
+                let passing = "passes-\(random.next() % 20)"
+                if random.next() % 3 == 0, order != .used {
+                    try await temporary.put(passing, .pattern(Int(random.next() % 9)))
+                } else {
+                    let id = try EntryID(passing)
+                    _ = try await temporary.store.delete(temporary.scope, id)
+                }
+            }
+            let stayed = seen.filter { $0.hasPrefix("stays-") }
+            #expect(stayed.sorted() == staying.sorted(), "\(order)")
+        }
+    }
+
+    @Test("Origin and age filter; another scope's, our own and expired rows are not shown")
+    func filters() async throws {
+        let temporary = try await filled()
+        var variants = NewEntry.blob(temporary.scope, try EntryID("a"), [])
+        variants.entry.kind = .variants
+        variants.entry.id = try EntryID("a?")
+        _ = try await temporary.store.put(variants, now: .epoch)
+        var filter = RowFilter(scope: temporary.scope)
+        filter.origin = try OriginName("host")
+        filter.storedBefore = Timestamp(milliseconds: 3)
+        let rows = try await temporary.store.read { [filter] reader throws(StoreError) in
+            try reader.list(filter, order: .id, after: nil, limit: .max)
+        }
+        let expected = Self.ids.enumerated().filter { $0.offset % 3 == 0 && $0.offset * 5 % 7 < 3 }
+        #expect(rows.map(\.entry.id.text) == expected.map(\.element).sorted(by: byBytes))
+        var expired = NewEntry.blob(temporary.scope, try EntryID("b?"), [])
+        expired.entry.freshUntil = Timestamp(milliseconds: 10)
+        _ = try await temporary.store.put(expired, now: .epoch)
+        var shown = RowFilter(scope: temporary.scope)
+        for (moment, count) in [(9, Self.ids.count + 1), (10, Self.ids.count)] {
+            shown.shownAt = Timestamp(milliseconds: Int64(moment))
+            let listed = try await temporary.store.read { [shown] reader throws(StoreError) in
+                try reader.list(shown, order: .id, after: nil, limit: .max)
+            }
+            #expect(listed.count == count, "at \(moment) ms")
+        }
+        // An eviction sees every row.
+        #expect(try await temporary.ids().count == Self.ids.count + 2)
+        let other = temporary.store.key(for: .own(uid: 7, account: .default))
+        let none = try await temporary.store.read { reader throws(StoreError) in
+            try reader.list(RowFilter(scope: other), order: .id, after: nil, limit: .max)
+        }
+        #expect(none == [])
+    }
+
+    @Test("Candidates come in pages, the least recently used first")
+    func candidates() async throws {
+        let temporary = try await filled()
+        let filter = RowFilter(scope: temporary.scope)
+        let all = try await temporary.store.read { reader throws(StoreError) in
+            var all: [EvictionCandidate] = []
+            while true {
+                let cursor = all.last?.cursor
+                let page = try reader.candidates(filter, after: cursor, limit: 4)
+                if page.isEmpty { return all }
+                all += page
+            }
+        }
+        #expect(all.map(\.id.text) == Self.ids)
+        let id = try EntryID("a_b")
+        let scope = temporary.scope
+        let one = try await temporary.store.read { reader throws(StoreError) in
+            try reader.candidate(scope, id)
+        }
+        #expect(one == all[4])
+    }
+
+    @Test("An eviction skips what is protected, gone, or changed since it was named")
+    func changedRows() async throws {
+        let temporary = try TemporaryStore()
+        for number in 0..<600 { try await temporary.put("\(number)", [1]) }
+        let filter = RowFilter(scope: temporary.scope)
+        let named = try await temporary.store.read { reader throws(StoreError) in
+            try reader.candidates(filter, after: nil, limit: .max)
+        }
+        try await temporary.put("1", [2])
+        try await temporary.put("2", [1])
+        _ = try await temporary.store.delete(temporary.scope, EntryID("3"))
+        temporary.store.protect(temporary.scope, try EntryID("4"))
+        #expect(temporary.store.isProtected(temporary.scope, try EntryID("4")))
+        let receipt = try await temporary.store.evict(named)
+        #expect(receipt.skipped == 3 && receipt.evicted.count == 597)
+        #expect(
+            receipt.bytes == named.reduce(0) { $0 + $1.size } - 2 * named[1].size - named[3].size
+        )
+        #expect(try await temporary.ids() == ["1", "4"])
+    }
+}
+
+private func byBytes(_ one: String, _ other: String) -> Bool {
+    one.utf8.lexicographicallyPrecedes(other.utf8)
+}

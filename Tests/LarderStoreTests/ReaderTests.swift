@@ -1,0 +1,125 @@
+import LarderModel
+import LarderTestSupport
+import Testing
+
+@testable import LarderStore
+
+@Suite("Readers")
+struct ReaderTests {
+    @Test("A kept transaction is renewed by a commit: every reader reads what was answered")
+    func readYourWrites() async throws {
+        let temporary = try TemporaryStore()
+        let readers = [try temporary.store.makeReader(), try temporary.store.makeReader()]
+        let id = try EntryID("a")
+        for mark in UInt8(1)...100 {
+            try await temporary.put("a", [mark])
+            for reader in readers {
+                let bytes = try reader.withEntry(temporary.scope, id, now: .epoch) { row in
+                    row.withBody { Array($0) }
+                }
+                #expect(bytes == [mark])
+            }
+        }
+    }
+
+    @Test("A transaction is kept over reads, and its owner is told once of each")
+    func keptTransaction() async throws {
+        let temporary = try TemporaryStore()
+        try await temporary.put("a", [1])
+        let reader = try temporary.store.makeReader()
+        let opened = Recorder<Bool>()
+        reader.transactionOpened = { opened.record(true) }
+        let id = try EntryID("a")
+        for _ in 0..<5 { _ = try reader.entry(temporary.scope, id, now: .epoch) }
+        #expect(opened.all.count == 1)
+        try await temporary.put("b", [1])
+        for _ in 0..<5 { _ = try reader.entry(temporary.scope, id, now: .epoch) }
+        #expect(opened.all.count == 2)
+        reader.endTransaction()
+        reader.endTransaction()
+        _ = try reader.entry(temporary.scope, id, now: .epoch)
+        #expect(opened.all.count == 3)
+    }
+
+    @Test("A blob past its ttl is a miss; other kinds are not; a tombstone is a row")
+    func kinds() async throws {
+        let temporary = try TemporaryStore()
+        let end = Timestamp(milliseconds: 100)
+        for kind in [EntryKind.blob, .fetched, .tombstone, .variants] {
+            var new = NewEntry.blob(temporary.scope, try EntryID("\(kind)"), [])
+            new.entry.kind = kind
+            new.entry.freshUntil = end
+            _ = try await temporary.store.put(new, now: .epoch)
+        }
+        let reader = try temporary.store.makeReader()
+        for kind in [EntryKind.blob, .fetched, .tombstone, .variants] {
+            let id = try EntryID("\(kind)")
+            for now in [99, 100] as [Int64] {
+                let moment = Timestamp(milliseconds: now)
+                let found = try reader.entry(temporary.scope, id, now: moment)
+                #expect((found == nil) == (kind == .blob && now == 100), "\(kind) at \(now)")
+            }
+        }
+    }
+
+    @Test("Uses that fill the log are flushed without being asked for")
+    func fullTouchLog() {
+        let log = TouchLog()
+        for number in 1..<Int64(Limits.touchesMax) {
+            guard !log.touch(RowKey(number), at: number) else {
+                Issue.record("full at \(number)")
+                return
+            }
+        }
+        #expect(log.touch(RowKey(0), at: 0))
+        let drained = log.drain()
+        #expect(drained.count == Limits.touchesMax && log.drain().isEmpty)
+        _ = log.touch(RowKey(5), at: 1_000_000)
+        log.restore(drained)
+        #expect(log.drain()[RowKey(5)] == 1_000_000)
+    }
+
+    @Test("The WAL stays small over 10,000 puts while a reader ends its transactions")
+    func boundedWAL() async throws {
+        let temporary = try TemporaryStore()
+        let reader = try temporary.store.makeReader()
+        let (store, scope) = (temporary.store, temporary.scope)
+        var largest: Int64 = 0
+        for round in 0..<1_250 {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<8 {
+                    let id = try EntryID("\((round * 8 + number) % 1_000)")
+                    let new = NewEntry.blob(scope, id, .pattern(1_024, UInt8(round % 256)))
+                    group.addTask { _ = try await store.put(new, now: .epoch) }
+                }
+                try await group.waitForAll()
+            }
+            _ = try reader.entry(scope, EntryID("7"), now: .epoch)
+            reader.endTransaction()
+            largest = max(largest, store.fileSizes.wal)
+        }
+        #expect(largest < Int64(Limits.walPagesMax) * 5_000)
+        #expect(store.fileSizes.database > 1_000_000)
+    }
+
+    @Test("A reader that keeps its transaction holds the WAL up; when it ends it, it starts anew")
+    func heldWAL() async throws {
+        let temporary = try TemporaryStore()
+        let reader = try temporary.store.makeReader()
+        let (store, scope) = (temporary.store, temporary.scope)
+        func put(_ rounds: Int) async throws {
+            for round in 0..<rounds {
+                try await temporary.put("\(round % 50)", .pattern(60_000, UInt8(round % 256)))
+            }
+        }
+        _ = try reader.entry(scope, EntryID("7"), now: .epoch)
+        try await put(500)
+        let held = store.fileSizes.wal
+        #expect(held > Int64(Limits.walPagesMax) * 4_096)
+        reader.endTransaction()
+        try await put(250)
+        let free = store.fileSizes.wal
+        try await put(500)
+        #expect(store.fileSizes.wal == free)
+    }
+}

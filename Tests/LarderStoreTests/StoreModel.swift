@@ -1,0 +1,233 @@
+import LarderModel
+
+@testable import LarderStore
+
+/// What the store should hold, told without a database: rows, slots, uses and sums.
+///
+/// * The sum of all rows and of the upload under way never exceeds the budget after a step.
+/// * Rows go in the order of their last durable use, blobs past their `ttl` first.
+/// * A use is durable once it was flushed; a crash forgets those that were not.
+/// * A step that fails changes nothing.
+struct StoreModel {
+    /// Equal when their bytes are: a String's own equality takes é for e and an accent.
+    struct ID: Hashable, CustomStringConvertible {
+        let scope: Scope
+        private let bytes: [UInt8]
+
+        init(_ scope: Scope, _ text: String) {
+            self.scope = scope
+            bytes = Array(text.utf8)
+        }
+
+        var text: String { String(decoding: bytes, as: UTF8.self) }
+        var description: String { "\(scope.text) \(text)" }
+    }
+
+    struct Row: Equatable {
+        var entry: Entry
+        var isChunked: Bool
+        var size: Int64
+        /// The order of uses: durable, and still in memory.
+        var lastUsed: Int
+        var pendingUse: Int?
+        var key: RowKey
+    }
+
+    enum Failure: Error, Equatable {
+        case tooLarge
+        case noRoom
+    }
+
+    let maxEntryBytes: Int64
+    let budget: Int64
+    let lowWatermark: Int64
+    private(set) var rows: [ID: Row] = [:]
+    private(set) var evictions: Int64 = 0
+    private(set) var uploadSize: Int64 = 0
+    private(set) var highestRevision = Revision(0)
+    private var protected: [RowKey: Int] = [:]
+    private var isShrinking = false
+    private var uses = 0
+
+    init(maxBytes: Int64, maxEntryBytes: Int64, lowWatermark: Double) {
+        budget = maxBytes
+        self.maxEntryBytes = maxEntryBytes
+        self.lowWatermark = Int64(Double(maxBytes) * lowWatermark)
+    }
+
+    var bytes: Int64 { rows.values.reduce(uploadSize) { $0 + $1.size } }
+
+    /// The rows of a scope, the least recently used first, as a flush would leave them written.
+    func byUse(in scope: Scope) -> [(id: ID, row: Row)] {
+        rows.filter { $0.key.scope == scope }.sorted { $0.value.lastUsed < $1.value.lastUsed }
+            .map { ($0.key, $0.value) }
+    }
+
+    func isProtected(_ key: RowKey) -> Bool { protected[key.first] != nil }
+
+    // MARK: Steps
+
+    /// Whether a put of `entry` is to succeed, and how; the revision is checked by ``accept``.
+    mutating func put(
+        _ id: ID,
+        _ entry: Entry,
+        hash: RowKey,
+        isChunked: Bool,
+        now: Timestamp
+    ) throws(Failure) {
+        let size = entry.documentedSize(scope: id.scope.text, isChunked: isChunked)
+        guard entry.body.byteCount <= maxEntryBytes, size <= budget else { throw .tooLarge }
+        let old = rows[id]
+        let key = old?.key ?? freeSlot(hash)
+        if let occupant = rows.first(where: { $0.value.key == key })?.key, occupant != id {
+            rows[occupant] = nil
+            evictions += 1
+        }
+        if isChunked { uploadSize = 0 }
+        // A use that is not flushed yet is older than this put, and stays without effect.
+        rows[id] = Row(
+            entry: entry,
+            isChunked: isChunked,
+            size: size,
+            lastUsed: tick(),
+            pendingUse: nil,
+            key: key
+        )
+        try makeRoom(keeping: key, now: now)
+    }
+
+    /// Takes the answer of a put that the model had succeed.
+    mutating func accept(_ receipt: PutReceipt, of id: ID, over old: Row?) throws {
+        guard var row = rows[id] else { throw Violation("\(id) was put and is not there") }
+        let isSame = old.map { Self.sameBytes($0.entry, row.entry) } ?? false
+        try require(receipt.isNew == (old == nil), "\(id): isNew \(receipt.isNew)")
+        try require(receipt.isSame == isSame, "\(id): isSame \(receipt.isSame)")
+        if isSame {
+            try require(receipt.revision == old?.entry.revision, "\(id): another revision")
+        } else {
+            try require(receipt.revision > highestRevision, "\(id): \(receipt.revision) again")
+            highestRevision = receipt.revision
+        }
+        row.entry.revision = receipt.revision
+        rows[id] = row
+    }
+
+    /// One chunk of the upload under way.
+    mutating func append(_ count: Int, now: Timestamp) throws(Failure) {
+        let added = Int64(count + 64)
+        guard uploadSize + added <= budget else { throw .tooLarge }
+        uploadSize += added
+        try makeRoom(keeping: nil, now: now)
+    }
+
+    mutating func abandon() { uploadSize = 0 }
+
+    mutating func refresh(_ id: ID, _ entry: Entry, now: Timestamp) throws(Failure) {
+        guard var row = rows[id] else { return }
+        row.entry = entry
+        row.size = entry.documentedSize(scope: id.scope.text, isChunked: row.isChunked)
+        row.lastUsed = tick()
+        row.pendingUse = nil
+        rows[id] = row
+        try makeRoom(keeping: row.key, now: now)
+    }
+
+    mutating func delete(_ id: ID) -> EntryKind? {
+        rows.removeValue(forKey: id)?.entry.kind
+    }
+
+    /// Removes named rows but the protected ones; how many were removed.
+    mutating func evict(_ ids: [ID]) -> Int {
+        let free = rows.filter { !isProtected($0.value.key) }
+        let victims = ids.filter { free[$0] != nil }
+        for id in victims { rows[id] = nil }
+        evictions += Int64(victims.count)
+        return victims.count
+    }
+
+    mutating func use(_ id: ID) {
+        let use = tick()
+        rows[id]?.pendingUse = use
+    }
+
+    mutating func protect(_ key: RowKey) { protected[key.first, default: 0] += 1 }
+
+    mutating func release(_ key: RowKey) {
+        guard let count = protected[key.first] else { return }
+        protected[key.first] = count == 1 ? nil : count - 1
+    }
+
+    mutating func flush() {
+        rows = rows.mapValues { row in
+            var row = row
+            row.lastUsed = max(row.lastUsed, row.pendingUse ?? 0)
+            row.pendingUse = nil
+            return row
+        }
+    }
+
+    /// What the writer does on its own: down to the low watermark, once that was begun.
+    mutating func settle(now: Timestamp) {
+        guard isShrinking else { return }
+        flush()
+        evict(downTo: lowWatermark, keeping: nil, now: now)
+        isShrinking = false
+    }
+
+    mutating func forgetMemory() {
+        rows = rows.mapValues { row in
+            var row = row
+            row.pendingUse = nil
+            return row
+        }
+        protected = [:]
+        uploadSize = 0
+        evictions = 0
+        isShrinking = false
+    }
+
+    // MARK: Parts of steps
+
+    private mutating func makeRoom(keeping kept: RowKey?, now: Timestamp) throws(Failure) {
+        guard bytes > budget else { return }
+        flush()
+        evict(downTo: budget, keeping: kept, now: now)
+        guard bytes <= budget else { throw .noRoom }
+        isShrinking = bytes > lowWatermark
+    }
+
+    private mutating func evict(downTo goal: Int64, keeping kept: RowKey?, now: Timestamp) {
+        let free = rows.filter { $0.value.key != kept && !isProtected($0.value.key) }
+        let expired = free.filter { $0.value.entry.isExpired(at: now) }.sorted {
+            let (one, other) = ($0.value, $1.value)
+            guard one.entry.freshUntil == other.entry.freshUntil else {
+                return (one.entry.freshUntil ?? .epoch) < (other.entry.freshUntil ?? .epoch)
+            }
+            return one.lastUsed < other.lastUsed
+        }
+        let others = free.sorted { $0.value.lastUsed < $1.value.lastUsed }
+        var total = bytes
+        for (id, row) in expired + others where total > goal && rows[id] != nil {
+            rows[id] = nil
+            total -= row.size
+            evictions += 1
+        }
+    }
+
+    /// The first slot of a hash that is free, or else the last one.
+    private func freeSlot(_ hash: RowKey) -> RowKey {
+        let taken = Set(rows.values.filter { $0.key.first == hash.first }.map(\.key))
+        let slots = (0..<16).map { RowKey(hash.first.number + $0) }
+        return slots.first { !taken.contains($0) } ?? RowKey(hash.first.number + 15)
+    }
+
+    private mutating func tick() -> Int {
+        uses += 1
+        return uses
+    }
+
+    private static func sameBytes(_ one: Entry, _ other: Entry) -> Bool {
+        one.kind == other.kind && one.body.byteCount == other.body.byteCount
+            && one.body.digest == other.body.digest
+    }
+}

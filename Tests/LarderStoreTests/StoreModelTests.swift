@@ -1,0 +1,36 @@
+import Testing
+
+@Suite("The store and its model")
+struct StoreModelTests {
+    /// Full hashes; two hash values, so that 48 ids share 32 slots; one of them negative.
+    @Test(
+        "The store holds what the model holds, in the same order of use and with the same sums",
+        arguments: [UInt64.max, 1 << 63]
+    )
+    func agrees(hashMask: UInt64) async {
+        await withTaskGroup(of: Void.self) { group in
+            for part in 0..<4 {
+                group.addTask { await simulate(0..<30, part, hashMask) }
+            }
+        }
+    }
+
+    private func simulate(_ numbers: Range<Int>, _ part: Int, _ hashMask: UInt64) async {
+        for number in numbers {
+            let seed = UInt64(number * 4 + part)
+            do {
+                let simulation = try StoreSimulation(seed: seed, hashMask: hashMask)
+                do {
+                    try await simulation.run(steps: 100)
+                } catch {
+                    let steps = simulation.log.suffix(12).joined(separator: "\n")
+                    Issue.record("seed \(seed): \(error), after\n\(steps)")
+                    return
+                }
+            } catch {
+                Issue.record("seed \(seed): \(error)")
+                return
+            }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import LarderEngine
+import LarderModel
+import LarderStore
+package import LarderWire
+
+/// A fetch under way, as its client sees it.
+package final class ClientFetch: Sendable {
+    /// The frames, as they come.
+    package let frames = Recorder<FetchFrame>()
+    private let interest = Interest()
+    private let refusals = Recorder<Problem?>()
+    private let read: @Sendable (FetchFrame) async -> Bool
+
+    /// `read` is what the client does with a frame: it may take its time, and says whether it goes
+    /// on reading.
+    init(_ read: @escaping @Sendable (FetchFrame) async -> Bool) {
+        self.read = read
+    }
+
+    /// Runs it to its end, with a reader of the calling task's own.
+    func run(_ command: FetchCommand, as scope: Scope, at engine: Engine) async {
+        do {
+            let reader = try engine.store.makeReader()
+            let refusal = await engine.fetch(
+                command,
+                scope: engine.store.key(for: scope),
+                reader: reader,
+                interest: interest
+            ) { frame in
+                reader.endTransaction()
+                self.frames.record(frame)
+                return await self.read(frame)
+            }
+            reader.endTransaction()
+            refusals.record(refusal)
+        } catch {
+            refusals.record(Problem(error))
+        }
+    }
+
+    package func hangUp() {
+        interest.giveUp()
+    }
+
+    /// Everything that it got, once it is over.
+    package func result() async throws(CancellationError) -> FetchResult {
+        let refusal = try await refusals.element(0)
+        return FetchResult(frames.all, refusal: refusal)
+    }
+}

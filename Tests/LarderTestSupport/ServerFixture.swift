@@ -1,0 +1,109 @@
+import Glibc
+package import LarderEngine
+package import LarderModel
+package import LarderServer
+package import LarderStore
+import NIOPosix
+import Synchronization
+
+/// The real server on a socket in a directory of its own, over a real store and a scripted
+/// upstream.
+package final class ServerFixture: Sendable {
+    package let socketPath: String
+    package let store: CacheStore
+    package let upstream: ScriptedUpstream
+    /// Stands still until a test moves it.
+    package let clock: ManualClock
+    package let log = LogRecorder()
+    package let engine: Engine
+    package let server: Server
+    /// Opened when ``Server/run(isListening:)`` has returned.
+    package let ended = Gate()
+    private let clients = Mutex<[RawClient]>([])
+
+    /// Serves while `body` runs, then hangs up every client, drains the server, closes the store.
+    ///
+    /// It has one origin, `example`, at ``baseURL``.
+    package static func run(
+        maxEntryBytes: Int64 = 64 << 20,
+        _ body: (ServerFixture) async throws -> Void
+    ) async throws {
+        let clock = ManualClock()
+        let temporary = try TemporaryStore(
+            now: { clock.now() },
+            configure: { $0.maxEntryBytes = ByteSize(bytes: maxEntryBytes) }
+        )
+        let fixture = try ServerFixture(temporary, clock)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            let listening = Gate()
+            group.addTask { await fixture.engine.run() }
+            group.addTask {
+                defer {
+                    listening.open()
+                    fixture.ended.open()
+                }
+                try await fixture.server.run { listening.open() }
+            }
+            try await listening.wait()
+            let result: Result<Void, any Error>
+            do {
+                result = .success(try await body(fixture))
+            } catch {
+                result = .failure(error)
+            }
+            await fixture.hangUpAll()
+            fixture.server.drain()
+            try await fixture.ended.wait()
+            fixture.engine.stop()
+            try await group.waitForAll()
+            try result.get()
+        }
+        try await temporary.close()
+    }
+
+    private init(_ temporary: TemporaryStore, _ clock: ManualClock) throws {
+        self.clock = clock
+        store = temporary.store
+        socketPath = temporary.directory.path("run/api.sock")
+        upstream = ScriptedUpstream()
+        engine = Engine(
+            store: store,
+            upstream: upstream,
+            origins: [
+                OriginSettings(name: try OriginName("example"), baseURL: try Self.url(""))
+            ],
+            clock: clock,
+            random: SeededRandom(seed: 1),
+            logger: log.logger,
+            version: "1.2.3",
+            maxBytes: ByteSize(bytes: 512 << 20)
+        )
+        server = Server(
+            Server.Configuration(path: socketPath, mode: 0o660),
+            engine: engine,
+            eventLoopGroup: MultiThreadedEventLoopGroup.singleton
+        )
+    }
+
+    package static let baseURL = "https://api.example.com"
+
+    package static func url(_ path: String) throws -> WebURL {
+        try WebURL(baseURL + path)
+    }
+
+    /// The scope of this process' clients.
+    package var scope: ScopeKey {
+        store.key(for: .own(uid: getuid(), account: .default))
+    }
+
+    /// A new connection, hung up at the end.
+    package func connect() async throws -> RawClient {
+        let client = try await RawClient(socketPath)
+        clients.withLock { $0.append(client) }
+        return client
+    }
+
+    private func hangUpAll() async {
+        for client in clients.withLock({ $0 }) { await client.hangUp() }
+    }
+}

@@ -1,0 +1,102 @@
+import Glibc
+package import LarderModel
+package import LarderStore
+
+/// A real store in a directory of its own, which can be closed and opened again, or crash.
+package final class TemporaryStore {
+    package private(set) var directory: TemporaryDirectory
+    private let configure: (inout StoreConfiguration) -> Void
+    private let now: @Sendable () -> Timestamp
+    private var opened: CacheStore?
+
+    /// The files' keys are made of the number 1, so that a run can be repeated.
+    package init(
+        now: @escaping @Sendable () -> Timestamp = { Timestamp(milliseconds: 0) },
+        configure: @escaping (inout StoreConfiguration) -> Void = { _ in }
+    ) throws {
+        directory = try TemporaryDirectory()
+        self.configure = configure
+        self.now = now
+        try open()
+    }
+
+    /// The open store; whoever keeps it beyond ``drop()`` keeps its directory locked.
+    package var store: CacheStore {
+        guard let opened else { preconditionFailure("the store was dropped") }
+        return opened
+    }
+
+    package var cachePath: String { directory.path("cache/cache.db") }
+    package var statePath: String { directory.path("state/state.db") }
+
+    package func open() throws(StoreError) {
+        precondition(opened == nil)
+        var configuration = StoreConfiguration(
+            cacheDirectory: directory.path("cache"),
+            stateDirectory: directory.path("state")
+        )
+        configure(&configuration)
+        opened = try CacheStore(configuration, now: now, newKeySeed: { 1 })
+    }
+
+    /// Lets go of the store without closing it.
+    package func drop() {
+        opened = nil
+    }
+
+    /// Closes the store as the daemon does, and lets go of it.
+    package func close() async throws {
+        try await store.close()
+        drop()
+    }
+
+    /// An orderly end and a new start.
+    package func reopen() async throws {
+        try await close()
+        try open()
+    }
+
+    /// Goes on as after `kill -9`: everything that was written to the files is there, what was only
+    /// in memory is not.
+    ///
+    /// The files are copied as they lie and the copy is opened: nobody closes it, so its WAL is
+    /// still to be recovered. The store must be at rest, as a copy is no snapshot. `damage` does to
+    /// the copy what the power's loss may do to the files.
+    package func crash(_ damage: (TemporaryDirectory) throws -> Void = { _ in }) throws {
+        let copy = try TemporaryDirectory()
+        for folder in ["cache", "state"] {
+            guard mkdir(copy.path(folder), 0o700) == 0 else { throw CopyError(errno: errno) }
+            for suffix in ["", "-wal"] {
+                let name = "\(folder)/\(folder).db\(suffix)"
+                try copyFile(directory.path(name), to: copy.path(name))
+            }
+        }
+        try damage(copy)
+        drop()
+        directory = copy
+        try open()
+    }
+}
+
+/// A file could not be copied.
+package struct CopyError: Error {
+    package let errno: Int32
+}
+
+/// Copies a file that is there, byte for byte.
+package func copyFile(_ from: String, to: String) throws(CopyError) {
+    let source = Glibc.open(from, O_RDONLY | O_CLOEXEC)
+    guard source >= 0 else {
+        guard errno == ENOENT else { throw CopyError(errno: errno) }
+        return
+    }
+    defer { Glibc.close(source) }
+    let target = Glibc.open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    guard target >= 0 else { throw CopyError(errno: errno) }
+    defer { Glibc.close(target) }
+    while true {
+        let count = sendfile(target, source, nil, 1 << 30)
+        guard count >= 0 else { throw CopyError(errno: errno) }
+        if count == 0 { return }
+    }
+}
