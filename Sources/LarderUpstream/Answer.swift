@@ -1,0 +1,62 @@
+import AsyncHTTPClient
+import NIOCore
+
+/// The reading side of one request: what is not read to its end is given up when this goes.
+final class Answer: Sendable {
+    private let task: HTTPClient.Task<Void>
+    private let delegate: AnswerDelegate
+
+    /// Sends the request; its deadline covers everything up to the body's end.
+    init(to request: HTTPClient.Request, from client: HTTPClient, deadline: NIODeadline) {
+        let delegate = AnswerDelegate()
+        self.delegate = delegate
+        task = client.execute(request: request, delegate: delegate, deadline: deadline)
+        task.futureResult.whenComplete { result in
+            switch result {
+            case .success: delegate.requestEnded(nil)
+            case .failure(let error): delegate.requestEnded(error)
+            }
+        }
+    }
+
+    deinit {
+        task.cancel()
+    }
+
+    /// The head.
+    ///
+    /// Cancelling the calling task ends the request.
+    func head() async throws(AnswerFailure) -> AnswerHead {
+        switch try await next(within: nil).get() {
+        case .head(let head): return head
+        case .piece, nil: preconditionFailure("an answer's first item is its head")
+        }
+    }
+
+    /// The body's next piece, or nil at its end.
+    ///
+    /// The request fails when nothing comes for
+    /// `silence` while it is waited for; what a slow reader takes does not count.
+    func piece(within silence: TimeAmount) async throws(AnswerFailure) -> [UInt8]? {
+        switch try await next(within: silence).get() {
+        case .piece(let bytes): return bytes
+        case nil: return nil
+        case .head: preconditionFailure("an answer has one head")
+        }
+    }
+
+    private func next(within silence: TimeAmount?) async -> AnswerSlot.Outcome {
+        if let outcome = delegate.look() { return outcome }
+        let timer = silence.map { silence in
+            task.eventLoop.scheduleTask(in: silence) { [task] in
+                task.fail(reason: HTTPClientError.readTimeout)
+            }
+        }
+        defer { timer?.cancel() }
+        return await withTaskCancellationHandler {
+            await delegate.next()
+        } onCancel: {
+            task.cancel()
+        }
+    }
+}

@@ -1,0 +1,132 @@
+import LarderModel
+import NIOCore
+
+/// The one place between the event loop that receives an answer and the task that reads it.
+///
+///     empty ── itemArrived ──▶ full ── readerAsked ──▶ empty
+///       └──── readerAsked ──▶ awaited ── itemArrived ──▶ empty
+///     any ── requestEnded ──▶ ended
+///
+/// Invariants:
+/// 1. At most one item is here: its credit, which asks for the next one, is paid when it is taken.
+/// 2. The first item is the head, and there is one head.
+/// 3. Whoever waits is answered exactly once, and every credit is paid exactly once.
+struct AnswerSlot {
+    enum Item: Equatable {
+        case head(AnswerHead)
+        case piece([UInt8])
+    }
+
+    /// The next item, nil at the end, or why there is none.
+    typealias Outcome = Result<Item?, AnswerFailure>
+    typealias Reader = CheckedContinuation<Outcome, Never>
+    typealias Credit = EventLoopPromise<Void>
+
+    private enum State {
+        case empty
+        case full(Item, Credit)
+        case awaited(Reader)
+        case ended(AnswerFailure?)
+    }
+
+    private var state = State.empty
+    private(set) var progress = AnswerProgress.connecting
+
+    mutating func requestLeft() {
+        if progress == .connecting { progress = .awaitingHead }
+    }
+
+    enum ArrivalAction {
+        case keep
+        case hand(to: Reader)
+        case drop
+    }
+
+    mutating func itemArrived(_ item: Item, credit: Credit) -> ArrivalAction {
+        progress = .readingBody
+        switch state {
+        case .empty:
+            state = .full(item, credit)
+            return .keep
+        case .awaited(let reader):
+            state = .empty
+            return .hand(to: reader)
+        case .ended:
+            return .drop
+        case .full:
+            preconditionFailure("a second item arrived before the first one's credit was paid")
+        }
+    }
+
+    enum EndAction {
+        case none
+        case pay(Credit)
+        case answer(Reader, Outcome)
+    }
+
+    /// The request is over, with its last byte or with an error.
+    mutating func requestEnded(_ error: (any Error)?) -> EndAction {
+        let failure = error.map { AnswerFailure(error: $0, progress: progress) }
+        switch state {
+        case .empty:
+            state = .ended(failure)
+            return .none
+        case .full(_, let credit):
+            state = .ended(failure)
+            return .pay(credit)
+        case .awaited(let reader):
+            state = .ended(failure)
+            return .answer(reader, failure.map { .failure($0) } ?? .success(nil))
+        case .ended:
+            return .none
+        }
+    }
+
+    enum TakeAction {
+        case wait
+        case pay(Credit, Item)
+        case answer(Outcome)
+    }
+
+    /// What can be taken without waiting.
+    mutating func readerLooked() -> TakeAction {
+        switch state {
+        case .empty:
+            return .wait
+        case .full(let item, let credit):
+            state = .empty
+            return .pay(credit, item)
+        case .ended(let failure):
+            return .answer(failure.map { .failure($0) } ?? .success(nil))
+        case .awaited:
+            preconditionFailure("an answer has one reader")
+        }
+    }
+
+    /// The same, but that the reader is remembered where it has to wait.
+    mutating func readerAsked(_ reader: Reader) -> TakeAction {
+        let action = readerLooked()
+        if case .wait = action { state = .awaited(reader) }
+        return action
+    }
+}
+
+/// Status and header fields of an answer.
+struct AnswerHead: Equatable {
+    let status: Int
+    let headers: HeaderFields
+}
+
+/// How far a request had come.
+enum AnswerProgress: Equatable {
+    /// No request byte has left.
+    case connecting
+    case awaitingHead
+    case readingBody
+}
+
+/// What ended a request, and how far it had come.
+struct AnswerFailure: Error {
+    let error: any Error
+    let progress: AnswerProgress
+}

@@ -1,0 +1,22 @@
+/// Why an origin gave no answer, or not all of it.
+package enum UpstreamError: Error, Equatable, Sendable {
+    /// No request byte can have left: the name was not found, the connection not made in time, or
+    /// TLS failed.
+    case unreachable(host: String, reason: String)
+    /// The host led to an address that its origin does not allow; no request byte left.
+    case addressRefused(host: String, address: String)
+    /// The request's time was over, or the origin fell silent in the middle of its answer.
+    case timedOut(UpstreamPhase)
+    /// The connection was lost, or what came over it was no HTTP, after the request had left.
+    case brokenOff(reason: String)
+    /// The answer's head is above ``Limits/responseHeadBytesMax``.
+    case headTooLarge
+    /// The caller gave the request up, or the upstream was shut down.
+    case cancelled
+}
+
+/// What of an answer was awaited.
+package enum UpstreamPhase: Equatable, Sendable {
+    case head
+    case body
+}

@@ -1,0 +1,144 @@
+import LarderModel
+import LarderTestSupport
+import LarderUpstream
+import Testing
+
+@Suite("What an origin answers", .timeLimit(.minutes(1)))
+struct HTTPUpstreamAnswerTests {
+    @Test("A body in chunks arrives whole, with status and header fields")
+    func chunks() async throws {
+        try await withOrigin { fixture in
+            fixture.server.answer(
+                "/",
+                with: .chunked(["one ", "two ", "three"], headers: ["ETag": "\"1\""])
+            )
+            let reply = try await fixture.ask()
+            #expect(reply.status == 200)
+            #expect(reply.headers["etag"] == "\"1\"")
+            let text = try await reply.text()
+            #expect(text == "one two three")
+        }
+    }
+
+    @Test("A piece is there before the next one was sent")
+    func streams() async throws {
+        try await withOrigin { fixture in
+            let gate = Gate()
+            fixture.server.answer(
+                "/",
+                with: OriginAnswer([
+                    .head(200, ["Content-Length": "6"]), .text("one"), .wait(gate), .text("two"),
+                ])
+            )
+            let reply = try await fixture.ask()
+            let first = try await reply.body.next()
+            #expect(first == Array("one".utf8))
+            gate.open()
+            let text = try await reply.text()
+            #expect(text == "two")
+        }
+    }
+
+    @Test("An empty body is the end at once")
+    func emptyBody() async throws {
+        try await withOrigin { fixture in
+            fixture.server.answer("/", with: .reply())
+            let reply = try await fixture.ask()
+            let first = try await reply.body.next()
+            #expect(first == nil)
+        }
+    }
+
+    @Test("A body that ends with the connection is whole")
+    func bodyUntilClose() async throws {
+        try await withOrigin { fixture in
+            fixture.server.answer("/", with: .raw("HTTP/1.1 200 OK\r\n\r\nuntil the end"))
+            let text = try await fixture.ask().text()
+            #expect(text == "until the end")
+        }
+    }
+
+    @Test("The origin is read no faster than the reader takes the body")
+    func backPressure() async throws {
+        try await withOrigin(reportingStallsAfter: .milliseconds(200)) { fixture in
+            let piece = [UInt8](repeating: 7, count: 1 << 20)
+            let count = 64
+            let head = OriginAnswer.Step.head(200, ["Content-Length": "\(count << 20)"])
+            fixture.server.answer(
+                "/",
+                with: OriginAnswer([head] + Array(repeating: .send(piece), count: count))
+            )
+            let reply = try await fixture.ask()
+            let first = try #require(try await reply.body.next())
+            let sent = try await fixture.server.stalls.element(0)
+            #expect(sent < count << 20)
+            var total = first.count
+            while let bytes = try await reply.body.next() { total += bytes.count }
+            #expect(total == count << 20)
+        }
+    }
+
+    @Test("Bytes that the origin compressed pass through as they are")
+    func compressed() async throws {
+        try await withOrigin { fixture in
+            let bytes: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+            fixture.server.answer("/", with: .reply(200, ["Content-Encoding": "gzip"], body: bytes))
+            let reply = try await fixture.ask()
+            #expect(reply.headers["content-encoding"] == "gzip")
+            let received = try await reply.bytes()
+            #expect(received == bytes)
+        }
+    }
+
+    @Test("A redirect, and a 304 that names a place, are answers", arguments: [301, 302, 304, 307])
+    func redirects(_ status: Int) async throws {
+        try await withOrigin { fixture in
+            fixture.server.answer("/", with: .redirect(to: "/elsewhere", status: status))
+            let reply = try await fixture.ask()
+            #expect(reply.status == status)
+            #expect(reply.headers["location"] == "/elsewhere")
+            let bytes = try await reply.bytes()
+            #expect(bytes == [])
+            #expect(fixture.server.requests.all.map(\.path) == ["/"])
+        }
+    }
+
+    @Test("Error statuses are answers with their bodies", arguments: [404, 500, 503, 511])
+    func errorStatuses(_ status: Int) async throws {
+        try await withOrigin { fixture in
+            fixture.server.answer("/", with: .text("because", status: status))
+            let reply = try await fixture.ask()
+            #expect(reply.status == status)
+            let text = try await reply.text()
+            #expect(text == "because")
+        }
+    }
+
+    @Test("One connection serves one request after the other")
+    func keepsAlive() async throws {
+        try await withOrigin { fixture in
+            fixture.server.handle { .text("at \($0.path)") }
+            for path in ["/a", "/b", "/c"] {
+                let text = try await fixture.ask(path).text()
+                #expect(text == "at \(path)")
+            }
+            #expect(fixture.server.accepted.all == [0])
+        }
+    }
+
+    @Test("An origin that comes back on its port is asked again")
+    func comesBack() async throws {
+        try await withOrigin { fixture in
+            // A kept connection could still be taken for open when the server has closed it.
+            fixture.server.answer("/", with: .text("here", headers: ["Connection": "close"]))
+            let text = try await fixture.ask().text()
+            #expect(text == "here")
+            await fixture.server.stop()
+            let failure = await fixture.failure(of: try fixture.request())
+            #expect(failure == .unreachable(host: "127.0.0.1", reason: "Connection refused"))
+            try await fixture.server.restart()
+            let again = try await fixture.ask().text()
+            #expect(again == "here")
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import LarderModel
+import LarderTestSupport
+import LarderUpstream
+import Testing
+
+@Suite("What an origin is sent", .timeLimit(.minutes(1)))
+struct HTTPUpstreamRequestTests {
+    @Test("The client's header fields go as they are, over them the origin's, then our defaults")
+    func headers() async throws {
+        try await withOrigin { fixture in
+            let fixture = fixture.with {
+                $0.headers.append("Authorization", "Bearer ours")
+                $0.headers.append("X-Several", "1")
+                $0.headers.append("X-Several", "2")
+            }
+            let request = try fixture.request(headers: [
+                ("accept", "text/html"), ("authorization", "Bearer theirs"),
+                ("If-None-Match", "\"1\""), ("x-several", "0"),
+            ])
+            _ = try await fixture.upstream.ask(request).bytes()
+            let sent = try await fixture.server.requests.element(0)
+            #expect(sent.method == "GET")
+            #expect(sent.body == [])
+            #expect(sent.headers.list("Accept") == "text/html")
+            #expect(sent.headers.list("Authorization") == "Bearer ours")
+            #expect(sent.headers.list("If-None-Match") == "\"1\"")
+            #expect(sent.headers.list("X-Several") == "1, 2")
+            #expect(sent.headers.list("Accept-Encoding") == "identity")
+            #expect(sent.headers.list("User-Agent") == "larderd/test")
+            #expect(sent.headers.list("Host") == "127.0.0.1:\(fixture.server.port)")
+        }
+    }
+
+    @Test("What the client says about itself and about encodings is kept")
+    func clientsOwn() async throws {
+        try await withOrigin { fixture in
+            let request = try fixture.request(headers: [
+                ("user-agent", "reader/1"), ("accept-encoding", "gzip"),
+            ])
+            _ = try await fixture.upstream.ask(request).bytes()
+            let sent = try await fixture.server.requests.element(0)
+            #expect(sent.headers.list("User-Agent") == "reader/1")
+            #expect(sent.headers.list("Accept-Encoding") == "gzip")
+        }
+    }
+
+    @Test("The origin's header fields do not go to another host, port or scheme")
+    func otherHost() async throws {
+        try await withOrigin { fixture in
+            let fixture = try fixture.with {
+                $0.baseURL = try WebURL("http://127.0.0.2:\(fixture.server.port)/")
+                $0.headers.append("Authorization", "Bearer ours")
+            }
+            _ = try await fixture.upstream.ask(try fixture.request()).bytes()
+            let sent = try await fixture.server.requests.element(0)
+            #expect(sent.headers["Authorization"] == nil)
+        }
+    }
+
+    @Test(
+        "Path and query are asked as the URL spells them",
+        arguments: ["/", "/a%2Fb/c?q=1&q=%20+2", "/a/../b//c/?", "/x;y=(1)?a=b/c?d:@!$'*,"]
+    )
+    func spelling(_ path: String) async throws {
+        try await withOrigin { fixture in
+            _ = try await fixture.ask(path).bytes()
+            #expect(try await fixture.server.requests.element(0).path == path)
+        }
+    }
+}
