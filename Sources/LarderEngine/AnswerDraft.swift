@@ -1,0 +1,95 @@
+import LarderModel
+import LarderStrategy
+import LarderUpstream
+
+/// An origin's answer on its way to become an entry.
+struct AnswerDraft {
+    let url: WebURL
+    let origin: OriginSettings
+    let requestHeaders: HeaderFields
+    let status: Int
+    let headers: HeaderFields
+    let freshness: Freshness
+    let body: BodySummary
+
+    init(
+        _ plan: Flight.Plan,
+        _ reply: UpstreamReply,
+        _ freshness: Freshness,
+        _ body: BodySummary
+    ) {
+        url = plan.key.url
+        origin = plan.origin
+        requestHeaders = plan.key.headers
+        status = reply.status
+        headers = reply.headers
+        self.freshness = freshness
+        self.body = body
+    }
+
+    /// The request headers that may tell this answer from others to the same URL.
+    var varyNames: [String] { Variants.names(in: headers) }
+    /// Whether the request carried one of them, so that the answer has an id of its own.
+    var isVariant: Bool { varyNames.contains { requestHeaders[$0] != nil } }
+
+    func entry(storedAt now: Timestamp) throws(ModelError) -> Entry {
+        let id = try Variants.id(of: url, names: varyNames, request: requestHeaders)
+        var entry = Entry(
+            id: id,
+            kind: .fetched,
+            status: status,
+            storedAt: now,
+            revision: Revision(0),
+            body: body
+        )
+        entry.origin = origin.name
+        entry.mediaType = headers["Content-Type"]
+        entry.etag = headers["ETag"]
+        entry.lastModified = headers["Last-Modified"]
+        entry.headers = headers.kept
+        entry.freshUntil = freshness.until
+        return entry
+    }
+}
+
+extension HeaderFields {
+    /// The end-to-end header fields that have no column of their own (RFC 9110 7.6.1).
+    var kept: HeaderFields {
+        let named = list("Connection")?.split(separator: ",").map { name in
+            name.filter { $0 != " " }.lowercased()
+        }
+        let dropped = Set(named ?? []).union(droppedHeaders)
+        return HeaderFields(fields.filter { !dropped.contains($0.name.lowercased()) })
+    }
+}
+
+/// Of the connection rather than the answer, or kept in a column, or a secret between the origin
+/// and whoever asked.
+private let droppedHeaders: Set<String> = [
+    "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "te", "trailer",
+    "transfer-encoding", "upgrade", "content-length", "content-type", "etag", "last-modified",
+    "set-cookie",
+]
+
+extension Entry {
+    /// This entry after a 304 with `headers`: the same bytes, confirmed now (RFC 9111 4.3.4).
+    func confirmed(
+        by headers: HeaderFields,
+        _ settings: FetchSettings,
+        at now: Timestamp
+    ) -> Entry {
+        var confirmed = self
+        // What they told was told of the answer that came with them.
+        confirmed.headers.remove("Age")
+        confirmed.headers.remove("Date")
+        for field in headers.kept.fields {
+            confirmed.headers.remove(field.name)
+        }
+        for field in headers.kept.fields {
+            confirmed.headers.append(field.name, field.value)
+        }
+        confirmed.storedAt = now
+        confirmed.freshUntil = Freshness(confirmed.headers, settings: settings, now: now).until
+        return confirmed
+    }
+}

@@ -1,0 +1,102 @@
+import LarderJSON
+import LarderModel
+import LarderStore
+
+/// Takes a body in as it comes, with bounded memory: a small one stays in memory, a larger one
+/// goes into the store chunk by chunk while its digest is made.
+///
+/// What is kept in memory beside that, up to ``Limits/inlineJSONBytesMax``, tells whether it is
+/// JSON and stands in the frames of whoever waits for it.
+struct BodyIntake: ~Copyable {
+    /// Why a body is not taken.
+    enum Failure: Error, Equatable {
+        case tooLarge(limit: Int64)
+        case store(StoreError)
+    }
+
+    /// What has come in.
+    struct Taken: Sendable {
+        let summary: BodySummary
+        /// Nil when there was nowhere to put it.
+        let body: NewBody?
+        /// The whole body, if it is not too large to be shown.
+        let bytes: [UInt8]?
+    }
+
+    private let store: CacheStore
+    /// Without it nothing goes to disk, and what does not fit in memory is refused.
+    private let isStored: Bool
+    private let limit: Int64
+    private var head: [UInt8] = []
+    private var hasOverflown = false
+    private var chunk: [UInt8] = []
+    private var upload: UploadID?
+    private var digest = RunningDigest()
+
+    init(_ store: CacheStore, isStored: Bool) {
+        self.store = store
+        self.isStored = isStored
+        limit = isStored ? store.maxEntryBytes : Int64(Limits.inlineJSONBytesMax)
+    }
+
+    /// Takes the next piece.
+    ///
+    /// After a failure ``abandon()`` is the only thing left to call.
+    mutating func take(_ piece: [UInt8], now: Timestamp) async throws(Failure) {
+        digest.update(piece)
+        guard Int64(digest.byteCount) <= limit else { throw .tooLarge(limit: limit) }
+        if digest.byteCount <= Limits.inlineJSONBytesMax {
+            head += piece
+        } else {
+            hasOverflown = true
+            head = []
+        }
+        guard isStored else { return }
+        chunk += piece
+        guard digest.byteCount > Limits.inlineBodyBytesMax else { return }
+        while chunk.count >= Limits.inlineBodyBytesMax {
+            let full = Array(chunk.prefix(Limits.inlineBodyBytesMax))
+            chunk.removeFirst(full.count)
+            try await append(full, now)
+        }
+    }
+
+    /// The end of the body.
+    mutating func finish(now: Timestamp) async throws(Failure) -> Taken {
+        if upload != nil, !chunk.isEmpty {
+            let rest = chunk
+            chunk = []
+            try await append(rest, now)
+        }
+        let bytes = hasOverflown ? nil : head
+        let summary = BodySummary(
+            byteCount: digest.byteCount,
+            digest: digest.digest(),
+            isJSON: bytes.map { JSONValidator.accepts($0) } ?? false
+        )
+        let body = isStored ? upload.map { NewBody.uploaded($0) } ?? .inline(head) : nil
+        upload = nil
+        return Taken(summary: summary, body: body, bytes: bytes)
+    }
+
+    /// Gives up what was taken so far.
+    mutating func abandon() {
+        if let upload { store.abandon(upload) }
+        upload = nil
+    }
+
+    private mutating func append(_ bytes: [UInt8], _ now: Timestamp) async throws(Failure) {
+        do throws(StoreError) {
+            let target: UploadID
+            if let upload {
+                target = upload
+            } else {
+                target = try await store.beginUpload()
+                upload = target
+            }
+            try await store.append(bytes, to: target, now: now)
+        } catch {
+            throw .store(error)
+        }
+    }
+}

@@ -1,0 +1,129 @@
+package import LarderModel
+package import LarderStore
+package import LarderWire
+
+/// The id / data / timestamp cache itself.
+extension Engine {
+    /// Reads an entry where it lies, on the reader's own thread: the hot path.
+    ///
+    /// Nil for a miss. A tombstone is handed to `read` like any row.
+    package func withEntry<Value>(
+        _ id: EntryID,
+        _ scope: ScopeKey,
+        _ reader: StoreReader,
+        now: Timestamp,
+        _ read: (borrowing EntryRow) -> Value
+    ) throws(StoreError) -> Value? {
+        let value = try reader.withEntry(scope, id, now: now, read)
+        context.count(isHit: value != nil)
+        return value
+    }
+
+    /// A client's own blob on its way in; see ``BlobIntake``.
+    package func takeBlob(
+        _ id: EntryID,
+        _ scope: ScopeKey,
+        mediaType: String?,
+        ttl: Duration?
+    ) throws(Problem) -> BlobIntake {
+        if let origin = context.origins.origin(of: id) {
+            throw Problem(.originID, "'\(id)' lies under the base URL of origin '\(origin.name)'")
+        }
+        return BlobIntake(context, id, scope, mediaType: mediaType, ttl: ttl)
+    }
+
+    /// Deletes a blob, or forgets a fetched entry, without a tombstone.
+    ///
+    /// False when there was none.
+    package func remove(_ id: EntryID, _ scope: ScopeKey) async throws(Problem) -> Bool {
+        do throws(StoreError) {
+            return try await store.delete(scope, id) != nil
+        } catch {
+            throw Problem(error)
+        }
+    }
+
+    /// A page of the scope's rows.
+    package func list(
+        _ command: EntryListCommand,
+        _ scope: ScopeKey
+    ) async throws(Problem) -> EntryPage {
+        var filter = RowFilter(scope: scope)
+        filter.prefix = command.prefix
+        filter.origin = command.origin
+        filter.shownAt = clock.now()
+        let order = RowOrder(command.sort)
+        let cursor = try command.cursor.map { text throws(Problem) in try RowCursor(text) }
+        let limit = command.limit
+        let rows: [ListedRow]
+        do throws(StoreError) {
+            if command.sort == .used { try await store.flushTouches() }
+            rows = try await store.read { [filter] reader throws(StoreError) in
+                try reader.list(filter, order: order, after: cursor, limit: limit)
+            }
+        } catch {
+            throw Problem(error)
+        }
+        let now = clock.now()
+        let items = rows.map { row in
+            EntryListItem(
+                entry: row.entry,
+                accountedBytes: row.size,
+                lastUsed: row.lastUsed,
+                now: now
+            )
+        }
+        let next = rows.count == limit ? rows.last?.cursor(order).text : nil
+        return EntryPage(items: items, next: next)
+    }
+
+    /// Everything that is known of an entry; nil when there is none.
+    package func explain(
+        _ id: EntryID,
+        _ scope: ScopeKey
+    ) async throws(Problem) -> EntryExplanation? {
+        let row: ListedRow?
+        do throws(StoreError) {
+            row = try await store.read { reader throws(StoreError) in
+                try reader.row(scope, id)
+            }
+        } catch {
+            throw Problem(error)
+        }
+        guard let row else { return nil }
+        let now = clock.now()
+        guard row.entry.kind != .variants, !row.entry.isExpired(at: now) else { return nil }
+        let item = EntryListItem(
+            entry: row.entry,
+            accountedBytes: row.size,
+            lastUsed: row.lastUsed,
+            now: now
+        )
+        let reasons = store.isProtected(scope, id) ? ["in-flight"] : []
+        return EntryExplanation(entry: row.entry, item: item, protectedBy: reasons)
+    }
+}
+
+extension RowOrder {
+    fileprivate init(_ sort: EntrySort) {
+        switch sort {
+        case .id: self = .id
+        case .size: self = .size
+        case .age: self = .age
+        case .used: self = .used
+        }
+    }
+}
+
+extension RowCursor {
+    /// The form in which it travels, opaque to clients: `VALUE:ID`.
+    fileprivate var text: String { "\(value):\(id)" }
+
+    fileprivate init(_ text: String) throws(Problem) {
+        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, let value = Int64(parts[0]) else {
+            throw Problem(.badRequest, "'\(text)' is not a cursor that a list has given")
+        }
+        self.init(value: value, id: String(parts[1]))
+    }
+}

@@ -1,0 +1,127 @@
+import LarderModel
+package import LarderStore
+package import LarderWire
+
+extension Engine {
+    /// Evicts the scope's rows that a command names, or says what it would evict.
+    ///
+    /// Protected rows are skipped and counted.
+    package func evict(
+        _ command: EvictCommand,
+        _ scope: ScopeKey
+    ) async throws(Problem) -> EvictReport {
+        do throws(StoreError) {
+            try await store.flushTouches()
+            return try await EvictionRun(self, scope, isDryRun: command.isDryRun)
+                .run(command.selection)
+        } catch {
+            throw Problem(error)
+        }
+    }
+}
+
+/// One eviction over the API, in pages, so that it needs little memory and lets other writes by.
+private struct EvictionRun {
+    private let engine: Engine
+    private let scope: ScopeKey
+    private let isDryRun: Bool
+    private var report = EvictReport(evicted: 0, bytes: 0, skipped: 0, ids: [])
+
+    init(_ engine: Engine, _ scope: ScopeKey, isDryRun: Bool) {
+        self.engine = engine
+        self.scope = scope
+        self.isDryRun = isDryRun
+    }
+
+    consuming func run(_ selection: EvictSelection) async throws(StoreError) -> EvictReport {
+        var filter = RowFilter(scope: scope)
+        switch selection {
+        case .ids(let ids):
+            try await evict(ids)
+        case .prefix(let prefix):
+            filter.prefix = prefix
+            try await evict(filter)
+        case .origin(let origin):
+            filter.origin = origin
+            try await evict(filter)
+        case .olderThan(let age):
+            filter.storedBefore = engine.clock.now().advanced(by: .zero - age)
+            try await evict(filter)
+        case .toBytes(let size):
+            try await evict(filter, downTo: size.bytes)
+        case .all:
+            try await evict(filter)
+        }
+        return report
+    }
+
+    private mutating func evict(_ ids: [EntryID]) async throws(StoreError) {
+        let candidates = try await engine.store.read { [scope] reader throws(StoreError) in
+            var candidates: [EvictionCandidate] = []
+            var seen: Set<EntryID> = []
+            for id in ids where seen.insert(id).inserted {
+                if let candidate = try reader.candidate(scope, id) { candidates.append(candidate) }
+            }
+            return candidates
+        }
+        try await take(candidates)
+    }
+
+    /// Every row of the filter, page after page in the order of ids, which an index has.
+    private mutating func evict(_ filter: RowFilter) async throws(StoreError) {
+        var cursor: RowCursor?
+        while true {
+            let after = cursor
+            let page = try await engine.store.read { reader throws(StoreError) in
+                let limit = Limits.evictionBatchRowsMax
+                return try reader.candidates(filter, order: .id, after: after, limit: limit)
+            }
+            guard let last = page.last else { return }
+            cursor = last.cursor
+            try await take(page)
+        }
+    }
+
+    /// The least recently used, page after page, as long as the cache holds more than `goal` bytes.
+    private mutating func evict(
+        _ filter: RowFilter,
+        downTo goal: Int64
+    ) async throws(StoreError) {
+        var cursor: RowCursor?
+        let before = engine.store.totals.bytes
+        while true {
+            let after = cursor
+            let page = try await engine.store.read { reader throws(StoreError) in
+                try reader.candidates(filter, after: after, limit: Limits.evictionBatchRowsMax)
+            }
+            guard let last = page.last else { return }
+            cursor = last.cursor
+            var left = before - report.bytes - goal
+            let wanted = page.prefix { candidate in
+                defer { left -= isProtected(candidate) ? 0 : candidate.size }
+                return left > 0
+            }
+            try await take(Array(wanted))
+            if wanted.count < page.count { return }
+        }
+    }
+
+    private mutating func take(_ candidates: [EvictionCandidate]) async throws(StoreError) {
+        var receipt = EvictionReceipt()
+        if isDryRun {
+            receipt.evicted = candidates.filter { !isProtected($0) }
+            receipt.skipped = candidates.count - receipt.evicted.count
+        } else {
+            receipt = try await engine.store.evict(candidates)
+        }
+        report.evicted += receipt.evicted.count
+        report.bytes += receipt.bytes
+        report.skipped += receipt.skipped
+        let room = Limits.evictedIDsMax - report.ids.count
+        report.ids += receipt.evicted.prefix(room).map(\.id)
+    }
+
+    private func isProtected(_ candidate: EvictionCandidate) -> Bool {
+        engine.store.isProtected(scope, candidate.id)
+    }
+}

@@ -1,0 +1,136 @@
+import LarderModel
+import LarderStore
+import LarderStrategy
+import LarderUpstream
+import Logging
+import Synchronization
+
+/// What the parts of an engine share.
+final class EngineContext: Sendable {
+    let store: CacheStore
+    let upstream: any Upstream
+    let clock: any EngineClock
+    let origins: OriginTable
+    let health: OriginHealthTable
+    let logger: Logger
+    private let random: Mutex<any RandomNumberGenerator & Sendable>
+    // Relaxed: it is only ever set once, and a flight that reads it late words its failure
+    // differently.
+    private let draining = Atomic<Bool>(false)
+    // Relaxed: counts for people, ordered by nothing.
+    private let hits = Atomic<Int64>(0)
+    private let misses = Atomic<Int64>(0)
+
+    init(
+        store: CacheStore,
+        upstream: any Upstream,
+        clock: any EngineClock,
+        origins: OriginTable,
+        random: any RandomNumberGenerator & Sendable,
+        logger: Logger
+    ) {
+        self.store = store
+        self.upstream = upstream
+        self.clock = clock
+        self.origins = origins
+        self.random = Mutex(random)
+        self.logger = logger
+        health = OriginHealthTable(origins.origins, now: clock.now())
+    }
+
+    var isDraining: Bool {
+        get { draining.load(ordering: .relaxed) }
+        set { draining.store(newValue, ordering: .relaxed) }
+    }
+
+    /// Counts a read for the hit rate.
+    func count(isHit: Bool) {
+        if isHit {
+            hits.add(1, ordering: .relaxed)
+        } else {
+            misses.add(1, ordering: .relaxed)
+        }
+    }
+
+    /// Reads since the start.
+    var reads: (hits: Int64, misses: Int64) {
+        (hits.load(ordering: .relaxed), misses.load(ordering: .relaxed))
+    }
+
+    /// A number in 0..<1.
+    func chance() -> Double {
+        random.withLock { Double($0.next() >> 11) / 9_007_199_254_740_992 }
+    }
+
+    // MARK: Asking
+
+    /// Asks the upstream, and notes it when the origin stays silent for too long meanwhile.
+    func askWatchingSilence(
+        _ request: UpstreamRequest
+    ) async throws(UpstreamError) -> UpstreamReply {
+        let watch = SilenceWatch(self, request.origin.name)
+        return try await watch.during { () async throws(UpstreamError) in
+            try await self.upstream.ask(request)
+        }
+    }
+
+    /// Remembers which request headers the answers of a URL vary by.
+    func remember(
+        _ names: [String],
+        of url: WebURL,
+        in scope: ScopeKey
+    ) async throws(StoreError) {
+        guard let id = try? Variants.markerID(of: url) else { return }
+        let bytes = Array(names.joined(separator: ",").utf8)
+        let entry = Entry(
+            id: id,
+            kind: .variants,
+            storedAt: clock.now(),
+            revision: Revision(0),
+            body: BodySummary(of: bytes, isJSON: false)
+        )
+        let new = NewEntry(scope: scope, entry: entry, body: .inline(bytes))
+        _ = try await store.put(new, now: clock.now())
+    }
+
+    // MARK: What requests tell
+
+    func noteAnswer(_ origin: OriginName) {
+        let now = clock.now()
+        report(origin, health.note(origin) { $0.answered(now: now) })
+    }
+
+    func noteConnectFailure(_ origin: OriginName) {
+        let now = clock.now()
+        report(origin, health.note(origin) { $0.connectFailed(now: now) })
+    }
+
+    func noteSilence(_ origin: OriginName) {
+        let now = clock.now()
+        report(origin, health.note(origin) { $0.fellSilent(now: now) })
+    }
+
+    func notePortal(_ origin: OriginName) {
+        let now = clock.now()
+        report(origin, health.note(origin) { $0.portalAnswered(now: now) })
+    }
+
+    func noteUnstored(_ id: EntryID, _ error: StoreError) {
+        logger.warning(
+            "an answer was not stored",
+            metadata: .larder([.id: "\(id)", .reason: "\(error.message)"])
+        )
+    }
+
+    func noteUnread(_ error: StoreError) {
+        logger.warning("the cache was not read", metadata: .larder([.reason: "\(error.message)"]))
+    }
+
+    private func report(_ origin: OriginName, _ state: OriginHealth.State?) {
+        guard let state else { return }
+        logger.info(
+            "an origin's state changed",
+            metadata: .larder([.origin: "\(origin)", .state: "\(state.rawValue)"])
+        )
+    }
+}

@@ -1,0 +1,72 @@
+import LarderModel
+import LarderStore
+import LarderWire
+
+/// A fetch with everything that its origin's settings decide for it.
+struct FetchRequest: Sendable {
+    let url: WebURL
+    let origin: OriginSettings
+    let policy: FetchPolicy
+    let networkWait: Duration
+    let timeout: Duration
+    let headers: HeaderFields
+
+    init(_ command: FetchCommand, origin: OriginSettings) {
+        url = command.url
+        self.origin = origin
+        policy = command.policy ?? origin.fetch.policy
+        networkWait = command.networkWait ?? origin.fetch.networkWait
+        timeout = command.timeout ?? origin.fetch.timeout
+        headers = command.headers
+    }
+
+    /// What is cached for it: under the URL, or under the id that its headers lead to.
+    func lookUp(
+        _ reader: StoreReader,
+        _ scope: ScopeKey,
+        now: Timestamp
+    ) throws(StoreError) -> CachedAnswer? {
+        guard let id = try id(reader, scope, now: now),
+            let found = try CachedAnswer(reader, scope, id, now: now)
+        else { return nil }
+        return isAnswered(by: found.entry) ? found : nil
+    }
+
+    /// Whether what stands under its id is an answer to it and not to other headers.
+    private func isAnswered(by entry: Entry) -> Bool {
+        switch entry.kind {
+        case .fetched:
+            let names = Variants.names(in: entry.headers)
+            return (try? Variants.id(of: url, names: names, request: headers)) == entry.id
+        case .tombstone: return true
+        case .blob, .variants: return false
+        }
+    }
+
+    private func id(
+        _ reader: StoreReader,
+        _ scope: ScopeKey,
+        now: Timestamp
+    ) throws(StoreError) -> EntryID? {
+        guard !headers.fields.isEmpty, let marker = try? Variants.markerID(of: url) else {
+            return try? EntryID(url)
+        }
+        let names = try reader.withEntry(scope, marker, now: now) { row in
+            row.withBody { String(decoding: $0, as: UTF8.self) }.split(separator: ",")
+        }
+        return try? Variants.id(of: url, names: (names ?? []).map(String.init), request: headers)
+    }
+}
+
+extension FrameEntry {
+    init(_ entry: Entry, body: FrameBody) {
+        self.init(
+            id: entry.id,
+            status: entry.status,
+            mediaType: entry.mediaType,
+            etag: entry.entityTag,
+            storedAt: entry.storedAt,
+            body: body
+        )
+    }
+}

@@ -1,0 +1,283 @@
+import LarderModel
+import LarderStore
+import LarderStrategy
+import LarderUpstream
+import LarderWire
+
+/// The way of one flight from its first attempt to its landing: runs what ``FlightMachine``
+/// decides, one step after the other, in one task.
+struct FlightRun: ~Copyable {
+    private enum Step {
+        case ask(FlightMachine.Attempt)
+        case pause(Duration)
+        case land(Landing)
+    }
+
+    private let plan: Flight.Plan
+    private let context: EngineContext
+    private let remaining: @Sendable () -> Duration
+    private var machine: FlightMachine
+    private var url: WebURL { plan.key.url }
+
+    init(
+        _ plan: Flight.Plan,
+        _ context: EngineContext,
+        _ remaining: @escaping @Sendable () -> Duration
+    ) {
+        self.plan = plan
+        self.context = context
+        self.remaining = remaining
+        let rules = FlightRules(
+            url: plan.key.url,
+            cachedIsJSON: plan.cached?.body.isJSON ?? false,
+            accept: plan.key.headers.list("Accept")
+        )
+        machine = FlightMachine(rules, isOriginDown: plan.isOriginDown)
+    }
+
+    consuming func fly() async -> Landing {
+        let hasValidators = plan.cached.map { $0.etag != nil || $0.lastModified != nil } ?? false
+        var step = Step.ask(machine.started(at: url, hasValidators: hasValidators))
+        while true {
+            switch step {
+            case .ask(let attempt):
+                step = await ask(attempt)
+            case .pause(let duration):
+                try? await context.clock.sleep(for: duration)
+                guard !Task.isCancelled, let attempt = machine.pauseEnded() else {
+                    return cutShort()
+                }
+                step = .ask(attempt)
+            case .land(let landing):
+                return landing
+            }
+        }
+    }
+
+    private mutating func cutShort() -> Landing {
+        _ = machine.gaveUp()
+        return failed(context.isDraining ? .shuttingDown : .timeout)
+    }
+
+    private func failed(_ failure: FlightFailure) -> Landing {
+        .failed(Problem(failure, url: url))
+    }
+
+    // MARK: One attempt
+
+    private mutating func ask(_ attempt: FlightMachine.Attempt) async -> Step {
+        // The flight watches its deadline itself, as whoever joins later may move it.
+        let request = UpstreamRequest(
+            origin: plan.origin,
+            url: attempt.url,
+            headers: headers(for: attempt),
+            timeout: Limits.requestTimeMax
+        )
+        do throws(UpstreamError) {
+            let reply = try await context.askWatchingSilence(request)
+            return try await arrived(reply)
+        } catch {
+            if Task.isCancelled { return .land(cutShort()) }
+            if case .unreachable = error { context.noteConnectFailure(plan.origin.name) }
+            return attemptFailed(FlightFailure(error))
+        }
+    }
+
+    private mutating func attemptFailed(_ failure: FlightFailure) -> Step {
+        let action = machine.attemptFailed(
+            failure,
+            remaining: remaining(),
+            chance: context.chance()
+        )
+        switch action {
+        case .pause(let duration): return .pause(duration)
+        case .giveUp(let failure): return .land(failed(failure))
+        case .nothing: return .land(cutShort())
+        }
+    }
+
+    private func headers(for attempt: FlightMachine.Attempt) -> HeaderFields {
+        var headers = plan.key.headers
+        guard attempt.isConditional, let cached = plan.cached else { return headers }
+        if let etag = cached.etag { headers.set("If-None-Match", etag) }
+        if let date = cached.lastModified { headers.set("If-Modified-Since", date) }
+        return headers
+    }
+
+    private mutating func arrived(_ reply: UpstreamReply) async throws(UpstreamError) -> Step {
+        let head = ResponseHead(
+            status: reply.status,
+            headers: reply.headers,
+            now: context.clock.now()
+        )
+        let action = machine.headArrived(head, remaining: remaining(), chance: context.chance())
+        if case .giveUp(.captive) = action {
+            context.notePortal(plan.origin.name)
+        } else {
+            context.noteAnswer(plan.origin.name)
+        }
+        switch action {
+        case .receive: return try await receive(reply)
+        case .quote: return await quote(reply)
+        case .refresh: return await refresh(reply)
+        case .bury(let status): return await bury(status)
+        case .ask(let attempt): return .ask(attempt)
+        case .pause(let duration): return .pause(duration)
+        case .giveUp(let failure): return .land(failed(failure))
+        case .nothing: return .land(cutShort())
+        }
+    }
+
+    // MARK: What came
+
+    private mutating func receive(_ reply: UpstreamReply) async throws(UpstreamError) -> Step {
+        let now = context.clock.now()
+        let freshness = Freshness(reply.headers, settings: plan.origin.fetch, now: now)
+        var intake = BodyIntake(context.store, isStored: freshness.mayBeStored)
+        let taken: BodyIntake.Taken
+        do {
+            while let piece = try await reply.body.next() {
+                try await intake.take(piece, now: now)
+            }
+            taken = try await intake.finish(now: now)
+        } catch let failure as BodyIntake.Failure {
+            intake.abandon()
+            _ = machine.gaveUp()
+            return .land(.failed(Problem(failure)))
+        } catch let error as UpstreamError {
+            intake.abandon()
+            throw error
+        } catch {
+            preconditionFailure("a body fails in two ways only")
+        }
+        guard case .store = machine.bodyArrived() else { return .land(cutShort()) }
+        let landing = await store(taken, reply, freshness)
+        _ = machine.stored()
+        return .land(landing)
+    }
+
+    private func store(
+        _ taken: BodyIntake.Taken,
+        _ reply: UpstreamReply,
+        _ freshness: Freshness
+    ) async -> Landing {
+        do {
+            let answer = AnswerDraft(plan, reply, freshness, taken.summary)
+            var entry = try answer.entry(storedAt: context.clock.now())
+            let body = FrameBody(entry, in: plan.key.scope.scope, bytes: taken.bytes)
+            // An address where nothing will be is no answer.
+            if taken.body == nil, case .href = body { return failed(.tooLarge) }
+            entry.revision = try await put(entry, taken.body, answer)
+            return .current(Landing.Answer(entry: entry, body: body, status: reply.status))
+        } catch let error as StoreError {
+            abandon(taken.body)
+            return .failed(Problem(error))
+        } catch let error as ModelError {
+            abandon(taken.body)
+            return .failed(Problem(error))
+        } catch {
+            preconditionFailure("storing fails in two ways only")
+        }
+    }
+
+    /// Keeps the answer, unless it is not to be kept or there is no room; then it is only told.
+    private func put(
+        _ entry: Entry,
+        _ body: NewBody?,
+        _ answer: AnswerDraft
+    ) async throws(StoreError) -> Revision {
+        guard let body else { return try unstoredRevision(of: entry) }
+        do throws(StoreError) {
+            let new = NewEntry(scope: plan.key.scope, entry: entry, body: body)
+            let receipt = try await context.store.put(new, now: entry.storedAt)
+            if answer.isVariant {
+                try await context.remember(answer.varyNames, of: url, in: plan.key.scope)
+            }
+            return receipt.revision
+        } catch {
+            if case .uploaded = body { throw error }
+            context.noteUnstored(entry.id, error)
+            return try unstoredRevision(of: entry)
+        }
+    }
+
+    /// The revision of an answer that is not kept: the cached one's if the bytes are the same, as
+    /// whoever has seen that one has seen these, else one of its own.
+    private func unstoredRevision(of entry: Entry) throws(StoreError) -> Revision {
+        if let cached = plan.cached, cached.body == entry.body { return cached.revision }
+        return try context.store.nextRevision()
+    }
+
+    private func abandon(_ body: NewBody?) {
+        if case .uploaded(let upload) = body { context.store.abandon(upload) }
+    }
+
+    private mutating func refresh(_ reply: UpstreamReply) async -> Step {
+        guard let cached = plan.cached else { return attemptFailed(.badAnswer("304 to nothing")) }
+        let now = context.clock.now()
+        let confirmed = cached.confirmed(by: reply.headers, plan.origin.fetch, at: now)
+        let outcome: RefreshOutcome
+        do throws(StoreError) {
+            outcome = try await context.store.refresh(confirmed, in: plan.key.scope)
+        } catch {
+            // It is confirmed all the same, only not for whoever comes later.
+            context.noteUnstored(cached.id, error)
+            outcome = .refreshed(confirmed)
+        }
+        switch (outcome, machine.refreshed(isGone: outcome == .gone)) {
+        case (.refreshed(let entry), .tell):
+            return .land(.current(Landing.Answer(entry: entry, body: nil, status: 304)))
+        case (_, .ask(let attempt)):
+            return .ask(attempt)
+        case (_, .tell), (_, .nothing):
+            return .land(cutShort())
+        }
+    }
+
+    private mutating func bury(_ status: Int) async -> Step {
+        let now = context.clock.now()
+        defer { _ = machine.stored() }
+        guard let id = try? plan.cached?.id ?? EntryID(url) else {
+            return .land(.failed(Problem(.badURL, "'\(url)' is too long for an id")))
+        }
+        var entry = Entry(
+            id: id,
+            kind: .tombstone,
+            status: status,
+            storedAt: now,
+            revision: Revision(0),
+            body: BodySummary(of: [], isJSON: false)
+        )
+        entry.origin = plan.origin.name
+        let new = NewEntry(scope: plan.key.scope, entry: entry, body: .inline([]))
+        do throws(StoreError) {
+            let receipt = try await context.store.put(new, now: now)
+            return .land(.deleted(receipt.revision, status: status))
+        } catch {
+            context.noteUnstored(id, error)
+            return .land(unstoredDeletion(status))
+        }
+    }
+
+    /// A deletion that cannot be written down is told all the same.
+    private func unstoredDeletion(_ status: Int) -> Landing {
+        do throws(StoreError) {
+            return .deleted(try context.store.nextRevision(), status: status)
+        } catch {
+            return .failed(Problem(error))
+        }
+    }
+
+    /// Reports a refusal with what can be had of its body; the status is known in any case.
+    private mutating func quote(_ reply: UpstreamReply) async -> Step {
+        var quoted: [UInt8] = []
+        while quoted.count < Limits.quotedBodyBytesMax, let piece = try? await reply.body.next() {
+            quoted += piece.prefix(Limits.quotedBodyBytesMax - quoted.count)
+        }
+        guard case .report(let status) = machine.bodyArrived() else { return .land(cutShort()) }
+        var problem = Problem(.originStatus, "\(url.originText) answered \(status)")
+        problem.originStatus = status
+        problem.quotedBody = quoted
+        return .land(.failed(problem))
+    }
+}

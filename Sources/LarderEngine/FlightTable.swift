@@ -1,0 +1,60 @@
+import LarderModel
+import LarderStore
+import LarderStrategy
+import Synchronization
+
+/// Single flight: which requests are under way, so that the same is asked once (fetch.md calls it
+/// one request for any number of clients of a scope).
+///
+/// Guarded by a lock. A flight leaves the table before it tells that it has landed, so whoever
+/// comes later sets out anew.
+final class FlightTable: Sendable {
+    private struct Airborne {
+        /// Those that may still be joined.
+        var boarding: [Flight.Key: Flight] = [:]
+        /// All that have not landed.
+        var perScope: [ScopeKey: Int] = [:]
+        var count = 0
+    }
+
+    private let airborne = Mutex(Airborne())
+
+    /// The flight that takes passengers for a key at `now`, or `make`'s, which is then to be run;
+    /// nil when too many are under way.
+    ///
+    /// A flight takes passengers for its origin's own time. Whoever comes later sets out anew, as
+    /// what has not answered by then may never do so.
+    func join(
+        _ key: Flight.Key,
+        now: Duration,
+        make: () -> Flight
+    ) -> (flight: Flight, isNew: Bool)? {
+        airborne.withLock { airborne in
+            if let flight = airborne.boarding[key], now < flight.boardingEnds {
+                return (flight, false)
+            }
+            let ofScope = airborne.perScope[key.scope, default: 0]
+            guard airborne.count < Limits.flightsMax, ofScope < Limits.flightsPerScopeMax else {
+                return nil
+            }
+            let flight = make()
+            airborne.boarding[key] = flight
+            airborne.perScope[key.scope] = ofScope + 1
+            airborne.count += 1
+            return (flight, true)
+        }
+    }
+
+    /// Takes a flight out before it tells that it has landed.
+    func remove(_ flight: Flight) {
+        let key = flight.plan.key
+        airborne.withLock { airborne in
+            if airborne.boarding[key] === flight { airborne.boarding[key] = nil }
+            let left = airborne.perScope[key.scope, default: 1] - 1
+            airborne.perScope[key.scope] = left == 0 ? nil : left
+            airborne.count -= 1
+        }
+    }
+
+    var count: Int { airborne.withLock { $0.count } }
+}

@@ -1,0 +1,22 @@
+package import Logging
+
+/// The keys of everything that is logged as data; journald has them as `LARDER_ID` and so on.
+package enum LogKey: String {
+    case id
+    case origin
+    case state
+    case reason
+    case uid
+    case requestID = "request_id"
+    case path
+    case count
+    case version
+    case duration = "duration_ms"
+}
+
+extension Logger.Metadata {
+    /// Metadata under the keys that there are, and no others.
+    package static func larder(_ fields: [LogKey: Logger.MetadataValue]) -> Logger.Metadata {
+        Logger.Metadata(uniqueKeysWithValues: fields.map { ($0.key.rawValue, $0.value) })
+    }
+}

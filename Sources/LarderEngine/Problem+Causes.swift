@@ -1,0 +1,78 @@
+package import LarderModel
+package import LarderStore
+import LarderStrategy
+import LarderUpstream
+package import LarderWire
+
+/// How every error below the engine reads as a problem; the one place where they are mapped.
+extension Problem {
+    package init(_ error: ModelError) {
+        switch error {
+        case .badID: self.init(.badID, error.message)
+        case .badURL: self.init(.badURL, error.message)
+        case .badAccount, .badOriginName, .badDuration, .badByteSize:
+            self.init(.badRequest, error.message)
+        }
+    }
+
+    package init(_ error: StoreError) {
+        switch error {
+        case .tooLarge: self.init(.entryTooLarge, error.message)
+        case .noRoom: self.init(.cacheFull, error.message)
+        case .diskFull: self.init(.storage, error.message, status: 507)
+        case .overloaded: self.init(.overloaded, error.message)
+        case .closed: self.init(.shuttingDown, error.message)
+        case .cannotOpen, .inUse, .newer, .sqlite, .corrupt, .badChunk:
+            self.init(.storage, error.message)
+        }
+    }
+
+    init(_ failure: BodyIntake.Failure) {
+        switch failure {
+        case .tooLarge(let limit):
+            self.init(.entryTooLarge, "the body has more than \(limit) bytes")
+        case .store(let error): self.init(error)
+        }
+    }
+
+    init(_ failure: FlightFailure, url: WebURL) {
+        let host = url.originText
+        switch failure {
+        case .unreachable(let reason):
+            self.init(.unreachable, "\(host) cannot be reached: \(reason)")
+        case .addressRefused(let address):
+            self.init(
+                .addressRefused,
+                "\(host) leads to \(address), which its origin does not allow"
+            )
+        case .timeout: self.init(.timeout, "\(host) did not answer in time")
+        case .brokenOff(let reason):
+            self.init(.badAnswer, "\(host) broke off its answer: \(reason)")
+        case .badAnswer(let reason):
+            self.init(.badAnswer, "the answer of \(host) cannot be used: \(reason)")
+        case .captive(let host):
+            self.init(.captive, "'\(host)' answered like a captive portal, not like the origin")
+        case .redirectRefused(let target):
+            self.init(.redirectRefused, "\(host) redirects to '\(target)'")
+        case .tooLarge:
+            self.init(.entryTooLarge, "the answer of \(host) is larger than an entry may be")
+        case .shuttingDown: self.init(.shuttingDown, "the daemon is ending")
+        case .overloaded:
+            self.init(.overloaded, "\(Limits.flightsMax) requests are under way already")
+        }
+    }
+}
+
+extension FlightFailure {
+    init(_ error: UpstreamError) {
+        switch error {
+        case .unreachable(_, let reason): self = .unreachable(reason)
+        case .addressRefused(_, let address): self = .addressRefused(address)
+        case .timedOut: self = .timeout
+        case .brokenOff(let reason): self = .brokenOff(reason)
+        case .headTooLarge:
+            self = .badAnswer("its head has more than \(Limits.responseHeadBytesMax) bytes")
+        case .cancelled: self = .timeout
+        }
+    }
+}

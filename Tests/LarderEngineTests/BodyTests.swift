@@ -1,0 +1,224 @@
+import LarderModel
+import LarderStore
+import LarderTestSupport
+import LarderUpstream
+import LarderWire
+import Testing
+
+@testable import LarderEngine
+
+/// Bodies of every kind and size: how they are shown, and what is kept of them.
+@Suite(.timeLimit(.minutes(1)))
+struct BodyTests {
+    private static let text = ["Content-Type": "text/plain"]
+
+    @Test("Pretty-printed JSON is kept byte for byte, and only its line ends change in a frame")
+    func prettyJSON() async throws {
+        try await EngineFixture.run { fixture in
+            let url = try fixture.url("/a")
+            let pretty = "{\r\n\t\"a\": \"\\n\",\n \"b\": 1.0}\n"
+            fixture.upstream.answer(url, with: .json(pretty))
+            for result in [try await fixture.fetch(url), try await fixture.cached(url)] {
+                #expect(result.lastShown?.entry.body == .json(Array(pretty.utf8)))
+                let line = String(decoding: result.frames[0].encodedLine(), as: UTF8.self)
+                #expect(line.contains(#""body":{  \#t"a": "\n",  "b": 1.0} }"#))
+            }
+            #expect(try await fixture.bytes(url) == Array(pretty.utf8))
+        }
+    }
+
+    @Test(
+        "What is not JSON is shown as bytes, whatever it says that it is",
+        arguments: [[], [0, 255, 10], Array("{\"a\":".utf8), [UInt8](repeating: 0, count: 65_536)]
+    )
+    func bytes(body: [UInt8]) async throws {
+        try await EngineFixture.run { fixture in
+            let url = try fixture.url("/a")
+            let pieces: [ScriptedAnswer.Piece] = body.isEmpty ? [] : [.bytes(body)]
+            fixture.upstream.answer(
+                url,
+                with: .reply(pieces: pieces, 200, ["Content-Type": "application/json"])
+            )
+            #expect(try await fixture.fetch(url).lastShown?.entry.body == .bytes(body))
+            #expect(try await fixture.cached(url).lastShown?.entry.body == .bytes(body))
+        }
+    }
+
+    @Test("JSON that is kept in chunks stands inline, from the network and from the cache")
+    func chunkedJSON() async throws {
+        try await EngineFixture.run { fixture in
+            let url = try fixture.url("/a")
+            fixture.upstream.answer(url, with: .pieces(of: largeJSON))
+            let body = FrameBody.json(Array(largeJSON.utf8))
+            #expect(try await fixture.fetch(url).lastShown?.entry.body == body)
+            #expect(try await fixture.cached(url).lastShown?.entry.body == body)
+            fixture.upstream.answer(url, with: .json(largeJSON))
+            let shape = try await fixture.fetch(url).shape
+            #expect(shape == ["cache", "unchanged 200", "end unchanged"])
+        }
+    }
+
+    @Test(
+        "What is too large for a frame is shown by its address",
+        arguments: [
+            String(repeating: "x", count: 65_537),
+            "\"" + String(repeating: "x", count: 1_048_575) + "\"",
+        ]
+    )
+    func addressed(body: String) async throws {
+        try await EngineFixture.run { fixture in
+            let url = try fixture.url("/a/b")
+            fixture.upstream.answer(url, with: .pieces(of: body))
+            let href = FrameBody.href("/v1/entries/https%3A%2F%2Fapi.example.com%2Fa%2Fb")
+            #expect(try await fixture.fetch(url).lastShown?.entry.body == href)
+            #expect(try await fixture.cached(url).lastShown?.entry.body == href)
+            #expect(try await fixture.bytes(url) == Array(body.utf8))
+        }
+    }
+
+    @Test("An answer above max_entry_bytes is refused and leaves nothing behind")
+    func tooLarge() async throws {
+        try await EngineFixture.run(.with { $0.store.maxEntryBytes = ByteSize(bytes: 200_000) }) {
+            fixture in
+            let url = try fixture.url("/a")
+            try await fixture.cache(url, .json("[1]"))
+            let before = fixture.engine.store.totals
+            let body = String(repeating: "x", count: 200_001)
+            fixture.upstream.answer(url, with: .pieces(of: body))
+            let got = try await fixture.fetch(url)
+            #expect(got.shape == ["cache", "error entry-too-large", "end error"])
+            try await fixture.engine.store.settle()
+            #expect(fixture.engine.store.totals == before)
+            fixture.upstream.answer(url, with: .pieces(of: String(body.dropLast())))
+            #expect(try await fixture.fetch(url).shape == ["cache", "network", "end network"])
+        }
+    }
+
+    @Test("A body that breaks off leaves the old entry and none of its own chunks")
+    func brokenOff() async throws {
+        try await EngineFixture.run(.with { $0.origin.fetch.timeout = .milliseconds(1) }) {
+            fixture in
+            let url = try fixture.url("/a")
+            try await fixture.cache(url, .json("[1]"))
+            let before = fixture.engine.store.totals
+            fixture.upstream.answer(
+                url,
+                with: .reply(pieces: [
+                    .bytes([UInt8](repeating: 0x20, count: 300_000)),
+                    .failure(.brokenOff(reason: "reset")),
+                ])
+            )
+            let got = try await fixture.fetch(url)
+            #expect(got.shape == ["cache", "error bad-answer", "end error"])
+            try await fixture.engine.store.settle()
+            #expect(fixture.engine.store.totals == before)
+            #expect(try await fixture.cached(url).frames[0] == got.frames[0])
+        }
+    }
+
+    @Test("A body that breaks off is asked for again, without the validator")
+    func brokenOffOnce() async throws {
+        try await EngineFixture.run { fixture in
+            let url = try fixture.url("/a")
+            fixture.upstream.answer(
+                url,
+                with: .reply(pieces: [.bytes([0x5B]), .failure(.brokenOff(reason: "reset"))]),
+                .json("[2]")
+            )
+            let fetch = fixture.start(url)
+            let pause = Limits.retryBase * fixture.chance(1)
+            try await fixture.clock.sleepers(until: pause)
+            fixture.clock.advance(by: pause)
+            #expect(try await fetch.result().shape == ["network", "end network"])
+        }
+    }
+
+    // MARK: no-store
+
+    private static let noStore = ["Cache-Control": "no-store"]
+
+    @Test("A no-store answer is told and not kept")
+    func noStore() async throws {
+        try await EngineFixture.run { fixture in
+            let url = try fixture.url("/a")
+            let before = fixture.engine.store.totals
+            fixture.upstream.answer(url, with: .json("[1]", headers: Self.noStore))
+            #expect(try await fixture.fetch(url).shape == ["network", "end network"])
+            #expect(try await fixture.cached(url).refusal?.kind == .miss)
+            #expect(fixture.engine.store.totals == before)
+        }
+    }
+
+    @Test("A no-store answer with the bytes that were shown is unchanged")
+    func noStoreUnchanged() async throws {
+        try await EngineFixture.run { fixture in
+            let url = try fixture.url("/a")
+            try await fixture.cache(url, .json("[1]"))
+            fixture.upstream.answer(url, with: .json("[1]", headers: Self.noStore))
+            let shape = try await fixture.fetch(url).shape
+            #expect(shape == ["cache", "unchanged 200", "end unchanged"])
+        }
+    }
+
+    @Test(
+        "A no-store answer that cannot be shown is refused, as there is nowhere to point to",
+        arguments: [65_537, 1_048_577]
+    )
+    func noStoreTooLarge(count: Int) async throws {
+        try await EngineFixture.run { fixture in
+            let url = try fixture.url("/a")
+            let piece = [UInt8](repeating: 0, count: count)
+            fixture.upstream.answer(
+                url,
+                with: .reply(pieces: [.bytes(piece)], 200, Self.noStore)
+            )
+            #expect(try await fixture.fetch(url).refusal?.kind == .entryTooLarge)
+        }
+    }
+
+    @Test("With store_no_store it is kept like any other")
+    func storeNoStore() async throws {
+        try await EngineFixture.run(.with { $0.origin.fetch.storesNoStore = true }) { fixture in
+            let url = try fixture.url("/a")
+            try await fixture.cache(url, .json("[1]", headers: Self.noStore))
+            #expect(try await fixture.cached(url).shape == ["cache", "end cache"])
+        }
+    }
+}
+
+extension EngineFixture {
+    /// The exact bytes under a URL, as the store has them.
+    func bytes(_ url: WebURL) async throws -> [UInt8]? {
+        let id = try EntryID(url)
+        let reader = try engine.store.makeReader()
+        defer { reader.endTransaction() }
+        var inline: [UInt8]?
+        let chunked = try reader.withEntry(scope, id, now: clock.now()) { row in
+            inline = row.withBody { Array($0) }
+            return row.chunkedBody
+        }
+        guard let found = chunked, let found else { return inline }
+        let now = clock.now()
+        guard let body = try await engine.store.openBody(found, of: scope, id, now: now) else {
+            return nil
+        }
+        var bytes: [UInt8] = []
+        while let chunk = try await body.next() { bytes += chunk }
+        return bytes
+    }
+}
+
+extension ScriptedAnswer {
+    /// The body in pieces of odd sizes, as a network cuts it.
+    static func pieces(of body: String) -> ScriptedAnswer {
+        var rest = Array(body.utf8)[...]
+        var pieces: [Piece] = []
+        var size = 1
+        while !rest.isEmpty {
+            pieces.append(.bytes(Array(rest.prefix(size))))
+            rest = rest.dropFirst(size)
+            size = size * 3 + 1
+        }
+        return .reply(pieces: pieces)
+    }
+}

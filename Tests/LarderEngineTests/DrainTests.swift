@@ -1,0 +1,71 @@
+import LarderModel
+import LarderTestSupport
+import LarderUpstream
+import LarderWire
+import Testing
+
+@testable import LarderEngine
+
+/// The daemon ending while clients wait.
+@Suite(.timeLimit(.minutes(1)))
+struct DrainTests {
+    @Test("A client that was shown the cache gets its end")
+    func cacheShown() async throws {
+        try await EngineFixture.run { fixture in
+            let url = try fixture.url("/a")
+            try await fixture.cache(url, .json("[1]"))
+            fixture.upstream.answer(url, with: .json("[2]").held(by: Gate()))
+            let fetch = fixture.start(url)
+            _ = try await fetch.frames.element(0)
+            fixture.engine.drain()
+            let revision = try fixture.step().next(-1)
+            #expect(
+                try await fetch.result().frames == [
+                    .snapshot(.cache, revision, url, json: "[1]"), .end(.cache, revision),
+                ]
+            )
+        }
+    }
+
+    @Test("A client for whom the cache is held back is shown it first")
+    func cacheHeldBack() async throws {
+        try await EngineFixture.run { fixture in
+            let url = try fixture.url("/a")
+            try await fixture.cache(url, .json("[1]"))
+            fixture.upstream.answer(url, with: .json("[2]").held(by: Gate()))
+            let fetch = fixture.start(url, .networkFirst)
+            _ = try await fixture.upstream.asked.element(1)
+            fixture.engine.drain()
+            #expect(try await fetch.result().shape == ["cache", "end cache"])
+        }
+    }
+
+    @Test("A client for whom there is nothing is told that the daemon is ending")
+    func nothingCached() async throws {
+        try await EngineFixture.run { fixture in
+            let url = try fixture.url("/a")
+            fixture.upstream.answer(url, with: .json("[1]").held(by: Gate()))
+            let fetch = fixture.start(url)
+            _ = try await fixture.upstream.asked.element(0)
+            fixture.engine.drain()
+            let refusal = Problem(.shuttingDown, "the daemon is ending")
+            #expect(try await fetch.result() == .refused(refusal))
+            #expect(try await fixture.fetch(url) == .refused(refusal))
+        }
+    }
+
+    @Test("Flights are given up at the end, not at the beginning of the drain")
+    func flightsGivenUp() async throws {
+        try await EngineFixture.run { fixture in
+            let url = try fixture.url("/a")
+            fixture.upstream.answer(url, with: .json("[1]").held(by: Gate()))
+            let fetch = fixture.start(url)
+            _ = try await fixture.upstream.asked.element(0)
+            fixture.engine.drain()
+            _ = try await fetch.result()
+            #expect(fixture.upstream.givenUp.all.isEmpty)
+            fixture.engine.stop()
+            #expect(try await fixture.upstream.givenUp.element(0).url == url)
+        }
+    }
+}

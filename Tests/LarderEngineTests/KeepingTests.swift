@@ -1,0 +1,167 @@
+import LarderModel
+import LarderTestSupport
+import LarderUpstream
+import LarderWire
+import Testing
+
+@testable import LarderEngine
+
+/// How long an answer is fresh, by the clock, and what of its head is kept.
+@Suite(.timeLimit(.minutes(1)))
+struct KeepingTests {
+    private static let minute = ["Cache-Control": "max-age=60"]
+
+    @Test("An answer is fresh until its max-age is over")
+    func maxAge() async throws {
+        try await EngineFixture.run { fixture in
+            let url = try fixture.url("/a")
+            try await fixture.cache(url, .json("[1]", headers: Self.minute))
+            fixture.clock.advance(by: .milliseconds(59_999))
+            #expect(try await fixture.cached(url).lastShown?.isStale == false)
+            fixture.clock.advance(by: .milliseconds(1))
+            let shown = try await fixture.cached(url).lastShown
+            #expect(shown?.isStale == true)
+            #expect(shown?.age == .seconds(60))
+        }
+    }
+
+    @Test("The origin's ttl counts instead of what its answers say")
+    func ttl() async throws {
+        try await EngineFixture.run(.with { $0.origin.fetch.ttl = .seconds(120) }) { fixture in
+            let url = try fixture.url("/a")
+            try await fixture.cache(url, .json("[1]", headers: Self.minute))
+            fixture.clock.advance(by: .milliseconds(119_999))
+            #expect(try await fixture.cached(url).lastShown?.isStale == false)
+            fixture.clock.advance(by: .milliseconds(1))
+            #expect(try await fixture.cached(url).lastShown?.isStale == true)
+        }
+    }
+
+    @Test("A 304 makes an entry fresh for its whole lifetime, whatever Age it first came with")
+    func confirmedFreshness() async throws {
+        try await EngineFixture.run { fixture in
+            let url = try fixture.url("/a")
+            let headers = ["Cache-Control": "max-age=60", "Age": "50", "ETag": "\"v1\""]
+            try await fixture.cache(url, .json("[1]", headers: headers))
+            fixture.clock.advance(by: .seconds(10))
+            #expect(try await fixture.cached(url).lastShown?.isStale == true)
+            try await fixture.cache(url, .reply(status: 304, headers: ["X-New": "1"]))
+            fixture.clock.advance(by: .seconds(59))
+            let shown = try await fixture.cached(url).lastShown
+            #expect(shown?.isStale == false)
+            #expect(shown?.age == .seconds(59))
+            let explained = try await fixture.explain(url)
+            let kept = explained?.headers.fields.map { "\($0.name): \($0.value)" }.sorted()
+            #expect(kept == ["Cache-Control: max-age=60", "X-New: 1"])
+        }
+    }
+
+    @Test("What belongs to the connection, or to whoever asked, is not kept")
+    func keptHeaders() async throws {
+        try await EngineFixture.run { fixture in
+            let url = try fixture.url("/a")
+            try await fixture.cache(
+                url,
+                .json(
+                    "[1]",
+                    headers: [
+                        "Connection": "close, X-Hop", "X-Hop": "1", "Keep-Alive": "timeout=5",
+                        "Transfer-Encoding": "chunked", "Set-Cookie": "secret",
+                        "Content-Length": "3", "ETag": "\"v1\"", "X-Kept": "2",
+                        "Last-Modified": "Tue, 14 Nov 2023 22:13:20 GMT",
+                    ]
+                )
+            )
+            let explained = try await fixture.explain(url)
+            #expect(explained?.headers == HeaderFields([.init(name: "X-Kept", value: "2")]))
+            #expect(explained?.lastModified == "Tue, 14 Nov 2023 22:13:20 GMT")
+            #expect(explained?.item.etag == "\"v1\"")
+        }
+    }
+
+    @Test("Both validators are sent, and the client's headers with them")
+    func validators() async throws {
+        try await EngineFixture.run { fixture in
+            let url = try fixture.url("/a")
+            let date = "Tue, 14 Nov 2023 22:13:20 GMT"
+            try await fixture.cache(
+                url,
+                .json("[1]", headers: ["ETag": "\"v1\"", "Last-Modified": date])
+            )
+            fixture.upstream.answer(url, with: .notModified)
+            let got = try await fixture.fetch(url) { $0.headers.append("X-Trace", "7") }
+            #expect(got.shape == ["cache", "unchanged 304", "end unchanged"])
+            var expected = HeaderFields()
+            expected.append("X-Trace", "7")
+            expected.append("If-None-Match", "\"v1\"")
+            expected.append("If-Modified-Since", date)
+            #expect(fixture.upstream.asked.all.last?.headers == expected)
+        }
+    }
+
+    // MARK: Vary
+
+    @Test("Answers that vary by a header are kept apart and found again by it")
+    func variants() async throws {
+        try await EngineFixture.run { fixture in
+            let url = try fixture.url("/a")
+            for language in ["de", "en"] {
+                fixture.upstream.answer(
+                    url,
+                    with: .json("\"\(language)\"", headers: ["Vary": "Accept-Language"])
+                )
+                let got = try await fixture.fetch(url) { command in
+                    command.headers.append("accept-language", language)
+                }
+                let id = "https://api.example.com/a accept-language=\(language)"
+                #expect(got.shape == ["network", "end network"])
+                #expect(got.lastShown?.entry.id.text == id)
+            }
+            for language in ["de", "en"] {
+                let shown = try await fixture.fetch(url, .cacheOnly) { command in
+                    command.headers.append("Accept-Language", language)
+                }.lastShown
+                #expect(shown?.entry.body == .json(Array("\"\(language)\"".utf8)))
+            }
+            #expect(try await fixture.cached(url).refusal?.kind == .miss)
+        }
+    }
+
+    @Test("An answer to a request without the header is not one to a request with it")
+    func variantWithoutHeader() async throws {
+        try await EngineFixture.run { fixture in
+            let url = try fixture.url("/a")
+            try await fixture.cache(url, .json("[1]", headers: ["Vary": "Accept-Language"]))
+            #expect(try await fixture.cached(url).shape == ["cache", "end cache"])
+            let other = try await fixture.fetch(url, .cacheOnly) { command in
+                command.headers.append("Accept-Language", "de")
+            }
+            #expect(other.refusal?.kind == .miss)
+        }
+    }
+
+    @Test("Each request carries only some of the headers, and each variant is found again")
+    func partialVariants() async throws {
+        try await EngineFixture.run { fixture in
+            let url = try fixture.url("/a")
+            let answer = ScriptedAnswer.json("[1]", headers: ["Vary": "Accept, Accept-Language"])
+            let headers = [("Accept-Language", "de"), ("Accept", "application/json")]
+            for (name, value) in headers {
+                fixture.upstream.answer(url, with: answer)
+                try await fixture.fetch(url) { $0.headers.append(name, value) }
+            }
+            for (name, value) in headers {
+                let got = try await fixture.fetch(url, .cacheOnly) { command in
+                    command.headers.append(name, value)
+                }
+                #expect(got.shape == ["cache", "end cache"])
+            }
+        }
+    }
+}
+
+extension EngineFixture {
+    func explain(_ url: WebURL) async throws -> EntryExplanation? {
+        try await engine.explain(EntryID(url), scope)
+    }
+}

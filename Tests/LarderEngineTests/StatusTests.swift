@@ -1,0 +1,110 @@
+import LarderModel
+import LarderStore
+import LarderTestSupport
+import LarderWire
+import Testing
+
+@testable import LarderEngine
+
+@Suite(.timeLimit(.minutes(1)))
+struct StatusTests {
+    @Test("Status tells sizes, reads, origins and the time since the start")
+    func report() async throws {
+        try await EngineFixture.run { fixture in
+            fixture.clock.advance(by: .seconds(30))
+            try await fixture.cache(fixture.url("/a"), .json("[1]"))
+            fixture.clock.advance(by: .seconds(60))
+            let status = fixture.engine.status(connections: 7)
+            let totals = fixture.engine.store.totals
+            #expect(status.version == "1.2.3")
+            #expect(status.uptime == .seconds(90))
+            #expect(status.state == .ok)
+            #expect(status.warnings == [])
+            #expect(status.connections == 7)
+            #expect(status.flights == 0)
+            #expect(status.cache.bytes == totals.bytes)
+            #expect(status.cache.entries == 1)
+            #expect(status.cache.maxBytes == 512 << 20)
+            #expect(status.cache.databaseBytes > 0)
+            #expect(
+                status.origins == [
+                    StatusReport.Origin(
+                        name: try OriginName("example"),
+                        baseURL: try WebURL("https://api.example.com"),
+                        state: .online,
+                        since: ManualClock.start.advanced(by: .seconds(30))
+                    )
+                ]
+            )
+        }
+    }
+
+    @Test("The hit rate is of the last minute, ten and sixty, by fetches and reads alike")
+    func hitRate() async throws {
+        try await EngineFixture.run { fixture in
+            let url = try fixture.url("/a")
+            let none = StatusReport.HitRate(oneMinute: nil, tenMinutes: nil, sixtyMinutes: nil)
+            #expect(fixture.engine.status(connections: 0).cache.hitRate == none)
+            try await fixture.cache(url, .json("[1]"))
+            #expect(fixture.engine.status(connections: 0).cache.misses == 1)
+            fixture.clock.advance(by: .seconds(5 * 60))
+            for _ in 0..<3 { _ = try await fixture.cached(url) }
+            _ = try fixture.read("none")
+            var cache = fixture.engine.status(connections: 0).cache
+            #expect((cache.hits, cache.misses) == (3, 2))
+            #expect(
+                cache.hitRate
+                    == StatusReport.HitRate(
+                        oneMinute: 0.75,
+                        tenMinutes: 0.6,
+                        sixtyMinutes: 0.6
+                    )
+            )
+            fixture.clock.advance(by: .seconds(30 * 60))
+            cache = fixture.engine.status(connections: 0).cache
+            #expect(
+                cache.hitRate
+                    == StatusReport.HitRate(oneMinute: nil, tenMinutes: nil, sixtyMinutes: 0.6)
+            )
+        }
+    }
+
+    @Test("An origin of which nothing was asked is unknown, since no moment")
+    func unknownOrigin() async throws {
+        try await EngineFixture.run { fixture in
+            let origin = fixture.engine.status(connections: 0).origins[0]
+            #expect(origin.state == .unknown)
+            #expect(origin.since == nil)
+        }
+    }
+
+    @Test("A disk that is short of space is warned of")
+    func shortOfSpace() async throws {
+        let setup = try EngineSetup.with { setup in
+            setup.store.minFreeBytes = ByteSize(bytes: 1 << 20)
+            setup.store.freeBytes = { _ in 0 }
+        }
+        try await EngineFixture.run(setup) { fixture in
+            // The writer looks at the disk.
+            try await fixture.engine.store.maintain()
+            let status = fixture.engine.status(connections: 0)
+            let budget = fixture.engine.store.totals.budget
+            #expect(status.state == .degraded)
+            #expect(
+                status.warnings == [
+                    "the disk is short of space: the cache keeps to \(budget) bytes"
+                ]
+            )
+        }
+    }
+
+    @Test("The store is checked by a read")
+    func check() async throws {
+        let faults = FaultInjection()
+        try await EngineFixture.run(.with { $0.store.faults = faults }) { fixture in
+            try await fixture.engine.checkStore()
+            faults.arm(1, of: StoreStep.check)
+            await #expect(throws: Problem.self) { try await fixture.engine.checkStore() }
+        }
+    }
+}

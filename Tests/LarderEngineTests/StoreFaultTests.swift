@@ -1,0 +1,89 @@
+import LarderModel
+import LarderStore
+import LarderTestSupport
+import LarderUpstream
+import LarderWire
+import Testing
+
+@testable import LarderEngine
+
+/// A store that fails: clients still get what the network says.
+@Suite(.timeLimit(.minutes(1)))
+struct StoreFaultTests {
+    @Test("A small answer that cannot be stored is told all the same", arguments: [10, 13])
+    func smallAnswer(code: Int32) async throws {
+        let faults = FaultInjection()
+        try await EngineFixture.run(.with { $0.store.faults = faults }) { fixture in
+            let url = try fixture.url("/a")
+            let last = try fixture.step()
+            faults.arm(
+                1,
+                of: StoreStep.putEntry,
+                with: code == 13 ? .full : .inputOutput,
+                .forGood
+            )
+            fixture.upstream.answer(url, with: .json("[1]"))
+            let got = try await fixture.fetch(url)
+            faults.disarm()
+            let revision = try #require(got.lastShown?.revision)
+            #expect(revision > last)
+            #expect(
+                got.frames == [
+                    try .snapshot(.network, revision, url, json: "[1]"),
+                    .end(.network, revision, network: .zero),
+                ]
+            )
+            let logged = fixture.log.lines.all.last ?? ""
+            #expect(logged.hasPrefix("an answer was not stored id=\(url)"))
+            #expect(try await fixture.cached(url).refusal?.kind == .miss)
+        }
+    }
+
+    @Test("A large answer that cannot be stored is a problem, and leaves nothing behind")
+    func largeAnswer() async throws {
+        let faults = FaultInjection()
+        try await EngineFixture.run(.with { $0.store.faults = faults }) { fixture in
+            let url = try fixture.url("/a")
+            let before = fixture.engine.store.totals
+            for step in [StoreStep.putChunk, StoreStep.putEntry] {
+                faults.arm(1, of: step, with: .full, .forGood)
+                fixture.upstream.answer(url, with: .json(largeJSON))
+                let refusal = try await fixture.fetch(url).refusal
+                faults.disarm()
+                #expect(refusal?.kind == .storage)
+                #expect(refusal?.status == 507)
+                try await fixture.engine.store.settle()
+                #expect(fixture.engine.store.totals == before)
+            }
+        }
+    }
+
+    @Test("A 304 that cannot be written down still confirms what was shown")
+    func refresh() async throws {
+        let faults = FaultInjection()
+        try await EngineFixture.run(.with { $0.store.faults = faults }) { fixture in
+            let url = try fixture.url("/a")
+            try await fixture.cache(url, .json("[1]", etag: "\"v1\""))
+            faults.arm(1, of: StoreStep.confirmEntry, .forGood)
+            fixture.upstream.answer(url, with: .notModified)
+            let shape = try await fixture.fetch(url).shape
+            faults.disarm()
+            #expect(shape == ["cache", "unchanged 304", "end unchanged"])
+        }
+    }
+
+    @Test("A cache that cannot be read does not keep the network from answering")
+    func unreadable() async throws {
+        let faults = FaultInjection()
+        try await EngineFixture.run(.with { $0.store.faults = faults }) { fixture in
+            let url = try fixture.url("/a")
+            try await fixture.cache(url, .json("[1]"))
+            // The first is that the client's reader prepares it.
+            faults.arm(2, of: StoreStep.readEntry, with: .corrupt)
+            fixture.upstream.answer(url, with: .json("[2]"))
+            #expect(try await fixture.fetch(url).shape == ["network", "end network"])
+            faults.arm(2, of: StoreStep.readEntry, with: .corrupt)
+            #expect(try await fixture.cached(url).refusal?.kind == .storage)
+        }
+    }
+}

@@ -1,0 +1,9 @@
+/// Parts of the store's SQL by which tests name its steps.
+enum StoreStep {
+    static let putEntry = "INTO entry ("
+    static let confirmEntry = "UPDATE entry SET stored_at"
+    static let putChunk = "INTO chunk ("
+    static let readEntry = "data FROM entry WHERE key BETWEEN"
+    static let readChunk = "SELECT checksum, data FROM chunk"
+    static let check = "FROM meta"
+}
