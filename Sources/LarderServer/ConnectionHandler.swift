@@ -1,0 +1,338 @@
+import DequeModule
+import LarderEngine
+import LarderModel
+import LarderWire
+import NIOCore
+import NIOHTTP1
+
+/// The shell of a ``ConnectionMachine``: one connection on its event loop.
+///
+/// A read of an entry is answered inline; every other route runs as a job, on this loop too.
+final class ConnectionHandler: ChannelDuplexHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundIn = HTTPServerResponsePart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private let server: ServerContext
+    private let loop: LoopReader
+    private let worker: LoopWorker
+    private let peer: Peer
+    private var machine = ConnectionMachine()
+    private var held = Deque<HTTPServerRequestPart>()
+    private var heldBytes = 0
+    private var current: Current?
+    private var isPumping = false
+    /// Whether the present client has asked for another protocol, which is its last request.
+    private var speaksOtherwise = false
+    private var isReading = false
+    private var watch: ConnectionWatch
+
+    /// What the present exchange needs of the connection.
+    private enum Current {
+        /// Answered on the loop once the request is whole.
+        case inline(HTTPRequestHead, EntryID)
+        case job(RequestBody, Interest)
+    }
+
+    init(_ server: ServerContext, _ loop: LoopReader, _ worker: LoopWorker, _ peer: Peer) {
+        self.server = server
+        self.loop = loop
+        self.worker = worker
+        self.peer = peer
+        watch = ConnectionWatch(now: .now())
+    }
+
+    // MARK: Reading
+
+    func channelActive(context: ChannelHandlerContext) {
+        startWatch(context)
+        read(context)
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        if context.channel.isActive { channelActive(context: context) }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        watch.partArrived()
+        take(unwrapInboundIn(data), context)
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        isReading = false
+        watch.readCompleted(isIdle: machine.state == .idle, now: .now())
+        context.flush()
+        read(context)
+    }
+
+    /// Asks the socket for more, unless enough is waiting here.
+    private func read(_ context: ChannelHandlerContext) {
+        guard !isReading, machine.wantsMore, heldBytes < Limits.pipelinedBytesMax else { return }
+        if case .job(let body, _) = current, !body.wantsMore { return }
+        isReading = true
+        context.read()
+    }
+
+    private func take(_ part: HTTPServerRequestPart, _ context: ChannelHandlerContext) {
+        switch part {
+        case .head(let head):
+            switch machine.headArrived(isLast: head.isLast) {
+            case .begin: begin(head, context)
+            case .hold: hold(part, bytes: head.byteCount)
+            case .drop: break
+            }
+        case .body(let piece):
+            switch machine.bodyArrived() {
+            case .deliver:
+                if case .job(let body, _) = current { body.arrived(piece) }
+            case .hold: hold(part, bytes: piece.readableBytes)
+            case .drop: break
+            }
+        case .end:
+            switch machine.endArrived() {
+            case .deliver: requestEnded(context)
+            case .hold: hold(part, bytes: 0)
+            case .drop: break
+            }
+        }
+    }
+
+    private func hold(_ part: HTTPServerRequestPart, bytes: Int) {
+        held.append(part)
+        heldBytes += bytes + MemoryLayout<HTTPServerRequestPart>.stride
+    }
+
+    // MARK: Answering
+
+    private func begin(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        speaksOtherwise = head.asksForAnotherProtocol
+        let path = head.uri.prefix(while: { $0 != "?" })
+        do throws(RouteError) {
+            let route = try Route(head.method, path: path)
+            if case .readEntry(let id) = route, head.hasNoBody {
+                current = .inline(head, id)
+            } else {
+                start(head, context) { [worker] exchange in
+                    await worker.answer(route, exchange)
+                }
+            }
+        } catch {
+            start(head, context) { exchange in await exchange.refuse(error) }
+        }
+    }
+
+    private func start(
+        _ head: HTTPRequestHead,
+        _ context: ChannelHandlerContext,
+        _ answer: @escaping @Sendable (Exchange) async -> Void
+    ) {
+        let body = RequestBody(context.eventLoop)
+        let writer = ResponseWriter(
+            channel: context.channel,
+            version: head.version,
+            isHeadOnly: head.method == .HEAD
+        )
+        let interest = Interest()
+        let bound = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
+        body.hasRoom = { bound.value.handler.read(bound.value.context) }
+        if head.expectsContinue { body.isWanted = { writer.goOn() } }
+        current = .job(body, interest)
+        let exchange = Exchange(
+            head: head,
+            peer: peer,
+            body: body,
+            writer: writer,
+            interest: interest,
+            server: server
+        )
+        if !server.jobs.add({ await answer(exchange) }) {
+            context.close(promise: nil)
+        }
+    }
+
+    private func requestEnded(_ context: ChannelHandlerContext) {
+        switch current {
+        case .inline(let head, let id):
+            guard isKeepingUp(context) else {
+                return start(head, context) { [worker] exchange in
+                    await worker.answer(.readEntry(id), exchange)
+                }
+            }
+            readEntry(id, head, context)
+        case .job(let body, _):
+            body.ended()
+        case nil:
+            break
+        }
+    }
+
+    /// Whether the client reads as fast as it asks; a job waits for it, an inline answer cannot.
+    private func isKeepingUp(_ context: ChannelHandlerContext) -> Bool {
+        if context.channel.isWritable { return true }
+        context.flush()
+        return context.channel.isWritable
+    }
+
+    /// Answers from the row where it lies; only a body in chunks goes on as a job.
+    private func readEntry(
+        _ id: EntryID,
+        _ head: HTTPRequestHead,
+        _ context: ChannelHandlerContext
+    ) {
+        switch EntryReply(id, head, peer, loop, server.engine) {
+        case .whole(let status, let headers, let body):
+            let responseHead = HTTPResponseHead(
+                version: head.version,
+                status: status,
+                headers: headers
+            )
+            writeHead(responseHead, context, promise: nil)
+            if let body { context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil) }
+            context.write(wrapOutboundOut(.end(nil)), promise: nil)
+            answerCompleted(context)
+        case .chunked(let headers, let body, let scope):
+            start(head, context) { exchange in
+                do throws(Problem) {
+                    try await exchange.stream(id, headers, body, scope)
+                } catch {
+                    await exchange.respond(error)
+                }
+            }
+        case .problem(let problem):
+            start(head, context) { exchange in await exchange.respond(problem) }
+        }
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        switch unwrapOutboundIn(data) {
+        case .head(let head) where head.status.code >= 200:
+            writeHead(head, context, promise: promise)
+        case .head, .body:
+            context.write(data, promise: promise)
+        case .end:
+            context.write(data, promise: promise)
+            context.flush()
+            answerCompleted(context)
+        }
+    }
+
+    private func writeHead(
+        _ head: HTTPResponseHead,
+        _ context: ChannelHandlerContext,
+        promise: EventLoopPromise<Void>?
+    ) {
+        var head = head
+        switch machine.answerBegan() {
+        case .announceClose: head.headers.add(name: "Connection", value: "close")
+        case .nothing: break
+        }
+        context.write(wrapOutboundOut(.head(head)), promise: promise)
+    }
+
+    private func answerCompleted(_ context: ChannelHandlerContext) {
+        if case .job(let body, _) = current { body.hasRoom = {} }
+        current = nil
+        switch machine.answerCompleted() {
+        case .goOn: pump(context)
+        // Who asked for another protocol may be sending it already; see `closeInStages`.
+        case .close: close(context, speaksOtherwise ? .output : .all)
+        case .closeInStages: close(context, .output)
+        case .nothing: break
+        }
+    }
+
+    /// Takes up held parts until they begin an exchange that is not answered at once.
+    private func pump(_ context: ChannelHandlerContext) {
+        guard !isPumping else { return }
+        isPumping = true
+        while let part = held.first, canTake(part) {
+            held.removeFirst()
+            take(part, context)
+        }
+        isPumping = false
+        if held.isEmpty { heldBytes = 0 }
+        read(context)
+    }
+
+    /// Whether a held part would not just be held again.
+    private func canTake(_ part: HTTPServerRequestPart) -> Bool {
+        switch machine.state {
+        case .idle: true
+        case .exchanging(let isRequestWhole): !isRequestWhole
+        case .closed: false
+        }
+    }
+
+    // MARK: The end
+
+    private func close(_ context: ChannelHandlerContext, _ mode: CloseMode) {
+        watch.closingBegan(now: .now())
+        // What was written before is flushed first; the promise of an empty write says when.
+        context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(ByteBuffer())))).assumeIsolated()
+            .whenComplete { _ in context.close(mode: mode, promise: nil) }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        watch.stop()
+        machine.hungUp()
+        giveUpCurrent()
+        held.removeAll()
+        context.fireChannelInactive()
+    }
+
+    private func giveUpCurrent() {
+        guard case .job(let body, let interest) = current else { return }
+        body.hasRoom = {}
+        body.hungUp()
+        interest.giveUp()
+        current = nil
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event is DrainBegan, machine.drainBegan() == .close {
+            close(context, .all)
+        }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard !(error is IOError) else {
+            return context.close(promise: nil)
+        }
+        switch machine.parsingFailed() {
+        case .refuse:
+            let problem = Problem(parsing: error)
+            start(.unreadable, context) { exchange in await exchange.respond(problem) }
+        case .breakOff:
+            guard case .job(let body, _) = current else { return context.close(promise: nil) }
+            body.hungUp()
+        case .nothing: break
+        }
+    }
+
+    // MARK: Time
+
+    private func startWatch(_ context: ChannelHandlerContext) {
+        let bound = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
+        watch.start(on: context.eventLoop) {
+            let (handler, context) = bound.value
+            if handler.isOverdue() { context.close(promise: nil) }
+        }
+    }
+
+    private func isOverdue() -> Bool {
+        var waitsForClient = false
+        if case .exchanging(isRequestWhole: false) = machine.state {
+            switch current {
+            case .inline: waitsForClient = true
+            case .job(let body, _): waitsForClient = body.isAwaited
+            case nil: break
+            }
+        }
+        return watch.isOverdue(
+            isIdle: machine.state == .idle,
+            waitsForRequest: waitsForClient,
+            now: .now()
+        )
+    }
+}

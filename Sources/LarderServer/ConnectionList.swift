@@ -1,0 +1,90 @@
+import LarderModel
+import NIOCore
+import Synchronization
+
+/// The open connections, how many each user has, and how they are told of the daemon's end.
+///
+/// Guarded by a lock.
+final class ConnectionList: Sendable {
+    private struct Open {
+        var channels: [ObjectIdentifier: any Channel] = [:]
+        var perUser: [UInt32: Int] = [:]
+        var isDraining = false
+        var drained: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let open = Mutex(Open())
+    private let connectionsMax: Int
+    private let perUserMax: Int
+
+    init(
+        connectionsMax: Int = Limits.connectionsMax,
+        perUserMax: Int = Limits.connectionsPerUserMax
+    ) {
+        self.connectionsMax = connectionsMax
+        self.perUserMax = perUserMax
+    }
+
+    var count: Int { open.withLock { $0.channels.count } }
+
+    /// Takes a connection in until it is closed; false when there are too many, or the daemon is
+    /// ending.
+    func add(_ channel: any Channel, uid: UInt32) -> Bool {
+        let isTaken = open.withLock { open in
+            let ofUser = open.perUser[uid, default: 0]
+            guard !open.isDraining, open.channels.count < connectionsMax, ofUser < perUserMax
+            else { return false }
+            open.channels[ObjectIdentifier(channel)] = channel
+            open.perUser[uid] = ofUser + 1
+            return true
+        }
+        if isTaken {
+            channel.closeFuture.whenComplete { _ in self.remove(channel, uid: uid) }
+        }
+        return isTaken
+    }
+
+    private func remove(_ channel: any Channel, uid: UInt32) {
+        let waiting = open.withLock { open -> [CheckedContinuation<Void, Never>] in
+            guard open.channels.removeValue(forKey: ObjectIdentifier(channel)) != nil else {
+                return []
+            }
+            let left = open.perUser[uid, default: 1] - 1
+            open.perUser[uid] = left == 0 ? nil : left
+            guard open.isDraining, open.channels.isEmpty else { return [] }
+            defer { open.drained = [] }
+            return open.drained
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    /// Tells every connection that the daemon is ending, and takes no more.
+    func drain() {
+        let channels = open.withLock { open in
+            open.isDraining = true
+            return Array(open.channels.values)
+        }
+        for channel in channels {
+            channel.pipeline.fireUserInboundEventTriggered(DrainBegan())
+        }
+    }
+
+    /// Returns when the last connection is closed.
+    func waitUntilEmpty() async {
+        await withCheckedContinuation { continuation in
+            let isEmpty = open.withLock { open in
+                if !open.channels.isEmpty { open.drained.append(continuation) }
+                return open.channels.isEmpty
+            }
+            if isEmpty { continuation.resume() }
+        }
+    }
+
+    func closeAll() {
+        let channels = open.withLock { Array($0.channels.values) }
+        for channel in channels { channel.close(promise: nil) }
+    }
+}
+
+/// The user event by which a connection hears of the daemon's end.
+struct DrainBegan: Sendable {}

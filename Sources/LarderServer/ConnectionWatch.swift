@@ -1,0 +1,56 @@
+import LarderModel
+import NIOCore
+
+/// How long a connection has been silent, looked at now and then rather than timed by each byte.
+struct ConnectionWatch {
+    private var lastRead: NIODeadline
+    /// When the first bytes of a head came that is not whole yet.
+    private var headBegan: NIODeadline?
+    private var sawPart = false
+    private var closingBegan: NIODeadline?
+    private var timer: RepeatedTask?
+
+    /// Between two looks; every bound is kept within this.
+    private static let interval = TimeAmount.seconds(5)
+
+    init(now: NIODeadline) {
+        lastRead = now
+    }
+
+    mutating func start(on eventLoop: any EventLoop, _ look: @escaping @Sendable () -> Void) {
+        timer = eventLoop.scheduleRepeatedTask(
+            initialDelay: Self.interval,
+            delay: Self.interval
+        ) { _ in look() }
+    }
+
+    mutating func stop() {
+        timer?.cancel()
+        timer = nil
+    }
+
+    mutating func partArrived() {
+        sawPart = true
+        headBegan = nil
+    }
+
+    /// Bytes have come; without a part while idle they are the beginning of a head.
+    mutating func readCompleted(isIdle: Bool, now: NIODeadline) {
+        lastRead = now
+        if isIdle, !sawPart, headBegan == nil { headBegan = now }
+        sawPart = false
+    }
+
+    /// The last answer was written; the client has yet to read it.
+    mutating func closingBegan(now: NIODeadline) {
+        closingBegan = now
+    }
+
+    func isOverdue(isIdle: Bool, waitsForRequest: Bool, now: NIODeadline) -> Bool {
+        if let closingBegan { return now - closingBegan > .larder(Limits.stalledResponseTime) }
+        let stalled = TimeAmount.larder(Limits.stalledRequestTime)
+        if let headBegan, now - headBegan > stalled { return true }
+        if waitsForRequest { return now - lastRead > stalled }
+        return isIdle && now - lastRead > .larder(Limits.idleConnectionTime)
+    }
+}

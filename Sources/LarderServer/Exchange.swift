@@ -1,0 +1,61 @@
+import LarderEngine
+import LarderModel
+import LarderStore
+import LarderWire
+import NIOCore
+import NIOHTTP1
+
+/// One request on its way through a route.
+struct Exchange: Sendable {
+    let head: HTTPRequestHead
+    let peer: Peer
+    let body: RequestBody
+    let writer: ResponseWriter
+    /// Ends when the client hangs up.
+    let interest: Interest
+    let server: ServerContext
+
+    var engine: Engine { server.engine }
+
+    /// The path, and the query behind the first `?`.
+    var path: Substring { head.uri.prefix(while: { $0 != "?" }) }
+    var query: Substring { head.uri.dropFirst(path.count).dropFirst() }
+
+    func scope(_ account: AccountName) -> ScopeKey {
+        engine.store.key(for: peer.scope(account))
+    }
+
+    /// The scope of a route that takes no parameter but `account`.
+    func scope() throws(Problem) -> ScopeKey {
+        var parameters = try QueryParameters(query)
+        let account = try parameters.takeAccount()
+        try parameters.refuseRest()
+        return scope(account)
+    }
+
+    /// The JSON of a command.
+    func command() async throws(Problem) -> [UInt8] {
+        let bytes: [UInt8]?
+        do {
+            bytes = try await body.collect(upTo: Limits.commandBodyBytesMax)
+        } catch {
+            throw Problem(.badRequest, "the body broke off")
+        }
+        guard let bytes else {
+            throw Problem(
+                .bodyTooLarge,
+                "the body has more than \(Limits.commandBodyBytesMax) bytes"
+            )
+        }
+        return bytes
+    }
+
+    /// Answers with JSON.
+    func respond(_ json: [UInt8], status: HTTPResponseStatus = .ok) async {
+        await writer.respond(status, ["Content-Type": "application/json"], body: json)
+    }
+
+    func respond(_ problem: Problem, _ headers: HTTPHeaders = HTTPHeaders()) async {
+        await writer.respond(problem, requestID: server.nextRequestID(), headers)
+    }
+}

@@ -1,0 +1,51 @@
+import LarderEngine
+import LarderStore
+import LarderWire
+import NIOCore
+
+/// Runs the longer answers of one event loop, on that loop, with a reader of its own.
+actor LoopWorker {
+    private let executor: any SerialExecutor
+    private let eventLoop: any EventLoop
+    private let server: ServerContext
+    private var opened: LoopReader?
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
+        executor.asUnownedSerialExecutor()
+    }
+
+    init(_ eventLoop: any EventLoop, _ server: ServerContext) {
+        self.eventLoop = eventLoop
+        self.server = server
+        executor = eventLoop.executor
+    }
+
+    /// Answers one request.
+    func answer(_ route: Route, _ exchange: Exchange) async {
+        let loop: LoopReader
+        do throws(StoreError) {
+            loop = try reader()
+        } catch {
+            return await exchange.respond(Problem(error))
+        }
+        do throws(Problem) {
+            switch route {
+            case .fetch, .fetchByBody:
+                try await FetchRoute(exchange, loop).answer(route)
+            case .entries, .readEntry, .putEntry, .removeEntry, .explainEntry:
+                try await EntryRoutes(exchange, loop).answer(route)
+            case .evict, .status, .live, .ready:
+                try await AdministrationRoutes(exchange, loop).answer(route)
+            }
+        } catch {
+            await exchange.respond(error)
+        }
+    }
+
+    private func reader() throws(StoreError) -> LoopReader {
+        if let opened { return opened }
+        let loop = LoopReader(try server.engine.store.makeReader(), eventLoop)
+        opened = loop
+        return loop
+    }
+}

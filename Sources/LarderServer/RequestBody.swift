@@ -1,0 +1,93 @@
+import DequeModule
+import LarderModel
+import NIOCore
+
+/// The body of a request as it comes, read no faster than it is taken.
+///
+/// Used on its connection's event loop only.
+// Confined to the event loop, which every entry point checks.
+final class RequestBody: @unchecked Sendable {
+    /// How a body ended before its end.
+    enum Failure: Error {
+        case hungUp
+    }
+
+    private let eventLoop: any EventLoop
+    private var pieces = Deque<ByteBuffer>()
+    private var bufferedBytes = 0
+    private var isWhole = false
+    private var isBroken = false
+    private var taker: CheckedContinuation<ByteBuffer?, any Error>?
+    /// Told when there is room for more.
+    var hasRoom: () -> Void = {}
+    /// Told once, before the first piece is waited for.
+    var isWanted: () -> Void = {}
+
+    init(_ eventLoop: any EventLoop) {
+        self.eventLoop = eventLoop
+    }
+
+    /// Whether the connection should go on reading.
+    var wantsMore: Bool {
+        bufferedBytes < Limits.inlineBodyBytesMax * 2
+    }
+
+    /// Whether somebody waits for a piece: then the client is who is slow.
+    var isAwaited: Bool { taker != nil }
+
+    // MARK: From the connection
+
+    func arrived(_ piece: ByteBuffer) {
+        eventLoop.preconditionInEventLoop()
+        guard piece.readableBytes > 0 else { return }
+        if let taker {
+            self.taker = nil
+            taker.resume(returning: piece)
+        } else {
+            pieces.append(piece)
+            bufferedBytes += piece.readableBytes
+        }
+    }
+
+    func ended() {
+        eventLoop.preconditionInEventLoop()
+        isWhole = true
+        taker?.resume(returning: nil)
+        taker = nil
+    }
+
+    func hungUp() {
+        eventLoop.preconditionInEventLoop()
+        guard !isWhole else { return }
+        isBroken = true
+        taker?.resume(throwing: Failure.hungUp)
+        taker = nil
+    }
+
+    // MARK: From the route
+
+    /// The next piece; nil at the end.
+    func next() async throws -> ByteBuffer? {
+        eventLoop.preconditionInEventLoop()
+        if let piece = pieces.popFirst() {
+            bufferedBytes -= piece.readableBytes
+            if !isWhole { hasRoom() }
+            return piece
+        }
+        if isWhole { return nil }
+        if isBroken { throw Failure.hungUp }
+        isWanted()
+        isWanted = {}
+        return try await withCheckedThrowingContinuation { taker = $0 }
+    }
+
+    /// The whole body of a command; nil when it has more than `limit` bytes.
+    func collect(upTo limit: Int) async throws -> [UInt8]? {
+        var bytes: [UInt8] = []
+        while let piece = try await next() {
+            guard bytes.count + piece.readableBytes <= limit else { return nil }
+            bytes += piece.readableBytesView
+        }
+        return bytes
+    }
+}

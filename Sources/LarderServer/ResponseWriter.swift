@@ -1,0 +1,109 @@
+import LarderModel
+import LarderWire
+import NIOCore
+import NIOHTTP1
+
+/// Writes one answer to a connection, no faster than the client reads it.
+///
+/// Used on the connection's event loop.
+struct ResponseWriter: Sendable {
+    let channel: any Channel
+    let version: HTTPVersion
+    let isHeadOnly: Bool
+
+    /// A whole answer at once.
+    func respond(
+        _ status: HTTPResponseStatus,
+        _ headers: HTTPHeaders = HTTPHeaders(),
+        body: [UInt8] = []
+    ) async {
+        var headers = headers
+        if status != .noContent {
+            headers.replaceOrAdd(name: "Content-Length", value: String(body.count))
+        }
+        guard await begin(status, headers, isFlushed: false) else { return }
+        if !body.isEmpty, !isHeadOnly {
+            channel.write(
+                HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(bytes: body))),
+                promise: nil
+            )
+        }
+        await end()
+    }
+
+    /// A problem as the whole answer.
+    func respond(
+        _ problem: Problem,
+        requestID: String,
+        _ headers: HTTPHeaders = HTTPHeaders()
+    ) async {
+        var problem = problem
+        problem.requestID = requestID
+        var headers = headers
+        headers.replaceOrAdd(name: "Content-Type", value: Problem.mediaType)
+        headers.replaceOrAdd(name: "Cache-Control", value: "no-store")
+        await respond(
+            HTTPResponseStatus(statusCode: problem.status),
+            headers,
+            body: problem.encoded()
+        )
+    }
+
+    /// The head of an answer whose body follows.
+    ///
+    /// False when nobody reads any more.
+    func begin(
+        _ status: HTTPResponseStatus,
+        _ headers: HTTPHeaders,
+        isFlushed: Bool = true
+    ) async -> Bool {
+        let head = HTTPResponseHead(version: version, status: status, headers: headers)
+        guard isFlushed else {
+            channel.write(HTTPServerResponsePart.head(head), promise: nil)
+            return channel.isActive
+        }
+        return await write(.head(head))
+    }
+
+    /// The next piece of the body; returns when the socket has taken it.
+    ///
+    /// False when nobody reads any more.
+    func send(_ bytes: [UInt8]) async -> Bool {
+        guard !isHeadOnly else { return channel.isActive }
+        return await write(.body(.byteBuffer(ByteBuffer(bytes: bytes))))
+    }
+
+    func end() async {
+        _ = await write(.end(nil))
+    }
+
+    /// Cuts the answer off: what was begun cannot be finished.
+    func abort() async {
+        try? await channel.close().get()
+    }
+
+    /// Asks a client that waits for it to send its body (RFC 9110 10.1.1).
+    func goOn() {
+        let head = HTTPResponseHead(version: .http1_1, status: .continue)
+        channel.writeAndFlush(HTTPServerResponsePart.head(head), promise: nil)
+    }
+
+    private func write(_ response: HTTPServerResponsePart) async -> Bool {
+        let guardian = channel.eventLoop.scheduleTask(in: .larder(Limits.stalledResponseTime)) {
+            channel.close(promise: nil)
+        }
+        defer { guardian.cancel() }
+        do {
+            try await channel.writeAndFlush(response)
+            return true
+        } catch {
+            return false
+        }
+    }
+}
+
+extension TimeAmount {
+    static func larder(_ duration: Duration) -> TimeAmount {
+        .milliseconds(duration.milliseconds)
+    }
+}

@@ -1,0 +1,161 @@
+import LarderEngine
+import LarderModel
+import LarderStore
+import LarderWire
+import NIOCore
+import NIOHTTP1
+
+/// `/v1/entries`: the id / data / timestamp cache itself.
+struct EntryRoutes {
+    private let exchange: Exchange
+    private let loop: LoopReader
+    private var engine: Engine { exchange.engine }
+
+    init(_ exchange: Exchange, _ loop: LoopReader) {
+        self.exchange = exchange
+        self.loop = loop
+    }
+
+    func answer(_ route: Route) async throws(Problem) {
+        switch route {
+        case .entries: try await list()
+        case .readEntry(let id): try await read(id)
+        case .putEntry(let id): try await put(id)
+        case .removeEntry(let id): try await remove(id)
+        case .explainEntry(let id): try await explain(id)
+        case .fetch, .fetchByBody, .evict, .status, .live, .ready: break
+        }
+    }
+
+    private func list() async throws(Problem) {
+        let command = try EntryListCommand(query: exchange.query)
+        let page = try await engine.list(command, exchange.scope(command.account))
+        await exchange.respond(page.encoded())
+    }
+
+    private func explain(_ id: EntryID) async throws(Problem) {
+        guard let explanation = try await engine.explain(id, exchange.scope()) else {
+            throw Problem.miss(id)
+        }
+        await exchange.respond(explanation.encoded())
+    }
+
+    // MARK: Reading
+
+    private func read(_ id: EntryID) async throws(Problem) {
+        switch EntryReply(id, exchange.head, exchange.peer, loop, engine) {
+        case .whole(let status, let headers, let body):
+            guard await exchange.writer.begin(status, headers) else { return }
+            if let body { _ = await exchange.writer.send(Array(body.readableBytesView)) }
+            await exchange.writer.end()
+        case .chunked(let headers, let body, let scope):
+            try await exchange.stream(id, headers, body, scope)
+        case .problem(let problem):
+            throw problem
+        }
+    }
+
+    // MARK: Writing
+
+    private func put(_ id: EntryID) async throws(Problem) {
+        var parameters = try QueryParameters(exchange.query)
+        let scope = exchange.scope(try parameters.takeAccount())
+        let ttl = try parameters.take("ttl").map { text throws(Problem) in try Self.ttl(text) }
+        try parameters.refuseRest()
+        try refuseTooLarge()
+        var intake = try engine.takeBlob(
+            id,
+            scope,
+            mediaType: exchange.head.headers.first(name: "Content-Type"),
+            ttl: ttl
+        )
+        let receipt: BlobIntake.Receipt
+        do throws(Problem) {
+            while let piece = try await nextPiece() {
+                try await intake.take(piece)
+            }
+            receipt = try await intake.finish()
+        } catch {
+            intake.abandon()
+            throw error
+        }
+        await exchange.writer.respond(
+            receipt.isNew ? .created : .noContent,
+            [
+                "ETag": receipt.entityTag,
+                "Larder-Rev": String(receipt.revision.number),
+            ]
+        )
+    }
+
+    private func nextPiece() async throws(Problem) -> [UInt8]? {
+        do {
+            return try await exchange.body.next().map { Array($0.readableBytesView) }
+        } catch {
+            throw Problem(.badRequest, "the body broke off")
+        }
+    }
+
+    /// Refuses by the announced length before a byte of it is read.
+    private func refuseTooLarge() throws(Problem) {
+        guard let text = exchange.head.headers.first(name: "Content-Length"),
+            let length = Int64(text), length > engine.store.maxEntryBytes
+        else { return }
+        throw Problem(
+            .entryTooLarge,
+            "the body has \(length) bytes, at most \(engine.store.maxEntryBytes) are taken"
+        )
+    }
+
+    private static func ttl(_ text: String) throws(Problem) -> Duration {
+        do throws(ModelError) {
+            let ttl = try Duration(unit: text)
+            guard ttl > .zero else { throw .badDuration(text) }
+            return ttl
+        } catch {
+            throw Problem(.badRequest, "ttl: \(error.message)")
+        }
+    }
+
+    private func remove(_ id: EntryID) async throws(Problem) {
+        guard try await engine.remove(id, exchange.scope()) else {
+            throw Problem.miss(id)
+        }
+        await exchange.writer.respond(.noContent)
+    }
+}
+
+extension Exchange {
+    /// Sends a chunked body, one chunk in memory at a time.
+    ///
+    /// A damaged chunk cuts the answer off, as its head has been sent.
+    func stream(
+        _ id: EntryID,
+        _ headers: HTTPHeaders,
+        _ body: ChunkedBody,
+        _ scope: ScopeKey
+    ) async throws(Problem) {
+        let reader: BodyReader?
+        do throws(StoreError) {
+            reader = try await engine.store.openBody(
+                body,
+                of: scope,
+                id,
+                now: engine.clock.now()
+            )
+        } catch {
+            throw Problem(error)
+        }
+        guard let reader else { throw Problem(.miss, "'\(id)' was replaced just now") }
+        guard await writer.begin(.ok, headers) else { return }
+        guard !writer.isHeadOnly else { return await writer.end() }
+        do throws(StoreError) {
+            while let chunk = try await reader.next() {
+                guard await writer.send(chunk) else { return }
+            }
+        } catch {
+            return await writer.abort()
+        }
+        await writer.end()
+    }
+}

@@ -1,0 +1,25 @@
+import LarderEngine
+import LarderModel
+import NIOCore
+import Synchronization
+
+/// What every connection shares.
+final class ServerContext: Sendable {
+    let engine: Engine
+    /// Answers that take longer than a turn of the event loop; every connection has at most one.
+    let jobs = WorkQueue()
+    let connections = ConnectionList()
+    /// Sets request ids of this run apart from those of others.
+    private let run: String
+    // Relaxed: each number is only ever taken once, and orders nothing.
+    private let requests = Atomic<Int64>(0)
+
+    init(engine: Engine) {
+        self.engine = engine
+        run = String(engine.clock.now().milliseconds, radix: 36)
+    }
+
+    func nextRequestID() -> String {
+        "\(run)-\(requests.wrappingAdd(1, ordering: .relaxed).newValue)"
+    }
+}

@@ -1,0 +1,108 @@
+import Glibc
+
+/// The socket at a path: made for this daemon alone, and taken away at its end.
+///
+/// A socket that somebody answers on is never taken over; a dead one is removed. Two daemons that
+/// start at once are kept apart by a lock on a file beside it.
+struct SocketFile: Sendable {
+    private let path: String
+    private let lock: Int32
+    /// Listens; not yet accepted from.
+    let descriptor: Int32
+
+    /// Binds and listens with the largest backlog; `mode` are the rights of the socket's file.
+    init(path: String, mode: mode_t) throws(ServerError) {
+        try Self.makeFolder(of: path)
+        let lock = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard lock >= 0 else { throw .failed(path) }
+        do throws(ServerError) {
+            guard flock(lock, LOCK_EX | LOCK_NB) == 0 else { throw .socketInUse(path: path) }
+            try Self.removeDead(path)
+            descriptor = try Self.listen(path, mode)
+        } catch {
+            close(lock)
+            throw error
+        }
+        self.path = path
+        self.lock = lock
+    }
+
+    /// Takes the socket's file away; connections that are open go on.
+    ///
+    /// The lock's file stays: two that made it anew at once would hold two locks.
+    func remove() {
+        unlink(path)
+        close(lock)
+    }
+
+    private static func makeFolder(of path: String) throws(ServerError) {
+        var made = ""
+        for part in path.split(separator: "/").dropLast() {
+            made += "/" + part
+            // The group's clients have to reach the socket; its own mode keeps others out.
+            guard mkdir(made, 0o755) != 0, errno != EEXIST else { continue }
+            throw .failed(made)
+        }
+    }
+
+    /// Removes what a daemon left that ended without taking it away.
+    private static func removeDead(_ path: String) throws(ServerError) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return }
+        guard status.st_mode & S_IFMT == S_IFSOCK else { throw .notASocket(path: path) }
+        guard !isAnswered(path) else { throw .socketInUse(path: path) }
+        guard unlink(path) == 0 || errno == ENOENT else { throw .failed(path) }
+    }
+
+    private static func isAnswered(_ path: String) -> Bool {
+        let probe = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
+        guard probe >= 0 else { return true }
+        defer { close(probe) }
+        guard let result = withAddress(path, { connect(probe, $0, $1) }) else { return false }
+        // EAGAIN: its backlog is full, so somebody listens.
+        return result == 0 || errno == EAGAIN || errno == EACCES
+    }
+
+    private static func listen(_ path: String, _ mode: mode_t) throws(ServerError) -> Int32 {
+        let kind = Int32(SOCK_STREAM.rawValue) | O_CLOEXEC
+        let descriptor = socket(AF_UNIX, kind, 0)
+        guard descriptor >= 0 else { throw .failed(path) }
+        // Nobody gets in before the rights are as they should be.
+        let mask = umask(0o177)
+        let bound = withAddress(path) { bind(descriptor, $0, $1) }
+        umask(mask)
+        guard let bound else {
+            close(descriptor)
+            throw .cannotListen(path: path, reason: "the path is too long")
+        }
+        guard bound == 0, chmod(path, mode) == 0, Glibc.listen(descriptor, SOMAXCONN) == 0 else {
+            let error = ServerError.failed(path)
+            close(descriptor)
+            throw error
+        }
+        return descriptor
+    }
+
+    /// Calls `body` with the path as a socket's address; nil when it does not fit.
+    private static func withAddress(
+        _ path: String,
+        _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+    ) -> Int32? {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let room = MemoryLayout.size(ofValue: address.sun_path)
+        guard path.utf8.count < room else { return nil }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+                body(generic, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+    }
+}
+
+extension ServerError {
+    fileprivate static func failed(_ path: String) -> ServerError {
+        .cannotListen(path: path, reason: String(cString: strerror(errno)))
+    }
+}

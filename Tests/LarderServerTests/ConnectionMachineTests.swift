@@ -1,0 +1,234 @@
+import LarderTestSupport
+import Testing
+
+@testable import LarderServer
+
+@Suite("The connection machine")
+struct ConnectionMachineTests {
+    /// Every state that differs in what may follow.
+    enum Start: CaseIterable {
+        case idle
+        case reading
+        case readingLast
+        case answering
+        case answeringLast
+        case closed
+
+        var machine: ConnectionMachine {
+            var machine = ConnectionMachine()
+            switch self {
+            case .idle: break
+            case .reading: _ = machine.headArrived(isLast: false)
+            case .readingLast: _ = machine.headArrived(isLast: true)
+            case .answering:
+                _ = machine.headArrived(isLast: false)
+                _ = machine.endArrived()
+            case .answeringLast:
+                _ = machine.headArrived(isLast: true)
+                _ = machine.endArrived()
+            case .closed: machine.hungUp()
+            }
+            return machine
+        }
+
+        init(_ machine: ConnectionMachine) {
+            switch (machine.state, machine.isLast) {
+            case (.idle, _): self = .idle
+            case (.exchanging(isRequestWhole: false), false): self = .reading
+            case (.exchanging(isRequestWhole: false), true): self = .readingLast
+            case (.exchanging(isRequestWhole: true), false): self = .answering
+            case (.exchanging(isRequestWhole: true), true): self = .answeringLast
+            case (.closed, _): self = .closed
+            }
+        }
+    }
+
+    enum Event: CaseIterable {
+        case head
+        case lastHead
+        case body
+        case end
+        case answerBegan
+        case answerCompleted
+        case drain
+        case parsingFailed
+        case hangUp
+
+        /// Has it happen; what the machine said, in words.
+        func happen(to machine: inout ConnectionMachine) -> String {
+            switch self {
+            case .head: "\(machine.headArrived(isLast: false))"
+            case .lastHead: "\(machine.headArrived(isLast: true))"
+            case .body: "\(machine.bodyArrived())"
+            case .end: "\(machine.endArrived())"
+            case .answerBegan: "\(machine.answerBegan())"
+            case .answerCompleted: "\(machine.answerCompleted())"
+            case .drain: "\(machine.drainBegan())"
+            case .parsingFailed: "\(machine.parsingFailed())"
+            case .hangUp: "\(machine.hungUp())"
+            }
+        }
+    }
+
+    struct Row {
+        let start: Start
+        let event: Event
+        let action: String
+        let next: Start
+
+        init(_ start: Start, _ event: Event, _ action: String, _ next: Start) {
+            self.start = start
+            self.event = event
+            self.action = action
+            self.next = next
+        }
+    }
+
+    static let table: [Row] = [
+        Row(.idle, .head, "begin", .reading),
+        Row(.idle, .lastHead, "begin", .readingLast),
+        Row(.idle, .body, "drop", .idle),
+        Row(.idle, .end, "drop", .idle),
+        Row(.idle, .answerBegan, "nothing", .idle),
+        Row(.idle, .answerCompleted, "nothing", .idle),
+        Row(.idle, .drain, "close", .closed),
+        Row(.idle, .parsingFailed, "refuse", .readingLast),
+        Row(.idle, .hangUp, "()", .closed),
+
+        Row(.reading, .head, "hold", .reading),
+        Row(.reading, .lastHead, "hold", .reading),
+        Row(.reading, .body, "deliver", .reading),
+        Row(.reading, .end, "deliver", .answering),
+        Row(.reading, .answerBegan, "announceClose", .readingLast),
+        Row(.reading, .answerCompleted, "closeInStages", .closed),
+        Row(.reading, .drain, "nothing", .readingLast),
+        Row(.reading, .parsingFailed, "breakOff", .readingLast),
+        Row(.reading, .hangUp, "()", .closed),
+
+        Row(.readingLast, .head, "drop", .readingLast),
+        Row(.readingLast, .lastHead, "drop", .readingLast),
+        Row(.readingLast, .body, "deliver", .readingLast),
+        Row(.readingLast, .end, "deliver", .answeringLast),
+        Row(.readingLast, .answerBegan, "announceClose", .readingLast),
+        Row(.readingLast, .answerCompleted, "closeInStages", .closed),
+        Row(.readingLast, .drain, "nothing", .readingLast),
+        Row(.readingLast, .parsingFailed, "breakOff", .readingLast),
+        Row(.readingLast, .hangUp, "()", .closed),
+
+        Row(.answering, .head, "hold", .answering),
+        Row(.answering, .lastHead, "hold", .answering),
+        Row(.answering, .body, "hold", .answering),
+        Row(.answering, .end, "hold", .answering),
+        Row(.answering, .answerBegan, "nothing", .answering),
+        Row(.answering, .answerCompleted, "goOn", .idle),
+        Row(.answering, .drain, "nothing", .answeringLast),
+        Row(.answering, .parsingFailed, "nothing", .answeringLast),
+        Row(.answering, .hangUp, "()", .closed),
+
+        Row(.answeringLast, .head, "drop", .answeringLast),
+        Row(.answeringLast, .lastHead, "drop", .answeringLast),
+        Row(.answeringLast, .body, "drop", .answeringLast),
+        Row(.answeringLast, .end, "drop", .answeringLast),
+        Row(.answeringLast, .answerBegan, "announceClose", .answeringLast),
+        Row(.answeringLast, .answerCompleted, "close", .closed),
+        Row(.answeringLast, .drain, "nothing", .answeringLast),
+        Row(.answeringLast, .parsingFailed, "nothing", .answeringLast),
+        Row(.answeringLast, .hangUp, "()", .closed),
+
+        Row(.closed, .head, "drop", .closed),
+        Row(.closed, .lastHead, "drop", .closed),
+        Row(.closed, .body, "drop", .closed),
+        Row(.closed, .end, "drop", .closed),
+        Row(.closed, .answerBegan, "announceClose", .closed),
+        Row(.closed, .answerCompleted, "nothing", .closed),
+        Row(.closed, .drain, "nothing", .closed),
+        Row(.closed, .parsingFailed, "nothing", .closed),
+        Row(.closed, .hangUp, "()", .closed),
+    ]
+
+    @Test("Each event in each state has the action of the table")
+    func everyPair() {
+        for row in Self.table {
+            var machine = row.start.machine
+            let action = row.event.happen(to: &machine)
+            #expect(action == row.action, "\(row.start), \(row.event)")
+            #expect(Start(machine) == row.next, "\(row.start), \(row.event)")
+        }
+    }
+
+    @Test("The table has every pair of a state and an event, once")
+    func completeness() {
+        let pairs = Self.table.map { "\($0.start) \($0.event)" }
+        let all = Start.allCases.flatMap { start in Event.allCases.map { "\(start) \($0)" } }
+        #expect(Set(pairs) == Set(all))
+        #expect(pairs.count == all.count)
+        for start in Start.allCases { #expect(Start(start.machine) == start) }
+    }
+
+    @Test("An answer that came without a head before its request's end still ends the connection")
+    func unannouncedAnswer() {
+        var machine = Start.reading.machine
+        #expect(machine.answerCompleted() == .closeInStages)
+        #expect(machine.state == .closed)
+    }
+
+    /// Keeps the documented invariants by what it saw, not by what the machine remembers.
+    struct Observer {
+        private var isOpen = false
+        private var isWhole = false
+        private var isAnnounced = false
+        private var isClosed = false
+
+        mutating func saw(_ event: Event, _ action: String) {
+            if isClosed { #expect(["drop", "nothing", "()", "announceClose"].contains(action)) }
+            switch action {
+            case "begin", "refuse":
+                #expect(!isOpen, "one exchange at a time")
+                #expect(!isAnnounced, "none follows the last one")
+                (isOpen, isWhole) = (true, false)
+                if event != .head { isAnnounced = true }
+            case "deliver":
+                #expect(isOpen && !isWhole, "parts go to their own request")
+                if event == .end { isWhole = true }
+            case "hold":
+                #expect(isOpen, "nothing is held while nothing is answered")
+                if event != .head, event != .lastHead {
+                    #expect(isWhole, "a part of the present request is not held")
+                }
+            case "announceClose": isAnnounced = true
+            case "goOn":
+                #expect(isOpen && isWhole && !isAnnounced)
+                isOpen = false
+            case "close":
+                #expect(!isOpen || isWhole)
+                (isOpen, isClosed) = (false, true)
+            case "closeInStages":
+                #expect(isOpen && !isWhole)
+                (isOpen, isClosed) = (false, true)
+            case "breakOff":
+                #expect(isOpen && !isWhole)
+                isAnnounced = true
+            default:
+                if event == .hangUp { isClosed = true }
+                if event == .drain || event == .parsingFailed { isAnnounced = true }
+            }
+        }
+    }
+
+    @Test("Random events keep the invariants", arguments: 0..<200 as Range<UInt64>)
+    func randomSequences(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        var machine = ConnectionMachine()
+        var observer = Observer()
+        for _ in 0..<60 {
+            // Ends of the connection come seldom, or there would be little before them.
+            let events: [Event] =
+                Int.random(in: 0..<40, using: &random) == 0
+                ? [.lastHead, .drain, .parsingFailed, .hangUp]
+                : [.head, .body, .end, .answerBegan, .answerCompleted]
+            guard let event = events.randomElement(using: &random) else { return }
+            observer.saw(event, event.happen(to: &machine))
+            machine.checkInvariants()
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import LarderModel
+import NIOCore
+import Testing
+
+@testable import LarderServer
+
+@Suite("The watch over silent connections")
+struct ConnectionWatchTests {
+    private let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
+
+    private func after(_ time: Duration, _ more: Duration = .zero) -> NIODeadline {
+        start + .larder(time) + .larder(more)
+    }
+
+    private let moment = Duration.milliseconds(1)
+
+    @Test("A connection may be idle for its time, and no longer")
+    func idle() {
+        let watch = ConnectionWatch(now: start)
+        let time = Limits.idleConnectionTime
+        #expect(!watch.isOverdue(isIdle: true, waitsForRequest: false, now: after(time)))
+        #expect(watch.isOverdue(isIdle: true, waitsForRequest: false, now: after(time, moment)))
+    }
+
+    @Test("Each request begins the idle time anew")
+    func idleAnew() {
+        var watch = ConnectionWatch(now: start)
+        let time = Limits.idleConnectionTime
+        watch.partArrived()
+        watch.readCompleted(isIdle: true, now: after(time))
+        #expect(!watch.isOverdue(isIdle: true, waitsForRequest: false, now: after(time * 2)))
+        #expect(
+            watch.isOverdue(isIdle: true, waitsForRequest: false, now: after(time * 2, moment))
+        )
+    }
+
+    @Test("A head has to be whole within its time, however its bytes trickle")
+    func halfHead() {
+        var watch = ConnectionWatch(now: start)
+        let time = Limits.stalledRequestTime
+        watch.readCompleted(isIdle: true, now: start)
+        watch.readCompleted(isIdle: true, now: after(time))
+        #expect(!watch.isOverdue(isIdle: true, waitsForRequest: false, now: after(time)))
+        #expect(watch.isOverdue(isIdle: true, waitsForRequest: false, now: after(time, moment)))
+        watch.partArrived()
+        watch.readCompleted(isIdle: false, now: after(time, moment))
+        #expect(!watch.isOverdue(isIdle: false, waitsForRequest: false, now: after(time * 9)))
+    }
+
+    @Test("A body whose bytes stop is given up, one that keeps coming is not")
+    func stalledBody() {
+        var watch = ConnectionWatch(now: start)
+        let time = Limits.stalledRequestTime
+        for round in 1...10 {
+            let now = after(time * round)
+            #expect(!watch.isOverdue(isIdle: false, waitsForRequest: true, now: now))
+            watch.partArrived()
+            watch.readCompleted(isIdle: false, now: now)
+        }
+        let end = after(time * 11, moment)
+        #expect(watch.isOverdue(isIdle: false, waitsForRequest: true, now: end))
+        // While the daemon is who is slow, nothing is the client's fault.
+        #expect(!watch.isOverdue(isIdle: false, waitsForRequest: false, now: end))
+    }
+
+    @Test("A last answer that nobody reads is not waited for any longer than another")
+    func unreadLastAnswer() {
+        var watch = ConnectionWatch(now: start)
+        let time = Limits.stalledResponseTime
+        watch.closingBegan(now: start)
+        watch.readCompleted(isIdle: false, now: after(time))
+        #expect(!watch.isOverdue(isIdle: false, waitsForRequest: false, now: after(time)))
+        #expect(watch.isOverdue(isIdle: false, waitsForRequest: false, now: after(time, moment)))
+    }
+}

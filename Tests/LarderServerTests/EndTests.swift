@@ -1,0 +1,186 @@
+import Glibc
+import LarderEngine
+import LarderModel
+import LarderServer
+import LarderStore
+import LarderTestSupport
+import LarderWire
+import NIOPosix
+import Testing
+
+@Suite("How the server begins and ends", .timeLimit(.minutes(1)))
+struct EndTests {
+    @Test("A drain closes idle connections, finishes what runs, and takes the socket away")
+    func drain() async throws {
+        try await ServerFixture.run { server in
+            let gate = Gate()
+            let url = try ServerFixture.url("/1")
+            server.upstream.answer(url, with: .json("1"), .json("2").held(by: gate))
+            let fetch = "GET /v1/fetch?url=\(url.text) HTTP/1.1\r\n\r\n"
+            let idle = try await server.connect()
+            #expect(try await idle.ask("GET", "/v1/health/live").status == 200)
+            let streaming = try await server.connect()
+            try await streaming.send(fetch)
+            _ = try await streaming.response()
+            try await streaming.send(fetch)
+            try await streaming.seen(#""source":"cache""#)
+            let putting = try await server.connect()
+            try await putting.send("PUT /v1/entries/a HTTP/1.1\r\nExpect: 100-continue\r\n")
+            try await putting.send("Content-Length: 3\r\n\r\n")
+            #expect(try await putting.response(to: "PUT").status == 100)
+
+            server.server.drain()
+            #expect(try await idle.rest().isEmpty)
+            let stream = try await streaming.response()
+            #expect(stream.lines.last?.contains(#""type":"end","outcome":"cache""#) == true)
+            #expect(try await streaming.rest().isEmpty)
+            try await putting.send("one")
+            let put = try await putting.response(to: "PUT")
+            #expect(put.status == 201)
+            #expect(put.headers["Connection"] == "close")
+            #expect(try await putting.rest().isEmpty)
+            try await server.ended.wait()
+            #expect(access(server.socketPath, F_OK) != 0)
+            await #expect(throws: (any Error).self) { try await server.connect() }
+        }
+    }
+
+    @Test("Who does not come to an end within the drain's time is cut off")
+    func drainTime() async throws {
+        try await ServerFixture.run { server in
+            let client = try await server.connect()
+            try await client.send("PUT /v1/entries/a HTTP/1.1\r\nContent-Length: 3\r\n\r\no")
+            try await server.expectServing()
+            server.server.drain()
+            try await server.clock.sleepers(until: Limits.drainTime)
+            server.clock.advance(by: Limits.drainTime)
+            try await client.rest()
+            try await server.ended.wait()
+            #expect(server.store.totals.entries == 0)
+        }
+    }
+
+    @Test("A stream without a cached answer is refused when the daemon ends")
+    func drainWithoutAnswer() async throws {
+        try await ServerFixture.run { server in
+            let url = try ServerFixture.url("/1")
+            server.upstream.answer(url, with: .json("1").held(by: Gate()))
+            let client = try await server.connect()
+            try await client.send("GET /v1/fetch?url=\(url.text) HTTP/1.1\r\n\r\n")
+            _ = try await server.upstream.asked.element(0)
+            server.server.drain()
+            let response = try await client.response()
+            #expect(response.status == 503)
+            #expect(try response.problem().kind == .shuttingDown)
+            #expect(try await client.rest().isEmpty)
+        }
+    }
+
+    // MARK: The socket
+
+    private func serve(_ path: String, _ server: ServerFixture) async throws {
+        let second = Server(
+            Server.Configuration(path: path, mode: 0o600),
+            engine: server.engine,
+            eventLoopGroup: MultiThreadedEventLoopGroup.singleton
+        )
+        second.drain()
+        try await second.run()
+    }
+
+    @Test("A socket that somebody serves is not taken over")
+    func liveSocket() async throws {
+        try await ServerFixture.run { server in
+            await #expect(throws: ServerError.socketInUse(path: server.socketPath)) {
+                try await serve(server.socketPath, server)
+            }
+            try await server.expectServing()
+        }
+    }
+
+    @Test("A socket that somebody else serves, who knows no lock, is not taken over either")
+    func foreignSocket() async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path("api.sock")
+        let foreign = try listen(at: path)
+        defer { close(foreign) }
+        try await ServerFixture.run { server in
+            await #expect(throws: ServerError.socketInUse(path: path)) {
+                try await serve(path, server)
+            }
+        }
+        #expect(access(path, F_OK) == 0)
+    }
+
+    @Test("A dead socket is removed, and served anew")
+    func deadSocket() async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path("api.sock")
+        close(try listen(at: path))
+        #expect(access(path, F_OK) == 0)
+        try await ServerFixture.run { server in try await serve(path, server) }
+        #expect(access(path, F_OK) != 0)
+    }
+
+    @Test("What is no socket is left alone")
+    func plainFile() async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path("api.sock")
+        let file = open(path, O_CREAT | O_WRONLY, 0o600)
+        #expect(write(file, "x", 1) == 1)
+        close(file)
+        try await ServerFixture.run { server in
+            await #expect(throws: ServerError.notASocket(path: path)) {
+                try await serve(path, server)
+            }
+        }
+        var status = stat()
+        #expect(stat(path, &status) == 0)
+        #expect(status.st_size == 1)
+    }
+
+    @Test("A path that is too long, or in nobody's folder, is refused in words")
+    func badPaths() async throws {
+        let directory = try TemporaryDirectory()
+        let file = directory.path("file")
+        close(open(file, O_CREAT | O_WRONLY, 0o600))
+        let long = directory.path(String(repeating: "x", count: Limits.socketPathBytesMax))
+        try await ServerFixture.run { server in
+            for path in [long, "\(file)/api.sock"] {
+                let error = await #expect(throws: ServerError.self) {
+                    try await serve(path, server)
+                }
+                guard case .cannotListen = error else {
+                    Issue.record("\(String(describing: error))")
+                    continue
+                }
+            }
+        }
+    }
+
+    @Test("The socket's file has the rights of the configuration")
+    func mode() async throws {
+        try await ServerFixture.run { server in
+            var status = stat()
+            #expect(stat(server.socketPath, &status) == 0)
+            #expect(status.st_mode & S_IFMT == S_IFSOCK)
+            #expect(status.st_mode & 0o777 == 0o660)
+        }
+    }
+
+    /// Another program's socket.
+    private func listen(at path: String) throws -> Int32 {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let bound = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        try #require(bound == 0)
+        try #require(Glibc.listen(descriptor, 8) == 0)
+        return descriptor
+    }
+}
