@@ -1,0 +1,65 @@
+import LarderModel
+
+extension Configuration {
+    mutating func set(
+        _ key: ConfigurationKey,
+        to setting: Setting
+    ) throws(ConfigurationFinding) {
+        switch key {
+        case .socketsAPI: sockets.api = try setting.path(bytesMax: Limits.socketPathBytesMax)
+        case .socketsMode: sockets.mode = try setting.mode()
+        case .storageCacheDirectory: storage.cacheDirectory = try setting.path()
+        case .storageStateDirectory: storage.stateDirectory = try setting.path()
+        case .cacheMaxBytes: cache.maxBytes = try setting.size(Limits.cacheBytes)
+        case .cacheMaxEntryBytes: cache.maxEntryBytes = try setting.size(Limits.configuredBytes)
+        case .cacheLowWatermark: cache.lowWatermark = try setting.fraction(0.1...1)
+        case .cacheMinFreeBytes: cache.minFreeBytes = try setting.size(Limits.configuredBytes)
+        case .cacheMemoryBytes: cache.memoryBytes = try setting.size(Limits.configuredBytes)
+        case .logLevel: log.level = try setting.choice(of: LogLevel.self)
+        case .logFormat: log.format = try setting.choice(of: LogFormat.self)
+        }
+    }
+
+    /// The value as ``set(_:to:)`` reads it.
+    func text(of key: ConfigurationKey) -> String {
+        switch key {
+        case .socketsAPI: sockets.api
+        case .socketsMode: "0" + String(sockets.mode + 0o1000, radix: 8).dropFirst()
+        case .storageCacheDirectory: storage.cacheDirectory
+        case .storageStateDirectory: storage.stateDirectory
+        case .cacheMaxBytes: cache.maxBytes.unitText
+        case .cacheMaxEntryBytes: cache.maxEntryBytes.unitText
+        case .cacheLowWatermark: "\(cache.lowWatermark)"
+        case .cacheMinFreeBytes: cache.minFreeBytes.unitText
+        case .cacheMemoryBytes: cache.memoryBytes.unitText
+        case .logLevel: log.level.rawValue
+        case .logFormat: log.format.rawValue
+        }
+    }
+}
+
+extension FetchSettings {
+    mutating func set(_ key: FetchKey, to setting: Setting) throws(ConfigurationFinding) {
+        switch key {
+        case .policy: policy = try setting.choice(of: FetchPolicy.self)
+        case .networkWait: networkWait = try setting.duration(.zero...Limits.requestTimeMax)
+        case .timeout: timeout = try setting.duration(.milliseconds(1)...Limits.requestTimeMax)
+        case .connectTimeout:
+            connectTimeout = try setting.duration(.milliseconds(1)...Limits.requestTimeMax)
+        case .ttl: ttl = setting.isNull ? nil : try setting.duration(.zero...Limits.lifetimeMax)
+        case .storeNoStore: storesNoStore = try setting.truth()
+        }
+    }
+
+    /// The value as ``set(_:to:)`` reads it.
+    func text(of key: FetchKey) -> String {
+        switch key {
+        case .policy: policy.rawValue
+        case .networkWait: networkWait.unitText
+        case .timeout: timeout.unitText
+        case .connectTimeout: connectTimeout.unitText
+        case .ttl: ttl?.unitText ?? "null"
+        case .storeNoStore: "\(storesNoStore)"
+        }
+    }
+}

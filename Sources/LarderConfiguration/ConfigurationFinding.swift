@@ -1,0 +1,50 @@
+/// One thing that is wrong with a configuration, and where.
+package struct ConfigurationFinding: Error, Equatable, CustomStringConvertible {
+    package let place: ConfigurationPlace
+    package let message: String
+    /// The name that was probably meant.
+    package let suggestion: String?
+
+    init(_ place: ConfigurationPlace, _ message: String, suggestion: String? = nil) {
+        self.place = place
+        self.message = message
+        self.suggestion = suggestion
+    }
+
+    /// One line: `/etc/larder/larder.yaml:3:5: there is no key 'cahce' (did you mean 'cache'?)`.
+    package var description: String {
+        let hint = suggestion.map { " (did you mean '\($0)'?)" } ?? ""
+        return "\(place): \(message)\(hint)"
+    }
+}
+
+/// Where a value of the configuration stands.
+package enum ConfigurationPlace: Hashable, Sendable, CustomStringConvertible {
+    /// Line and column count from 1; the column counts Unicode scalars.
+    case file(String, line: Int, column: Int)
+    case environment(variable: String)
+    case flag(ConfigurationKey)
+    /// Nobody set it: it was made of the user's directories.
+    case standard(ConfigurationKey)
+
+    package var description: String {
+        switch self {
+        case .file(let path, let line, let column): "\(path):\(line):\(column)"
+        case .environment(let variable): "environment: \(variable)"
+        case .flag(let key): "flag: \(key.rawValue)"
+        case .standard(let key): "default of \(key.rawValue)"
+        }
+    }
+
+    /// In the order in which a person reads: the file from its top, then the rest as it came.
+    func precedes(_ other: ConfigurationPlace) -> Bool {
+        switch (self, other) {
+        case (.file(_, let line, let column), .file(_, let otherLine, let otherColumn)):
+            (line, column) < (otherLine, otherColumn)
+        case (.file, .environment), (.file, .flag), (.file, .standard):
+            true
+        case (.environment, _), (.flag, _), (.standard, _):
+            false
+        }
+    }
+}

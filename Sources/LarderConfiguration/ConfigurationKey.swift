@@ -1,0 +1,57 @@
+/// A key that has one value, under its path in the file.
+///
+/// Origins are many and come from files alone; their keys are ``OriginKey`` and ``FetchKey``.
+package enum ConfigurationKey: String, Sendable, CaseIterable {
+    case socketsAPI = "sockets.api"
+    case socketsMode = "sockets.mode"
+    case storageCacheDirectory = "storage.cache_directory"
+    case storageStateDirectory = "storage.state_directory"
+    case cacheMaxBytes = "cache.max_bytes"
+    case cacheMaxEntryBytes = "cache.max_entry_bytes"
+    case cacheLowWatermark = "cache.low_watermark"
+    case cacheMinFreeBytes = "cache.min_free_bytes"
+    case cacheMemoryBytes = "cache.memory_bytes"
+    case logLevel = "log.level"
+    case logFormat = "log.format"
+
+    /// The variable that sets it: `LARDER_CACHE_MAX_BYTES` for `cache.max_bytes`.
+    package var variable: String {
+        "LARDER_" + rawValue.uppercased().split(separator: ".").joined(separator: "_")
+    }
+
+    /// What stands after the section: `max_bytes`.
+    var name: String {
+        String(rawValue.drop(while: { $0 != "." }).dropFirst())
+    }
+
+    static func keys(of section: ConfigurationSection) -> [ConfigurationKey] {
+        allCases.filter { $0.rawValue.hasPrefix("\(section.rawValue).") }
+    }
+}
+
+/// What stands at the top of the file.
+enum ConfigurationSection: String, CaseIterable {
+    case sockets
+    case storage
+    case cache
+    case log
+    case origins
+}
+
+/// What stands under an origin's name.
+enum OriginKey: String, CaseIterable {
+    case baseURL = "base_url"
+    case allowPrivate = "allow_private"
+    case headers
+    case fetch
+}
+
+/// What stands under an origin's `fetch`.
+enum FetchKey: String, CaseIterable {
+    case policy
+    case networkWait = "network_wait"
+    case timeout
+    case connectTimeout = "connect_timeout"
+    case ttl
+    case storeNoStore = "store_no_store"
+}

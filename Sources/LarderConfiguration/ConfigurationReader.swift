@@ -1,0 +1,203 @@
+import LarderModel
+import Yams
+
+/// Turns what was written into a configuration and collects all that is wrong with it.
+///
+/// What is wrong leaves the value that was there before, so that reading goes on.
+struct ConfigurationReader {
+    private(set) var configuration: Configuration
+    private(set) var findings: [ConfigurationFinding] = []
+
+    init(_ configuration: Configuration) {
+        self.configuration = configuration
+    }
+
+    /// Runs `read` and keeps what it finds wrong.
+    mutating func collect<Value>(
+        _ read: () throws(ConfigurationFinding) -> Value
+    ) -> Value? {
+        do {
+            return try read()
+        } catch {
+            findings.append(error)
+            return nil
+        }
+    }
+
+    mutating func report(
+        _ place: ConfigurationPlace,
+        _ message: String,
+        suggestion: String? = nil
+    ) {
+        findings.append(ConfigurationFinding(place, message, suggestion: suggestion))
+    }
+}
+
+extension ConfigurationReader {
+    mutating func read(_ document: ConfigurationDocument) {
+        guard let root = document.root else { return }
+        for item in items(of: root, at: "", in: document) {
+            guard let section = ConfigurationSection(rawValue: item.name) else {
+                reportUnknown(item, at: "", among: ConfigurationSection.allCases.map(\.rawValue))
+                continue
+            }
+            switch section {
+            case .origins: configuration.origins = origins(item, in: document)
+            case .sockets, .storage, .cache, .log: read(section, item, in: document)
+            }
+        }
+    }
+
+    /// The variables that begin with `LARDER_` and a section; others are not ours to judge.
+    mutating func read(environment: [String: String]) {
+        let keys = Dictionary(
+            uniqueKeysWithValues: ConfigurationKey.allCases.map { ($0.variable, $0) }
+        )
+        for (variable, text) in environment.sorted(by: { $0.key < $1.key }) {
+            let place = ConfigurationPlace.environment(variable: variable)
+            if let key = keys[variable] {
+                take(Setting(text: text, place: place), as: key)
+                continue
+            }
+            for section in ConfigurationSection.allCases
+            where variable.hasPrefix("LARDER_\(section.rawValue.uppercased())_") {
+                guard section != .origins else {
+                    report(place, "origins come from the configuration file only")
+                    continue
+                }
+                let names = ConfigurationKey.keys(of: section).map(\.variable)
+                report(
+                    place,
+                    "there is no such key",
+                    suggestion: nearestName(to: variable, among: names)
+                )
+            }
+        }
+    }
+
+    mutating func read(flags: [ConfigurationKey: String]) {
+        for key in ConfigurationKey.allCases {
+            guard let text = flags[key] else { continue }
+            take(Setting(text: text, place: .flag(key)), as: key)
+        }
+    }
+
+    private mutating func read(
+        _ section: ConfigurationSection,
+        _ part: Item,
+        in document: ConfigurationDocument
+    ) {
+        for item in items(of: part.value, at: section.rawValue, in: document) {
+            guard let key = ConfigurationKey(rawValue: "\(section.rawValue).\(item.name)") else {
+                let names = ConfigurationKey.keys(of: section).map(\.name)
+                reportUnknown(item, at: section.rawValue, among: names)
+                continue
+            }
+            guard let setting = setting(item, at: key.rawValue, in: document) else { continue }
+            take(setting, as: key)
+        }
+    }
+
+    private mutating func take(_ setting: Setting, as key: ConfigurationKey) {
+        var new = configuration
+        let taken: Void? = collect { () throws(ConfigurationFinding) in
+            try new.set(key, to: setting)
+        }
+        if taken != nil { configuration = new }
+    }
+}
+
+extension ConfigurationReader {
+    /// One pair of a mapping.
+    struct Item {
+        let name: String
+        let place: ConfigurationPlace
+        let value: Node
+    }
+
+    /// The pairs of a mapping; nothing at all stands for an empty one, as when every line under a
+    /// section is a comment.
+    mutating func items(
+        of node: Node,
+        at path: String,
+        in document: ConfigurationDocument
+    ) -> [Item] {
+        let place = document.place(of: node)
+        let subject = path.isEmpty ? "the file" : path
+        switch node {
+        case .scalar(let scalar):
+            if !Setting(scalar, place: place).isNull {
+                report(place, "\(subject) is a mapping of keys to values, not a single value")
+            }
+            return []
+        case .sequence, .alias:
+            report(place, "\(subject) is a mapping of keys to values, not a list")
+            return []
+        case .mapping(let mapping):
+            return items(of: mapping, in: document)
+        }
+    }
+
+    private mutating func items(
+        of mapping: Node.Mapping,
+        in document: ConfigurationDocument
+    ) -> [Item] {
+        var items: [Item] = []
+        var seen: Set<String> = []
+        for (key, value) in mapping {
+            let place = document.place(of: key)
+            guard let name = document.name(ofKey: key) else {
+                report(place, "a key is a text, not a list or a mapping")
+                continue
+            }
+            guard seen.insert(name).inserted else {
+                report(place, "'\(name)' stands here a second time")
+                continue
+            }
+            items.append(Item(name: name, place: place, value: value))
+        }
+        return items
+    }
+
+    /// The single value of a key that cannot be without one.
+    mutating func setting(
+        _ item: Item,
+        at path: String,
+        in document: ConfigurationDocument
+    ) -> Setting? {
+        let setting = settingOrNull(item, at: path, in: document)
+        guard let setting, setting.isNull else { return setting }
+        report(setting.place, "\(path) has no value")
+        return nil
+    }
+
+    mutating func settingOrNull(
+        _ item: Item,
+        at path: String,
+        in document: ConfigurationDocument
+    ) -> Setting? {
+        let place = document.place(of: item.value)
+        switch item.value {
+        case .scalar(let scalar):
+            return Setting(scalar, place: place)
+        case .sequence, .alias:
+            report(place, "\(path) is a single value, not a list")
+        case .mapping:
+            report(place, "\(path) is a single value, not a mapping")
+        }
+        return nil
+    }
+
+    /// Looks for the key that was meant among those that may stand here, then everywhere.
+    mutating func reportUnknown(_ item: Item, at path: String, among names: [String]) {
+        let subject = path.isEmpty ? item.name : "\(path).\(item.name)"
+        let elsewhere = ConfigurationKey.allCases.first {
+            $0.name == item.name || $0.rawValue == item.name
+        }
+        report(
+            item.place,
+            "there is no key '\(subject)'",
+            suggestion: nearestName(to: item.name, among: names) ?? elsewhere?.rawValue
+        )
+    }
+}

@@ -1,0 +1,164 @@
+import LarderModel
+import Yams
+
+/// One value as somebody wrote it, and where.
+struct Setting {
+    let text: String
+    let place: ConfigurationPlace
+    /// Whether it is YAML's way to say nothing: `null`, `~` or empty, unquoted.
+    let isNull: Bool
+
+    init(text: String, place: ConfigurationPlace) {
+        self.text = text
+        self.place = place
+        isNull = false
+    }
+
+    init(_ scalar: Node.Scalar, place: ConfigurationPlace) {
+        text = scalar.string
+        self.place = place
+        isNull =
+            scalar.style == .plain && ["", "~", "null", "Null", "NULL"].contains(scalar.string)
+    }
+
+    private func refusal(_ message: String, suggestion: String? = nil) -> ConfigurationFinding {
+        ConfigurationFinding(place, message, suggestion: suggestion)
+    }
+}
+
+extension Setting {
+    func size(_ range: ClosedRange<ByteSize>) throws(ConfigurationFinding) -> ByteSize {
+        let size = try model { () throws(ModelError) in try ByteSize(unit: text) }
+        guard range.contains(size) else {
+            let (low, high) = (range.lowerBound.unitText, range.upperBound.unitText)
+            throw refusal("\(text) is out of range: \(low) to \(high)")
+        }
+        return size
+    }
+
+    func duration(_ range: ClosedRange<Duration>) throws(ConfigurationFinding) -> Duration {
+        let duration = try model { () throws(ModelError) in try Duration(unit: text) }
+        guard range.contains(duration) else {
+            let (low, high) = (range.lowerBound.unitText, range.upperBound.unitText)
+            throw refusal("\(text) is out of range: \(low) to \(high)")
+        }
+        return duration
+    }
+
+    func fraction(_ range: ClosedRange<Double>) throws(ConfigurationFinding) -> Double {
+        let isPlain = text.utf8.allSatisfy { $0 == UInt8(ascii: ".") || (0x30...0x39).contains($0) }
+        guard isPlain, let number = Double(text) else {
+            throw refusal("'\(text)' is not a number such as 0.9")
+        }
+        guard range.contains(number) else {
+            throw refusal("\(text) is out of range: \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+
+    func truth() throws(ConfigurationFinding) -> Bool {
+        switch text {
+        case "true": return true
+        case "false": return false
+        case "yes", "Yes", "YES", "on", "On", "ON", "True", "TRUE":
+            throw refusal("'\(text)' is neither true nor false", suggestion: "true")
+        case "no", "No", "NO", "off", "Off", "OFF", "False", "FALSE":
+            throw refusal("'\(text)' is neither true nor false", suggestion: "false")
+        default: throw refusal("'\(text)' is neither true nor false")
+        }
+    }
+
+    func choice<Word: RawRepresentable<String> & CaseIterable>(
+        of type: Word.Type
+    ) throws(ConfigurationFinding) -> Word {
+        if let word = Word(rawValue: text) { return word }
+        let names = Word.allCases.map(\.rawValue)
+        throw refusal(
+            "'\(text)' is none of \(names.joined(separator: ", "))",
+            suggestion: nearestName(to: text, among: names)
+        )
+    }
+
+    /// Permission bits as chmod(1) spells them.
+    func mode() throws(ConfigurationFinding) -> Int {
+        guard text.utf8.count == 4, text.hasPrefix("0"), let mode = Int(text, radix: 8) else {
+            throw refusal("'\(text)' is not a mode: 0 and three octal digits, such as \"0660\"")
+        }
+        return mode
+    }
+
+    func path(bytesMax: Int = .max) throws(ConfigurationFinding) -> String {
+        guard text.hasPrefix("/"), !text.utf8.contains(0) else {
+            throw refusal("'\(text)' is not an absolute path")
+        }
+        guard text.utf8.count <= bytesMax else {
+            throw refusal("the path has \(text.utf8.count) bytes, at most \(bytesMax) are taken")
+        }
+        return text
+    }
+}
+
+extension Setting {
+    /// The address of an origin.
+    func baseURL() throws(ConfigurationFinding) -> WebURL {
+        let url = try model { () throws(ModelError) in try WebURL(text) }
+        guard !text.contains("?"), !text.contains("#") else {
+            throw refusal("'\(text)' cannot be a base_url: it has a query or a fragment")
+        }
+        return url
+    }
+
+    /// A name of an origin.
+    func originName() throws(ConfigurationFinding) -> OriginName {
+        try model { () throws(ModelError) in try OriginName(text) }
+    }
+
+    /// A header's name (RFC 9110 5.1) that an origin's headers may hold.
+    func headerName() throws(ConfigurationFinding) -> String {
+        guard !text.isEmpty, text.utf8.allSatisfy(isTokenByte) else {
+            throw refusal("'\(text)' is not a header's name: letters, digits and !#$%&'*+-.^_`|~")
+        }
+        guard !framingHeaders.contains(text.lowercased()) else {
+            throw refusal("'\(text)' cannot be set: the daemon writes it by itself")
+        }
+        return text
+    }
+
+    /// A header's value (RFC 9110 5.5).
+    func headerValue() throws(ConfigurationFinding) -> String {
+        // The text may be a secret and is not repeated.
+        guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
+            throw refusal("a header's value cannot contain control characters")
+        }
+        guard text.first?.isWhitespace != true, text.last?.isWhitespace != true else {
+            throw refusal("a header's value cannot begin or end with a space")
+        }
+        return text
+    }
+
+    private func model<Value>(
+        _ read: () throws(ModelError) -> Value
+    ) throws(ConfigurationFinding) -> Value {
+        do {
+            return try read()
+        } catch {
+            throw refusal(error.message)
+        }
+    }
+}
+
+/// The fields that frame a message or name its receiver (RFC 9112; RFC 9110 7.2, 7.6.1).
+private let framingHeaders: Set = [
+    "connection", "content-length", "host", "keep-alive", "te", "trailer", "transfer-encoding",
+    "upgrade",
+]
+
+/// RFC 9110 5.6.2.
+private func isTokenByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"):
+        true
+    default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+    }
+}

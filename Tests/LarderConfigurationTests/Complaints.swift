@@ -1,0 +1,41 @@
+@testable import LarderConfiguration
+
+/// The folder of Package.swift.
+func treeRoot(of file: String = #filePath) -> String {
+    file.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
+}
+
+/// What `text` says to an ordinary user, in a file named `larder.yaml`.
+func configuration(
+    _ text: String,
+    environment: [String: String] = [:],
+    flags: [ConfigurationKey: String] = [:]
+) throws(ConfigurationError) -> Configuration {
+    try Configuration.load(
+        text: text,
+        file: "larder.yaml",
+        environment: environment,
+        places: testPlaces,
+        flags: flags
+    )
+}
+
+/// What is wrong with `text`, one line each.
+func complaints(
+    _ text: String,
+    environment: [String: String] = [:],
+    flags: [ConfigurationKey: String] = [:]
+) -> [String] {
+    do throws(ConfigurationError) {
+        _ = try configuration(text, environment: environment, flags: flags)
+        return []
+    } catch {
+        return error.description.split(separator: "\n").map(String.init)
+    }
+}
+
+let testPlaces = StandardPlaces(
+    environment: ["XDG_RUNTIME_DIR": "/run/user/7"],
+    uid: 7,
+    home: "/home/seven"
+)

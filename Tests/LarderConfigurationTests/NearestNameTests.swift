@@ -1,0 +1,29 @@
+import Testing
+
+@testable import LarderConfiguration
+
+@Suite("The name that was meant")
+struct NearestNameTests {
+    @Test(
+        "The distance counts letters put in, left out, replaced and swapped",
+        arguments: [
+            ("", "", 0), ("", "abc", 3), ("mode", "mode", 0), ("mdoe", "mode", 1),
+            ("max_byte", "max_bytes", 1), ("kitten", "sitting", 3),
+        ]
+    )
+    func distance(left: String, right: String, expected: Int) {
+        #expect(editDistance(left, right) == expected)
+        #expect(editDistance(right, left) == expected)
+    }
+
+    @Test("The nearest name is meant, and none when all are far")
+    func nearest() {
+        let names = ["max_bytes", "max_entry_bytes", "memory_bytes"]
+        #expect(nearestName(to: "MAX_BYTE", among: names) == "max_bytes")
+        #expect(nearestName(to: "memory_byte", among: names) == "memory_bytes")
+        #expect(nearestName(to: "mem", among: names) == "memory_bytes")
+        #expect(nearestName(to: "max", among: names) == nil)
+        #expect(nearestName(to: "sockets", among: names) == nil)
+        #expect(nearestName(to: String(repeating: "a", count: 5_000), among: names) == nil)
+    }
+}

@@ -1,0 +1,156 @@
+import LarderModel
+import Testing
+
+@testable import LarderConfiguration
+
+@Suite("Reading a configuration")
+struct ReadingTests {
+    @Test("A file that says nothing gives the defaults", arguments: ["", "# only this\n", "---\n"])
+    func nothing(text: String) throws {
+        #expect(try configuration(text) == Configuration(places: testPlaces))
+    }
+
+    @Test("A section whose lines are all comments is an empty one")
+    func emptySections() throws {
+        let read = try configuration("cache:\nlog: ~\norigins:\n")
+        #expect(read == Configuration(places: testPlaces))
+    }
+
+    @Test("Every key of the file reaches its place")
+    func everyKey() throws {
+        let read = try configuration(
+            """
+            sockets: {api: /tmp/a.sock, mode: "0600"}
+            storage: {cache_directory: /c, state_directory: "/with space"}
+            cache: {max_bytes: 1GiB, max_entry_bytes: 2KiB, low_watermark: 1, min_free_bytes: 0B,
+                    memory_bytes: 3MiB}
+            log: {level: warning, format: json}
+            """
+        )
+        var expected = Configuration(places: testPlaces)
+        expected.sockets = .init(api: "/tmp/a.sock", mode: 0o600)
+        expected.storage = .init(cacheDirectory: "/c", stateDirectory: "/with space")
+        expected.cache.maxBytes = ByteSize(bytes: 1 << 30)
+        expected.cache.maxEntryBytes = ByteSize(bytes: 2_048)
+        expected.cache.lowWatermark = 1
+        expected.cache.minFreeBytes = ByteSize(bytes: 0)
+        expected.cache.memoryBytes = ByteSize(bytes: 3 << 20)
+        expected.log = .init(level: .warning, format: .json)
+        #expect(read == expected)
+    }
+
+    @Test("Every key of an origin reaches its place, and origins are sorted by name")
+    func origins() throws {
+        let read = try configuration(
+            """
+            origins:
+              b:
+                base_url: http://127.0.0.1:8080/v1
+                allow_private: true
+                headers: {X-Client: larder, Accept-Language: "de, en", X-Number: 5}
+                fetch: {policy: network-first, network_wait: 0ms, timeout: 1m,
+                        connect_timeout: 1s, ttl: 7d, store_no_store: true}
+              a: {base_url: https://a.example, fetch: {ttl: ~}}
+            """
+        )
+        var second = OriginSettings(
+            name: try OriginName("b"),
+            baseURL: try WebURL("http://127.0.0.1:8080/v1")
+        )
+        second.allowPrivate = true
+        second.headers.append("X-Client", "larder")
+        second.headers.append("Accept-Language", "de, en")
+        second.headers.append("X-Number", "5")
+        second.fetch.policy = .networkFirst
+        second.fetch.networkWait = .zero
+        second.fetch.timeout = .seconds(60)
+        second.fetch.connectTimeout = .seconds(1)
+        second.fetch.ttl = .seconds(7 * 86_400)
+        second.fetch.storesNoStore = true
+        let first = OriginSettings(
+            name: try OriginName("a"),
+            baseURL: try WebURL("https://a.example")
+        )
+        #expect(read.origins == [first, second])
+    }
+
+    @Test("A flag counts more than the environment, that more than the file and the default")
+    func precedence() throws {
+        let file = "cache: {max_bytes: 1MiB, max_entry_bytes: 1MiB, memory_bytes: 1MiB}"
+        let environment = [
+            "LARDER_CACHE_MAX_BYTES": "2MiB", "LARDER_CACHE_MAX_ENTRY_BYTES": "2MiB",
+            "LARDER_SOCKET": "/not/ours", "PATH": "/bin",
+        ]
+        let read = try configuration(
+            file,
+            environment: environment,
+            flags: [.cacheMaxBytes: "3MiB"]
+        )
+        var expected = Configuration(places: testPlaces)
+        expected.cache.maxBytes = ByteSize(bytes: 3 << 20)
+        expected.cache.maxEntryBytes = ByteSize(bytes: 2 << 20)
+        expected.cache.memoryBytes = ByteSize(bytes: 1 << 20)
+        #expect(read == expected)
+    }
+
+    @Test("Every key has its variable", arguments: ConfigurationKey.allCases)
+    func variables(key: ConfigurationKey) throws {
+        let other: [ConfigurationKey: String] = [
+            .socketsAPI: "/x", .socketsMode: "0666", .storageCacheDirectory: "/y",
+            .storageStateDirectory: "/z", .cacheMaxBytes: "9MiB", .cacheMaxEntryBytes: "8MiB",
+            .cacheLowWatermark: "0.5", .cacheMinFreeBytes: "7MiB", .cacheMemoryBytes: "6MiB",
+            .logLevel: "error", .logFormat: "json",
+        ]
+        let text = try #require(other[key])
+        let read = try configuration("", environment: [key.variable: text])
+        #expect(read.text(of: key) == text)
+        for same in ConfigurationKey.allCases where same != key {
+            #expect(read.text(of: same) == Configuration(places: testPlaces).text(of: same))
+        }
+    }
+
+    @Test("What is printed reads back to the same configuration, but for the headers' values")
+    func printed() throws {
+        let read = try configuration(
+            #"""
+            sockets: {mode: "0600"}
+            storage: {state_directory: "/a \"b\"\\\tc: #d é"}
+            cache: {max_bytes: 4096B}
+            origins:
+              "1.0": {base_url: "https://a.example/x-y_z~", headers: {Authorization: secret}}
+              "null": {base_url: https://b.example, fetch: {ttl: 90s}}
+            """#
+        )
+        let text = read.printed()
+        #expect(!text.contains("secret"))
+        var expected = read
+        expected.origins[0].headers.set("Authorization", "***")
+        #expect(try configuration(text) == expected)
+    }
+
+    @Test("The defaults are printed as the manual shows them")
+    func printedDefaults() throws {
+        let places = StandardPlaces(environment: [:], uid: 0, home: "/root")
+        #expect(
+            Configuration(places: places).printed() == """
+                sockets:
+                  api: /run/larder/api.sock
+                  mode: "0660"
+                storage:
+                  cache_directory: /var/cache/larder
+                  state_directory: /var/lib/larder
+                cache:
+                  max_bytes: 512MiB
+                  max_entry_bytes: 64MiB
+                  low_watermark: 0.9
+                  min_free_bytes: 256MiB
+                  memory_bytes: 32MiB
+                log:
+                  level: info
+                  format: auto
+                origins: {}
+
+                """
+        )
+    }
+}

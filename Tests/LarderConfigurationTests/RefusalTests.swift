@@ -1,0 +1,227 @@
+import LarderModel
+import Testing
+
+@testable import LarderConfiguration
+
+@Suite("What is wrong with a configuration")
+struct RefusalTests {
+    @Test(
+        "An unknown key is told with its place and the key that was meant",
+        arguments: [
+            ("cahce: {}", "1:1: there is no key 'cahce' (did you mean 'cache'?)"),
+            ("nonsense: 1", "1:1: there is no key 'nonsense'"),
+            (
+                "cache:\n  max_byte: 1GiB",
+                "2:3: there is no key 'cache.max_byte' (did you mean 'max_bytes'?)"
+            ),
+            (
+                "max_bytes: 1GiB",
+                "1:1: there is no key 'max_bytes' (did you mean 'cache.max_bytes'?)"
+            ),
+            (
+                "sockets: {mdoe: 1}",
+                "1:11: there is no key 'sockets.mdoe' (did you mean 'mode'?)"
+            ),
+            (
+                "origins: {a: {base_url: http://a.b, base: x}}",
+                "1:37: there is no key 'origins.a.base' (did you mean 'base_url'?)"
+            ),
+            (
+                "origins:\n  a:\n    baseurl: http://a.b",
+                "3:5: there is no key 'origins.a.baseurl' (did you mean 'base_url'?)"
+            ),
+            (
+                "origins:\n  a:\n    base_url: http://a.b\n    fetch: {timout: 3s}",
+                "4:13: there is no key 'origins.a.fetch.timout' (did you mean 'timeout'?)"
+            ),
+        ]
+    )
+    func unknownKeys(text: String, complaint: String) {
+        #expect(complaints(text) == ["larder.yaml:" + complaint])
+    }
+
+    @Test(
+        "A value that cannot be is told with its place",
+        arguments: [
+            (
+                "cache: {max_bytes: 12}",
+                "1:20: '12' is not a size: a number and one of B, KiB, MiB, GiB, TiB, such as 512MiB"
+            ),
+            (
+                "cache: {max_bytes: 512MB}",
+                "1:20: '512MB' is not a size: a number and one of B, KiB, MiB, GiB, TiB, such as 512MiB"
+            ),
+            ("cache: {max_bytes: 0B}", "1:20: 0B is out of range: 4KiB to 1024TiB"),
+            ("cache: {max_bytes: [1]}", "1:20: cache.max_bytes is a single value, not a list"),
+            (
+                "cache: {max_bytes: {a: 1}}",
+                "1:20: cache.max_bytes is a single value, not a mapping"
+            ),
+            ("cache: {max_bytes: }", "1:20: cache.max_bytes has no value"),
+            ("cache: {low_watermark: 1.5}", "1:24: 1.5 is out of range: 0.1 to 1.0"),
+            ("cache: {low_watermark: nan}", "1:24: 'nan' is not a number such as 0.9"),
+            (
+                "sockets: {mode: 660}",
+                "1:17: '660' is not a mode: 0 and three octal digits, such as \"0660\""
+            ),
+            ("sockets: {api: larder.sock}", "1:16: 'larder.sock' is not an absolute path"),
+            (
+                "sockets: {api: /\(String(repeating: "a", count: 107))}",
+                "1:16: the path has 108 bytes, at most 107 are taken"
+            ),
+            (
+                "log: {level: warn}",
+                "1:14: 'warn' is none of trace, debug, info, notice, warning, error, critical (did you mean 'warning'?)"
+            ),
+            ("log: {format: jsno}", "1:15: 'jsno' is none of auto, json (did you mean 'json'?)"),
+            ("cache: 5", "1:8: cache is a mapping of keys to values, not a single value"),
+            ("- a", "1:1: the file is a mapping of keys to values, not a list"),
+            ("hello", "1:1: the file is a mapping of keys to values, not a single value"),
+            ("? [a]\n: 1", "1:3: a key is a text, not a list or a mapping"),
+        ]
+    )
+    func badValues(text: String, complaint: String) {
+        #expect(complaints(text) == ["larder.yaml:" + complaint])
+    }
+
+    @Test(
+        "What is wrong with an origin is told with its place",
+        arguments: [
+            ("{}", "2:3: origins.a needs a base_url"),
+            ("{base_url: }", "2:17: origins.a.base_url has no value"),
+            (
+                "{base_url: 'ftp://a.b'}",
+                "2:17: 'ftp://a.b' is not a URL that can be fetched: the scheme 'ftp' is neither http nor https"
+            ),
+            (
+                "{base_url: 'http://a.b/?x=1'}",
+                "2:17: 'http://a.b/?x=1' cannot be a base_url: it has a query or a fragment"
+            ),
+            (
+                "{base_url: 'http://a.b', allow_private: yes}",
+                "2:46: 'yes' is neither true nor false (did you mean 'true'?)"
+            ),
+            (
+                "{base_url: 'http://a.b', headers: {'a b': c}}",
+                "2:41: 'a b' is not a header's name: letters, digits and !#$%&'*+-.^_`|~"
+            ),
+            (
+                "{base_url: 'http://a.b', headers: {Host: c}}",
+                "2:41: 'Host' cannot be set: the daemon writes it by itself"
+            ),
+            (
+                "{base_url: 'http://a.b', headers: {X: \"c\\r\\nY: d\"}}",
+                "2:44: a header's value cannot contain control characters"
+            ),
+            (
+                "{base_url: 'http://a.b', headers: {X-A: 1, x-a: 2}}",
+                "2:49: 'x-a' stands here a second time; case makes no difference"
+            ),
+            (
+                "{base_url: 'http://a.b', fetch: {policy: cache_only}}",
+                "2:47: 'cache_only' is none of cache-then-network, network-first, cache-only (did you mean 'cache-only'?)"
+            ),
+            (
+                "{base_url: 'http://a.b', fetch: {timeout: 30}}",
+                "2:48: '30' is not a duration: a number and one of ms, s, m, h, d, such as 300ms or 7d"
+            ),
+            (
+                "{base_url: 'http://a.b', fetch: {timeout: 0s}}",
+                "2:48: 0s is out of range: 1ms to 1d"
+            ),
+        ]
+    )
+    func badOrigins(origin: String, complaint: String) {
+        #expect(complaints("origins:\n  a: \(origin)") == ["larder.yaml:" + complaint])
+    }
+
+    @Test("Two origins with one address are refused, a slash at the end or not")
+    func equalAddresses() {
+        let text = """
+            origins:
+              a: {base_url: https://a.b/v1}
+              b: {base_url: https://A.b:443/v1/}
+              c: {base_url: https://a.b/v10}
+            """
+        #expect(
+            complaints(text) == [
+                "larder.yaml:3:17: origins.b has the base_url of origins.a; an address belongs to one origin"
+            ]
+        )
+    }
+
+    @Test("A bad name of an origin is refused")
+    func badName() {
+        #expect(
+            complaints("origins: {'a b': {base_url: http://a.b}}") == [
+                "larder.yaml:1:11: 'a b' is not an origin's name: 1 to 64 letters, digits, '.', '_', '-'"
+            ]
+        )
+    }
+
+    @Test("A key that stands twice is told where it stands again, and the rest is still read")
+    func duplicates() {
+        let text = """
+            cache:
+              max_bytes: 1GiB
+              "max_bytes": 2GiB
+              max_bytes: 3GiB
+            log: {level: info, level: loud}
+            cache: {}
+            nonsense: 1
+            """
+        #expect(
+            complaints(text) == [
+                "larder.yaml:3:3: 'max_bytes' stands here a second time",
+                "larder.yaml:4:3: 'max_bytes' stands here a second time",
+                "larder.yaml:5:20: 'level' stands here a second time",
+                "larder.yaml:6:1: 'cache' stands here a second time",
+                "larder.yaml:7:1: there is no key 'nonsense'",
+            ]
+        )
+    }
+
+    @Test("Everything that is wrong is told at once, the file first and from its top")
+    func everything() {
+        let text = """
+            log: {level: loud}
+            cache: {max_bytes: 1, memory: 2}
+            """
+        let environment = [
+            "LARDER_CACHE_MAXBYTES": "1GiB", "LARDER_LOG_FORMAT": "xml",
+            "LARDER_ORIGINS_A_BASE_URL": "http://a.b",
+        ]
+        let found = complaints(text, environment: environment, flags: [.socketsMode: "9"])
+        #expect(
+            found.map { $0.prefix(while: { $0 != "'" && $0 != "(" }) } == [
+                "larder.yaml:1:14: ", "larder.yaml:2:20: ", "larder.yaml:2:23: there is no key ",
+                "environment: LARDER_CACHE_MAXBYTES: there is no such key ",
+                "environment: LARDER_LOG_FORMAT: ",
+                "environment: LARDER_ORIGINS_A_BASE_URL: "
+                    + "origins come from the configuration file only",
+                "flag: sockets.mode: ",
+            ]
+        )
+    }
+
+    @Test(
+        "A text that is not YAML is told with its place",
+        arguments: [
+            ("cache: {max_bytes", "2:1"), ("a: b: c", "1:5"), ("a:\n\tb: 1", "2:1"),
+            ("log: *nowhere", "1:6"), ("a: \u{7}", "1:4"), ("log: {}\n---\nlog: {}", "2:1"),
+            ("[a, b", "2:1"), ("? [a]\n: 1\n? [a]\n: 2", "1:3"),
+        ]
+    )
+    func notYAML(text: String, place: String) throws {
+        let found = complaints(text)
+        #expect(found.count == 1)
+        let first = try #require(found.first)
+        #expect(first.hasPrefix("larder.yaml:\(place): "), "\(first)")
+    }
+
+    @Test("Deep nesting is refused and not followed to the end of the stack")
+    func nesting() {
+        let text = String(repeating: "[", count: 100_000)
+        #expect(complaints(text).count == 1)
+    }
+}
