@@ -1,0 +1,67 @@
+import LarderEngine
+import LarderJSON
+import LarderModel
+import Logging
+
+/// Writes each record as one line to stderr.
+struct StderrLogHandler: LogHandler {
+    enum Style {
+        /// `<6>message key=value`, whose number is a priority (sd-daemon(3)).
+        case prefixed
+        case json
+    }
+
+    private let style: Style
+    var metadata = Logger.Metadata()
+    var metadataProvider: Logger.MetadataProvider?
+    var logLevel = Logger.Level.info
+
+    init(style: Style) {
+        self.style = style
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let fields = metadata.merging(event.metadata ?? [:]) { _, new in new }
+            .sorted { $0.key < $1.key }
+        switch style {
+        case .prefixed:
+            let data = fields.map { " \($0.key)=\($0.value)" }.joined()
+            StandardError.write("<\(event.level.priority)>\(event.message)\(data)")
+        case .json:
+            StandardError.write(json(event, fields))
+        }
+    }
+
+    private func json(
+        _ event: LogEvent,
+        _ fields: [(key: String, value: Logger.Metadata.Value)]
+    ) -> String {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("time", SystemClock().now().rfc3339)
+        writer.member("level", event.level.rawValue)
+        writer.member("message", "\(event.message)")
+        for field in fields { writer.member(field.key, "\(field.value)") }
+        writer.endObject()
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+}
+
+extension Logger.Level {
+    /// The priority of syslog(3).
+    fileprivate var priority: Int {
+        switch self {
+        case .trace, .debug: 7
+        case .info: 6
+        case .notice: 5
+        case .warning: 4
+        case .error: 3
+        case .critical: 2
+        }
+    }
+}
