@@ -1,0 +1,156 @@
+import AsyncHTTPClient
+import FoundationEssentials
+import LarderModel
+import LarderWire
+import NIOCore
+import NIOHTTP1
+import Synchronization
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// The HTTP client behind a ``LarderClient``, and the socket that it talks to.
+///
+/// The sockets are tried in their order until one takes a connection, before a byte of the request
+/// was sent. The first that does is kept for good: another daemon is another cache.
+final class DaemonConnection: Sendable {
+    private let http: HTTPClient
+    /// The sockets to try, in this order.
+    private let paths: [String]
+    /// The socket that took a connection once.
+    private let chosen = Mutex<String?>(nil)
+
+    init(paths: [String]) {
+        self.paths = paths
+        var configuration = HTTPClient.Configuration()
+        configuration.redirectConfiguration = .disallow
+        configuration.httpVersion = .http1Only
+        configuration.timeout.connect = TimeAmount(Limits.socketConnectTime)
+        configuration.connectionPool.retryConnectionEstablishment = false
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit =
+            Limits.clientConnectionsMax
+        http = HTTPClient(configuration: configuration)
+    }
+
+    deinit {
+        // Done already if somebody waited for it.
+        http.shutdown { _ in }
+    }
+
+    func shutdown() async {
+        // It fails only where it was done before.
+        try? await http.shutdown()
+    }
+
+    /// Sends the request and returns the answer's head; a status from 300 on is thrown.
+    func send(_ request: SocketRequest) async throws(LarderError) -> HTTPClientResponse {
+        let response = try await exchange(request)
+        guard response.status.code >= 300 else { return response }
+        throw try await response.refusal(of: request)
+    }
+
+    /// Sends the request and returns the whole body of the answer, which is a report.
+    func report(_ request: SocketRequest) async throws(LarderError) -> [UInt8] {
+        try await send(request).wholeBody(upTo: Limits.reportBytesMax)
+    }
+
+    private func exchange(
+        _ request: SocketRequest
+    ) async throws(LarderError) -> HTTPClientResponse {
+        let paths = chosen.withLock { $0 }.map { [$0] } ?? self.paths
+        var failures: [SocketFailure] = []
+        var denied: String?
+        for path in paths {
+            do {
+                let response = try await execute(request, at: path)
+                chosen.withLock { $0 = path }
+                return response
+            } catch {
+                switch ConnectFailure(error) {
+                case nil: throw LarderError(error)
+                case .denied: denied = denied ?? path
+                case .nobodyThere(let reason):
+                    failures.append(SocketFailure(path: path, reason: reason))
+                case .silent:
+                    throw .unreachable([SocketFailure(path: path, reason: "no answer in time")])
+                }
+            }
+        }
+        if let denied { throw .notPermitted(socket: denied) }
+        throw .unreachable(failures)
+    }
+
+    private func execute(
+        _ request: SocketRequest,
+        at path: String
+    ) async throws -> HTTPClientResponse {
+        guard path.utf8.count <= Limits.socketPathBytesMax,
+            let url = URL(httpURLWithSocketPath: path, uri: request.target)
+        else { throw IOError(errnoCode: ENAMETOOLONG, reason: "connect") }
+        var prepared = HTTPClientRequest(url: url.absoluteString)
+        prepared.method = request.method
+        prepared.headers = request.headers
+        prepared.body = request.body
+        guard let timeLimit = request.timeLimit else {
+            return try await http.execute(prepared, deadline: .distantFuture)
+        }
+        return try await http.execute(prepared, timeout: TimeAmount(timeLimit))
+    }
+}
+
+/// Why a socket took no connection.
+private enum ConnectFailure {
+    case denied
+    case nobodyThere(String)
+    /// Somebody is there who does not answer, so nobody else is asked.
+    case silent
+
+    /// Nil for what happened after the connection was there.
+    init?(_ error: any Error) {
+        if let error = error as? HTTPClientError {
+            let silent: [HTTPClientError] = [
+                .connectTimeout, .getConnectionFromPoolTimeout, .deadlineExceeded,
+            ]
+            guard silent.contains(error) else { return nil }
+            self = .silent
+            return
+        }
+        guard let error = error as? IOError else { return nil }
+        switch error.errnoCode {
+        case EACCES, EPERM: self = .denied
+        case ENOENT, ENOTDIR: self = .nobodyThere("there is no socket")
+        case ECONNREFUSED: self = .nobodyThere("nobody listens on it")
+        case ENOTSOCK, EPROTOTYPE: self = .nobodyThere("it is not such a socket")
+        case ENAMETOOLONG: self = .nobodyThere("the path is too long for a socket")
+        case EAGAIN: self = .nobodyThere("too many wait to be accepted")
+        default: return nil
+        }
+    }
+}
+
+extension LarderError {
+    /// What broke an exchange after its connection was there.
+    init(_ error: any Error) {
+        switch error {
+        case let error as LarderError: self = error
+        case let error as BodyFailure: self = .bodyFailed(error.reason)
+        case is CancellationError: self = .cancelled
+        case let error as HTTPClientError: self = Self.named(error)
+        case is IOError, is ChannelError: self = .cutOff
+        case HTTPParserError.invalidEOFState: self = .cutOff
+        case is NIOTooManyBytesError: self = .badAnswer("it is too long")
+        default: self = .badAnswer("\(error)")
+        }
+    }
+    private static func named(_ error: HTTPClientError) -> LarderError {
+        switch error {
+        case .cancelled, .alreadyShutdown: .cancelled
+        case .remoteConnectionClosed, .requestStreamCancelled: .cutOff
+        case .bodyLengthMismatch: .bodyFailed("they are not as many as were announced")
+        default: .badAnswer(error.shortDescription)
+        }
+    }
+}

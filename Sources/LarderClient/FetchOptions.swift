@@ -1,0 +1,71 @@
+import LarderModel
+import LarderWire
+
+/// What a fetch may ask for beyond its URL; what is nil is left to the origin's settings.
+public struct FetchOptions: Equatable, Sendable {
+    /// In which order the cache and the network are asked.
+    public enum Policy: Equatable, Sendable, CaseIterable {
+        /// Both at once: what is cached, and after it what the network says.
+        case cacheThenNetwork
+        /// The network, or what is cached if it fails or takes longer than `networkWait`.
+        case networkFirst
+        /// What is cached, or a miss at once.
+        case cacheOnly
+    }
+
+    /// The policy.
+    public var policy: Policy?
+    /// How long ``Policy/networkFirst`` waits for the network while the cache has an answer.
+    public var networkWait: Duration?
+    /// How long to wait in all, in whole milliseconds.
+    public var timeout: Duration?
+    /// Header fields for the origin's server.
+    public var headers: [String: String]
+
+    /// Options; without arguments all is left to the origin's settings.
+    public init(
+        policy: Policy? = nil,
+        networkWait: Duration? = nil,
+        timeout: Duration? = nil,
+        headers: [String: String] = [:]
+    ) {
+        self.policy = policy
+        self.networkWait = networkWait
+        self.timeout = timeout
+        self.headers = headers
+    }
+}
+
+extension FetchOptions.Policy {
+    /// The name, as it stands on the wire and on command lines.
+    public var name: String { wire.rawValue }
+
+    /// The policy of this name; nil where there is none.
+    public init?(name: String) {
+        guard let policy = Self.allCases.first(where: { $0.name == name }) else { return nil }
+        self = policy
+    }
+
+    fileprivate var wire: FetchPolicy {
+        switch self {
+        case .cacheThenNetwork: .cacheThenNetwork
+        case .networkFirst: .networkFirst
+        case .cacheOnly: .cacheOnly
+        }
+    }
+}
+
+extension FetchOptions {
+    /// The command that asks the daemon for `url` with these options.
+    func command(url: WebURL, account: AccountName) -> FetchCommand {
+        var command = FetchCommand(url: url)
+        command.policy = policy?.wire
+        command.networkWait = networkWait
+        command.timeout = timeout
+        command.account = account
+        for (name, value) in headers.sorted(by: { $0.key < $1.key }) {
+            command.headers.append(name, value)
+        }
+        return command
+    }
+}

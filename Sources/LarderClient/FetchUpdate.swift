@@ -1,0 +1,57 @@
+package import LarderWire
+
+/// One step of a fetch.
+///
+/// A fetch has one snapshot or two, or in place of the second ``unchanged``, ``deleted`` or
+/// ``failed``, and then ``end``.
+public enum FetchUpdate: Sendable {
+    /// What is known of the URL now: first what was cached, then what the network says.
+    case snapshot(Snapshot)
+    /// The network has what the snapshot before showed.
+    case unchanged
+    /// The origin says that it is gone (404 or 410).
+    case deleted
+    /// The network failed after the cached answer, which stays.
+    case failed(LarderProblem)
+    /// The last update, with how it went.
+    case end(FetchOutcome)
+
+    /// How a fetch went.
+    public enum FetchOutcome: String, Sendable {
+        /// The network's answer was the last word.
+        case network
+        /// The network confirmed what was cached.
+        case unchanged
+        /// The origin says that it is gone.
+        case deleted
+        /// The network was not asked, or not waited for.
+        case cache
+        /// The network failed after the cached answer.
+        case error
+    }
+}
+
+extension FetchUpdate {
+    package init(_ frame: FetchFrame, client: LarderClient) {
+        switch frame {
+        case .snapshot(let snapshot): self = .snapshot(Snapshot(snapshot, client: client))
+        case .unchanged: self = .unchanged
+        case .deleted: self = .deleted
+        case .error(let problem): self = .failed(LarderProblem(problem))
+        case .end(let end): self = .end(FetchOutcome(end.outcome))
+        }
+    }
+}
+
+extension FetchUpdate.FetchOutcome {
+    fileprivate init(_ outcome: LarderWire.FetchOutcome) {
+        self =
+            switch outcome {
+            case .network: .network
+            case .unchanged: .unchanged
+            case .deleted: .deleted
+            case .cache: .cache
+            case .error: .error
+            }
+    }
+}

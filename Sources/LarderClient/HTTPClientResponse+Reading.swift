@@ -1,0 +1,69 @@
+import AsyncHTTPClient
+import LarderModel
+import LarderWire
+import NIOCore
+import NIOHTTP1
+
+extension HTTPClientResponse {
+    func wholeBody(upTo bytesMax: Int) async throws(LarderError) -> [UInt8] {
+        do {
+            return Array(try await body.collect(upTo: bytesMax).readableBytesView)
+        } catch {
+            throw LarderError(error)
+        }
+    }
+
+    /// What an answer says whose status is none of the good ones.
+    func refusal(of request: SocketRequest) async throws(LarderError) -> LarderError {
+        let status = Int(status.code)
+        guard request.method != .HEAD else { return Self.refusal(toHEAD: status) }
+        guard headers.first(name: "Content-Type")?.hasPrefix(Problem.mediaType) == true else {
+            return .badAnswer("the status \(status) without a problem")
+        }
+        let bytes = try await wholeBody(upTo: Limits.frameBytesMax)
+        do throws(WireError) {
+            return .problem(try Problem(decoding: bytes))
+        } catch {
+            return .badAnswer("a problem with the status \(status): \(error.message)")
+        }
+    }
+
+    /// An answer to HEAD has no body, so the status has to say it.
+    private static func refusal(toHEAD status: Int) -> LarderError {
+        switch status {
+        case 404: .problem(Problem(.miss, "nothing is cached under the id"))
+        case 410: .problem(Problem(.deleted, "the origin says that it is gone", status: 410))
+        default: .badAnswer("the status \(status)")
+        }
+    }
+
+    func text(_ name: String) -> String? { headers.first(name: name) }
+    func integer<Integer: FixedWidthInteger>(_ name: String) -> Integer? {
+        text(name).flatMap { Integer($0) }
+    }
+}
+
+extension LarderError {
+    /// Runs `decode` on bytes from the daemon.
+    static func decoding<Value>(
+        _ decode: () throws(WireError) -> Value
+    ) throws(LarderError) -> Value {
+        do throws(WireError) {
+            return try decode()
+        } catch {
+            throw .badAnswer(error.message)
+        }
+    }
+
+    /// Runs `check` on what the caller gave; the daemon would say the same.
+    static func checking<Value>(
+        _ kind: ProblemKind,
+        _ check: () throws(ModelError) -> Value
+    ) throws(LarderError) -> Value {
+        do throws(ModelError) {
+            return try check()
+        } catch {
+            throw .problem(Problem(kind, error.message))
+        }
+    }
+}

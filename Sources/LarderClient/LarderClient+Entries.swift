@@ -1,0 +1,137 @@
+import AsyncHTTPClient
+import LarderModel
+import LarderWire
+import NIOCore
+import NIOHTTP1
+
+extension LarderClient {
+    /// The bytes under an id, whole in memory, and what is known of them.
+    ///
+    /// - Throws: `urn:larder:miss` where there is nothing, `urn:larder:deleted` where the origin
+    ///   said that it is gone.
+    public func entry(_ id: String) async throws(LarderError) -> CachedEntry {
+        let id = try entryID(id)
+        return try await entry(id, at: try entryTarget(id))
+    }
+
+    /// The same as a stream, for large ones; hangs up when its chunks are let go.
+    public func entryStream(_ id: String) async throws(LarderError) -> StreamedEntry {
+        let id = try entryID(id)
+        return try await entryStream(id, at: try entryTarget(id))
+    }
+
+    /// What is known of the bytes under an id.
+    public func metadata(_ id: String) async throws(LarderError) -> EntryMetadata {
+        let id = try entryID(id)
+        let request = SocketRequest(.HEAD, try entryTarget(id), timeLimit: Limits.reportTime)
+        return EntryMetadata(id: id, response: try await connection.send(request))
+    }
+
+    /// Whether an id had bytes before they were put.
+    public enum PutOutcome: Sendable {
+        /// There was nothing.
+        case created
+        /// There was something else.
+        case replaced
+    }
+
+    /// Stores a program's own bytes under an id; they are on disk when it returns.
+    ///
+    /// - Parameters:
+    ///   - id: 1 to 8,192 bytes without control characters, not under an origin's base URL.
+    ///   - bytes: The bytes.
+    ///   - mediaType: Their Content-Type.
+    ///   - ttl: How long they are there; nil: until they are evicted or removed.
+    /// - Returns: Whether there was something before.
+    /// - Throws: The problem, such as `urn:larder:entry-too-large`.
+    @discardableResult
+    public func put(
+        _ id: String,
+        bytes: [UInt8],
+        mediaType: String = "application/octet-stream",
+        ttl: Duration? = nil
+    ) async throws(LarderError) -> PutOutcome {
+        try await put(id, body: .bytes(bytes), mediaType: mediaType, ttl: ttl)
+    }
+
+    /// The same from a sequence of chunks, of which only a few are in memory at once.
+    ///
+    /// - Parameters:
+    ///   - id: 1 to 8,192 bytes without control characters, not under an origin's base URL.
+    ///   - chunks: The bytes. What it throws becomes ``LarderError/bodyFailed(_:)``, and nothing
+    ///     is stored.
+    ///   - byteCount: Their number, if it is known; it must be right.
+    ///   - mediaType: Their Content-Type.
+    ///   - ttl: How long they are there; nil: until they are evicted or removed.
+    /// - Returns: Whether there was something before.
+    /// - Throws: The problem, such as `urn:larder:entry-too-large`.
+    @discardableResult
+    public func put<Chunks: AsyncSequence & Sendable>(
+        _ id: String,
+        chunks: Chunks,
+        byteCount: Int? = nil,
+        mediaType: String = "application/octet-stream",
+        ttl: Duration? = nil
+    ) async throws(LarderError) -> PutOutcome where Chunks.Element == [UInt8] {
+        let length = byteCount.map { HTTPClientRequest.Body.Length.known(Int64($0)) } ?? .unknown
+        let body = HTTPClientRequest.Body.stream(BufferedBody(chunks: chunks), length: length)
+        return try await put(id, body: body, mediaType: mediaType, ttl: ttl)
+    }
+
+    /// Removes a program's own bytes, or forgets an origin's answer.
+    public func remove(_ id: String) async throws(LarderError) {
+        let id = try entryID(id)
+        let request = SocketRequest(.DELETE, try entryTarget(id), timeLimit: Limits.reportTime)
+        _ = try await connection.report(request)
+    }
+
+    private func put(
+        _ id: String,
+        body: HTTPClientRequest.Body,
+        mediaType: String,
+        ttl: Duration?
+    ) async throws(LarderError) -> PutOutcome {
+        let ttl = ttl?.unitText
+        var request = SocketRequest(.PUT, try entryTarget(try entryID(id), ttl: ttl))
+        request.headers.add(name: "Content-Type", value: mediaType)
+        request.body = body
+        let response = try await connection.send(request)
+        _ = try await response.wholeBody(upTo: Limits.reportBytesMax)
+        return response.status == .created ? .created : .replaced
+    }
+}
+
+extension LarderClient {
+    /// The entry that a snapshot's `body_href` names.
+    func entry(_ id: EntryID, at path: String) async throws(LarderError) -> CachedEntry {
+        let stream = try await entryStream(id, at: path)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(min(stream.metadata.byteCount ?? 0, Limits.frameBytesMax))
+        for try await chunk in stream.chunks { bytes += chunk }
+        return CachedEntry(metadata: stream.metadata, bytes: bytes)
+    }
+
+    /// A path of the daemon's own may leave the account to the one who asks.
+    func entryStream(_ id: EntryID, at path: String) async throws(LarderError) -> StreamedEntry {
+        let path = path.contains("?") ? path : target(path, ["account": try accountParameter()])
+        let response = try await connection.send(SocketRequest(.GET, path))
+        return StreamedEntry(
+            metadata: EntryMetadata(id: id, response: response),
+            chunks: EntryChunks(response.body, client: self)
+        )
+    }
+
+    func entryID(_ text: String) throws(LarderError) -> EntryID {
+        try LarderError.checking(.badID) { () throws(ModelError) in try EntryID(text) }
+    }
+
+    private func entryTarget(_ id: EntryID, ttl: String? = nil) throws(LarderError) -> String {
+        target(PercentCoding.entryPath(id), ["ttl": ttl, "account": try accountParameter()])
+    }
+
+    /// The account as a parameter; nil where it is the default.
+    func accountParameter() throws(LarderError) -> String? {
+        let account = try accountName()
+        return account == .default ? nil : account.text
+    }
+}

@@ -1,0 +1,39 @@
+import LarderModel
+
+/// A program's way to the daemon: one for each program is enough, and any task may use it.
+///
+///     let larder = LarderClient()
+///     for try await update in larder.fetch("https://api.example.com/42", as: Article.self) {
+///         if case .value(let article) = update { show(article.value) }
+///     }
+///     await larder.shutdown()
+///
+/// Nothing is retried and no redirect is followed. Connections are kept open between requests.
+public final class LarderClient: Sendable {
+    /// Whose credential and whose rows the requests use; `default` unless another is named.
+    public let account: String
+    let connection: DaemonConnection
+
+    /// A client of the daemon at `socket`; nothing is opened before the first request.
+    ///
+    /// - Parameters:
+    ///   - socket: Where the daemon listens.
+    ///   - account: 1 to 64 letters, digits, `.`, `_`, `@` and `-`; any other is refused by the
+    ///     first request.
+    public convenience init(socket: SocketLocation = .found, account: String = "default") {
+        self.init(trying: socket.candidates, account: account)
+    }
+
+    /// A client of the first of several sockets that takes a connection.
+    package init(trying sockets: [String], account: String = "default") {
+        self.account = account
+        connection = DaemonConnection(paths: sockets)
+    }
+
+    /// Closes every connection and returns when that is done; streams under way are cut off.
+    ///
+    /// Without it the connections close when nobody holds the client any more.
+    public func shutdown() async {
+        await connection.shutdown()
+    }
+}

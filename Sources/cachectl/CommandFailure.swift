@@ -1,0 +1,119 @@
+import LarderClient
+import LarderModel
+import LarderWire
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// Why a command ends, in words for a person and a code for a script.
+struct CommandFailure: Error, Equatable {
+    enum Code: Int32 {
+        case failed = 1
+        case notFound = 3
+        case usage = 64
+        case noDaemon = 69
+        case nothingToShow = 75
+        case notPermitted = 77
+    }
+
+    var code: Code
+    /// One sentence.
+    var message: String
+    /// What to do.
+    var hint: String?
+
+    init(_ code: Code, _ message: String, hint: String? = nil) {
+        self.code = code
+        self.message = message
+        self.hint = hint
+    }
+
+    /// Nobody reads stdout any more; nothing is said about it.
+    static let stdoutClosed = CommandFailure(.failed, "")
+
+    func exit() -> Never {
+        let console = Console()
+        if !message.isEmpty { console.note(message) }
+        if let hint, !hint.isEmpty { console.note(line: hint) }
+        #if canImport(Glibc)
+        Glibc.exit(code.rawValue)
+        #elseif canImport(Musl)
+        Musl.exit(code.rawValue)
+        #endif
+    }
+}
+
+extension CommandFailure {
+    init(_ error: LarderError) {
+        switch error {
+        case .unreachable:
+            self.init(
+                .noDaemon,
+                error.description,
+                hint: "Start it with: larderd &    or the system's: sudo systemctl start larder"
+            )
+        case .notPermitted:
+            self.init(
+                .notPermitted,
+                error.description,
+                hint: "Join the socket's group: sudo usermod -aG larder-clients \"$USER\"    "
+                    + "and log in again."
+            )
+        case .problem(let problem):
+            self.init(Self.code(problem.problem.kind), problem.detail, hint: Self.hint(problem))
+        case .cutOff:
+            self.init(.failed, error.description, hint: "Try again; see the daemon's log.")
+        case .badAnswer:
+            self.init(
+                .failed,
+                error.description,
+                hint: "Is larderd of the same version? See: cachectl --version, larderd --version"
+            )
+        case .decoding, .bodyFailed, .cancelled:
+            self.init(.failed, error.description)
+        }
+    }
+
+    /// For `get`, where every failure but a wrong question means that there is nothing to show.
+    init(gettingFailedWith error: LarderError) {
+        self.init(error)
+        switch error {
+        case .problem where code == .failed || code == .notPermitted: code = .nothingToShow
+        case .cutOff: code = .nothingToShow
+        case .problem, .unreachable, .notPermitted, .badAnswer, .decoding, .bodyFailed,
+            .cancelled:
+            break
+        }
+    }
+
+    /// What to do here: some hints of the daemon are for those that speak to its socket.
+    private static func hint(_ problem: LarderProblem) -> String {
+        switch problem.problem.kind {
+        case .miss: "See what is cached: cachectl ls    Ask the network: cachectl get URL"
+        case .deleted: "Ask the origin again, if it may be back: cachectl get URL"
+        case .badRequest, .badID, .badURL, .unknownParameter, .unknownMember, .notFound,
+            .methodNotAllowed, .bodyTooLarge, .headTooLarge, .unknownOrigin, .forbidden,
+            .originID, .entryTooLarge, .cacheFull, .unreachable, .captive, .offline, .timeout,
+            .originStatus, .redirectRefused, .addressRefused, .badAnswer, .overloaded,
+            .shuttingDown, .storage, .internal:
+            problem.hint
+        }
+    }
+
+    private static func code(_ kind: ProblemKind) -> Code {
+        switch kind {
+        case .badRequest, .badID, .badURL, .unknownParameter, .unknownMember: .usage
+        case .miss, .deleted: .notFound
+        case .forbidden, .unknownOrigin: .notPermitted
+        case .shuttingDown: .noDaemon
+        case .unreachable, .captive, .offline, .timeout: .nothingToShow
+        case .notFound, .methodNotAllowed, .bodyTooLarge, .headTooLarge, .originID,
+            .entryTooLarge, .cacheFull, .originStatus, .redirectRefused, .addressRefused,
+            .badAnswer, .overloaded, .storage, .internal:
+            .failed
+        }
+    }
+}

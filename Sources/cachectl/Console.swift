@@ -1,0 +1,79 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// Stdout for data, stderr for messages, and whether a person looks at them.
+struct Console {
+    let isInteractiveIn = isatty(STDIN_FILENO) == 1
+    let isTerminalOut = isatty(STDOUT_FILENO) == 1
+    let isTerminalErr = isatty(STDERR_FILENO) == 1
+
+    /// Writes data; fails when nobody reads it any more or the disk is full.
+    func write(_ bytes: some Collection<UInt8>) throws(CommandFailure) {
+        var rest = Array(bytes)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Self.write(STDOUT_FILENO, $0) }
+            if count >= 0 {
+                rest = rest.dropFirst(count)
+            } else if errno == EPIPE {
+                throw .stdoutClosed
+            } else if errno != EINTR {
+                throw CommandFailure(.failed, "stdout: \(String(cString: strerror(errno)))")
+            }
+        }
+    }
+
+    /// Writes a line of data.
+    func line(_ text: String) throws(CommandFailure) {
+        try write(Array((text + "\n").utf8))
+    }
+
+    /// Says something to the person or the log: `cachectl: text`.
+    func note(_ text: String) {
+        note(line: "cachectl: \(text)")
+    }
+
+    /// A line on stderr; where that cannot be written there is nobody left to tell.
+    func note(line text: String) {
+        let bytes = Array((TerminalText.harmless(text) + "\n").utf8)
+        _ = bytes.withUnsafeBytes { Self.write(STDERR_FILENO, $0) }
+    }
+
+    /// Says what is worth a person's attention, not a log's.
+    func remark(_ text: String) {
+        if isTerminalErr { note(text) }
+    }
+
+    private static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+        #if canImport(Glibc)
+        Glibc.write(descriptor, bytes.baseAddress, bytes.count)
+        #elseif canImport(Musl)
+        Musl.write(descriptor, bytes.baseAddress, bytes.count)
+        #endif
+    }
+}
+
+extension Console {
+    enum Colour: String {
+        case good = "32"
+        case warning = "33"
+        case bad = "31"
+        case quiet = "2"
+    }
+
+    /// The text in a colour, on a terminal whose owner did not set NO_COLOR (no-color.org).
+    func coloured(_ text: String, _ colour: Colour) -> String {
+        let refused = getenv("NO_COLOR").map { $0.pointee != 0 } ?? false
+        return isTerminalOut && !refused ? "\u{1B}[\(colour.rawValue)m\(text)\u{1B}[0m" : text
+    }
+
+    /// Columns and rows of the terminal; what it usually has where it does not say.
+    var size: (columns: Int, rows: Int) {
+        var size = winsize()
+        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0
+        else { return (80, 24) }
+        return (Int(size.ws_col), Int(size.ws_row))
+    }
+}

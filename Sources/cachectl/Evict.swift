@@ -1,0 +1,132 @@
+import ArgumentParser
+import LarderClient
+import LarderModel
+import LarderWire
+
+/// `cachectl evict`.
+struct Evict: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Drops entries from the cache.",
+        discussion: """
+            On a terminal it says what goes and asks first. Without one it needs --yes. The ids \
+            that went, or with --dry-run would go, are on stdout, one a line.
+
+            Example: cachectl evict --older-than 7d --dry-run
+            """
+    )
+
+    @OptionGroup(title: "Options of every command")
+    var options: GlobalOptions
+
+    @Argument(help: ArgumentHelp("Those of these ids or URLs.", valueName: "id"))
+    var ids: [String] = []
+
+    @Option(help: ArgumentHelp("Those whose ids begin with it.", valueName: "text"))
+    var prefix: String?
+
+    @Option(help: ArgumentHelp("Those of this origin.", valueName: "name"))
+    var origin: String?
+
+    @Option(
+        help: ArgumentHelp("Those stored or confirmed longer ago, 7d.", valueName: "duration"),
+        transform: durationArgument
+    )
+    var olderThan: Duration?
+
+    @Option(
+        help: ArgumentHelp(
+            "The least recently used, until no more is left, 500MiB.",
+            valueName: "size"
+        ),
+        transform: sizeArgument
+    )
+    var toBytes: Int64?
+
+    @Flag(help: "All of them.")
+    var all = false
+
+    @Flag(help: "Say what would go, and let it stay.")
+    var dryRun = false
+
+    @Flag(help: "Do not ask.")
+    var yes = false
+
+    func validate() throws {
+        guard selections.count == 1 else {
+            throw ValidationError(
+                "Give exactly one of ids, --prefix, --origin, --older-than, --to-bytes and --all."
+            )
+        }
+    }
+
+    func run() async throws {
+        let console = Console()
+        guard let selection = selections.first else { return }
+        let canAsk = console.isInteractiveIn && console.isTerminalErr
+        guard yes || dryRun || canAsk else {
+            throw CommandFailure(
+                .usage,
+                "there is no terminal to ask on",
+                hint: "Give --yes to evict, or --dry-run to see what would go."
+            )
+        }
+        try await options.withClient { client in
+            if !yes, !dryRun, try await !confirmed(selection, client, console) {
+                throw CommandFailure(.failed, "nothing was evicted")
+            }
+            try show(try await client.evict(selection, dryRun: dryRun), on: console)
+        }
+    }
+
+    private var selections: [EvictionSelection] {
+        var found: [EvictionSelection] = []
+        if !ids.isEmpty { found.append(.ids(ids.map { EntryArgument($0).rowID })) }
+        if let prefix { found.append(.prefix(prefix)) }
+        if let origin { found.append(.origin(origin)) }
+        if let olderThan { found.append(.olderThan(olderThan)) }
+        if let toBytes { found.append(.toBytes(toBytes)) }
+        if all { found.append(.all) }
+        return found
+    }
+
+    /// Says what would go and asks a person.
+    private func confirmed(
+        _ selection: EvictionSelection,
+        _ client: LarderClient,
+        _ console: Console
+    ) async throws -> Bool {
+        let report = try await client.evict(selection, dryRun: true)
+        guard report.evicted > 0 else { return true }
+        let shown = report.ids.prefix(Self.idsShownMax)
+        for id in shown { console.note(line: "  \(id)") }
+        if report.evicted > shown.count {
+            console.note(line: "  and \(report.evicted - shown.count) more")
+        }
+        console.note(line: "Evict \(summary(report))? Type y to do it.")
+        let answer = readLine()?.lowercased() ?? ""
+        return answer == "y" || answer == "yes"
+    }
+
+    /// As many as leave the question on the screen.
+    private static let idsShownMax = 15
+
+    private func show(_ report: EvictionReport, on console: Console) throws(CommandFailure) {
+        guard !options.json else {
+            try console.write(report.report.encoded() + [UInt8(ascii: "\n")])
+            return
+        }
+        if !console.isTerminalOut || dryRun {
+            for id in report.ids { try console.line(id) }
+        }
+        guard report.evicted > 0 || report.skipped > 0 else {
+            console.note("there is nothing to evict")
+            return
+        }
+        let skipped = report.skipped > 0 ? ", \(report.skipped) protected" : ""
+        console.note("\(dryRun ? "would evict" : "evicted") \(summary(report))\(skipped)")
+    }
+
+    private func summary(_ report: EvictionReport) -> String {
+        "\(Words.entries(report.evicted)), \(Words.size(report.bytes))"
+    }
+}

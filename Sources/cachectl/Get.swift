@@ -1,0 +1,137 @@
+import ArgumentParser
+import LarderClient
+import LarderModel
+import LarderWire
+
+/// `cachectl get`.
+struct Get: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Prints what is behind a URL, or what is cached under an id.",
+        discussion: """
+            On a terminal the cached answer comes at once, and the network's takes its place. In \
+            a pipe comes one body, the network's if it can be had; stderr says whose it is and \
+            how old. An argument with :// is a URL, any other an id.
+
+            Exit codes: 0 whenever a body was printed; without one 3 if it is gone or, with \
+            cache-only, not cached, else 75.
+
+            Example: cachectl get https://api.example.com/articles/42 | jq .title
+            """
+    )
+
+    @OptionGroup(title: "Options of every command")
+    var options: GlobalOptions
+
+    @Argument(help: "What to print.")
+    var what: String
+
+    @Option(
+        help: ArgumentHelp(
+            "The order of asking: cache-then-network, network-first or cache-only.",
+            valueName: "policy"
+        ),
+        transform: policyArgument
+    )
+    var policy: FetchOptions.Policy?
+
+    @Flag(help: "A stale answer counts as none.")
+    var fresh = false
+
+    @Option(
+        help: ArgumentHelp("How long to wait in all, such as 10s.", valueName: "duration"),
+        transform: durationArgument
+    )
+    var timeout: Duration?
+
+    @Option(
+        help: ArgumentHelp("A header for the server; may be repeated.", valueName: "name: value")
+    )
+    var header: [String] = []
+
+    func validate() throws {
+        _ = try headers()
+        guard case .id(let id) = EntryArgument(what) else { return }
+        guard policy == nil, timeout == nil, header.isEmpty else {
+            throw ValidationError(
+                "--policy, --timeout and --header are for URLs; '\(id)' is an id."
+            )
+        }
+    }
+
+    func run() async throws {
+        let console = Console()
+        try await options.withClient { client in
+            switch EntryArgument(what) {
+            case .id(let id) where options.json:
+                try await JSONEntry(client: client, id: id).write(to: console)
+            case .id(let id): try await copy(id, of: client, to: console)
+            case .url(let url): try await fetch(url, of: client, to: console)
+            }
+        }
+    }
+
+    private func copy(
+        _ id: String,
+        of client: LarderClient,
+        to console: Console
+    ) async throws {
+        let entry = try await client.entryStream(id)
+        let age = entry.metadata.age.map { ", \(Words.span($0)) old" } ?? ""
+        guard console.isTerminalOut else {
+            console.note("from the cache\(age)")
+            for try await chunk in entry.chunks { try console.write(chunk) }
+            return
+        }
+        var body: [UInt8] = []
+        for try await chunk in entry.chunks { body += chunk }
+        var view = SnapshotView(console: console)
+        try view.show(
+            body,
+            mediaType: entry.metadata.mediaType,
+            message: "from the cache\(age)"
+        )
+    }
+}
+
+extension Get {
+    private func fetch(
+        _ url: String,
+        of client: LarderClient,
+        to console: Console
+    ) async throws {
+        let isWatched = console.isTerminalOut && !options.json
+        let policy = policy ?? (isWatched ? .cacheThenNetwork : .networkFirst)
+        let fetchOptions = FetchOptions(
+            policy: policy,
+            timeout: timeout,
+            headers: try headers()
+        )
+        let plan = GetPlan(
+            waitsForNetwork: isWatched || policy == .cacheThenNetwork,
+            showsHeld: isWatched,
+            mustBeFresh: fresh
+        )
+        if options.json {
+            let lines = client.frameLines(url, options: fetchOptions)
+            try await FetchPrinter(console: console, plan: plan).copy(lines, of: client)
+        } else {
+            let frames = client.fetch(url, options: fetchOptions)
+            var printer = FetchPrinter(console: console, plan: plan)
+            try await printer.print(frames)
+        }
+    }
+
+    private func headers() throws -> [String: String] {
+        var headers: [String: String] = [:]
+        for line in header {
+            guard let colon = line.firstIndex(of: ":"), colon > line.startIndex else {
+                throw ValidationError("'\(line)' is not a header: give 'Name: value'.")
+            }
+            let value = line[line.index(after: colon)...].drop(while: { $0 == " " })
+            guard headers.updateValue(String(value), forKey: String(line[..<colon])) == nil else {
+                throw ValidationError("The header '\(line[..<colon])' is given twice.")
+            }
+        }
+        return headers
+    }
+}

@@ -1,0 +1,93 @@
+import LarderClient
+
+/// Decides which answer of a fetch is printed, and when.
+///
+/// A snapshot of the network is the last word. One of the cache is it too, unless there is time to
+/// wait for the network's; then it is held, and shown meanwhile where somebody looks at it.
+struct GetPlan {
+    enum Step {
+        case wait
+        /// To be shown until the last word is here.
+        case show(Snapshot)
+        /// The last word, and what is to be said of it.
+        case print(Snapshot, Word)
+        case fail(CommandFailure)
+    }
+
+    /// What the network said of a snapshot.
+    enum Word {
+        /// It is the network's, or the network was not asked.
+        case given
+        case confirmed
+        case networkFailed(String)
+    }
+
+    private enum State {
+        case empty
+        case holding(Snapshot)
+    }
+
+    /// Whether an answer of the cache is held until the network had its say.
+    let waitsForNetwork: Bool
+    /// Whether what is held is shown.
+    let showsHeld: Bool
+    /// Whether a stale answer counts as none.
+    let mustBeFresh: Bool
+    private var state = State.empty
+
+    init(waitsForNetwork: Bool, showsHeld: Bool, mustBeFresh: Bool) {
+        self.waitsForNetwork = waitsForNetwork
+        self.showsHeld = showsHeld
+        self.mustBeFresh = mustBeFresh
+    }
+
+    mutating func updateArrived(_ update: FetchUpdate) -> Step {
+        switch update {
+        case .snapshot(let snapshot): snapshotArrived(snapshot)
+        case .unchanged: unchangedArrived()
+        case .deleted: .fail(CommandFailure(.notFound, "the origin says that it is gone"))
+        case .failed(let problem): broke(CommandFailure(gettingFailedWith: .problem(problem)))
+        case .end: ended()
+        }
+    }
+
+    /// The fetch failed, or its stream broke.
+    func broke(_ failure: CommandFailure) -> Step {
+        guard case .holding(let snapshot) = state, isGoodEnough(snapshot) else {
+            return .fail(failure)
+        }
+        return .print(snapshot, .networkFailed(failure.message))
+    }
+
+    private mutating func snapshotArrived(_ snapshot: Snapshot) -> Step {
+        switch snapshot.source {
+        case .network:
+            return .print(snapshot, .given)
+        case .cache:
+            guard waitsForNetwork || !isGoodEnough(snapshot) else {
+                return .print(snapshot, .given)
+            }
+            state = .holding(snapshot)
+            return showsHeld && isGoodEnough(snapshot) ? .show(snapshot) : .wait
+        }
+    }
+
+    private func unchangedArrived() -> Step {
+        switch state {
+        case .holding(let snapshot): .print(snapshot, .confirmed)
+        case .empty: .fail(CommandFailure(.failed, "larderd confirmed what it had not sent"))
+        }
+    }
+
+    private func ended() -> Step {
+        switch state {
+        case .holding(let snapshot) where isGoodEnough(snapshot): .print(snapshot, .given)
+        case .holding: .fail(CommandFailure(.nothingToShow, "what is cached is stale"))
+        case .empty: .fail(CommandFailure(.nothingToShow, "there was no answer"))
+        }
+    }
+
+    private func isGoodEnough(_ snapshot: Snapshot) -> Bool {
+        !mustBeFresh || !snapshot.isStale
+    }
+}

@@ -1,0 +1,47 @@
+import ArgumentParser
+import LarderClient
+
+/// What every subcommand takes, before or after its name.
+struct GlobalOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("The socket of the daemon.", valueName: "path"))
+    var socket: String?
+
+    @Flag(help: "Talk to the system's daemon, at /run/larder/api.sock.")
+    var system = false
+
+    @Flag(help: "Talk to the user's own daemon.")
+    var user = false
+
+    @Flag(help: "Print JSON, one value a line, as the API spells it.")
+    var json = false
+
+    @Option(help: ArgumentHelp("Whose rows and credential to use.", valueName: "name"))
+    var account = "default"
+
+    func validate() throws {
+        guard [socket != nil, system, user].filter({ $0 }).count <= 1 else {
+            throw ValidationError("Give one of --socket, --system and --user.")
+        }
+    }
+
+    private var location: SocketLocation {
+        if let socket { return .path(socket) }
+        if system { return .system }
+        return user ? .user : .found
+    }
+
+    /// Runs `body` with a client, whose connections are closed when it returns.
+    func withClient<Result>(
+        _ body: (LarderClient) async throws -> Result
+    ) async throws -> Result {
+        let client = LarderClient(socket: location, account: account)
+        do {
+            let result = try await body(client)
+            await client.shutdown()
+            return result
+        } catch {
+            await client.shutdown()
+            throw error
+        }
+    }
+}

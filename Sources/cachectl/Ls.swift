@@ -1,0 +1,107 @@
+import ArgumentParser
+import LarderClient
+import LarderModel
+import LarderWire
+
+/// `cachectl ls`.
+struct Ls: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Lists what is cached.",
+        discussion: """
+            In a pipe the columns are id, bytes, accounted bytes, time of storing, state (fresh, \
+            stale, own or deleted) and media type, with tabs between them.
+
+            Example: cachectl ls https://api.example.com/ --sort size --limit 20
+            """
+    )
+
+    @OptionGroup(title: "Options of every command")
+    var options: GlobalOptions
+
+    @Argument(help: "Only ids that begin with it.")
+    var prefix: String?
+
+    @Option(help: ArgumentHelp("Only answers of this origin.", valueName: "name"))
+    var origin: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The order: id, size (the largest first), age (the oldest first) or used (the least "
+                + "recently used first).",
+            valueName: "order"
+        ),
+        transform: orderArgument
+    )
+    var sort = EntryOrder.id
+
+    @Option(help: ArgumentHelp("How many at most; all without it.", valueName: "n"))
+    var limit: Int?
+
+    func validate() throws {
+        if let limit, limit < 1 { throw ValidationError("--limit is a number from 1 on.") }
+    }
+
+    func run() async throws {
+        let console = Console()
+        let count = try await options.withClient { client in
+            try await list(client, to: console)
+        }
+        if count == 0, !options.json { console.remark("no entries") }
+    }
+
+    /// Prints while rows come; on a terminal, columns are aligned within each block of a page.
+    private func list(_ client: LarderClient, to console: Console) async throws -> Int {
+        let most = limit ?? .max
+        var count = 0
+        var block: [EntryItem] = []
+        for try await item in client.allEntries(prefix: prefix, origin: origin, sort: sort) {
+            count += 1
+            if options.json {
+                try console.write(item.item.encoded() + [UInt8(ascii: "\n")])
+            } else if console.isTerminalOut {
+                block.append(item)
+                if block.count == Limits.pageRowsMax {
+                    try show(block, on: console)
+                    block = []
+                }
+            } else {
+                try console.line(fields(item))
+            }
+            if count == most { break }
+        }
+        try show(block, on: console)
+        return count
+    }
+
+    private func show(_ items: [EntryItem], on console: Console) throws(CommandFailure) {
+        guard !items.isEmpty else { return }
+        let now = WallClock.now()
+        var table = Table(alignsRight: [true, true, false, false, false])
+        table.add("SIZE", "AGE", "STATE", "TYPE", "ID")
+        for item in items {
+            table.add(
+                Words.size(Int64(item.byteCount)),
+                Words.span(now.since(item.item.storedAt)),
+                state(item),
+                TerminalText.harmless(item.mediaType ?? "-"),
+                TerminalText.harmless(item.id)
+            )
+        }
+        for line in table.lines { try console.line(line) }
+    }
+
+    private func fields(_ item: EntryItem) -> String {
+        [
+            item.id, String(item.byteCount), String(item.accountedBytes),
+            item.item.storedAt.rfc3339, state(item), item.mediaType ?? "-",
+        ].joined(separator: "\t")
+    }
+
+    private func state(_ item: EntryItem) -> String {
+        switch item.kind {
+        case .blob: "own"
+        case .fetched: item.isStale ? "stale" : "fresh"
+        case .tombstone: "deleted"
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import ArgumentParser
+import LarderClient
+import LarderModel
+
+/// `cachectl put`.
+struct Put: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Stores bytes of your own under an id.",
+        discussion: """
+            They are on disk when it returns. Of any size, they are streamed.
+
+            Example: date | cachectl put clock --type text/plain --ttl 7d
+            """
+    )
+
+    @OptionGroup(title: "Options of every command")
+    var options: GlobalOptions
+
+    @Argument(help: "The id: any text that lies under no origin's base URL.")
+    var id: String
+
+    @Argument(help: "The file with the bytes; - or nothing is stdin.")
+    var file = "-"
+
+    @Option(
+        help: ArgumentHelp(
+            "The media type; by default that of the file's name, or application/octet-stream.",
+            valueName: "media-type"
+        )
+    )
+    var type: String?
+
+    @Option(
+        help: ArgumentHelp("How long it is there, such as 7d.", valueName: "duration"),
+        transform: durationArgument
+    )
+    var ttl: Duration?
+
+    func run() async throws {
+        let input = try InputFile(file)
+        let outcome = try await options.withClient { client in
+            try await client.put(
+                id,
+                chunks: input,
+                byteCount: input.byteCount,
+                mediaType: type ?? MediaTypes.guess(file),
+                ttl: ttl
+            )
+        }
+        let word =
+            switch outcome {
+            case .created: "created"
+            case .replaced: "replaced"
+            }
+        let console = Console()
+        if options.json {
+            try console.write(JSONLine.object(["id": id, "outcome": word]))
+        } else {
+            console.remark("\(word) \(id)")
+        }
+    }
+}
+
+/// The few media types that a file's name tells.
+private enum MediaTypes {
+    static func guess(_ path: String) -> String {
+        let name = path.split(separator: "/").last ?? ""
+        guard let dot = name.lastIndex(of: ".") else { return unknown }
+        return known[name[name.index(after: dot)...].lowercased()] ?? unknown
+    }
+
+    private static let unknown = "application/octet-stream"
+    private static let known = [
+        "css": "text/css",
+        "csv": "text/csv",
+        "gif": "image/gif",
+        "htm": "text/html",
+        "html": "text/html",
+        "jpeg": "image/jpeg",
+        "jpg": "image/jpeg",
+        "js": "text/javascript",
+        "json": "application/json",
+        "md": "text/markdown",
+        "pdf": "application/pdf",
+        "png": "image/png",
+        "svg": "image/svg+xml",
+        "txt": "text/plain",
+        "xml": "application/xml",
+        "yaml": "application/yaml",
+    ]
+}

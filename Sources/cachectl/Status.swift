@@ -1,0 +1,83 @@
+import ArgumentParser
+import LarderClient
+import LarderModel
+import LarderWire
+
+/// `cachectl status`.
+struct Status: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Says on one screen how the daemon is.",
+        discussion: """
+            Exit codes: 0 healthy, 1 degraded, 69 no daemon answers, 77 its socket may not be \
+            opened.
+
+            Example: cachectl status || systemctl status larder
+            """
+    )
+
+    @OptionGroup(title: "Options of every command")
+    var options: GlobalOptions
+
+    func run() async throws {
+        let status = try await options.withClient { try await $0.status() }
+        let console = Console()
+        if options.json {
+            try console.write(status.report.encoded() + [UInt8(ascii: "\n")])
+        } else {
+            for line in lines(status, console) { try console.line(line) }
+        }
+        guard status.isHealthy else { throw ExitCode(CommandFailure.Code.failed.rawValue) }
+    }
+
+    private func lines(_ status: DaemonStatus, _ console: Console) -> [String] {
+        let report = status.report
+        let cache = report.cache
+        let health =
+            status.isHealthy
+            ? console.coloured("healthy", .good) : console.coloured("degraded", .bad)
+        let share = Words.percent(
+            cache.maxBytes > 0 ? Double(cache.bytes) / Double(cache.maxBytes) : nil
+        )
+        var table = Table(alignsRight: [false, false])
+        table.add("larderd", "\(report.version), up \(Words.span(report.uptime)), \(health)")
+        table.add(
+            "cache",
+            "\(Words.size(cache.bytes)) of \(Words.size(cache.maxBytes)) (\(share)), "
+                + "\(Words.entries(cache.entries)), \(cache.evictions) evicted"
+        )
+        table.add(
+            "on disk",
+            "\(Words.size(cache.databaseBytes)), and \(Words.size(cache.walBytes)) of log"
+        )
+        table.add("lookups", lookups(cache))
+        table.add("now", "connections: \(report.connections), fetches: \(report.flights)")
+        for origin in report.origins { table.add("origin", describe(origin, console)) }
+        for warning in report.warnings {
+            table.add("warning", console.coloured(TerminalText.harmless(warning), .warning))
+        }
+        return table.lines
+    }
+
+    private func lookups(_ cache: StatusReport.Cache) -> String {
+        let rates = [
+            (cache.hitRate.oneMinute, "1 min"), (cache.hitRate.tenMinutes, "10 min"),
+            (cache.hitRate.sixtyMinutes, "60 min"),
+        ]
+        let known = rates.compactMap { rate, span in
+            rate.map { "\(Words.percent($0)) in \(span)" }
+        }
+        return (["hits: \(cache.hits), misses: \(cache.misses)"] + known).joined(separator: ", ")
+    }
+
+    private func describe(_ origin: StatusReport.Origin, _ console: Console) -> String {
+        let colour: Console.Colour =
+            switch origin.state {
+            case .online: .good
+            case .unknown: .quiet
+            case .offline, .captive: .warning
+            }
+        let state = console.coloured(origin.state.rawValue, colour)
+        let since = origin.since.map { " since \($0.rfc3339)" } ?? ""
+        return "\(origin.name) (\(origin.baseURL)): \(state)\(since)"
+    }
+}
