@@ -1,0 +1,281 @@
+#!/usr/bin/env bash
+# cachectl as scripts use it: what it prints where, and its exit codes, against the real daemon and
+# nginx.
+# shellcheck source=Tests/scripts/support.sh
+source "$(dirname "$0")/support.sh"
+
+# The daemon of whoever runs the tests is none of theirs.
+unset LARDER_SOCKET NO_COLOR
+
+# run ARGUMENTS: stdout and stderr in the files `out` and `err` of the temporary folder, the exit
+# code in `code`. Stdin is what stands at the call, nothing if it is a terminal.
+run() {
+    code=0
+    "$bin/cachectl" --socket "$socket" "$@" >"$work/out" 2>"$work/err" </dev/stdin || code=$?
+}
+
+# The exit code, stdout and stderr in one line.
+said() {
+    printf '%s|%s|%s' "$code" "$(<"$work/out")" "$(head -n 1 "$work/err")"
+}
+
+# on_terminal ARGUMENTS: the same on a terminal of 80 columns and 24 rows, all in `out`; `answer` is
+# typed.
+on_terminal() {
+    code=0
+    script --quiet --return --log-out /dev/null --command \
+        "stty cols 80 rows 24; $(printf '%q ' "$bin/cachectl" --socket "$socket" "$@")" \
+        >"$work/out" <<<"${answer-}" || code=$?
+    tr --delete '\r' <"$work/out" >"$work/out.lines"
+}
+
+exec </dev/null
+
+# No daemon
+
+configure <<<''
+run status
+expect_equal "without a daemon, status exits 69" 69 "$code"
+expect_equal "it says at which socket nobody answers" \
+    "cachectl: no larderd answers at $socket (there is no socket)" "$(head -n 1 "$work/err")"
+expect_match "it says how to start it" "larderd &" "$(<"$work/err")"
+run get http://127.0.0.1:9/x
+expect_equal "without a daemon, get exits 69" 69 "$code"
+code=0
+env -u XDG_RUNTIME_DIR LARDER_SOCKET="$work/elsewhere.sock" "$bin/cachectl" status \
+    2>"$work/err" || code=$?
+expect_match "LARDER_SOCKET names the socket" "elsewhere.sock" "$code $(<"$work/err")"
+
+# Wrong usage
+
+while read -r arguments; do
+    # shellcheck disable=SC2086
+    run $arguments
+    expect_equal "wrong usage exits 64: $arguments" "64|" "$code|$(<"$work/out")"
+done <<'END'
+get
+nonsense
+get http://a.example/x --policy nonsense
+get http://a.example/x --timeout 10
+get http://a.example/x --header nonsense
+get an-id --policy cache-only
+get ftp://a.example/x
+ls --limit 0
+ls --sort nonsense
+put an-id --ttl never
+evict
+evict --all --prefix x
+evict --all
+--system --user status
+END
+
+# Fetching in a pipe
+
+printf '{"a":1}\n' >"$www/a.json"
+head -c 300000 /dev/urandom >"$www/large.bin"
+printf 'plain' >"$www/fresh.txt"
+configure_nginx <<END
+        location = /fresh.txt { expires 1h; }
+        location = /refused { return 403; }
+END
+start_nginx
+configure <<END
+origins:
+  local: {base_url: "$origin", allow_private: true}
+END
+start_daemon
+
+run get "$origin/a.json"
+expect_equal "a first get prints the network's body and says so" \
+    '0|{"a":1}|cachectl: from the network' "$(said)"
+expect_same_file "it prints the origin's bytes, line ends and all" "$www/a.json" "$work/out"
+run get "$origin/a.json" --policy cache-then-network
+expect_match "with cache-then-network one body comes, confirmed by the network" \
+    '^0\|\{"a":1\}\|cachectl: from the cache, [0-9]+ s old, stale, confirmed by the network$' \
+    "$(said)"
+printf '{"a":22}\n' >"$www/a.json"
+run get "$origin/a.json" --policy cache-then-network
+expect_equal "with cache-then-network one body comes, the network's if it changed" \
+    '0|{"a":22}|cachectl: from the network' "$(said)"
+run get "$origin/a.json" --policy cache-only
+expect_match "with cache-only the cached body comes" \
+    '^0\|\{"a":22\}\|cachectl: from the cache, [0-9]+ s old, stale$' "$(said)"
+run get "$origin/a.json" --policy cache-only --fresh
+expect_equal "with --fresh a stale answer is none" \
+    "75||cachectl: what is cached is stale" "$(said)"
+run get "$origin/fresh.txt"
+run get "$origin/fresh.txt" --policy cache-only --fresh
+expect_match "with --fresh a fresh answer comes" '^0\|plain\|.* s old$' "$(said)"
+run get "$origin/large.bin"
+expect_same_file "a large body comes byte for byte" "$www/large.bin" "$work/out"
+run get "$origin/large.bin" --policy cache-only
+expect_same_file "from the cache too" "$www/large.bin" "$work/out"
+run get "$origin/nothing" --policy cache-only
+expect_equal "a miss with cache-only exits 3" "3|" "$code|$(<"$work/out")"
+run get "$origin/nothing"
+expect_equal "what the origin deleted exits 3" "3|" "$code|$(<"$work/out")"
+run get "$origin/refused"
+expect_equal "what the origin refuses exits 75" "75|" "$code|$(<"$work/out")"
+run get "$origin/a.json" --json --policy cache-then-network
+expect_equal "with --json every frame comes" "snapshot unchanged end" \
+    "$(jq --raw-output .type "$work/out" | xargs)"
+run --json get "$origin/a.json" --policy cache-only
+expect_equal "--json may stand before the command" 22 \
+    "$(jq 'select(.type == "snapshot").entry.body.a' "$work/out")"
+run get "$origin/a.json" --header 'X-Test: 1' --header 'X-Test: 2'
+expect_equal "a header given twice is wrong usage" 64 "$code"
+
+"$bin/cachectl" --socket "$socket" get "$origin/large.bin" 2>"$work/err" | head -c 1 >/dev/null
+expect_equal "a reader that goes away makes it fail quietly" \
+    "1|1" "${PIPESTATUS[0]}|$(wc --lines <"$work/err")"
+code=0
+"$bin/cachectl" --socket "$socket" ls >/dev/full 2>"$work/err" || code=$?
+expect_equal "a full disk is told" "1|cachectl: stdout: No space left on device" \
+    "$code|$(<"$work/err")"
+
+# Own bytes
+
+run put note - --type text/plain --ttl 7d <<<hello
+expect_equal "put stores stdin and says nothing in a pipe" "0||" "$(said)"
+run get note
+expect_match "get prints it" '^0\|hello\|cachectl: from the cache, [0-9]+ s old$' "$(said)"
+run get note --json
+expect_equal "get --json prints the frames of an id" "aGVsbG8K cache" \
+    "$(jq --raw-output '.entry.body_b64 // .outcome' "$work/out" | xargs)"
+run inspect note --json --explain
+expect_equal "inspect says what it is" "blob text/plain 6 []" \
+    "$(jq --raw-output '"\(.kind) \(.media_type) \(.bytes) \(.protected_by)"' "$work/out")"
+printf '[1]' >"$work/list.json"
+run put list "$work/list.json" --json
+expect_equal "put --json says what it did" '{"id":"list","outcome":"created"}' "$(<"$work/out")"
+run inspect list
+expect_match "the media type is that of the file's name" "media type +application/json" \
+    "$(<"$work/out")"
+run put list "$work/no such file"
+expect_equal "a file that is not there exits 1" \
+    "1||cachectl: $work/no such file: No such file or directory" "$(said)"
+run put "$origin/own" "$work/list.json"
+expect_equal "an id of an origin is refused" 1 "$code"
+head -c 50000000 /dev/urandom >"$work/big"
+run put big - <"$work/big"
+run get big
+expect_same_file "50 MB go in and out by pipes" "$work/big" "$work/out"
+run put big "$work/big"
+run get big
+expect_same_file "50 MB go in from a file" "$work/big" "$work/out"
+head -c 70000000 /dev/zero | run put huge
+head -c 70000000 /dev/zero >"$work/huge"
+run put huge "$work/huge"
+expect_match "what is larger than the cache takes is told" "^1\|\|cachectl: the body has" "$(said)"
+run rm big
+expect_equal "rm removes" "0||" "$(said)"
+run get big
+expect_equal "what is removed exits 3" 3 "$code"
+run rm big
+expect_equal "rm of nothing exits 3" "3||cachectl: nothing is cached under 'big'" "$(said)"
+run --account other get note
+expect_equal "another account sees other rows" 3 "$code"
+
+# Lists
+
+run ls
+expect_equal "ls prints the ids in order" \
+    "$(printf '%s\n' "$origin/a.json" "$origin/fresh.txt" "$origin/large.bin" \
+        "$origin/nothing" list note | LC_ALL=C sort)" "$(cut --fields 1 "$work/out")"
+expect_equal "in a pipe it has six columns with tabs" "6" \
+    "$(awk -F '\t' '{ print NF }' "$work/out" | sort --unique)"
+run ls --sort size --limit 1
+expect_equal "the largest can come first, and as many as wanted" \
+    "$origin/large.bin" "$(cut --fields 1 "$work/out")"
+run ls "$origin/f"
+expect_equal "ls takes a prefix" "$origin/fresh.txt" "$(cut --fields 1 "$work/out")"
+run ls --origin local --json
+expect_equal "ls --json has one item a line" 4 "$(jq --slurp length "$work/out")"
+for number in $(seq 1 120); do
+    request PUT "/v1/entries/many-$number" --data x
+done
+run ls many-
+expect_equal "ls goes through every page" 120 "$(grep --count . "$work/out")"
+
+# Evictions
+
+run evict --prefix many- --dry-run
+expect_equal "a dry run says what would go" "120 0" \
+    "$(grep --count . "$work/out") $code"
+run ls many-
+expect_equal "and lets it stay" 120 "$(grep --count . "$work/out")"
+run evict --prefix many-
+expect_equal "without a terminal evict needs --yes" \
+    "64||cachectl: there is no terminal to ask on" "$(said)"
+run evict --prefix many- --yes --json
+expect_equal "with --yes it evicts" 120 "$(jq .evicted "$work/out")"
+run evict "$origin/a.json" note --yes
+expect_equal "evict takes ids and URLs" "$(printf '%s\n' "$origin/a.json" note)" \
+    "$(LC_ALL=C sort "$work/out")"
+run evict "$origin/a.json" --yes
+expect_equal "evicting nothing is no failure" "0||cachectl: there is nothing to evict" "$(said)"
+
+# On a terminal
+
+if command -v script >/dev/null; then
+    printf 'old\n' >"$www/t.txt"
+    run get "$origin/t.txt"
+    printf 'newer\n' >"$www/t.txt"
+    on_terminal get "$origin/t.txt"
+    expect_equal "on a terminal the network's answer takes the cached one's place" \
+        $'0|\e[2A\e[Jnewer' "$code|$(tail -n 2 "$work/out.lines" | head -n 1)"
+    expect_equal "the cached answer came first" old "$(grep --max-count 1 '^old' "$work/out.lines")"
+    on_terminal get "$origin/large.bin"
+    expect_match "a terminal is given no binary" "not shown on a terminal" "$(<"$work/out.lines")"
+    answer=n on_terminal evict --prefix "$origin/t"
+    expect_match "on a terminal evict asks, and no means no" \
+        "^1\|.*Evict 1 entry.*nothing was evicted" "$code|$(tr '\n' ' ' <"$work/out.lines")"
+    answer=y on_terminal evict --prefix "$origin/t"
+    expect_match "and yes means yes" "^0\|.*evicted 1 entry" \
+        "$code|$(tr '\n' ' ' <"$work/out.lines")"
+    on_terminal status
+    expect_match "on a terminal there is colour" $'\e\\[32m' "$(<"$work/out.lines")"
+    NO_COLOR=1 on_terminal status
+    expect_match "but not with NO_COLOR" "0 0" "$code $(grep --count $'\e' "$work/out.lines")"
+else
+    skip "cachectl on a terminal" "script(1) is not installed"
+fi
+
+# Offline
+
+run get "$origin/a.json"
+stop_nginx
+run get "$origin/a.json"
+expect_match "offline the cached answer comes" '^0\|\{"a":22\}\|cachectl: from the cache' \
+    "$(said)"
+run get "$origin/a.json" --fresh
+expect_equal "with --fresh a stale one is none" "75|" "$code|$(<"$work/out")"
+run get "$origin/never"
+expect_equal "a miss exits 75" "75|" "$code|$(<"$work/out")"
+expect_equal "with a message and a hint" 2 "$(grep --count . "$work/err")"
+
+# Status and permission
+
+run status
+expect_match "status exits 0 while all is well" "^0\|.*healthy" "$code|$(<"$work/out")"
+run status --json
+expect_equal "status --json is the API's" ok "$(jq --raw-output .state "$work/out")"
+
+chmod 711 "$work" "$work/run"
+if ((EUID != 0)); then
+    chmod 000 "$socket"
+    run status
+    expect_match "who may not open the socket is told how to" "^77.*larder-clients" \
+        "$code $(<"$work/err")"
+elif setpriv --reuid 65534 --clear-groups "$bin/cachectl" --version >/dev/null 2>&1; then
+    code=0
+    setpriv --reuid 65534 --clear-groups "$bin/cachectl" --socket "$socket" status \
+        2>"$work/err" || code=$?
+    expect_match "who may not open the socket is told how to" "^77.*larder-clients" \
+        "$code $(tr '\n' ' ' <"$work/err")"
+else
+    skip "who may not open the socket is told how to" "another user cannot run cachectl"
+fi
+
+end_daemon TERM
+finish

@@ -1,0 +1,145 @@
+#!/usr/bin/env bash
+# Two users at one socket, and two accounts of one user: neither sees the other's rows by any
+# route (P-09). Needs root, to be somebody else.
+# shellcheck source=Tests/scripts/support.sh
+source "$(dirname "$0")/support.sh"
+
+if ((EUID != 0)) || ! setpriv --reuid=64001 --regid=64001 --clear-groups true 2>/dev/null; then
+    skip "two uids do not see each other's rows" "only root can be somebody else"
+    exit 0
+fi
+# Whoever asks writes the answer there.
+chmod 1777 "$work"
+chmod 0755 "$work/run"
+
+cp /usr/share/iso-codes/json/iso_4217.json "$www/one.json"
+configure_nginx <<'END'
+        location = /slow.json { limit_rate 60k; }
+END
+head -c 60000 /dev/zero | tr '\0' 7 >"$www/slow.json"
+start_nginx
+mode=0666 configure <<END
+origins:
+  local: {base_url: "$origin", allow_private: true}
+END
+start_daemon
+
+# Who asks: a uid and an account.
+uid=64001
+account=default
+
+# The same as in support.sh, by the uid.
+api() {
+    setpriv --reuid="$uid" --regid="$uid" --clear-groups \
+        curl --silent --show-error --max-time 50 --unix-socket "$socket" "$@"
+}
+
+# request, in the account.
+ask() {
+    local method=$1 path=$2 mark='?'
+    shift 2
+    [[ $path != *\?* ]] || mark='&'
+    [[ $account == default ]] || path=$path${mark}account=$account
+    request "$method" "$path" "$@"
+}
+
+listed() {
+    ask GET /v1/entries
+    member '[.items[].id] | sort | join(" ")'
+}
+
+evict() {
+    [[ $account == default ]] || set -- "${1%\}}, \"account\": \"$account\"}"
+    request POST /v1/evict --header 'Content-Type: application/json' --data "$1"
+    member '"\(.evicted) \(.ids | join(" "))"'
+}
+
+put() {
+    ask PUT "$(entry "$1")" --header 'Content-Type: text/plain' --data-binary "$2"
+}
+
+bytes_of() {
+    ask GET "$(entry "$1")"
+    if ((status == 200)); then cat "$work/body"; else printf '%s' "$status"; fi
+}
+
+url=$origin/one.json
+
+# keep_apart NAME OWNER-UID OWNER-ACCOUNT OTHER-UID OTHER-ACCOUNT
+keep_apart() {
+    local name=$1 owner=(uid="$2" account="$3") other=(uid="$4" account="$5")
+    local private=note:private both=note:both
+
+    declare -g "${owner[@]}"
+    put "$private" "of the owner"
+    expect_equal "$name: a put of the owner is taken" 201 "$status"
+    put "$both" "of the owner"
+    ask GET /v1/fetch --get --data-urlencode "url=$url"
+    expect_equal "$name: the owner fetches" "snapshot network;end network" "$(outline)"
+
+    declare -g "${other[@]}"
+    expect_equal "$name: a get is a miss" 404 "$(bytes_of "$private")"
+    expect_equal "$name: a get of what was fetched is a miss" 404 "$(bytes_of "$url")"
+    ask HEAD "$(entry "$private")"
+    expect_equal "$name: a head is a miss" 404 "$status"
+    ask GET "$(entry "$private")/explain"
+    expect_equal "$name: an explanation is a miss" "404 urn:larder:miss" "$status $(member .type)"
+    expect_equal "$name: a list is empty" "" "$(listed)"
+    ask GET '/v1/entries?prefix=note%3A'
+    expect_equal "$name: a list by prefix is empty" 0 "$(member '.items | length')"
+    ask GET '/v1/entries?origin=local'
+    expect_equal "$name: a list by origin is empty" 0 "$(member '.items | length')"
+    ask GET /v1/fetch --get --data-urlencode "url=$url" --data policy=cache-only
+    expect_equal "$name: cache-only is a miss" "404 urn:larder:miss" "$(outline)"
+    expect_equal "$name: a dry run finds nothing" "0 " "$(evict '{"all": true, "dry_run": true}')"
+    expect_equal "$name: an eviction of all takes nothing" "0 " "$(evict '{"all": true}')"
+    expect_equal "$name: an eviction by id takes nothing" "0 " \
+        "$(evict "{\"ids\": [\"$private\", \"$url\"]}")"
+    expect_equal "$name: an eviction by prefix takes nothing" "0 " \
+        "$(evict '{"prefix": "note:"}')"
+    expect_equal "$name: an eviction by origin takes nothing" "0 " \
+        "$(evict '{"origin": "local"}')"
+    expect_equal "$name: an eviction by age takes nothing" "0 " \
+        "$(evict '{"older_than": "0ms"}')"
+    expect_equal "$name: an eviction by size takes nothing" "0 " "$(evict '{"to_bytes": 0}')"
+    ask DELETE "$(entry "$private")"
+    expect_equal "$name: a delete is a miss" 404 "$status"
+
+    put "$both" "of the other"
+    expect_equal "$name: the same id is new to the other" 201 "$status"
+    ask GET /v1/fetch --get --data-urlencode "url=$url"
+    expect_equal "$name: the other fetches for itself" "snapshot network;end network" "$(outline)"
+    expect_equal "$name: the other has its own bytes" "of the other" "$(bytes_of "$both")"
+    expect_equal "$name: the other lists its own rows" "$url $both" "$(listed)"
+
+    declare -g "${owner[@]}"
+    expect_equal "$name: the owner has its own bytes" "of the owner" "$(bytes_of "$both")"
+    expect_equal "$name: the owner lists its own rows" "$url $both $private" "$(listed)"
+
+    declare -g "${other[@]}"
+    expect_equal "$name: an eviction of all takes the other's own" 2 \
+        "$(evict '{"all": true}' | cut --delimiter=' ' --fields=1)"
+    declare -g "${owner[@]}"
+    expect_equal "$name: and leaves the owner's" "$url $both $private" "$(listed)"
+}
+
+keep_apart "two uids" 64001 default 64002 default
+keep_apart "two accounts" 64003 default 64003 work
+keep_apart "root and another" 64004 default 0 default
+
+# A flight is shared within a scope only.
+fetch_slow() {
+    uid=$1 account=$2
+    api --get --data-urlencode "url=$origin/slow.json" --data "account=$account" \
+        --output /dev/null http://larder/v1/fetch
+}
+asking=()
+for who in "64005 default" "64005 default" "64006 default" "64006 work"; do
+    # shellcheck disable=SC2086
+    fetch_slow $who &
+    asking+=($!)
+done
+wait "${asking[@]}"
+expect_equal "three scopes make three requests of four fetches" 3 \
+    "$(grep --count 'GET /slow.json' "$work/nginx/access.log")"
+finish
