@@ -30,6 +30,7 @@ let unixSignals = Target.Dependency.product(
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
+let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
@@ -41,6 +42,15 @@ func layer(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
 
 func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .executableTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func example(_ name: String) -> Target {
+    .executableTarget(
+        name: name,
+        dependencies: ["LarderClient"],
+        path: "Examples/\(name)",
+        swiftSettings: strict
+    )
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
@@ -59,6 +69,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.6"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
@@ -84,7 +95,7 @@ let package = Package(
         layer("LarderStore", ["LarderModel", "CSQLite", "CXXHash", collections]),
         layer(
             "LarderUpstream",
-            ["LarderModel", asyncHTTPClient, logging, nioCore, nioHTTP1, nioPosix]
+            ["LarderModel", asyncHTTPClient, logging, nioCore, nioHTTP1, nioPosix, nioSSL]
         ),
         // 3: carries out what strategies decide.
         layer(
@@ -104,28 +115,39 @@ let package = Package(
         ),
         layer(
             "LarderClient",
-            ["LarderModel", "LarderJSON", "LarderWire", asyncHTTPClient, nioCore, nioHTTP1]
+            [
+                "LarderModel", "LarderJSON", "LarderWire", asyncHTTPClient, nioCore, nioHTTP1,
+                nioPosix,
+            ]
         ),
-        layer("LarderConfiguration", ["LarderModel", yams]),
+        layer("LarderConfiguration", ["LarderModel", "LarderWire", yams]),
+        layer("LarderSystemd"),
         // 5: the programs.
         program(
             "larderd",
             [
                 "LarderModel", "LarderJSON", "LarderConfiguration", "LarderEngine",
-                "LarderServer", "LarderStore", "LarderUpstream", argumentParser, lifecycle,
-                logging, unixSignals,
+                "LarderServer", "LarderStore", "LarderSystemd", "LarderUpstream", "LarderWire",
+                argumentParser, lifecycle, logging, unixSignals,
             ]
         ),
         program(
             "cachectl",
-            ["LarderModel", "LarderJSON", "LarderWire", "LarderClient", argumentParser]
+            [
+                "LarderModel", "LarderJSON", "LarderWire", "LarderClient", "LarderConfiguration",
+                argumentParser,
+            ]
         ),
+        // Examples, which tests run.
+        example("Greeting"),
+        example("Reader"),
         // Tests.
         .target(
             name: "LarderTestSupport",
             dependencies: [
-                "LarderModel", "LarderWire", "LarderEngine", "LarderServer", "LarderStore",
-                "LarderUpstream", logging, nioCore, nioHTTP1, nioPosix,
+                "LarderModel", "LarderWire", "LarderConfiguration", "LarderEngine",
+                "LarderServer", "LarderStore", "LarderUpstream", logging, nioCore, nioHTTP1,
+                nioPosix, nioSSL,
             ],
             path: "Tests/LarderTestSupport",
             swiftSettings: strict
@@ -154,7 +176,10 @@ let package = Package(
                 nioPosix, nioEmbedded,
             ]
         ),
-        tests("LarderConfigurationTests", ["LarderModel", "LarderConfiguration"]),
+        tests(
+            "LarderConfigurationTests",
+            ["LarderModel", "LarderWire", "LarderConfiguration", "LarderTestSupport"]
+        ),
         tests(
             "LarderClientTests",
             [
@@ -162,6 +187,7 @@ let package = Package(
                 nioHTTP1, nioPosix,
             ]
         ),
+        tests("LarderSystemdTests", ["LarderSystemd", "LarderTestSupport"]),
         tests("TidyTests"),
     ],
     swiftLanguageModes: [.v6]

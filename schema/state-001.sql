@@ -1,6 +1,7 @@
 -- state.db, version 1: what the user did, and what must survive the loss of the cache.
 --
--- Set before the first table: page_size 4096, application_id 'Lard'; synchronous FULL.
+-- Set before the first table: page_size 4096, auto_vacuum INCREMENTAL, application_id 'Lard';
+-- synchronous FULL.
 
 -- Revisions below next_rev may have been given; a block is reserved ahead with one synced write,
 -- so that a number is never given twice and a put into the cache costs no sync.

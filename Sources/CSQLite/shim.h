@@ -30,4 +30,10 @@ static inline int larder_disable_memory_statistics(void) {
     return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
 
+/* sqlite3_db_config is variadic too. A connection that is closed last checkpoints and deletes the WAL by its name, which
+   by then may be another file's. */
+static inline int larder_keep_wal_on_close(sqlite3 *connection, int keeps) {
+    return sqlite3_db_config(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keeps, (int *)0);
+}
+
 #endif

@@ -40,6 +40,8 @@ final class DaemonConnection: Sendable {
         http.shutdown { _ in }
     }
 
+    var socketInUse: String? { chosen.withLock { $0 } }
+
     func shutdown() async {
         // It fails only where it was done before.
         try? await http.shutdown()
@@ -79,7 +81,7 @@ final class DaemonConnection: Sendable {
                 }
             }
         }
-        if let denied { throw .notPermitted(socket: denied) }
+        if let denied { throw .socketRefused(path: denied) }
         throw .unreachable(failures)
     }
 
@@ -93,6 +95,8 @@ final class DaemonConnection: Sendable {
         var prepared = HTTPClientRequest(url: url.absoluteString)
         prepared.method = request.method
         prepared.headers = request.headers
+        // The HTTP client names no host for a socket, and HTTP/1.1 needs one (RFC 9112 3.2).
+        prepared.headers.replaceOrAdd(name: "Host", value: "larder")
         prepared.body = request.body
         guard let timeLimit = request.timeLimit else {
             return try await http.execute(prepared, deadline: .distantFuture)

@@ -18,12 +18,37 @@ public struct DaemonStatus: Equatable, Sendable {
     public var cacheBytesMax: Int64 { report.cache.maxBytes }
     /// How many entries there are.
     public var entries: Int { report.cache.entries }
+    /// How many pins there are, of all users.
+    public var pins: Int { report.pins.count }
+    /// The accounted size of what is pinned.
+    public var pinnedBytes: Int64 { report.pins.bytes }
+    /// What that never exceeds.
+    public var pinnedBytesMax: Int64 { report.pins.maxBytes }
     /// Hits of all lookups over the last ten minutes, 0 to 1; nil where there were none.
     public var hitRate: Double? { report.cache.hitRate.tenMinutes }
     /// The configured servers.
     public var origins: [Origin] { report.origins.map(Origin.init) }
     /// One sentence each on what somebody should look at.
     public var warnings: [String] { report.warnings }
+
+    /// How the daemon sees this program; nil from a daemon that does not say.
+    public var you: You? { report.you.map(You.init) }
+
+    /// Whom the daemon takes a program for, by the kernel's word.
+    public struct You: Equatable, Sendable {
+        private let you: StatusReport.You
+
+        init(_ you: StatusReport.You) {
+            self.you = you
+        }
+
+        /// The user.
+        public var uid: UInt32 { you.uid }
+        /// The groups that the program was in when it connected, at most 256 of them.
+        public var groups: [UInt32] { you.groups }
+        /// Whether it may look into others' entries and administer the daemon.
+        public var isAdministrator: Bool { you.isAdministrator }
+    }
 
     /// A configured server.
     public struct Origin: Equatable, Sendable {
@@ -43,6 +68,15 @@ public struct DaemonStatus: Equatable, Sendable {
             case offline
             /// A captive portal stands before it.
             case captive
+
+            init(_ state: StatusReport.OriginState) {
+                switch state {
+                case .online: self = .online
+                case .unknown: self = .unknown
+                case .offline: self = .offline
+                case .captive: self = .captive
+                }
+            }
         }
 
         /// Its name.
@@ -50,14 +84,9 @@ public struct DaemonStatus: Equatable, Sendable {
         /// The URL that its own begin with.
         public var baseURL: String { origin.baseURL.text }
         /// Whether it answers.
-        public var state: State {
-            switch origin.state {
-            case .online: .online
-            case .unknown: .unknown
-            case .offline: .offline
-            case .captive: .captive
-            }
-        }
+        public var state: State { State(origin.state) }
+        /// Whether it was set offline, so that nothing leaves for it.
+        public var isOfflineByHand: Bool { origin.isOfflineByHand }
         /// Since when.
         public var since: Date? { origin.since.map { Date($0) } }
     }

@@ -18,6 +18,8 @@ public struct EntryItem: Equatable, Sendable {
 
     /// The text that it is found by.
     public var id: String { item.id.text }
+    /// Whose it is; nil in lists of this user's own entries.
+    public var owner: EntryOwner? { item.scope.map(EntryOwner.init) }
     /// What it is.
     public var kind: Kind {
         switch item.kind {
@@ -46,6 +48,8 @@ public struct EntryItem: Equatable, Sendable {
     public var revision: Int64 { item.revision.number }
     /// The origin's ETag, or one that the daemon made.
     public var etag: String { item.etag }
+    /// Whether it is kept for good; see ``LarderClient/pin(_:waitingFor:)``.
+    public var isPinned: Bool { item.isPinned }
 }
 
 /// One page of a list.

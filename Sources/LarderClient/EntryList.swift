@@ -6,6 +6,7 @@ public struct EntryList: AsyncSequence, Sendable {
     let prefix: String?
     let origin: String?
     let sort: EntryOrder
+    let scope: EntryScope
 
     /// Asks for the first page at the first call of `next()`.
     public func makeAsyncIterator() -> AsyncIterator {
@@ -35,7 +36,8 @@ public struct EntryList: AsyncSequence, Sendable {
                     origin: list.origin,
                     sort: list.sort,
                     limit: Limits.pageRowsMax,
-                    cursor: cursor
+                    cursor: cursor,
+                    scope: list.scope
                 )
                 page = answer.items[...]
                 next = answer.next.map { .page(cursor: $0) } ?? .end

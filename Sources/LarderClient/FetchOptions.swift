@@ -7,15 +7,23 @@ public struct FetchOptions: Equatable, Sendable {
     public enum Policy: Equatable, Sendable, CaseIterable {
         /// Both at once: what is cached, and after it what the network says.
         case cacheThenNetwork
+        /// What is cached while it is fresh, and the server is not asked; else as
+        /// ``networkFirst``.
+        case cacheFirst
         /// The network, or what is cached if it fails or takes longer than `networkWait`.
         case networkFirst
+        /// What is cached, once; the daemon asks the network behind it.
+        case staleWhileRevalidate
         /// What is cached, or a miss at once.
         case cacheOnly
+        /// What the network says, never what is cached.
+        case networkOnly
     }
 
     /// The policy.
     public var policy: Policy?
-    /// How long ``Policy/networkFirst`` waits for the network while the cache has an answer.
+    /// How long ``Policy/networkFirst``, and ``Policy/cacheFirst`` with a stale answer, wait for
+    /// the network while the cache has one.
     public var networkWait: Duration?
     /// How long to wait in all, in whole milliseconds.
     public var timeout: Duration?
@@ -49,8 +57,11 @@ extension FetchOptions.Policy {
     fileprivate var wire: FetchPolicy {
         switch self {
         case .cacheThenNetwork: .cacheThenNetwork
+        case .cacheFirst: .cacheFirst
         case .networkFirst: .networkFirst
+        case .staleWhileRevalidate: .staleWhileRevalidate
         case .cacheOnly: .cacheOnly
+        case .networkOnly: .networkOnly
         }
     }
 }

@@ -14,6 +14,8 @@ package struct FrameLines: AsyncSequence, Sendable {
     let client: LarderClient
     let url: String
     let options: FetchOptions
+    /// Whether the stream stays open for further views.
+    var follows = false
 
     package func makeAsyncIterator() -> Iterator {
         Iterator(self)
@@ -100,7 +102,8 @@ package struct FrameLines: AsyncSequence, Sendable {
         let url = try LarderError.checking(.badURL) { () throws(ModelError) -> WebURL in
             try WebURL(self.url)
         }
-        let command = options.command(url: url, account: account)
+        var command = options.command(url: url, account: account)
+        command.follows = follows
         return SocketRequest(posting: command.encodedJSON(), to: "/v1/fetch")
     }
 }

@@ -17,6 +17,7 @@ extension HTTPClientResponse {
     func refusal(of request: SocketRequest) async throws(LarderError) -> LarderError {
         let status = Int(status.code)
         guard request.method != .HEAD else { return Self.refusal(toHEAD: status) }
+        if request.target.hasPrefix(RawCommand.pathPrefix) { return try await rawRefusal() }
         guard headers.first(name: "Content-Type")?.hasPrefix(Problem.mediaType) == true else {
             return .badAnswer("the status \(status) without a problem")
         }
@@ -26,6 +27,21 @@ extension HTTPClientResponse {
         } catch {
             return .badAnswer("a problem with the status \(status): \(error.message)")
         }
+    }
+
+    /// On the raw routes a refusal may be the origin's, in its own words.
+    private func rawRefusal() async throws(LarderError) -> LarderError {
+        let bytes = try await wholeBody(upTo: Limits.frameBytesMax)
+        if headers.first(name: "Content-Type")?.hasPrefix(Problem.mediaType) == true,
+            let problem = try? Problem(decoding: bytes)
+        {
+            return .problem(problem)
+        }
+        let status = Int(status.code)
+        var problem = Problem(.originStatus, "the origin answered \(status)")
+        problem.originStatus = status
+        problem.quotedBody = Array(bytes.prefix(Limits.quotedBodyBytesMax))
+        return .problem(problem)
     }
 
     /// An answer to HEAD has no body, so the status has to say it.

@@ -7,20 +7,31 @@ import NIOHTTP1
 extension LarderClient {
     /// The bytes under an id, whole in memory, and what is known of them.
     ///
-    /// - Throws: `urn:larder:miss` where there is nothing, `urn:larder:deleted` where the origin
-    ///   said that it is gone.
+    ///     let note = try await larder.entry("notes/today")
+    ///     print(String(decoding: note.bytes, as: UTF8.self))
+    ///
+    /// - Throws: ``LarderError/miss(_:)`` where there is nothing, ``LarderError/deleted(_:)`` where
+    ///   the origin said that it is gone.
     public func entry(_ id: String) async throws(LarderError) -> CachedEntry {
         let id = try entryID(id)
         return try await entry(id, at: try entryTarget(id))
     }
 
     /// The same as a stream, for large ones; hangs up when its chunks are let go.
+    ///
+    ///     let film = try await larder.entryStream("films/1")
+    ///     for try await chunk in film.chunks { try file.write(contentsOf: chunk) }
+    ///
+    /// - Throws: As ``entry(_:)``; its chunks throw ``LarderError/cutOff`` where the bytes end too
+    ///   early.
     public func entryStream(_ id: String) async throws(LarderError) -> StreamedEntry {
         let id = try entryID(id)
         return try await entryStream(id, at: try entryTarget(id))
     }
 
     /// What is known of the bytes under an id.
+    ///
+    /// - Throws: As ``entry(_:)``.
     public func metadata(_ id: String) async throws(LarderError) -> EntryMetadata {
         let id = try entryID(id)
         let request = SocketRequest(.HEAD, try entryTarget(id), timeLimit: Limits.reportTime)
@@ -37,21 +48,27 @@ extension LarderClient {
 
     /// Stores a program's own bytes under an id; they are on disk when it returns.
     ///
+    ///     try await larder.put("notes/today", bytes: Array("buy milk".utf8), mediaType: "text/plain")
+    ///
     /// - Parameters:
     ///   - id: 1 to 8,192 bytes without control characters, not under an origin's base URL.
     ///   - bytes: The bytes.
     ///   - mediaType: Their Content-Type.
     ///   - ttl: How long they are there; nil: until they are evicted or removed.
+    ///   - isPinned: Whether they are pinned as well, both or neither; see ``pin(_:waitingFor:)``.
     /// - Returns: Whether there was something before.
-    /// - Throws: The problem, such as `urn:larder:entry-too-large`.
+    /// - Throws: ``LarderError/tooLarge(_:)`` above the daemon's limit for one entry,
+    ///   ``LarderError/invalid(_:)`` for an id that cannot be taken, ``LarderError/unavailable(_:)``
+    ///   where there is no room.
     @discardableResult
     public func put(
         _ id: String,
         bytes: [UInt8],
         mediaType: String = "application/octet-stream",
-        ttl: Duration? = nil
+        ttl: Duration? = nil,
+        isPinned: Bool = false
     ) async throws(LarderError) -> PutOutcome {
-        try await put(id, body: .bytes(bytes), mediaType: mediaType, ttl: ttl)
+        try await put(id, body: .bytes(bytes), mediaType: mediaType, ttl: ttl, isPinned)
     }
 
     /// The same from a sequence of chunks, of which only a few are in memory at once.
@@ -63,22 +80,26 @@ extension LarderClient {
     ///   - byteCount: Their number, if it is known; it must be right.
     ///   - mediaType: Their Content-Type.
     ///   - ttl: How long they are there; nil: until they are evicted or removed.
+    ///   - isPinned: Whether they are pinned as well, both or neither; see ``pin(_:waitingFor:)``.
     /// - Returns: Whether there was something before.
-    /// - Throws: The problem, such as `urn:larder:entry-too-large`.
+    /// - Throws: As ``put(_:bytes:mediaType:ttl:)``, and ``LarderError/bodyFailed(_:)``.
     @discardableResult
     public func put<Chunks: AsyncSequence & Sendable>(
         _ id: String,
         chunks: Chunks,
         byteCount: Int? = nil,
         mediaType: String = "application/octet-stream",
-        ttl: Duration? = nil
+        ttl: Duration? = nil,
+        isPinned: Bool = false
     ) async throws(LarderError) -> PutOutcome where Chunks.Element == [UInt8] {
         let length = byteCount.map { HTTPClientRequest.Body.Length.known(Int64($0)) } ?? .unknown
         let body = HTTPClientRequest.Body.stream(BufferedBody(chunks: chunks), length: length)
-        return try await put(id, body: body, mediaType: mediaType, ttl: ttl)
+        return try await put(id, body: body, mediaType: mediaType, ttl: ttl, isPinned)
     }
 
     /// Removes a program's own bytes, or forgets an origin's answer.
+    ///
+    /// - Throws: ``LarderError/miss(_:)`` where there is nothing.
     public func remove(_ id: String) async throws(LarderError) {
         let id = try entryID(id)
         let request = SocketRequest(.DELETE, try entryTarget(id), timeLimit: Limits.reportTime)
@@ -89,10 +110,15 @@ extension LarderClient {
         _ id: String,
         body: HTTPClientRequest.Body,
         mediaType: String,
-        ttl: Duration?
+        ttl: Duration?,
+        _ isPinned: Bool
     ) async throws(LarderError) -> PutOutcome {
-        let ttl = ttl?.unitText
-        var request = SocketRequest(.PUT, try entryTarget(try entryID(id), ttl: ttl))
+        let parameters: KeyValuePairs = [
+            "ttl": ttl?.unitText, "pin": isPinned ? "true" : nil,
+            "account": try accountParameter(),
+        ]
+        let path = PercentCoding.entryPath(try entryID(id))
+        var request = SocketRequest(.PUT, target(path, parameters))
         request.headers.add(name: "Content-Type", value: mediaType)
         request.body = body
         let response = try await connection.send(request)
@@ -125,8 +151,8 @@ extension LarderClient {
         try LarderError.checking(.badID) { () throws(ModelError) in try EntryID(text) }
     }
 
-    private func entryTarget(_ id: EntryID, ttl: String? = nil) throws(LarderError) -> String {
-        target(PercentCoding.entryPath(id), ["ttl": ttl, "account": try accountParameter()])
+    private func entryTarget(_ id: EntryID) throws(LarderError) -> String {
+        target(PercentCoding.entryPath(id), ["account": try accountParameter()])
     }
 
     /// The account as a parameter; nil where it is the default.

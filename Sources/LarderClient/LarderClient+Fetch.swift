@@ -3,6 +3,11 @@ public import FoundationEssentials
 extension LarderClient {
     /// What is known of a URL: what is cached at once, and what the network says after it.
     ///
+    /// What the network fails with after a cached answer is an update, ``FetchUpdate/failed(_:)``;
+    /// with nothing cached it is thrown, as ``LarderError/offline(_:)``,
+    /// ``LarderError/originFailed(_:)`` or ``LarderError/deleted(_:)``. A URL that no origin has is
+    /// ``LarderError/unknownOrigin(_:)``.
+    ///
     /// - Parameters:
     ///   - url: Absolute, http or https, of a host that the daemon has an origin for.
     ///   - options: What differs from the origin's settings.

@@ -8,11 +8,13 @@ import LarderModel
 ///     }
 ///     await larder.shutdown()
 ///
-/// Nothing is retried and no redirect is followed. Connections are kept open between requests.
+/// No redirect is followed, and nothing is tried again but what ``follow(_:options:)`` connects
+/// anew. Connections are kept open between requests.
 public final class LarderClient: Sendable {
     /// Whose credential and whose rows the requests use; `default` unless another is named.
     public let account: String
     let connection: DaemonConnection
+    let time: ClientTime
 
     /// A client of the daemon at `socket`; nothing is opened before the first request.
     ///
@@ -25,7 +27,12 @@ public final class LarderClient: Sendable {
     }
 
     /// A client of the first of several sockets that takes a connection.
-    package init(trying sockets: [String], account: String = "default") {
+    package init(
+        trying sockets: [String],
+        account: String = "default",
+        time: ClientTime = .system
+    ) {
+        self.time = time
         self.account = account
         connection = DaemonConnection(paths: sockets)
     }

@@ -1,13 +1,48 @@
 /// Why something did not go as asked.
 ///
-/// The enum is closed: there is nothing else to catch.
+/// The enum is closed: there is nothing else to catch, and every type of problem that the daemon
+/// knows belongs to one case. A case that carries a ``LarderProblem`` has what the daemon said,
+/// with a hint on what to do; ``problem`` has it for all of them.
+///
+///     do {
+///         show(try await larder.entry(id))
+///     } catch .miss {
+///         showNothing()
+///     } catch .offline(let problem) {
+///         show(problem.hint)
+///     }
 public enum LarderError: Error, Equatable, Sendable {
+    // The daemon itself.
+
     /// No daemon answers: each socket that was tried, and why not.
     case unreachable([SocketFailure])
     /// The daemon's socket may not be opened by this user.
-    case notPermitted(socket: String)
-    /// The daemon says no, or has nothing; what and why is in the problem.
-    case problem(LarderProblem)
+    case socketRefused(path: String)
+
+    // The daemon says no, or has nothing.
+
+    /// Nothing is there under the id, or was cached of the URL.
+    case miss(LarderProblem)
+    /// The origin said that it is gone (404 or 410).
+    case deleted(LarderProblem)
+    /// No origin that the daemon knows has the URL, or the name.
+    case unknownOrigin(LarderProblem)
+    /// Only an administrator of the daemon may do it.
+    case notPermitted(LarderProblem)
+    /// The network or the origin's server did not answer, or not in time, and nothing is cached:
+    /// the same may go well later.
+    case offline(LarderProblem)
+    /// The origin's server answered with a refusal or with something that cannot be used.
+    case originFailed(LarderProblem)
+    /// The bytes are more than the daemon takes.
+    case tooLarge(LarderProblem)
+    /// What was asked for cannot be: a mistake of the program, which the problem names.
+    case invalid(LarderProblem)
+    /// The daemon cannot do it now: it is ending, overloaded, or its disk or cache is full.
+    case unavailable(LarderProblem)
+
+    // The way to the daemon and back.
+
     /// The connection ended in the middle of an answer.
     case cutOff
     /// What came is no answer that this version of the client understands.
@@ -16,6 +51,8 @@ public enum LarderError: Error, Equatable, Sendable {
     case decoding(id: String, reason: String)
     /// The sequence that gave the bytes to be stored failed.
     case bodyFailed(String)
+    /// A file cannot be written.
+    case fileFailed(path: String, reason: String)
     /// The task was cancelled.
     case cancelled
 }
@@ -40,12 +77,16 @@ extension LarderError: CustomStringConvertible {
         case .unreachable(let failures):
             "no larderd answers at "
                 + failures.map { "\($0.path) (\($0.reason))" }.joined(separator: ", ")
-        case .notPermitted(let socket): "no permission to open \(socket)"
-        case .problem(let problem): problem.detail
+        case .socketRefused(let path): "no permission to open \(path)"
+        case .miss(let problem), .deleted(let problem), .unknownOrigin(let problem),
+            .notPermitted(let problem), .offline(let problem), .originFailed(let problem),
+            .tooLarge(let problem), .invalid(let problem), .unavailable(let problem):
+            problem.detail
         case .cutOff: "the connection to larderd ended in the middle of an answer"
         case .badAnswer(let reason): "the answer of larderd cannot be understood: \(reason)"
         case .decoding(let id, let reason): "the body of \(id) cannot be decoded: \(reason)"
         case .bodyFailed(let reason): "the bytes to be stored cannot be read: \(reason)"
+        case .fileFailed(let path, let reason): "\(path): \(reason)"
         case .cancelled: "cancelled"
         }
     }

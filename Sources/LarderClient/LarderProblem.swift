@@ -26,11 +26,6 @@ public struct LarderProblem: Error, Equatable, Sendable {
     public var originStatus: Int? { problem.originStatus }
     /// The beginning of the origin's refusal.
     public var originBody: [UInt8]? { problem.quotedBody }
-}
-
-extension LarderError {
-    /// A problem that needs no daemon to be seen.
-    static func problem(_ problem: Problem) -> LarderError {
-        .problem(LarderProblem(problem))
-    }
+    /// Where an answer that is too large to be kept is passed through.
+    package var rawPath: String? { problem.rawHref }
 }

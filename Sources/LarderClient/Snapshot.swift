@@ -85,7 +85,8 @@ public struct Snapshot: Sendable {
         do throws(LarderError) {
             let exact = try await client.entry(id).bytes
             return Self.isInline(inline, of: exact) ? exact : inline
-        } catch .problem {
+        } catch {
+            guard error.problem != nil else { throw error }
             return inline
         }
     }

@@ -28,8 +28,7 @@ public struct TypedUpdates<Value: Decodable & Sendable>: AsyncSequence, Sendable
             while let update = try await frames.next() {
                 switch update {
                 case .snapshot(let snapshot):
-                    let value = try decode(try await snapshot.body(), of: snapshot.id)
-                    return .value(TypedSnapshot(value: value, snapshot: snapshot))
+                    return .value(try await snapshot.decoded(as: Value.self, by: decoder))
                 case .unchanged: return .unchanged
                 case .deleted: return .deleted
                 case .failed(let problem): return .failed(problem)
@@ -45,31 +44,5 @@ public struct TypedUpdates<Value: Decodable & Sendable>: AsyncSequence, Sendable
         ) async throws(LarderError) -> TypedUpdate<Value>? {
             try await next()
         }
-
-        private func decode(_ body: [UInt8], of id: String) throws(LarderError) -> Value {
-            do {
-                return try decoder.decode(Value.self, from: Data(body))
-            } catch let error as DecodingError {
-                throw .decoding(id: id, reason: error.reason)
-            } catch {
-                throw .decoding(id: id, reason: "\(error)")
-            }
-        }
-    }
-}
-
-extension DecodingError {
-    /// Where it failed and why, in one line.
-    fileprivate var reason: String {
-        let context =
-            switch self {
-            case .typeMismatch(_, let context), .valueNotFound(_, let context),
-                .keyNotFound(_, let context), .dataCorrupted(let context):
-                context
-            @unknown default: Context(codingPath: [], debugDescription: "\(self)")
-            }
-        let path = context.codingPath.map(\.stringValue).joined(separator: "/")
-        return path.isEmpty
-            ? context.debugDescription : "at \(path): \(context.debugDescription)"
     }
 }

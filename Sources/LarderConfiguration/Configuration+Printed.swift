@@ -2,7 +2,7 @@ import LarderModel
 
 extension Configuration {
     /// The whole configuration as YAML that reads back to the same value, but for the values of
-    /// origins' headers: they may be secrets and are printed as `***`.
+    /// origins' headers and the user of a proxy: they may be secrets and are printed as `***`.
     package func printed() -> String {
         var lines: [String] = []
         for section in ConfigurationSection.allCases where section != .origins {
@@ -19,28 +19,50 @@ extension Configuration {
 
 extension OriginSettings {
     fileprivate var printedLines: [String] {
-        var lines = ["  \(yamlText(name.text)):"]
-        for key in OriginKey.allCases {
+        ["  \(yamlText(name.text)):"] + yamlLines(coversSecrets: true).map { "    " + $0 }
+    }
+
+    /// What stands under the origin's name, as YAML that reads back to the same value unless its
+    /// secrets are covered.
+    package func yamlLines(coversSecrets: Bool) -> [String] {
+        OriginKey.allCases.flatMap { key in
             switch key {
-            case .baseURL: lines.append("    base_url: \(yamlText(baseURL.text))")
-            case .allowPrivate: lines.append("    allow_private: \(allowPrivate)")
+            case .baseURL: ["base_url: \(yamlText(baseURL.text))"]
+            case .allowPrivate: ["allow_private: \(allowPrivate)"]
+            case .redirectHosts:
+                ["redirect_hosts: [\(redirectHosts.map(listed).joined(separator: ", "))]"]
+            case .proxy: ["proxy: \(proxyText(coversSecrets) ?? "null")"]
+            case .tls:
+                ["tls:"]
+                    + TLSKey.allCases.map { key in
+                        "  \(key.rawValue): \(tls[key].map { yamlText($0.path) } ?? "null")"
+                    }
             case .headers:
-                lines.append(headers.fields.isEmpty ? "    headers: {}" : "    headers:")
-                lines += headers.fields.map { "      \(yamlText($0.name)): \"***\"" }
+                [headers.fields.isEmpty ? "headers: {}" : "headers:"]
+                    + headers.fields.map { field in
+                        let value = coversSecrets ? "\"***\"" : quoted(field.value)
+                        return "  \(yamlText(field.name)): \(value)"
+                    }
             case .fetch:
-                lines.append("    fetch:")
-                for key in FetchKey.allCases {
-                    lines.append("      \(key.rawValue): \(fetch.text(of: key))")
-                }
+                ["fetch:"]
+                    + FetchKey.allCases.map { "  \($0.rawValue): \(fetch.text(of: $0))" }
             }
         }
-        return lines
+    }
+
+    private func listed(_ host: HostPort) -> String { quoted(host.description) }
+
+    private func proxyText(_ coversSecrets: Bool) -> String? {
+        proxy.map { quoted(coversSecrets ? $0.maskedText : $0.text) }
     }
 }
 
 /// The text as a YAML scalar, in quotes unless it is plainly a text.
 private func yamlText(_ text: String) -> String {
-    if isPlainText(text) { return text }
+    isPlainText(text) ? text : quoted(text)
+}
+
+private func quoted(_ text: String) -> String {
     var quoted = "\""
     for scalar in text.unicodeScalars {
         switch scalar {

@@ -15,6 +15,8 @@ extension Configuration {
         case .cacheLowWatermark: cache.lowWatermark = try setting.fraction(0.1...1)
         case .cacheMinFreeBytes: cache.minFreeBytes = try setting.size(Limits.configuredBytes)
         case .cacheMemoryBytes: cache.memoryBytes = try setting.size(Limits.configuredBytes)
+        case .pinsMaxBytes: pins.maxBytes = try setting.size(Limits.configuredBytes)
+        case .accessAdminGroup: access.adminGroup = try setting.groupName()
         case .logLevel: log.level = try setting.choice(of: LogLevel.self)
         case .logFormat: log.format = try setting.choice(of: LogFormat.self)
         }
@@ -32,6 +34,8 @@ extension Configuration {
         case .cacheLowWatermark: "\(cache.lowWatermark)"
         case .cacheMinFreeBytes: cache.minFreeBytes.unitText
         case .cacheMemoryBytes: cache.memoryBytes.unitText
+        case .pinsMaxBytes: pins.maxBytes.unitText
+        case .accessAdminGroup: access.adminGroup
         case .logLevel: log.level.rawValue
         case .logFormat: log.format.rawValue
         }

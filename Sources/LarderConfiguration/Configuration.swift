@@ -2,15 +2,21 @@ package import LarderModel
 
 /// Everything that an administrator decides, typed and checked.
 ///
-/// ``load(file:environment:uid:home:flags:)`` makes it of the defaults, the file, the environment
+/// ``load(file:environment:uid:home:flags:checkTLS:)`` makes it of the defaults, the file, the environment
 /// and the flags. `config/larder.yaml` is its manual.
 package struct Configuration: Equatable, Sendable {
     package var sockets: Sockets
     package var storage: Storage
     package var cache = Cache()
+    package var pins = Pins()
+    package var access = Access()
     package var log = Log()
-    /// Sorted by name.
+    /// Of the file and of the folders of origins, sorted by name.
     package var origins: [OriginSettings] = []
+    /// Where each of them comes from.
+    package var originSources: [OriginName: OriginSource] = [:]
+    /// What was left out of the state directory's folder of origins, one sentence each.
+    package var warnings: [String] = []
 
     /// The defaults, for a process that lives in `places`.
     package init(places: StandardPlaces) {
@@ -19,6 +25,13 @@ package struct Configuration: Equatable, Sendable {
             cacheDirectory: places.cacheDirectory,
             stateDirectory: places.stateDirectory
         )
+    }
+}
+
+extension Configuration {
+    /// The origins with where they come from.
+    package var knownOrigins: [KnownOrigin] {
+        origins.map { KnownOrigin($0, from: originSources[$0.name] ?? .implicit) }
     }
 }
 
@@ -45,6 +58,16 @@ extension Configuration {
         package var lowWatermark = 0.9
         package var minFreeBytes = ByteSize(bytes: 256 << 20)
         package var memoryBytes = ByteSize(bytes: 32 << 20)
+    }
+
+    package struct Pins: Equatable, Sendable {
+        package var maxBytes = ByteSize(bytes: 1 << 30)
+    }
+
+    package struct Access: Equatable, Sendable {
+        /// The group, by name or number, whose members are administrators besides root and the
+        /// daemon's own user; one that does not exist has no members.
+        package var adminGroup = "larder-admin"
     }
 
     package struct Log: Equatable, Sendable {

@@ -4,17 +4,27 @@ package struct ConfigurationFinding: Error, Equatable, CustomStringConvertible {
     package let message: String
     /// The name that was probably meant.
     package let suggestion: String?
+    /// Whether a key is named that there is not.
+    package let isUnknownKey: Bool
 
-    init(_ place: ConfigurationPlace, _ message: String, suggestion: String? = nil) {
+    init(
+        _ place: ConfigurationPlace,
+        _ message: String,
+        suggestion: String? = nil,
+        isUnknownKey: Bool = false
+    ) {
         self.place = place
         self.message = message
         self.suggestion = suggestion
+        self.isUnknownKey = isUnknownKey
     }
 
     /// One line: `/etc/larder/larder.yaml:3:5: there is no key 'cahce' (did you mean 'cache'?)`.
-    package var description: String {
-        let hint = suggestion.map { " (did you mean '\($0)'?)" } ?? ""
-        return "\(place): \(message)\(hint)"
+    package var description: String { "\(place): \(words)" }
+
+    /// The same without the place.
+    package var words: String {
+        message + (suggestion.map { " (did you mean '\($0)'?)" } ?? "")
     }
 }
 
@@ -33,18 +43,6 @@ package enum ConfigurationPlace: Hashable, Sendable, CustomStringConvertible {
         case .environment(let variable): "environment: \(variable)"
         case .flag(let key): "flag: \(key.rawValue)"
         case .standard(let key): "default of \(key.rawValue)"
-        }
-    }
-
-    /// In the order in which a person reads: the file from its top, then the rest as it came.
-    func precedes(_ other: ConfigurationPlace) -> Bool {
-        switch (self, other) {
-        case (.file(_, let line, let column), .file(_, let otherLine, let otherColumn)):
-            (line, column) < (otherLine, otherColumn)
-        case (.file, .environment), (.file, .flag), (.file, .standard):
-            true
-        case (.environment, _), (.flag, _), (.standard, _):
-            false
         }
     }
 }

@@ -11,6 +11,8 @@ package enum ConfigurationKey: String, Sendable, CaseIterable {
     case cacheLowWatermark = "cache.low_watermark"
     case cacheMinFreeBytes = "cache.min_free_bytes"
     case cacheMemoryBytes = "cache.memory_bytes"
+    case pinsMaxBytes = "pins.max_bytes"
+    case accessAdminGroup = "access.admin_group"
     case logLevel = "log.level"
     case logFormat = "log.format"
 
@@ -34,6 +36,8 @@ enum ConfigurationSection: String, CaseIterable {
     case sockets
     case storage
     case cache
+    case pins
+    case access
     case log
     case origins
 }
@@ -42,6 +46,9 @@ enum ConfigurationSection: String, CaseIterable {
 enum OriginKey: String, CaseIterable {
     case baseURL = "base_url"
     case allowPrivate = "allow_private"
+    case redirectHosts = "redirect_hosts"
+    case proxy
+    case tls
     case headers
     case fetch
 }

@@ -2,138 +2,141 @@ import LarderModel
 import Yams
 
 extension ConfigurationReader {
-    /// The origins that are right, sorted by name.
-    mutating func origins(_ part: Item, in document: ConfigurationDocument) -> [OriginSettings] {
-        var origins: [OriginSettings] = []
-        var namesByAddress: [String: OriginName] = [:]
+    /// Reads what stands under `origins`.
+    mutating func readOrigins(_ part: Item, in document: ConfigurationDocument) {
         for item in items(of: part.value, at: "origins", in: document) {
-            let name = collect { () throws(ConfigurationFinding) in
-                try Setting(text: item.name, place: item.place).originName()
-            }
-            guard let (origin, place) = origin(item, named: name, in: document) else { continue }
-            if let other = namesByAddress[origin.baseURL.address] {
-                report(
-                    place,
-                    "origins.\(origin.name) has the base_url of origins.\(other); "
-                        + "an address belongs to one origin"
-                )
-                continue
-            }
-            namesByAddress[origin.baseURL.address] = origin.name
-            origins.append(origin)
+            take(item, from: .file(document.file), in: document)
         }
-        return origins.sorted { $0.name < $1.name }
     }
 
-    /// Reads everything under the origin's name, also where the name itself is wrong.
-    private mutating func origin(
-        _ part: Item,
-        named name: OriginName?,
-        in document: ConfigurationDocument
-    ) -> (OriginSettings, place: ConfigurationPlace)? {
-        let path = "origins.\(part.name)"
-        let count = findings.count
-        var baseURL: (url: WebURL, place: ConfigurationPlace)?
-        var allowPrivate = false
-        var headers = HeaderFields()
-        var fetch = FetchSettings()
-        var hasAddress = false
-        for item in items(of: part.value, at: path, in: document) {
-            guard let key = OriginKey(rawValue: item.name) else {
-                reportUnknown(item, at: path, among: OriginKey.allCases.map(\.rawValue))
-                continue
-            }
-            switch key {
-            case .baseURL:
-                hasAddress = true
-                baseURL = value(item, at: path, in: document) {
-                    (setting) throws(ConfigurationFinding) in
-                    (try setting.baseURL(), setting.place)
-                }
-            case .allowPrivate:
-                allowPrivate =
-                    value(item, at: path, in: document) {
-                        (setting) throws(ConfigurationFinding) in try setting.truth()
-                    } ?? false
-            case .headers: headers = self.headers(item, at: "\(path).headers", in: document)
-            case .fetch: fetch = fetchSettings(item, at: "\(path).fetch", in: document)
-            }
-        }
-        if !hasAddress, findings.count == count {
-            report(part.place, "\(path) needs a base_url")
-        }
-        guard let name, let baseURL else { return nil }
-        var origin = OriginSettings(name: name, baseURL: baseURL.url)
-        origin.allowPrivate = allowPrivate
-        origin.headers = headers
-        origin.fetch = fetch
-        return (origin, baseURL.place)
-    }
-
-    private mutating func headers(
-        _ part: Item,
-        at path: String,
-        in document: ConfigurationDocument
-    ) -> HeaderFields {
-        var headers = HeaderFields()
-        for item in items(of: part.value, at: path, in: document) {
-            let name = collect { () throws(ConfigurationFinding) in
-                try Setting(text: item.name, place: item.place).headerName()
-            }
-            let text = value(item, at: path, in: document) {
-                (setting) throws(ConfigurationFinding) in try setting.headerValue()
-            }
-            guard let name, let text else { continue }
-            if headers[name] == nil {
-                headers.append(name, text)
-            } else {
-                report(item.place, "'\(name)' stands here a second time; case makes no difference")
-            }
-        }
-        return headers
-    }
-
-    private mutating func fetchSettings(
-        _ part: Item,
-        at path: String,
-        in document: ConfigurationDocument
-    ) -> FetchSettings {
-        var fetch = FetchSettings()
-        for item in items(of: part.value, at: path, in: document) {
-            guard let key = FetchKey(rawValue: item.name) else {
-                reportUnknown(item, at: path, among: FetchKey.allCases.map(\.rawValue))
-                continue
-            }
-            let setting =
-                key == .ttl
-                ? settingOrNull(item, at: "\(path).ttl", in: document)
-                : setting(item, at: "\(path).\(item.name)", in: document)
-            guard let setting else { continue }
-            var new = fetch
-            let taken: Void? = collect { () throws(ConfigurationFinding) in
-                try new.set(key, to: setting)
-            }
-            if taken != nil { fetch = new }
-        }
-        return fetch
-    }
-
-    private mutating func value<Value>(
+    /// Takes one origin in, unless its name or its address is another's.
+    private mutating func take(
         _ item: Item,
-        at path: String,
-        in document: ConfigurationDocument,
-        _ read: (Setting) throws(ConfigurationFinding) -> Value
-    ) -> Value? {
-        guard let setting = setting(item, at: "\(path).\(item.name)", in: document) else {
-            return nil
+        from source: OriginSource,
+        in document: ConfigurationDocument
+    ) {
+        let name = collect { () throws(ConfigurationFinding) in
+            try Setting(text: item.name, place: item.place).originName()
         }
-        return collect { () throws(ConfigurationFinding) in try read(setting) }
+        let read = origin(item, named: name, in: document)
+        if let other = originPlaces[item.name] {
+            report(item.place, "origins.\(item.name) stands in \(other) already")
+            return
+        }
+        originPlaces[item.name] = item.place
+        guard let (origin, place) = read else { return }
+        if let other = addresses[origin.baseURL.baseAddress] {
+            report(
+                place,
+                "origins.\(origin.name) has the base_url of origins.\(other.name) in "
+                    + "\(other.place); an address belongs to one origin"
+            )
+            return
+        }
+        addresses[origin.baseURL.baseAddress] = (origin.name, place)
+        configuration.origins.append(origin)
+        configuration.origins.sort { $0.name < $1.name }
+        configuration.originSources[origin.name] = source
     }
-}
 
-extension WebURL {
-    /// What two origins may not share: a slash at the end makes no other address.
-    fileprivate var address: String {
-        pathAndQuery.hasSuffix("/") ? String(text.dropLast()) : text
+    // MARK: Folders
+
+    /// Reads the folder of origins beside the configuration file.
+    mutating func readOrigins(inFolder folder: String) {
+        for (name, file) in originFiles(in: folder) {
+            readOrigin(name, of: file, from: .file(file))
+        }
+    }
+
+    /// Reads the folder in the state directory; what is wrong in it is left out, as the daemon is
+    /// not to stay down for what it has written itself.
+    mutating func readKeptOrigins(inFolder folder: String) {
+        var before = self
+        let files = originFiles(in: folder)
+        leaveOut(since: &before)
+        for (name, file) in files {
+            readOrigin(name, of: file, from: .api)
+            leaveOut(since: &before)
+        }
+    }
+
+    /// Goes back to `before` if something was found to be wrong since, which becomes a warning.
+    private mutating func leaveOut(since before: inout ConfigurationReader) {
+        let new = findings.dropFirst(before.findings.count)
+        guard !new.isEmpty else {
+            before = self
+            return
+        }
+        let warnings = new.map { "an origin is left out: \($0)" }
+        self = before
+        configuration.warnings += warnings
+        before = self
+    }
+
+    /// The files of a folder with the names of their origins.
+    private mutating func originFiles(in folder: String) -> [(name: String, file: String)] {
+        let found = collect { () throws(ConfigurationFinding) in
+            do throws(FileFault) {
+                return try names(inFolder: folder)
+            } catch {
+                throw Self.unreadable(folder, error)
+            }
+        }
+        guard let found else { return [] }
+        for name in found where name.hasSuffix(".yml") {
+            report(.file("\(folder)/\(name)", line: 1, column: 1), "its name must end in .yaml")
+        }
+        let suffix = ".yaml"
+        let files = found.filter { $0.hasSuffix(suffix) }
+        if files.count > Limits.originFilesMax {
+            report(
+                .file(folder, line: 1, column: 1),
+                "there are more than \(Limits.originFilesMax) origins in it"
+            )
+        }
+        return files.prefix(Limits.originFilesMax).map {
+            (String($0.dropLast(suffix.count)), "\(folder)/\($0)")
+        }
+    }
+
+    private mutating func readOrigin(_ name: String, of file: String, from source: OriginSource) {
+        let text: String?
+        do throws(ConfigurationError) {
+            text = try configurationText(of: file)
+        } catch {
+            switch error {
+            case .unreadable(let file, let reason):
+                report(Self.unreadable(file, FileFault(reason: reason)))
+            case .invalid(let findings):
+                for finding in findings { report(finding) }
+            }
+            return
+        }
+        // It was taken away since the folder was read.
+        guard let text else { return }
+        readOrigin(name, text: text, file: file, from: source)
+    }
+
+    /// Reads what stands under an origin's name, as the whole of a text.
+    mutating func readOrigin(
+        _ name: String,
+        text: String,
+        file: String,
+        from source: OriginSource
+    ) {
+        let document = collect { () throws(ConfigurationFinding) in
+            try ConfigurationDocument(text: text, file: file)
+        }
+        guard let document else { return }
+        let place = ConfigurationPlace.file(file, line: 1, column: 1)
+        let node = document.root ?? Node.scalar(Node.Scalar("", .implicit, .plain))
+        take(Item(name: name, place: place, value: node), from: source, in: document)
+    }
+
+    private static func unreadable(_ file: String, _ fault: FileFault) -> ConfigurationFinding {
+        ConfigurationFinding(
+            .file(file, line: 1, column: 1),
+            "it cannot be read: \(fault.reason)"
+        )
     }
 }

@@ -5,11 +5,17 @@ import Yams
 ///
 /// What is wrong leaves the value that was there before, so that reading goes on.
 struct ConfigurationReader {
-    private(set) var configuration: Configuration
+    var configuration: Configuration
     private(set) var findings: [ConfigurationFinding] = []
+    /// The origins that were read, right or not, and where they stand.
+    var originPlaces: [String: ConfigurationPlace] = [:]
+    /// Which origin has an address.
+    var addresses: [String: (name: OriginName, place: ConfigurationPlace)] = [:]
+    let checkTLS: TLSCheck
 
-    init(_ configuration: Configuration) {
+    init(_ configuration: Configuration, checkTLS: @escaping TLSCheck = { _ in nil }) {
         self.configuration = configuration
+        self.checkTLS = checkTLS
     }
 
     /// Runs `read` and keeps what it finds wrong.
@@ -29,7 +35,11 @@ struct ConfigurationReader {
         _ message: String,
         suggestion: String? = nil
     ) {
-        findings.append(ConfigurationFinding(place, message, suggestion: suggestion))
+        report(ConfigurationFinding(place, message, suggestion: suggestion))
+    }
+
+    mutating func report(_ finding: ConfigurationFinding) {
+        findings.append(finding)
     }
 }
 
@@ -42,8 +52,8 @@ extension ConfigurationReader {
                 continue
             }
             switch section {
-            case .origins: configuration.origins = origins(item, in: document)
-            case .sockets, .storage, .cache, .log: read(section, item, in: document)
+            case .origins: readOrigins(item, in: document)
+            case .sockets, .storage, .cache, .pins, .access, .log: read(section, item, in: document)
             }
         }
     }
@@ -62,7 +72,7 @@ extension ConfigurationReader {
             for section in ConfigurationSection.allCases
             where variable.hasPrefix("LARDER_\(section.rawValue.uppercased())_") {
                 guard section != .origins else {
-                    report(place, "origins come from the configuration file only")
+                    report(place, "origins come from files only")
                     continue
                 }
                 let names = ConfigurationKey.keys(of: section).map(\.variable)
@@ -188,6 +198,28 @@ extension ConfigurationReader {
         return nil
     }
 
+    /// The values of a list; a single one is no list.
+    mutating func list(
+        _ item: Item,
+        at path: String,
+        in document: ConfigurationDocument
+    ) -> [Setting] {
+        switch item.value {
+        case .sequence(let sequence):
+            return sequence.compactMap { node in
+                let place = document.place(of: node)
+                guard case .scalar(let scalar) = node else {
+                    report(place, "\(path) is a list of single values")
+                    return nil
+                }
+                return Setting(scalar, place: place)
+            }
+        case .scalar, .mapping, .alias:
+            report(document.place(of: item.value), "\(path) is a list, such as [a, b]")
+            return []
+        }
+    }
+
     /// Looks for the key that was meant among those that may stand here, then everywhere.
     mutating func reportUnknown(_ item: Item, at path: String, among names: [String]) {
         let subject = path.isEmpty ? item.name : "\(path).\(item.name)"
@@ -195,9 +227,12 @@ extension ConfigurationReader {
             $0.name == item.name || $0.rawValue == item.name
         }
         report(
-            item.place,
-            "there is no key '\(subject)'",
-            suggestion: nearestName(to: item.name, among: names) ?? elsewhere?.rawValue
+            ConfigurationFinding(
+                item.place,
+                "there is no key '\(subject)'",
+                suggestion: nearestName(to: item.name, among: names) ?? elsewhere?.rawValue,
+                isUnknownKey: true
+            )
         )
     }
 }

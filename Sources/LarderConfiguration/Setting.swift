@@ -87,6 +87,17 @@ extension Setting {
         return mode
     }
 
+    /// A group's name as group(5) can hold it, or its number.
+    func groupName() throws(ConfigurationFinding) -> String {
+        let isPlain = text.unicodeScalars.allSatisfy {
+            $0.value > 0x20 && $0.value != 0x7F && $0 != ":" && $0 != "," && $0 != "/"
+        }
+        guard isPlain, (1...Limits.groupNameBytesMax).contains(text.utf8.count) else {
+            throw refusal("'\(text)' is not the name or the number of a group")
+        }
+        return text
+    }
+
     func path(bytesMax: Int = .max) throws(ConfigurationFinding) -> String {
         guard text.hasPrefix("/"), !text.utf8.contains(0) else {
             throw refusal("'\(text)' is not an absolute path")
@@ -106,6 +117,29 @@ extension Setting {
             throw refusal("'\(text)' cannot be a base_url: it has a query or a fragment")
         }
         return url
+    }
+
+    /// A host that redirects may lead to.
+    func hostPort() throws(ConfigurationFinding) -> HostPort {
+        try model { () throws(ModelError) in try HostPort(text) }
+    }
+
+    /// The address of a proxy, which may hold a password and is not repeated.
+    func proxy() throws(ConfigurationFinding) -> ProxySettings {
+        try model { () throws(ModelError) in try ProxySettings(text) }
+    }
+
+    /// A file of certificates or keys, with what is in it now.
+    func pemFile() throws(ConfigurationFinding) -> PEMFile {
+        let path = try path()
+        let bytes: [UInt8]?
+        do throws(FileFault) {
+            bytes = try fileBytes(of: path, bytesMax: Limits.pemFileBytesMax)
+        } catch {
+            throw refusal("\(path) cannot be read: \(error.reason)")
+        }
+        guard let bytes else { throw refusal("there is no file \(path)") }
+        return PEMFile(path: path, bytes: bytes)
     }
 
     /// A name of an origin.

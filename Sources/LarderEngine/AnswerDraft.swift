@@ -53,22 +53,31 @@ struct AnswerDraft {
 }
 
 extension HeaderFields {
-    /// The end-to-end header fields that have no column of their own (RFC 9110 7.6.1).
-    var kept: HeaderFields {
+    /// The end-to-end header fields (RFC 9110 7.6.1).
+    ///
+    /// Set-Cookie is none of them: it is a secret between the origin and whoever asked.
+    var endToEnd: HeaderFields {
         let named = list("Connection")?.split(separator: ",").map { name in
             name.filter { $0 != " " }.lowercased()
         }
-        let dropped = Set(named ?? []).union(droppedHeaders)
+        let dropped = Set(named ?? []).union(connectionHeaders)
         return HeaderFields(fields.filter { !dropped.contains($0.name.lowercased()) })
+    }
+
+    /// Those of them that have no column of their own.
+    var kept: HeaderFields {
+        HeaderFields(endToEnd.fields.filter { !columnHeaders.contains($0.name.lowercased()) })
     }
 }
 
-/// Of the connection rather than the answer, or kept in a column, or a secret between the origin
-/// and whoever asked.
-private let droppedHeaders: Set<String> = [
-    "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "te", "trailer",
-    "transfer-encoding", "upgrade", "content-length", "content-type", "etag", "last-modified",
-    "set-cookie",
+/// Of the connection rather than the answer, or a secret.
+private let connectionHeaders: Set<String> = [
+    "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection",
+    "set-cookie", "set-cookie2", "te", "trailer", "transfer-encoding", "upgrade",
+]
+
+private let columnHeaders: Set<String> = [
+    "content-length", "content-type", "etag", "last-modified",
 ]
 
 extension Entry {

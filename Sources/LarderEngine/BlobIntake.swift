@@ -18,6 +18,7 @@ package struct BlobIntake: ~Copyable {
     private let scope: ScopeKey
     private let mediaType: String?
     private let ttl: Duration?
+    private let isPinned: Bool
     private var intake: BodyIntake
 
     init(
@@ -25,14 +26,20 @@ package struct BlobIntake: ~Copyable {
         _ id: EntryID,
         _ scope: ScopeKey,
         mediaType: String?,
-        ttl: Duration?
+        ttl: Duration?,
+        isPinned: Bool
     ) {
         self.context = context
         self.id = id
         self.scope = scope
         self.mediaType = mediaType
         self.ttl = ttl
-        intake = BodyIntake(context.store, isStored: true)
+        self.isPinned = isPinned
+        intake = BodyIntake(
+            context.store,
+            isStored: true,
+            for: BodyIntake.Goal(scope: scope, id: id, isPinning: isPinned)
+        )
     }
 
     package mutating func take(_ piece: [UInt8]) async throws(Problem) {
@@ -65,7 +72,10 @@ package struct BlobIntake: ~Copyable {
         guard let body = taken.body else { preconditionFailure("a stored intake has a body") }
         do throws(StoreError) {
             let new = NewEntry(scope: scope, entry: entry, body: body)
-            let receipt = try await context.store.put(new, now: now)
+            let receipt =
+                isPinned
+                ? try await context.store.putPinned(new, now: now)
+                : try await context.store.put(new, now: now)
             return Receipt(
                 revision: receipt.revision,
                 isNew: receipt.isNew,

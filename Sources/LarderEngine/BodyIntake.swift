@@ -6,7 +6,8 @@ import LarderStore
 /// goes into the store chunk by chunk while its digest is made.
 ///
 /// What is kept in memory beside that, up to ``Limits/inlineJSONBytesMax``, tells whether it is
-/// JSON and stands in the frames of whoever waits for it.
+/// JSON and stands in the frames of whoever waits for it. When the store fails on the way, a body
+/// that somebody waits for goes on there.
 struct BodyIntake: ~Copyable {
     /// Why a body is not taken.
     enum Failure: Error, Equatable {
@@ -21,21 +22,41 @@ struct BodyIntake: ~Copyable {
         let body: NewBody?
         /// The whole body, if it is not too large to be shown.
         let bytes: [UInt8]?
+        /// Why it is only in memory, when it was to be stored.
+        let unstored: StoreError?
+    }
+
+    /// Under which id it is to stand, so that the body of a pin goes where it is kept.
+    struct Goal {
+        let scope: ScopeKey
+        let id: EntryID
+        var isPinning = false
     }
 
     private let store: CacheStore
     /// Without it nothing goes to disk, and what does not fit in memory is refused.
-    private let isStored: Bool
-    private let limit: Int64
+    private var isStored: Bool
+    private let goal: Goal?
+    /// Whether it is worth something that cannot be stored.
+    private let goesOnInMemory: Bool
+    private var limit: Int64
+    private var unstored: StoreError?
     private var head: [UInt8] = []
     private var hasOverflown = false
     private var chunk: [UInt8] = []
     private var upload: UploadID?
     private var digest = RunningDigest()
 
-    init(_ store: CacheStore, isStored: Bool) {
+    init(
+        _ store: CacheStore,
+        isStored: Bool,
+        for goal: Goal? = nil,
+        goesOnInMemory: Bool = false
+    ) {
+        self.goal = goal
         self.store = store
         self.isStored = isStored
+        self.goesOnInMemory = goesOnInMemory
         limit = isStored ? store.maxEntryBytes : Int64(Limits.inlineJSONBytesMax)
     }
 
@@ -44,7 +65,9 @@ struct BodyIntake: ~Copyable {
     /// After a failure ``abandon()`` is the only thing left to call.
     mutating func take(_ piece: [UInt8], now: Timestamp) async throws(Failure) {
         digest.update(piece)
-        guard Int64(digest.byteCount) <= limit else { throw .tooLarge(limit: limit) }
+        guard Int64(digest.byteCount) <= limit else {
+            throw unstored.map { .store($0) } ?? .tooLarge(limit: limit)
+        }
         if digest.byteCount <= Limits.inlineJSONBytesMax {
             head += piece
         } else {
@@ -54,7 +77,7 @@ struct BodyIntake: ~Copyable {
         guard isStored else { return }
         chunk += piece
         guard digest.byteCount > Limits.inlineBodyBytesMax else { return }
-        while chunk.count >= Limits.inlineBodyBytesMax {
+        while isStored, chunk.count >= Limits.inlineBodyBytesMax {
             let full = Array(chunk.prefix(Limits.inlineBodyBytesMax))
             chunk.removeFirst(full.count)
             try await append(full, now)
@@ -76,7 +99,7 @@ struct BodyIntake: ~Copyable {
         )
         let body = isStored ? upload.map { NewBody.uploaded($0) } ?? .inline(head) : nil
         upload = nil
-        return Taken(summary: summary, body: body, bytes: bytes)
+        return Taken(summary: summary, body: body, bytes: bytes, unstored: unstored)
     }
 
     /// Gives up what was taken so far.
@@ -85,18 +108,37 @@ struct BodyIntake: ~Copyable {
         upload = nil
     }
 
+    private func begin() async throws(StoreError) -> UploadID {
+        guard let goal else { return try await store.beginUpload() }
+        return try await store.beginUpload(
+            for: goal.scope,
+            goal.id,
+            isPinning: goal.isPinning
+        )
+    }
+
     private mutating func append(_ bytes: [UInt8], _ now: Timestamp) async throws(Failure) {
         do throws(StoreError) {
             let target: UploadID
             if let upload {
                 target = upload
             } else {
-                target = try await store.beginUpload()
+                target = try await begin()
                 upload = target
             }
             try await store.append(bytes, to: target, now: now)
         } catch {
-            throw .store(error)
+            try failed(error)
         }
+    }
+
+    /// The store takes no more of it: it goes on in memory, if all of it is there and may stay.
+    private mutating func failed(_ error: StoreError) throws(Failure) {
+        guard goesOnInMemory, !hasOverflown else { throw .store(error) }
+        abandon()
+        chunk = []
+        isStored = false
+        limit = Int64(Limits.inlineJSONBytesMax)
+        unstored = error
     }
 }

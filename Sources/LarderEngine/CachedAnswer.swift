@@ -6,6 +6,8 @@ import LarderWire
 struct CachedAnswer {
     let entry: Entry
     let body: Body
+    /// Where the body stands in chunks.
+    let chunks: ChunkedBody?
 
     enum Body {
         case ready(FrameBody)
@@ -27,17 +29,19 @@ struct CachedAnswer {
                 return CachedAnswer(entry, .ready(FrameBody(entry, in: scope.scope, bytes: bytes)))
             }
             guard entry.body.isJSON else {
-                return CachedAnswer(entry, .ready(FrameBody(entry, in: scope.scope, bytes: nil)))
+                let body = FrameBody(entry, in: scope.scope, bytes: nil)
+                return CachedAnswer(entry, .ready(body), chunks: chunked)
             }
-            return CachedAnswer(entry, .chunked(chunked))
+            return CachedAnswer(entry, .chunked(chunked), chunks: chunked)
         }
         guard let found = read, let answer = found else { return nil }
         self = answer
     }
 
-    private init(_ entry: Entry, _ body: Body) {
+    private init(_ entry: Entry, _ body: Body, chunks: ChunkedBody? = nil) {
         self.entry = entry
         self.body = body
+        self.chunks = chunks
     }
 
     /// The body as it stands in a frame; nil when its row is gone meanwhile.

@@ -24,12 +24,20 @@ extension Engine {
         _ id: EntryID,
         _ scope: ScopeKey,
         mediaType: String?,
-        ttl: Duration?
+        ttl: Duration?,
+        isPinned: Bool = false
     ) throws(Problem) -> BlobIntake {
-        if let origin = context.origins.origin(of: id) {
+        if let origin = context.origins.origin(of: id, for: scope.scope.uid) {
             throw Problem(.originID, "'\(id)' lies under the base URL of origin '\(origin.name)'")
         }
-        return BlobIntake(context, id, scope, mediaType: mediaType, ttl: ttl)
+        return BlobIntake(
+            context,
+            id,
+            scope,
+            mediaType: mediaType,
+            ttl: ttl,
+            isPinned: isPinned
+        )
     }
 
     /// Deletes a blob, or forgets a fetched entry, without a tombstone.
@@ -43,12 +51,13 @@ extension Engine {
         }
     }
 
-    /// A page of the scope's rows.
+    /// A page of the rows of one scope or several; with a command for others' rows, each says
+    /// whose it is.
     package func list(
         _ command: EntryListCommand,
-        _ scope: ScopeKey
+        _ scopes: RowScopes
     ) async throws(Problem) -> EntryPage {
-        var filter = RowFilter(scope: scope)
+        var filter = RowFilter(scopes)
         filter.prefix = command.prefix
         filter.origin = command.origin
         filter.shownAt = clock.now()
@@ -66,12 +75,15 @@ extension Engine {
         }
         let now = clock.now()
         let items = rows.map { row in
-            EntryListItem(
+            var item = EntryListItem(
                 entry: row.entry,
                 accountedBytes: row.size,
                 lastUsed: row.lastUsed,
+                isPinned: row.isPinned,
                 now: now
             )
+            if command.scope.isOthers { item.scope = row.scope }
+            return item
         }
         let next = rows.count == limit ? rows.last?.cursor(order).text : nil
         return EntryPage(items: items, next: next)
@@ -92,14 +104,21 @@ extension Engine {
         }
         guard let row else { return nil }
         let now = clock.now()
-        guard row.entry.kind != .variants, !row.entry.isExpired(at: now) else { return nil }
+        guard row.entry.kind != .variants, row.isPinned || !row.entry.isExpired(at: now)
+        else { return nil }
         let item = EntryListItem(
             entry: row.entry,
             accountedBytes: row.size,
             lastUsed: row.lastUsed,
+            isPinned: row.isPinned,
             now: now
         )
-        let reasons = store.isProtected(scope, id) ? ["in-flight"] : []
+        let holders = followers.holders(of: id, in: scope)
+        let reasons = [
+            store.isPinned(scope, id) ? "pinned" : nil,
+            store.protections(scope, id) > holders ? "in-flight" : nil,
+            holders > 0 ? "followed" : nil,
+        ].compactMap { $0 }
         return EntryExplanation(entry: row.entry, item: item, protectedBy: reasons)
     }
 }
@@ -116,14 +135,15 @@ extension RowOrder {
 }
 
 extension RowCursor {
-    /// The form in which it travels, opaque to clients: `VALUE:ID`.
-    fileprivate var text: String { "\(value):\(id)" }
+    /// The form in which it travels, opaque to clients: `VALUE/SCOPE/ID`, where no scope has a
+    /// slash.
+    fileprivate var text: String { "\(value)/\(scope)/\(id)" }
 
     fileprivate init(_ text: String) throws(Problem) {
-        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2, let value = Int64(parts[0]) else {
+        let parts = text.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3, let value = Int64(parts[0]) else {
             throw Problem(.badRequest, "'\(text)' is not a cursor that a list has given")
         }
-        self.init(value: value, id: String(parts[1]))
+        self.init(value: value, scope: String(parts[1]), id: String(parts[2]))
     }
 }

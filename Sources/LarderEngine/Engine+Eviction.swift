@@ -3,17 +3,16 @@ package import LarderStore
 package import LarderWire
 
 extension Engine {
-    /// Evicts the scope's rows that a command names, or says what it would evict.
+    /// Evicts the rows of one scope or several that a command names, or says what it would evict.
     ///
-    /// Protected rows are skipped and counted.
+    /// Protected rows are skipped and counted; pinned ones too, unless the command includes them.
     package func evict(
         _ command: EvictCommand,
-        _ scope: ScopeKey
+        _ scopes: RowScopes
     ) async throws(Problem) -> EvictReport {
         do throws(StoreError) {
             try await store.flushTouches()
-            return try await EvictionRun(self, scope, isDryRun: command.isDryRun)
-                .run(command.selection)
+            return try await EvictionRun(self, scopes, command).run(command.selection)
         } catch {
             throw Problem(error)
         }
@@ -23,18 +22,20 @@ extension Engine {
 /// One eviction over the API, in pages, so that it needs little memory and lets other writes by.
 private struct EvictionRun {
     private let engine: Engine
-    private let scope: ScopeKey
+    private let scopes: RowScopes
     private let isDryRun: Bool
+    private let includesPinned: Bool
     private var report = EvictReport(evicted: 0, bytes: 0, skipped: 0, ids: [])
 
-    init(_ engine: Engine, _ scope: ScopeKey, isDryRun: Bool) {
+    init(_ engine: Engine, _ scopes: RowScopes, _ command: EvictCommand) {
         self.engine = engine
-        self.scope = scope
-        self.isDryRun = isDryRun
+        self.scopes = scopes
+        isDryRun = command.isDryRun
+        includesPinned = command.includesPinned
     }
 
     consuming func run(_ selection: EvictSelection) async throws(StoreError) -> EvictReport {
-        var filter = RowFilter(scope: scope)
+        var filter = RowFilter(scopes)
         switch selection {
         case .ids(let ids):
             try await evict(ids)
@@ -56,7 +57,11 @@ private struct EvictionRun {
     }
 
     private mutating func evict(_ ids: [EntryID]) async throws(StoreError) {
-        let candidates = try await engine.store.read { [scope] reader throws(StoreError) in
+        guard case .one(let scope) = scopes else {
+            // No index has ids alone: one pass over the rows finds all of them.
+            return try await evict(RowFilter(scopes), onlyIDs: Set(ids))
+        }
+        let candidates = try await engine.store.read { reader throws(StoreError) in
             var candidates: [EvictionCandidate] = []
             var seen: Set<EntryID> = []
             for id in ids where seen.insert(id).inserted {
@@ -64,11 +69,20 @@ private struct EvictionRun {
             }
             return candidates
         }
+        // One of them may be both: pinned, and cached while the pin has no bytes.
+        for id in Set(ids) {
+            if let pin = try await engine.store.pin(scope, id) { try await take(pin) }
+        }
         try await take(candidates)
     }
 
-    /// Every row of the filter, page after page in the order of ids, which an index has.
-    private mutating func evict(_ filter: RowFilter) async throws(StoreError) {
+    /// Every row of the filter, page after page in the order of ids, which an index has; of these
+    /// only those of some ids, where they are given.
+    private mutating func evict(
+        _ filter: RowFilter,
+        onlyIDs ids: Set<EntryID>? = nil
+    ) async throws(StoreError) {
+        try await evictPinned(filter, onlyIDs: ids)
         var cursor: RowCursor?
         while true {
             let after = cursor
@@ -78,8 +92,42 @@ private struct EvictionRun {
             }
             guard let last = page.last else { return }
             cursor = last.cursor
-            try await take(page)
+            try await take(page.filter { ids?.contains($0.id) ?? true })
         }
+    }
+
+    /// The pins of the filter, before the cache's rows: what is unpinned is protected no more.
+    private mutating func evictPinned(
+        _ filter: RowFilter,
+        onlyIDs ids: Set<EntryID>?
+    ) async throws(StoreError) {
+        var cursor: RowCursor?
+        while true {
+            let after = cursor
+            let page = try await engine.store.read { reader throws(StoreError) in
+                try reader.pins(filter, after: after, limit: Limits.evictionBatchRowsMax)
+            }
+            guard let last = page.last else { return }
+            cursor = last.cursor
+            for pin in page where ids?.contains(pin.id) ?? true { try await take(pin) }
+        }
+    }
+
+    /// A pin without bytes is no entry: its row in the cache, if there is one, is counted there.
+    private mutating func take(_ pin: Pin) async throws(StoreError) {
+        let hasBytes = pin.entry != nil
+        guard includesPinned else {
+            report.skipped += hasBytes ? 1 : 0
+            return
+        }
+        if !isDryRun {
+            let scope = engine.store.key(for: pin.scope)
+            guard try await engine.store.evictPinned(scope, pin.id) else { return }
+        }
+        guard hasBytes else { return }
+        report.evicted += 1
+        report.bytes += pin.size
+        if report.ids.count < Limits.evictedIDsMax { report.ids.append(pin.id) }
     }
 
     /// The least recently used, page after page, as long as the cache holds more than `goal` bytes.
@@ -122,6 +170,6 @@ private struct EvictionRun {
     }
 
     private func isProtected(_ candidate: EvictionCandidate) -> Bool {
-        engine.store.isProtected(scope, candidate.id)
+        engine.store.isProtected(candidate)
     }
 }

@@ -35,9 +35,10 @@ extension Engine {
             uptime: now - started,
             state: warnings.isEmpty ? .ok : .degraded,
             cache: cache,
+            pins: StatusReport.Pins(store.pinTotals),
             connections: connections,
             flights: flights.count,
-            origins: originReports(),
+            origins: originStatuses(),
             warnings: warnings
         )
     }
@@ -51,20 +52,31 @@ extension Engine {
         }
     }
 
-    private func originReports() -> [StatusReport.Origin] {
-        context.origins.origins.map { origin in
-            let health = context.health[origin.name] ?? OriginHealth(now: clock.now())
+    private func originStatuses() -> [StatusReport.Origin] {
+        (context.origins.origins + context.health.implicitOrigins).map { origin in
+            let (state, since) = condition(of: origin.name)
             return StatusReport.Origin(
                 name: origin.name,
                 baseURL: origin.baseURL,
-                state: StatusReport.OriginState(health.state),
-                since: health.state == .unknown ? nil : health.since
+                state: state,
+                since: since,
+                isOfflineByHand: context.isOfflineByHand(origin.name)
             )
         }
     }
 
-    private func warnings(_ totals: StoreTotals) -> [String] {
-        var warnings = store.findings
+    /// What is known of an origin, and since when.
+    func condition(
+        of name: OriginName
+    ) -> (state: StatusReport.OriginState, since: Timestamp?) {
+        let health = context.health[name] ?? OriginHealth(now: clock.now())
+        let since = health.state == .unknown ? nil : health.since
+        let isOffline = context.isOfflineByHand(name)
+        return (isOffline ? .offline : StatusReport.OriginState(health.state), since)
+    }
+
+    func warnings(_ totals: StoreTotals) -> [String] {
+        var warnings = store.warnings + store.findings + findings
         if totals.isFull {
             warnings.append("protected entries fill the cache: nothing new is stored")
         }
@@ -76,7 +88,21 @@ extension Engine {
         if totals.damaged > 0 {
             warnings.append("\(totals.damaged) damaged rows were met and left out")
         }
+        if store.pinTotals.damaged > 0 {
+            warnings.append("\(store.pinTotals.damaged) pinned entries were damaged on the disk")
+        }
         return warnings
+    }
+}
+
+extension StatusReport.Pins {
+    fileprivate init(_ totals: PinTotals) {
+        self.init(
+            count: Int(totals.count),
+            bytes: totals.bytes,
+            maxBytes: totals.maxBytes,
+            waiting: Int(totals.waiting)
+        )
     }
 }
 

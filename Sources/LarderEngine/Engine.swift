@@ -13,8 +13,15 @@ import Synchronization
 package final class Engine: Sendable {
     let context: EngineContext
     let flights = FlightTable()
-    private let work = WorkQueue()
+    var work: WorkQueue { context.work }
+    var keeper: PinKeeper { context.keeper }
+    let keeping: OriginKeeping
+    let changes = OriginChanges()
+    /// What the configuration has to say beside the store, for status.
+    let findings: [String]
     let sessions = SessionList()
+    let followers: FollowerTable
+    let batches = BatchCount()
     let started: Duration
     /// The version that status tells.
     let version: String
@@ -24,27 +31,36 @@ package final class Engine: Sendable {
     package init(
         store: CacheStore,
         upstream: any Upstream,
-        origins: [OriginSettings],
+        origins: OriginTable,
+        keeping: OriginKeeping,
         clock: any EngineClock,
         random: any RandomNumberGenerator & Sendable,
         logger: Logger,
         version: String,
-        maxBytes: ByteSize
+        maxBytes: ByteSize,
+        findings: [String] = []
     ) {
         context = EngineContext(
             store: store,
             upstream: upstream,
             clock: clock,
-            origins: OriginTable(origins),
+            origins: origins,
+            offline: Self.offlineOrigins(store, logger),
+            work: WorkQueue(),
             random: random,
             logger: logger
         )
+        followers = FollowerTable(maxBytes: maxBytes.bytes)
+        store.whenPinsHaveNews { [keeper = context.keeper] in keeper.post(.wanted) }
         started = clock.monotonic()
         meter = Mutex(HitMeter())
         self.version = version
+        self.keeping = keeping
+        self.findings = findings
         self.maxBytes = maxBytes.bytes
     }
 
+    var board: FlightBoard { FlightBoard(context: context, table: flights, work: work) }
     package var store: CacheStore { context.store }
     package var clock: any EngineClock { context.clock }
     package var logger: Logger { context.logger }
@@ -53,6 +69,7 @@ package final class Engine: Sendable {
     package func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.keepHouse() }
+            group.addTask { await self.keeper.run(self.context, self.board) }
             await work.run(cancellingTheRest: true)
             group.cancelAll()
         }
@@ -75,19 +92,21 @@ package final class Engine: Sendable {
     /// Frames go to `emit`, which says whether anybody still reads; what is
     /// returned is the problem that the client gets instead of any frame.
     ///
-    /// `interest` ends when the client hangs up.
+    /// `interest` ends when the client hangs up. `heartbeat` is called now and then while the client
+    /// waits behind the first frame, and says the same as `emit`.
     package func fetch(
         _ command: FetchCommand,
         scope: ScopeKey,
         reader: StoreReader,
         interest: Interest,
+        heartbeat: @escaping () async -> Bool = { true },
         emit: @escaping (FetchFrame) async -> Bool
     ) async -> Problem? {
-        guard let origin = context.origins.origin(of: command.url) else {
-            return Problem(
-                .unknownOrigin,
-                "\(command.url.originText) belongs to no configured origin"
-            )
+        let origin: OriginSettings
+        do throws(Problem) {
+            origin = try context.origin(of: command.url, in: scope)
+        } catch {
+            return error
         }
         let request = FetchRequest(command, origin: origin)
         let mailbox = Mailbox<FetchSession.Event>()
@@ -95,10 +114,32 @@ package final class Engine: Sendable {
             return Problem(.shuttingDown, "the daemon is ending")
         }
         defer { sessions.remove(seat) }
-        let board = FlightBoard(context: context, table: flights, work: work)
+        guard !request.follows || followers.add(scope) else {
+            return Problem(
+                .overloaded,
+                "\(Limits.followersPerUserMax) fetches follow an entry already",
+                hint: "End one of the streams that were asked for with follow."
+            )
+        }
+        defer { if request.follows { followers.remove(scope) } }
         interest.whenGivenUp { mailbox.post(.hungUp) }
-        var session = FetchSession(context, board, scope, request, mailbox, emit: emit)
-        return await session.run(reader)
+        var tally = FetchTally(started: clock.monotonic())
+        var session = FetchSession(
+            context,
+            board,
+            followers,
+            scope,
+            request,
+            mailbox,
+            heartbeat: heartbeat,
+            emit: { [clock] frame in
+                tally.saw(frame, at: clock.monotonic())
+                return await emit(frame)
+            }
+        )
+        let refusal = await session.run(reader)
+        tally.end(request.policy, refusal: refusal, at: clock.monotonic(), in: context.meter)
+        return refusal
     }
 
     private func keepHouse() async {
@@ -111,7 +152,15 @@ package final class Engine: Sendable {
                     metadata: .larder([.reason: "\(error.message)"])
                 )
             }
+            logNews()
             updateMeter()
+        }
+    }
+
+    /// Logs what the store has found wrong and done about it.
+    private func logNews() {
+        for sentence in store.takeNews() {
+            logger.warning("the files", metadata: .larder([.reason: "\(sentence)"]))
         }
     }
 

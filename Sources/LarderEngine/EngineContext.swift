@@ -10,9 +10,17 @@ final class EngineContext: Sendable {
     let store: CacheStore
     let upstream: any Upstream
     let clock: any EngineClock
-    let origins: OriginTable
+    private let table: Mutex<OriginTable>
     let health: OriginHealthTable
+    let watch = OriginWatch()
+    /// Fetches what pins wait for.
+    let keeper = PinKeeper()
+    /// The origins that were set offline by hand: nothing leaves for them.
+    let offline: Mutex<Set<OriginName>>
+    /// What outlives a request runs there.
+    let work: WorkQueue
     let logger: Logger
+    let meter = EngineMeter()
     private let random: Mutex<any RandomNumberGenerator & Sendable>
     // Relaxed: it is only ever set once, and a flight that reads it late words its failure
     // differently.
@@ -26,16 +34,38 @@ final class EngineContext: Sendable {
         upstream: any Upstream,
         clock: any EngineClock,
         origins: OriginTable,
+        offline: Set<OriginName>,
+        work: WorkQueue,
         random: any RandomNumberGenerator & Sendable,
         logger: Logger
     ) {
         self.store = store
         self.upstream = upstream
         self.clock = clock
-        self.origins = origins
+        table = Mutex(origins)
+        self.offline = Mutex(offline)
+        self.work = work
         self.random = Mutex(random)
         self.logger = logger
-        health = OriginHealthTable(origins.origins, now: clock.now())
+        health = OriginHealthTable(origins, now: clock.now())
+        for name in offline { changed(name) }
+    }
+
+    /// The origins that there are now; an administrator may change them at any time.
+    var origins: OriginTable { table.withLock { $0 } }
+
+    /// Puts another table in the place of the one that there is.
+    ///
+    /// Flights under way keep the settings that they set out with. Called by one task at a time.
+    func replaceOrigins(_ new: OriginTable) {
+        let old = table.withLock { table in
+            defer { table = new }
+            return table
+        }
+        health.replace(old, with: new, now: clock.now())
+        for origin in old.known {
+            if new[origin.name] == nil { watch.forget(origin.name) } else { changed(origin.name) }
+        }
     }
 
     var isDraining: Bool {
@@ -69,8 +99,8 @@ final class EngineContext: Sendable {
         _ request: UpstreamRequest
     ) async throws(UpstreamError) -> UpstreamReply {
         let watch = SilenceWatch(self, request.origin.name)
-        return try await watch.during { () async throws(UpstreamError) in
-            try await self.upstream.ask(request)
+        return try await watch.during { (onSent) async throws(UpstreamError) in
+            try await self.upstream.ask(request, onSent: onSent)
         }
     }
 
@@ -95,7 +125,14 @@ final class EngineContext: Sendable {
 
     // MARK: What requests tell
 
+    /// A client's request was answered by the origin.
     func noteAnswer(_ origin: OriginName) {
+        watch.requestAnswered(origin)
+        noteProbeAnswer(origin)
+    }
+
+    /// The origin has answered.
+    func noteProbeAnswer(_ origin: OriginName) {
         let now = clock.now()
         report(origin, health.note(origin) { $0.answered(now: now) })
     }
@@ -128,9 +165,11 @@ final class EngineContext: Sendable {
 
     private func report(_ origin: OriginName, _ state: OriginHealth.State?) {
         guard let state else { return }
+        if state == .online { keeper.post(.originAnswered(origin)) }
         logger.info(
             "an origin's state changed",
             metadata: .larder([.origin: "\(origin)", .state: "\(state.rawValue)"])
         )
+        changed(origin)
     }
 }

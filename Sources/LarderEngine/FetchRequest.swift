@@ -10,6 +10,8 @@ struct FetchRequest: Sendable {
     let networkWait: Duration
     let timeout: Duration
     let headers: HeaderFields
+    /// Whether the stream stays open for further views.
+    let follows: Bool
 
     init(_ command: FetchCommand, origin: OriginSettings) {
         url = command.url
@@ -18,6 +20,7 @@ struct FetchRequest: Sendable {
         networkWait = command.networkWait ?? origin.fetch.networkWait
         timeout = command.timeout ?? origin.fetch.timeout
         headers = command.headers
+        follows = command.follows
     }
 
     /// What is cached for it: under the URL, or under the id that its headers lead to.

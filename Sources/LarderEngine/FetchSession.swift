@@ -13,42 +13,65 @@ struct FetchSession {
         case landed(Landing)
         case networkWaitElapsed
         case deadlineElapsed
+        case rowChanged
+        case originReturned
+        case heartbeatDue
         case hungUp
         case drainBegan
     }
 
     let context: EngineContext
     let flights: FlightBoard
+    let followers: FollowerTable
     let scope: ScopeKey
     let request: FetchRequest
     let mailbox: Mailbox<Event>
+    /// What waits beside the session: each posts an event.
+    private let timers = WorkQueue()
+    /// Says that the stream lives; false when nobody reads any more.
+    let heartbeat: () async -> Bool
     /// Sends one frame; false when nobody reads any more.
     let emit: (FetchFrame) async -> Bool
 
-    private var machine = FetchMachine<Problem>()
-    private var cached: CachedAnswer?
-    private var cachedBody: FrameBody?
+    var machine: FetchMachine<Problem>
+    var cached: CachedAnswer?
+    var cachedBody: FrameBody?
+    /// The id and the bytes of the last snapshot; no bytes once it was told that they are gone.
+    var shown: (id: EntryID, body: BodySummary?)?
+    /// How the fetch would end now, if it followed.
+    var lastWord: (outcome: FetchOutcome, revision: Revision?)?
+    /// The ear at the followed row, from the last word on.
+    var following: Following?
+    /// Hears, while it follows, that the origin is back.
+    var waiting: OriginInterest?
+    private var isBeating = false
+    var hasSent = false
+    var isOver = false
     private var started = Duration.zero
-    private var cacheTime: Duration?
-    private var networkTime: Duration?
-    private var refusal: Problem?
-    private var hasSent = false
-    private var isOver = false
+    private(set) var cacheTime: Duration?
+    private(set) var networkTime: Duration?
+    /// What the client gets instead of frames.
+    var refusal: Problem?
 
     init(
         _ context: EngineContext,
         _ flights: FlightBoard,
+        _ followers: FollowerTable,
         _ scope: ScopeKey,
         _ request: FetchRequest,
         _ mailbox: Mailbox<Event>,
+        heartbeat: @escaping () async -> Bool,
         emit: @escaping (FetchFrame) async -> Bool
     ) {
         self.context = context
         self.flights = flights
+        self.followers = followers
         self.scope = scope
         self.request = request
         self.mailbox = mailbox
+        self.heartbeat = heartbeat
         self.emit = emit
+        machine = FetchMachine(follows: request.follows)
     }
 
     /// Runs to the end.
@@ -64,46 +87,74 @@ struct FetchSession {
             // The network may know it all the same.
             context.noteUnread(error)
         }
-        context.count(isHit: cached != nil)
-        let isDown = context.health[request.origin.name]?.isDown ?? false
+        let isDown = context.isDown(request.origin.name)
         let action = machine.started(
             request.policy,
             networkWait: request.networkWait,
             isOriginDown: isDown
         )
-        await withDiscardingTaskGroup { group in
-            setTimer(request.timeout, .deadlineElapsed, in: &group)
-            switch action {
-            case .askCache:
-                break
-            case .askBoth(let wait):
-                if let wait { setTimer(wait, .networkWaitElapsed, in: &group) }
-                askNetwork()
-            }
-            await readCache(in: &group)
-            var events = mailbox.events.makeAsyncIterator()
-            while !isOver, let event = await events.next() {
-                await handle(event, reader)
-            }
-            group.cancelAll()
+        // The events are handled here and not in the body of a task group, which would run on
+        // another thread: the reader is its event loop's.
+        let timers = timers
+        async let running: Void = timers.run(cancellingTheRest: true)
+        setTimer(request.timeout, .deadlineElapsed)
+        await start(action)
+        var events = mailbox.events.makeAsyncIterator()
+        while !isOver {
+            if isToFollow { await beginFollowing(reader) }
+            if hasSent { startBeating() }
+            guard !isOver, let event = await events.next() else { break }
+            await handle(event, reader)
         }
+        timers.finish()
+        await running
+        following = nil
+        waiting?.end()
         return refusal
+    }
+
+    /// From the first frame on, while the client waits for more.
+    private mutating func startBeating() {
+        guard !isBeating else { return }
+        isBeating = true
+        _ = timers.add { [context, mailbox] in
+            while (try? await context.clock.sleep(for: Limits.heartbeatTime)) != nil {
+                mailbox.post(.heartbeatDue)
+            }
+        }
     }
 
     // MARK: Asking
 
-    private func setTimer(
-        _ time: Duration,
-        _ event: Event,
-        in group: inout DiscardingTaskGroup
-    ) {
-        group.addTask { [context, mailbox] in
-            guard (try? await context.clock.sleep(for: time)) != nil else { return }
+    private mutating func start(
+        _ action: FetchMachine<Problem>.StartAction
+    ) async {
+        switch action {
+        case .askCache: break
+        case .askNetwork:
+            // What is cached only lends its validators.
+            return askNetwork(wait: nil)
+        case .askBoth(let wait): askNetwork(wait: wait)
+        }
+        context.count(isHit: cached != nil)
+        await readCache()
+    }
+
+    private func setTimer(_ time: Duration, _ event: Event) {
+        // The time runs from here on, whenever the job begins.
+        let due = context.clock.monotonic() + time
+        _ = timers.add { [context, mailbox] in
+            let rest = due - context.clock.monotonic()
+            if rest > .zero {
+                guard (try? await context.clock.sleep(for: rest)) != nil else { return }
+            }
             mailbox.post(event)
         }
     }
 
-    private func askNetwork() {
+    /// Boards a flight; `wait` is how long the cache is held back meanwhile.
+    private func askNetwork(wait: Duration?) {
+        if let wait { setTimer(wait, .networkWaitElapsed) }
         let known = cached.flatMap { $0.entry.kind == .fetched ? $0.entry : nil }
         flights.board(request, scope, cached: known) { [mailbox] landing in
             mailbox.post(.landed(landing))
@@ -111,16 +162,16 @@ struct FetchSession {
     }
 
     /// Answers for the cache: at once, unless the body has to be read off the loop.
-    private mutating func readCache(in group: inout DiscardingTaskGroup) async {
+    private mutating func readCache() async {
         guard let cached, cached.entry.kind == .fetched else {
             return await cacheAnswered(cached == nil ? .miss : .tombstone)
         }
         switch cached.body {
         case .ready(let body):
             cachedBody = body
-            await cacheAnswered(.hit(cached.entry.revision))
+            await cacheAnswered(hit(cached))
         case .chunked:
-            group.addTask { [context, mailbox, scope] in
+            _ = timers.add { [context, mailbox, scope] in
                 do throws(StoreError) {
                     let body = try await cached.frameBody(
                         context.store,
@@ -135,15 +186,22 @@ struct FetchSession {
         }
     }
 
+    private func hit(_ cached: CachedAnswer) -> FetchMachine<Problem>.CacheAnswer {
+        let isStale = cached.entry.isStale(at: context.clock.now())
+        return .hit(cached.entry.revision, isFresh: !isStale)
+    }
+
     // MARK: Events
 
-    private mutating func handle(_ event: Event, _ reader: StoreReader) async {
+    private mutating func handle(
+        _ event: Event,
+        _ reader: StoreReader
+    ) async {
         switch event {
-        case .cacheRead(.success(let body)):
+        case .cacheRead(.success(let body?)):
             cachedBody = body
-            let revision = cached?.entry.revision ?? Revision(0)
-            await cacheAnswered(body == nil ? .miss : .hit(revision))
-        case .cacheRead(.failure):
+            await cacheAnswered(cached.map { hit($0) } ?? .miss)
+        case .cacheRead(.success(nil)), .cacheRead(.failure):
             // The row is damaged or gone: a miss, which the store has counted.
             await cacheAnswered(.miss)
         case .landed(let landing):
@@ -152,25 +210,36 @@ struct FetchSession {
             if machine.networkWaitElapsed() == .showCached { await showCached() }
         case .deadlineElapsed:
             await deadlineElapsed()
+        case .rowChanged:
+            await readFollowed(reader)
+        case .originReturned:
+            askAgain(reader)
+        case .heartbeatDue:
+            if !(await heartbeat()) { nobodyReads() }
         case .hungUp:
-            machine.clientHungUp()
-            isOver = true
+            nobodyReads()
         case .drainBegan:
             await drainBegan()
         }
     }
 
-    private mutating func cacheAnswered(_ answer: FetchMachine<Problem>.CacheAnswer) async {
+    private mutating func cacheAnswered(
+        _ answer: FetchMachine<Problem>.CacheAnswer
+    ) async {
         cacheTime = context.clock.monotonic() - started
         switch machine.cacheAnswered(answer) {
         case .nothing: break
         case .show: await showCached()
-        case .showAndEnd:
+        case .askNetwork(let wait): askNetwork(wait: wait)
+        case .showAndAskNetwork:
+            askNetwork(wait: nil)
             await showCached()
-            await end(.cache, cached?.entry.revision)
-        case .showAndFail(let problem):
+        case .showAnd(let sequel):
             await showCached()
-            await fail(problem)
+            await conclude(sequel, .cache, cached?.entry.revision)
+        case .showAndFail(let problem, let sequel):
+            await showCached()
+            await fail(problem, sequel)
         case .refuse(let problem): refuse(problem)
         case .refuseAsMiss: refuse(Problem(.miss, "nothing is cached for \(request.url)"))
         case .refuseAsDeleted: refuseAsDeleted(cached?.entry.status)
@@ -182,35 +251,33 @@ struct FetchSession {
         switch landing {
         case .current(let answer):
             switch machine.networkAnswered(.current(answer.entry.revision)) {
-            case .showAndEnd:
-                await showNetwork(answer, reader)
-            case .unchangedAndEnd:
-                let revision = answer.entry.revision
+            case .showAnd(let sequel):
+                await showNetwork(answer, sequel, reader)
+            case .unchangedAnd(let sequel):
+                let revision = cached?.entry.revision ?? answer.entry.revision
                 await send(.unchanged(UnchangedFrame(revision: revision, status: answer.status)))
-                await end(.unchanged, revision)
-            case .nothing, .deletedAndEnd, .failAndEnd, .showCachedAndFail, .refuse,
-                .refuseAsDeleted:
+                await conclude(sequel, .unchanged, revision)
+            case .nothing, .deletedAnd, .fail, .showCachedAndFail, .refuse, .refuseAsDeleted:
                 break
             }
         case .deleted(let revision, let status):
-            switch machine.networkAnswered(.deleted) {
-            case .deletedAndEnd:
-                await send(.deleted(DeletedFrame(revision: revision, status: status)))
-                await end(.deleted, revision)
+            switch machine.networkAnswered(.deleted(revision)) {
+            case .deletedAnd(let sequel):
+                await tellDeleted(revision, status: status)
+                await conclude(sequel, .deleted, revision)
             case .refuseAsDeleted:
                 refuseAsDeleted(status)
-            case .nothing, .showAndEnd, .unchangedAndEnd, .failAndEnd, .showCachedAndFail,
-                .refuse:
+            case .nothing, .showAnd, .unchangedAnd, .fail, .showCachedAndFail, .refuse:
                 break
             }
         case .failed(let problem):
             switch machine.networkAnswered(.failed(problem)) {
-            case .failAndEnd(let problem): await fail(problem)
-            case .showCachedAndFail(let problem):
+            case .fail(let problem, let sequel): await fail(problem, sequel)
+            case .showCachedAndFail(let problem, let sequel):
                 await showCached()
-                await fail(problem)
+                await fail(problem, sequel)
             case .refuse(let problem): refuse(problem)
-            case .nothing, .showAndEnd, .unchangedAndEnd, .deletedAndEnd, .refuseAsDeleted:
+            case .nothing, .showAnd, .unchangedAnd, .deletedAnd, .refuseAsDeleted:
                 break
             }
         }
@@ -220,10 +287,10 @@ struct FetchSession {
         let timeout = Problem(FlightFailure.timeout, url: request.url)
         switch machine.deadlineElapsed(timeout) {
         case .nothing: break
-        case .failAndEnd(let problem): await fail(problem)
-        case .showCachedAndFail(let problem):
+        case .fail(let problem, let sequel): await fail(problem, sequel)
+        case .showCachedAndFail(let problem, let sequel):
             await showCached()
-            await fail(problem)
+            await fail(problem, sequel)
         case .refuse(let problem): refuse(problem)
         }
     }
@@ -231,99 +298,13 @@ struct FetchSession {
     private mutating func drainBegan() async {
         switch machine.drainBegan() {
         case .nothing: break
-        case .end: await end(.cache, cached?.entry.revision)
+        case .end:
+            let word = lastWord ?? (.cache, cached?.entry.revision)
+            await conclude(.end, word.outcome, word.revision)
         case .showCachedAndEnd:
             await showCached()
-            await end(.cache, cached?.entry.revision)
+            await conclude(.end, .cache, cached?.entry.revision)
         case .refuse: refuse(Problem(FlightFailure.shuttingDown, url: request.url))
         }
-    }
-
-    // MARK: What the client gets
-
-    private mutating func showCached() async {
-        guard let cached, let cachedBody else { return }
-        let now = context.clock.now()
-        await send(
-            .snapshot(
-                SnapshotFrame(
-                    source: .cache,
-                    revision: cached.entry.revision,
-                    isStale: cached.entry.isStale(at: now),
-                    age: cached.entry.age(at: now),
-                    entry: FrameEntry(cached.entry, body: cachedBody)
-                )
-            )
-        )
-    }
-
-    private mutating func showNetwork(_ answer: Landing.Answer, _ reader: StoreReader) async {
-        guard let body = await networkBody(answer, reader) else {
-            let problem = Problem(
-                .badAnswer,
-                "what \(request.url) confirmed was evicted meanwhile"
-            )
-            return hasSent ? await fail(problem) : refuse(problem)
-        }
-        await send(
-            .snapshot(
-                SnapshotFrame(
-                    source: .network,
-                    revision: answer.entry.revision,
-                    isStale: false,
-                    age: .zero,
-                    entry: FrameEntry(answer.entry, body: body)
-                )
-            )
-        )
-        await end(.network, answer.entry.revision)
-    }
-
-    /// The body of what the network has; after a 304 it is in the cache.
-    private func networkBody(_ answer: Landing.Answer, _ reader: StoreReader) async -> FrameBody? {
-        if let body = answer.body { return body }
-        if let cachedBody, cached?.entry.revision == answer.entry.revision { return cachedBody }
-        let now = context.clock.now()
-        let found = try? CachedAnswer(reader, scope, answer.entry.id, now: now)
-        guard let found, found.entry.revision == answer.entry.revision else { return nil }
-        return try? await found.frameBody(context.store, scope, now: now)
-    }
-
-    private mutating func fail(_ problem: Problem) async {
-        await send(.error(problem))
-        await end(.error, cached?.entry.revision)
-    }
-
-    private mutating func end(_ outcome: FetchOutcome, _ revision: Revision?) async {
-        await send(
-            .end(
-                EndFrame(
-                    outcome: outcome,
-                    revision: revision,
-                    cacheTime: cacheTime,
-                    networkTime: networkTime
-                )
-            )
-        )
-        isOver = true
-    }
-
-    private mutating func refuseAsDeleted(_ status: Int?) {
-        var problem = Problem(.deleted, "the origin says that \(request.url) is gone")
-        problem.originStatus = status
-        refuse(problem)
-    }
-
-    private mutating func refuse(_ problem: Problem) {
-        refusal = problem
-        isOver = true
-    }
-
-    private mutating func send(_ frame: FetchFrame) async {
-        guard !isOver else { return }
-        hasSent = true
-        if await emit(frame) { return }
-        machine.clientHungUp()
-        isOver = true
     }
 }

@@ -24,6 +24,9 @@ final class Flight: Sendable {
         /// The entry that is revalidated, if one is cached.
         let cached: Entry?
         let isOriginDown: Bool
+        /// Where the answer goes as it comes; nil for one that is stored, and that any number of
+        /// clients may share.
+        var handover: BodyHandover?
     }
 
     let plan: Plan
@@ -34,8 +37,15 @@ final class Flight: Sendable {
 
     private struct Passengers {
         var deadline: Duration
-        var waiting: [@Sendable (Landing) -> Void] = []
-        var landing: Landing?
+        var waiting: [@Sendable (FlightOutcome) -> Void] = []
+        var outcome: FlightOutcome?
+
+        /// Those who are to be told; nobody waits after it.
+        mutating func land(_ outcome: FlightOutcome?) -> [@Sendable (FlightOutcome) -> Void] {
+            self.outcome = outcome
+            defer { waiting = [] }
+            return waiting
+        }
     }
 
     init(
@@ -54,13 +64,13 @@ final class Flight: Sendable {
     /// `deadline` at least.
     ///
     /// It may be called at once, on any thread.
-    func join(until deadline: Duration, _ tell: @escaping @Sendable (Landing) -> Void) {
-        let landing = passengers.withLock { passengers in
+    func join(until deadline: Duration, _ tell: @escaping @Sendable (FlightOutcome) -> Void) {
+        let outcome = passengers.withLock { passengers in
             passengers.deadline = max(passengers.deadline, deadline)
-            if passengers.landing == nil { passengers.waiting.append(tell) }
-            return passengers.landing
+            if passengers.outcome == nil { passengers.waiting.append(tell) }
+            return passengers.outcome
         }
-        if let landing { tell(landing) }
+        if let outcome { tell(outcome) }
     }
 
     /// Flies until it lands, and tells everybody.
@@ -71,25 +81,41 @@ final class Flight: Sendable {
         let store = context.store
         let cachedID = plan.cached?.id
         if let cachedID { store.protect(plan.key.scope, cachedID) }
-        let landing = await withTaskGroup(of: Landing?.self) { group in
-            group.addTask { await FlightRun(self.plan, self.context, self.remaining).fly() }
+        let outcome = await withTaskGroup(of: FlightOutcome?.self) { group in
+            group.addTask {
+                await FlightRun(self.plan, self.context, self.remaining, self.handOver).fly()
+            }
             group.addTask { await self.watchDeadline() }
-            var landing: Landing?
+            if let handover = plan.handover {
+                group.addTask {
+                    await handover.untilOver()
+                    return nil
+                }
+            }
+            var outcome: FlightOutcome?
             for await result in group {
                 // The deadline only hurries the flight; what it came to is its own to say.
-                if let result { landing = result }
+                if let result { outcome = result }
                 group.cancelAll()
             }
-            return landing ?? .failed(Problem(FlightFailure.timeout, url: plan.key.url))
+            return outcome ?? .landed(.failed(Problem(FlightFailure.timeout, url: plan.key.url)))
         }
         if let cachedID { store.release(plan.key.scope, cachedID) }
+        plan.handover?.finish(isWhole: false)
         isLanding()
+        for tell in passengers.withLock({ $0.land(outcome) }) { tell(outcome) }
+    }
+
+    /// Tells the head of an answer that is passed on.
+    ///
+    /// From now on the body takes the time that the client takes.
+    @Sendable private func handOver(_ head: PassedHead) {
+        let deadline = context.clock.monotonic() + Limits.requestTimeMax
         let waiting = passengers.withLock { passengers in
-            passengers.landing = landing
-            defer { passengers.waiting = [] }
-            return passengers.waiting
+            passengers.deadline = deadline
+            return passengers.land(nil)
         }
-        for tell in waiting { tell(landing) }
+        for tell in waiting { tell(.passed(head)) }
     }
 
     /// The time until the last passenger's deadline.
@@ -98,7 +124,7 @@ final class Flight: Sendable {
     }
 
     /// Returns when the deadline has passed; it may be moved while this waits.
-    private func watchDeadline() async -> Landing? {
+    private func watchDeadline() async -> FlightOutcome? {
         while true {
             let time = remaining()
             if time == .zero { return nil }

@@ -19,34 +19,106 @@ struct FlightBoard: Sendable {
         cached: Entry?,
         _ tell: @escaping @Sendable (Landing) -> Void
     ) {
-        let time = max(request.timeout, request.origin.fetch.timeout)
-        let deadline = context.clock.monotonic() + time
-        let key = Flight.Key(scope: scope, url: request.url, headers: request.headers)
-        let plan = Flight.Plan(
-            key: key,
+        boardForAll(request, scope, cached: cached) { tell($0.landing) }
+    }
+
+    /// The same, told all that there is.
+    func boardForAll(
+        _ request: FetchRequest,
+        _ scope: ScopeKey,
+        cached: Entry?,
+        _ tell: @escaping @Sendable (FlightOutcome) -> Void
+    ) {
+        guard let plan = plan(request, scope, cached: cached) else {
+            return tellOffline(request, tell)
+        }
+        let now = context.clock.monotonic()
+        let boarded = table.join(plan.key, now: now) { flight(plan, request, now) }
+        guard let (flight, isNew) = boarded else { return tellOverloaded(request, tell) }
+        flight.join(until: deadline(request, now), tell)
+        if isNew { send(flight, tell) } else { context.meter.flightJoined() }
+    }
+
+    /// Sets out with a request of its own, whose answer goes through `handover` as it comes and is
+    /// not kept.
+    ///
+    /// It is over when nobody reads there any more.
+    func passOn(
+        _ request: FetchRequest,
+        _ scope: ScopeKey,
+        to handover: BodyHandover,
+        _ tell: @escaping @Sendable (FlightOutcome) -> Void
+    ) {
+        guard var plan = plan(request, scope, cached: nil) else {
+            return tellOffline(request, tell)
+        }
+        plan.handover = handover
+        let now = context.clock.monotonic()
+        let flight = flight(plan, request, now)
+        guard table.add(flight) else { return tellOverloaded(request, tell) }
+        flight.join(until: deadline(request, now), tell)
+        send(flight, tell)
+    }
+
+    /// Nil for an origin that was set offline by hand: nothing leaves for it.
+    private func plan(
+        _ request: FetchRequest,
+        _ scope: ScopeKey,
+        cached: Entry?
+    ) -> Flight.Plan? {
+        guard !context.isOfflineByHand(request.origin.name) else { return nil }
+        return Flight.Plan(
+            key: Flight.Key(scope: scope, url: request.url, headers: request.headers),
             origin: request.origin,
             cached: cached,
-            isOriginDown: context.health[request.origin.name]?.isDown ?? false
+            isOriginDown: context.isDown(request.origin.name)
         )
-        let now = context.clock.monotonic()
-        let boarded = table.join(key, now: now) {
-            Flight(
-                plan,
-                context: context,
-                deadline: deadline,
-                boardingEnds: now + request.origin.fetch.timeout
-            )
-        }
-        guard let (flight, isNew) = boarded else {
-            return tell(.failed(Problem(FlightFailure.overloaded, url: request.url)))
-        }
-        flight.join(until: deadline, tell)
-        guard isNew else { return }
+    }
+
+    private func deadline(_ request: FetchRequest, _ now: Duration) -> Duration {
+        now + max(request.timeout, request.origin.fetch.timeout)
+    }
+
+    private func flight(
+        _ plan: Flight.Plan,
+        _ request: FetchRequest,
+        _ now: Duration
+    ) -> Flight {
+        Flight(
+            plan,
+            context: context,
+            deadline: deadline(request, now),
+            boardingEnds: now + request.origin.fetch.timeout
+        )
+    }
+
+    private func send(_ flight: Flight, _ tell: @Sendable (FlightOutcome) -> Void) {
         let table = table
-        let isTaken = work.add { await flight.run { table.remove(flight) } }
-        if !isTaken {
-            table.remove(flight)
-            tell(.failed(Problem(FlightFailure.shuttingDown, url: request.url)))
+        let started = context.clock.monotonic()
+        let isTaken = work.add { [context] in
+            await flight.run { table.remove(flight) }
+            context.meter.flightLanded(after: context.clock.monotonic() - started)
         }
+        if isTaken {
+            context.meter.flightStarted()
+        } else {
+            table.remove(flight)
+            let problem = Problem(FlightFailure.shuttingDown, url: flight.plan.key.url)
+            tell(.landed(.failed(problem)))
+        }
+    }
+
+    private func tellOffline(
+        _ request: FetchRequest,
+        _ tell: @Sendable (FlightOutcome) -> Void
+    ) {
+        tell(.landed(.failed(Problem(offline: request.origin.name))))
+    }
+
+    private func tellOverloaded(
+        _ request: FetchRequest,
+        _ tell: @Sendable (FlightOutcome) -> Void
+    ) {
+        tell(.landed(.failed(Problem(FlightFailure.overloaded, url: request.url))))
     }
 }

@@ -10,32 +10,40 @@ struct FlightRun: ~Copyable {
     private enum Step {
         case ask(FlightMachine.Attempt)
         case pause(Duration)
-        case land(Landing)
+        case land(FlightOutcome)
     }
 
     private let plan: Flight.Plan
     private let context: EngineContext
     private let remaining: @Sendable () -> Duration
+    private let rules: FlightRules
+    private let handOver: @Sendable (PassedHead) -> Void
     private var machine: FlightMachine
     private var url: WebURL { plan.key.url }
 
     init(
         _ plan: Flight.Plan,
         _ context: EngineContext,
-        _ remaining: @escaping @Sendable () -> Duration
+        _ remaining: @escaping @Sendable () -> Duration,
+        _ handOver: @escaping @Sendable (PassedHead) -> Void
     ) {
         self.plan = plan
         self.context = context
         self.remaining = remaining
+        self.handOver = handOver
         let rules = FlightRules(
             url: plan.key.url,
             cachedIsJSON: plan.cached?.body.isJSON ?? false,
-            accept: plan.key.headers.list("Accept")
+            accept: plan.key.headers.list("Accept"),
+            redirectHosts: plan.origin.redirectHosts,
+            keeping: plan.handover == nil
+                ? .stored(bytesMax: context.store.maxEntryBytes) : .passedOn
         )
+        self.rules = rules
         machine = FlightMachine(rules, isOriginDown: plan.isOriginDown)
     }
 
-    consuming func fly() async -> Landing {
+    consuming func fly() async -> FlightOutcome {
         let hasValidators = plan.cached.map { $0.etag != nil || $0.lastModified != nil } ?? false
         var step = Step.ask(machine.started(at: url, hasValidators: hasValidators))
         while true {
@@ -48,30 +56,38 @@ struct FlightRun: ~Copyable {
                     return cutShort()
                 }
                 step = .ask(attempt)
-            case .land(let landing):
-                return landing
+            case .land(let outcome):
+                return outcome
             }
         }
     }
 
-    private mutating func cutShort() -> Landing {
+    private mutating func cutShort() -> FlightOutcome {
         _ = machine.gaveUp()
         return failed(context.isDraining ? .shuttingDown : .timeout)
     }
 
-    private func failed(_ failure: FlightFailure) -> Landing {
-        .failed(Problem(failure, url: url))
+    private func failed(_ failure: FlightFailure) -> FlightOutcome {
+        var problem = Problem(failure, url: url)
+        if failure == .tooLarge { problem.nameRawRoute(of: url, plan.origin) }
+        return .landed(.failed(problem))
     }
 
     // MARK: One attempt
 
     private mutating func ask(_ attempt: FlightMachine.Attempt) async -> Step {
+        // It may have been set offline since the flight set out.
+        guard !context.isOfflineByHand(plan.origin.name) else {
+            _ = machine.gaveUp()
+            return .land(.landed(.failed(Problem(offline: plan.origin.name))))
+        }
         // The flight watches its deadline itself, as whoever joins later may move it.
         let request = UpstreamRequest(
             origin: plan.origin,
             url: attempt.url,
             headers: headers(for: attempt),
-            timeout: Limits.requestTimeMax
+            timeout: Limits.requestTimeMax,
+            isPassedOn: plan.handover != nil
         )
         do throws(UpstreamError) {
             let reply = try await context.askWatchingSilence(request)
@@ -97,7 +113,7 @@ struct FlightRun: ~Copyable {
     }
 
     private func headers(for attempt: FlightMachine.Attempt) -> HeaderFields {
-        var headers = plan.key.headers
+        var headers = rules.carried(plan.key.headers, to: attempt.url)
         guard attempt.isConditional, let cached = plan.cached else { return headers }
         if let etag = cached.etag { headers.set("If-None-Match", etag) }
         if let date = cached.lastModified { headers.set("If-Modified-Since", date) }
@@ -118,6 +134,7 @@ struct FlightRun: ~Copyable {
         }
         switch action {
         case .receive: return try await receive(reply)
+        case .pass: return await pass(reply)
         case .quote: return await quote(reply)
         case .refresh: return await refresh(reply)
         case .bury(let status): return await bury(status)
@@ -133,7 +150,13 @@ struct FlightRun: ~Copyable {
     private mutating func receive(_ reply: UpstreamReply) async throws(UpstreamError) -> Step {
         let now = context.clock.now()
         let freshness = Freshness(reply.headers, settings: plan.origin.fetch, now: now)
-        var intake = BodyIntake(context.store, isStored: freshness.mayBeStored)
+        let id = plan.cached?.id ?? (try? EntryID(url))
+        var intake = BodyIntake(
+            context.store,
+            isStored: freshness.mayBeStored,
+            for: id.map { BodyIntake.Goal(scope: plan.key.scope, id: $0) },
+            goesOnInMemory: true
+        )
         let taken: BodyIntake.Taken
         do {
             while let piece = try await reply.body.next() {
@@ -143,7 +166,8 @@ struct FlightRun: ~Copyable {
         } catch let failure as BodyIntake.Failure {
             intake.abandon()
             _ = machine.gaveUp()
-            return .land(.failed(Problem(failure)))
+            if case .tooLarge = failure { return .land(failed(.tooLarge)) }
+            return .land(.landed(.failed(Problem(failure))))
         } catch let error as UpstreamError {
             intake.abandon()
             throw error
@@ -160,21 +184,27 @@ struct FlightRun: ~Copyable {
         _ taken: BodyIntake.Taken,
         _ reply: UpstreamReply,
         _ freshness: Freshness
-    ) async -> Landing {
+    ) async -> FlightOutcome {
         do {
-            let answer = AnswerDraft(plan, reply, freshness, taken.summary)
-            var entry = try answer.entry(storedAt: context.clock.now())
+            let draft = AnswerDraft(plan, reply, freshness, taken.summary)
+            var entry = try draft.entry(storedAt: context.clock.now())
             let body = FrameBody(entry, in: plan.key.scope.scope, bytes: taken.bytes)
+            let isAddressed = if case .href = body { true } else { false }
+            if let error = taken.unstored {
+                if isAddressed { throw error }
+                context.noteUnstored(entry.id, error)
+            }
             // An address where nothing will be is no answer.
-            if taken.body == nil, case .href = body { return failed(.tooLarge) }
-            entry.revision = try await put(entry, taken.body, answer)
-            return .current(Landing.Answer(entry: entry, body: body, status: reply.status))
+            if taken.body == nil, isAddressed { return failed(.tooLarge) }
+            entry.revision = try await put(entry, taken.body, draft, isAddressed: isAddressed)
+            let answer = Landing.Answer(entry: entry, body: body, status: reply.status)
+            return .landed(.current(answer))
         } catch let error as StoreError {
             abandon(taken.body)
-            return .failed(Problem(error))
+            return .landed(.failed(Problem(error)))
         } catch let error as ModelError {
             abandon(taken.body)
-            return .failed(Problem(error))
+            return .landed(.failed(Problem(error)))
         } catch {
             preconditionFailure("storing fails in two ways only")
         }
@@ -184,7 +214,8 @@ struct FlightRun: ~Copyable {
     private func put(
         _ entry: Entry,
         _ body: NewBody?,
-        _ answer: AnswerDraft
+        _ answer: AnswerDraft,
+        isAddressed: Bool
     ) async throws(StoreError) -> Revision {
         guard let body else { return try unstoredRevision(of: entry) }
         do throws(StoreError) {
@@ -195,7 +226,8 @@ struct FlightRun: ~Copyable {
             }
             return receipt.revision
         } catch {
-            if case .uploaded = body { throw error }
+            if isAddressed { throw error }
+            abandon(body)
             context.noteUnstored(entry.id, error)
             return try unstoredRevision(of: entry)
         }
@@ -226,7 +258,8 @@ struct FlightRun: ~Copyable {
         }
         switch (outcome, machine.refreshed(isGone: outcome == .gone)) {
         case (.refreshed(let entry), .tell):
-            return .land(.current(Landing.Answer(entry: entry, body: nil, status: 304)))
+            let answer = Landing.Answer(entry: entry, body: nil, status: 304)
+            return .land(.landed(.current(answer)))
         case (_, .ask(let attempt)):
             return .ask(attempt)
         case (_, .tell), (_, .nothing):
@@ -238,7 +271,7 @@ struct FlightRun: ~Copyable {
         let now = context.clock.now()
         defer { _ = machine.stored() }
         guard let id = try? plan.cached?.id ?? EntryID(url) else {
-            return .land(.failed(Problem(.badURL, "'\(url)' is too long for an id")))
+            return .land(.landed(.failed(Problem(.badURL, "'\(url)' is too long for an id"))))
         }
         var entry = Entry(
             id: id,
@@ -252,10 +285,10 @@ struct FlightRun: ~Copyable {
         let new = NewEntry(scope: plan.key.scope, entry: entry, body: .inline([]))
         do throws(StoreError) {
             let receipt = try await context.store.put(new, now: now)
-            return .land(.deleted(receipt.revision, status: status))
+            return .land(.landed(.deleted(receipt.revision, status: status)))
         } catch {
             context.noteUnstored(id, error)
-            return .land(unstoredDeletion(status))
+            return .land(.landed(unstoredDeletion(status)))
         }
     }
 
@@ -271,13 +304,57 @@ struct FlightRun: ~Copyable {
     /// Reports a refusal with what can be had of its body; the status is known in any case.
     private mutating func quote(_ reply: UpstreamReply) async -> Step {
         var quoted: [UInt8] = []
-        while quoted.count < Limits.quotedBodyBytesMax, let piece = try? await reply.body.next() {
-            quoted += piece.prefix(Limits.quotedBodyBytesMax - quoted.count)
+        var isWhole = false
+        do throws(UpstreamError) {
+            while quoted.count <= Limits.quotedBodyBytesMax, !isWhole {
+                let piece = try await reply.body.next()
+                quoted += piece?.prefix(Limits.quotedBodyBytesMax + 1 - quoted.count) ?? []
+                isWhole = piece == nil
+            }
+        } catch {
+            // What there is of it is reported.
         }
         guard case .report(let status) = machine.bodyArrived() else { return .land(cutShort()) }
+        quoted = Array(quoted.prefix(Limits.quotedBodyBytesMax))
         var problem = Problem(.originStatus, "\(url.originText) answered \(status)")
         problem.originStatus = status
         problem.quotedBody = quoted
-        return .land(.failed(problem))
+        let refusal = OriginRefusal(
+            status: status,
+            headers: reply.headers.endToEnd,
+            body: quoted,
+            isWhole: isWhole
+        )
+        return .land(.refused(refusal, problem))
+    }
+
+    /// Hands the body on as it comes, no faster than it is taken.
+    private mutating func pass(_ reply: UpstreamReply) async -> Step {
+        guard let handover = plan.handover else { return .land(cutShort()) }
+        let length = reply.headers["Content-Length"].flatMap { Int64($0) }
+        let headers = reply.headers.endToEnd
+        handOver(PassedHead(status: reply.status, headers: headers, byteCount: length))
+        do throws(UpstreamError) {
+            while let piece = try await reply.body.next() {
+                // Nobody hears of the outcome: the client has its part, or wants no more.
+                guard await handover.offer(piece) else { return .land(cutShort()) }
+            }
+            handover.finish(isWhole: machine.passed())
+            return .land(cutShort())
+        } catch {
+            handover.finish(isWhole: false)
+            return attemptFailed(FlightFailure(error))
+        }
+    }
+}
+
+extension Problem {
+    /// Names the path under which an answer that is not kept is passed through.
+    mutating func nameRawRoute(of url: WebURL, _ origin: OriginSettings) {
+        let path = RawCommand.path(of: url, origin: origin.name, base: origin.baseURL)
+        rawHref = path
+        hint =
+            "GET \(path) passes it through without keeping it; to keep it, raise "
+            + "cache.max_entry_bytes."
     }
 }

@@ -15,6 +15,16 @@ final class FlightTable: Sendable {
         /// All that have not landed.
         var perScope: [ScopeKey: Int] = [:]
         var count = 0
+
+        func hasRoom(for scope: ScopeKey) -> Bool {
+            count < Limits.flightsMax
+                && perScope[scope, default: 0] < Limits.flightsPerScopeMax
+        }
+
+        mutating func count(_ scope: ScopeKey) {
+            perScope[scope, default: 0] += 1
+            count += 1
+        }
     }
 
     private let airborne = Mutex(Airborne())
@@ -33,15 +43,20 @@ final class FlightTable: Sendable {
             if let flight = airborne.boarding[key], now < flight.boardingEnds {
                 return (flight, false)
             }
-            let ofScope = airborne.perScope[key.scope, default: 0]
-            guard airborne.count < Limits.flightsMax, ofScope < Limits.flightsPerScopeMax else {
-                return nil
-            }
+            guard airborne.hasRoom(for: key.scope) else { return nil }
             let flight = make()
             airborne.boarding[key] = flight
-            airborne.perScope[key.scope] = ofScope + 1
-            airborne.count += 1
+            airborne.count(key.scope)
             return (flight, true)
+        }
+    }
+
+    /// Takes a flight in that nobody else may board; false when too many are under way.
+    func add(_ flight: Flight) -> Bool {
+        airborne.withLock { airborne in
+            guard airborne.hasRoom(for: flight.plan.key.scope) else { return false }
+            airborne.count(flight.plan.key.scope)
+            return true
         }
     }
 

@@ -22,7 +22,7 @@ package final class Interest: Sendable {
     }
 
     /// Has `tell` called when the client hangs up; at once if it has.
-    func whenGivenUp(_ tell: @escaping @Sendable () -> Void) {
+    package func whenGivenUp(_ tell: @escaping @Sendable () -> Void) {
         let isLate = state.withLock { state in
             if !state.isGivenUp { state.tell = tell }
             return state.isGivenUp

@@ -7,6 +7,7 @@ package enum LogKey: String {
     case state
     case reason
     case uid
+    case use
     case requestID = "request_id"
     case path
     case count

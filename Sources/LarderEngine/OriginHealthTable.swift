@@ -2,17 +2,35 @@ import LarderModel
 import LarderStrategy
 import Synchronization
 
-/// What is known of every origin's health; guarded by a lock.
+/// What is known of every origin's health, and which public hosts were asked for; guarded by a
+/// lock.
 final class OriginHealthTable: Sendable {
-    private let states: Mutex<[OriginName: OriginHealth]>
+    private struct Implicit {
+        let settings: OriginSettings
+        var lastUse: Int
+    }
 
-    init(_ origins: [OriginSettings], now: Timestamp) {
-        let states = origins.map { ($0.name, OriginHealth(now: now)) }
-        self.states = Mutex(Dictionary(states) { first, _ in first })
+    private struct State {
+        var health: [OriginName: OriginHealth]
+        /// At most ``Limits/implicitOriginsMax``; the one that was not asked for longest goes.
+        var implicit: [OriginName: Implicit] = [:]
+        var uses = 0
+    }
+
+    private let state: Mutex<State>
+
+    init(_ table: OriginTable, now: Timestamp) {
+        let health = table.known.map { ($0.name, OriginHealth(now: now)) }
+        state = Mutex(State(health: Dictionary(health) { first, _ in first }))
     }
 
     subscript(name: OriginName) -> OriginHealth? {
-        states.withLock { $0[name] }
+        state.withLock { $0.health[name] }
+    }
+
+    /// The public hosts that were asked for lately, in the order of their names.
+    var implicitOrigins: [OriginSettings] {
+        state.withLock { $0.implicit.values.map(\.settings) }.sorted { $0.name < $1.name }
     }
 
     /// Carries an event to an origin's health; its new state where that is news.
@@ -20,11 +38,55 @@ final class OriginHealthTable: Sendable {
         _ name: OriginName,
         _ event: (inout OriginHealth) -> Bool
     ) -> OriginHealth.State? {
-        states.withLock { states in
-            guard var health = states[name] else { return nil }
+        state.withLock { state in
+            guard var health = state.health[name] else { return nil }
             let isNews = event(&health)
-            states[name] = health
+            state.health[name] = health
             return isNews ? health.state : nil
+        }
+    }
+
+    func implicitOrigin(_ name: OriginName) -> OriginSettings? {
+        state.withLock { $0.implicit[name]?.settings }
+    }
+
+    /// A public host is asked for; the name of the one that is forgotten for it, if any.
+    func admit(_ origin: OriginSettings, now: Timestamp) -> OriginName? {
+        state.withLock { state in
+            state.uses += 1
+            if state.health[origin.name] == nil {
+                state.health[origin.name] = OriginHealth(now: now)
+            }
+            state.implicit[origin.name] = Implicit(settings: origin, lastUse: state.uses)
+            guard state.implicit.count > Limits.implicitOriginsMax,
+                let oldest = state.implicit.min(by: { $0.value.lastUse < $1.value.lastUse })
+            else { return nil }
+            state.implicit[oldest.key] = nil
+            state.health[oldest.key] = nil
+            return oldest.key
+        }
+    }
+
+    /// The configured origins are now those of `table`: what is known of the ones that stay, at
+    /// their address, stays.
+    func replace(_ old: OriginTable, with table: OriginTable, now: Timestamp) {
+        state.withLock { state in
+            for origin in old.known
+            where table[origin.name]?.settings.baseURL != origin.settings.baseURL {
+                state.health[origin.name] = nil
+            }
+            let covered = state.implicit.values.map(\.settings).filter { implicit in
+                table[implicit.name] != nil || table.origin(of: implicit.baseURL) != nil
+            }
+            for implicit in covered {
+                state.implicit[implicit.name] = nil
+                state.health[implicit.name] = nil
+            }
+            for origin in table.known {
+                if state.health[origin.name] == nil {
+                    state.health[origin.name] = OriginHealth(now: now)
+                }
+            }
         }
     }
 }

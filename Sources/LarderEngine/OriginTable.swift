@@ -1,15 +1,43 @@
 package import LarderModel
+import LarderStrategy
 
-/// The configured origins, and to which of them a URL belongs.
+/// The origins that there are at one moment, and to which of them a URL belongs.
+///
+/// A value: the engine replaces its table as a whole when an origin is added or taken away, and
+/// whoever has asked goes on with what it was told.
 package struct OriginTable: Sendable {
     /// In the order of their names.
-    package let origins: [OriginSettings]
+    package let known: [KnownOrigin]
+    /// The user who may fetch public URLs without naming their origin; nil for a daemon that
+    /// serves the whole system.
+    package let owner: UInt32?
     private let byLength: [OriginSettings]
+    private let byName: [OriginName: KnownOrigin]
 
-    package init(_ origins: [OriginSettings]) {
-        self.origins = origins.sorted { $0.name < $1.name }
-        byLength = origins.sorted { $0.baseURL.path.utf8.count > $1.baseURL.path.utf8.count }
+    /// What a URL is to a client.
+    package enum Decision: Equatable, Sendable {
+        case known(OriginSettings)
+        /// A public host's that nobody has named.
+        case implicit(OriginSettings)
+        case unknown
     }
+
+    package init(_ known: [KnownOrigin], owner: UInt32? = nil) {
+        self.known = known.sorted { $0.name < $1.name }
+        self.owner = owner
+        byLength = known.map(\.settings)
+            .sorted { $0.baseURL.path.utf8.count > $1.baseURL.path.utf8.count }
+        byName = Dictionary(known.map { ($0.name, $0) }) { first, _ in first }
+    }
+
+    /// Origins of a configuration file, for a daemon that serves the whole system.
+    package init(_ origins: [OriginSettings]) {
+        self.init(origins.map { KnownOrigin($0, from: .file("")) })
+    }
+
+    package var origins: [OriginSettings] { known.map(\.settings) }
+
+    package subscript(name: OriginName) -> KnownOrigin? { byName[name] }
 
     /// The origin whose `base_url` is the longest prefix of `url` in whole path segments.
     ///
@@ -22,9 +50,44 @@ package struct OriginTable: Sendable {
         }
     }
 
+    /// What `url` is to a client with this uid; nil for one that has none.
+    package func decide(_ url: WebURL, for uid: UInt32?) -> Decision {
+        if let origin = origin(of: url) { return .known(origin) }
+        guard let owner, owner == uid, let origin = implicitOrigin(of: url) else {
+            return .unknown
+        }
+        return .implicit(origin)
+    }
+
+    /// The origin with this name, as a client with this uid sees it: a public host's name is an
+    /// origin's to the daemon's owner.
+    package func origin(named name: OriginName, for uid: UInt32?) -> Decision {
+        if let known = byName[name] { return .known(known.settings) }
+        guard let owner, owner == uid, let url = ImplicitOrigin.baseURL(named: name),
+            let origin = implicitOrigin(of: url), origin.name == name
+        else { return .unknown }
+        return .implicit(origin)
+    }
+
     /// The origin under whose base URL an id lies; nil for an id that is no URL.
-    package func origin(of id: EntryID) -> OriginSettings? {
+    package func origin(of id: EntryID, for uid: UInt32?) -> OriginSettings? {
         guard id.text.contains("://"), let url = try? WebURL(id.text) else { return nil }
-        return origin(of: url)
+        switch decide(url, for: uid) {
+        case .known(let origin), .implicit(let origin): return origin
+        case .unknown: return nil
+        }
+    }
+
+    /// The table with `origin` in it, in place of one of the same name.
+    package func with(_ origin: KnownOrigin) -> OriginTable {
+        OriginTable(known.filter { $0.name != origin.name } + [origin], owner: owner)
+    }
+
+    package func without(_ name: OriginName) -> OriginTable {
+        OriginTable(known.filter { $0.name != name }, owner: owner)
+    }
+
+    private func implicitOrigin(of url: WebURL) -> OriginSettings? {
+        ImplicitOrigin.origin(for: url) { byName[$0] != nil }
     }
 }

@@ -10,19 +10,42 @@ extension Problem {
         switch error {
         case .badID: self.init(.badID, error.message)
         case .badURL: self.init(.badURL, error.message)
-        case .badAccount, .badOriginName, .badDuration, .badByteSize:
+        case .badAccount, .badOriginName, .badHost, .badProxy, .badDuration, .badByteSize:
             self.init(.badRequest, error.message)
         }
+    }
+
+    /// A URL that belongs to no origin, with the command that adds one for it.
+    init(unknownOriginOf url: WebURL) {
+        let name = ImplicitOrigin.suggestedName(for: url)?.text ?? "NAME"
+        self.init(
+            .unknownOrigin,
+            "\(url.originText) belongs to no configured origin",
+            hint: "An administrator adds it with: "
+                + "cachectl origin add \(name) \(url.originText)"
+        )
+    }
+
+    /// An origin that was set offline by hand.
+    init(offline name: OriginName) {
+        self.init(
+            .offline,
+            "the origin '\(name)' was set offline",
+            hint: "An administrator sets it online with: cachectl origin online \(name)"
+        )
     }
 
     package init(_ error: StoreError) {
         switch error {
         case .tooLarge: self.init(.entryTooLarge, error.message)
         case .noRoom: self.init(.cacheFull, error.message)
-        case .diskFull: self.init(.storage, error.message, status: 507)
+        case .diskFull: self.init(.diskFull, error.message)
+        case .pinned: self.init(.pinned, error.message)
+        case .pinsFull, .tooManyPins: self.init(.pinsFull, error.message)
         case .overloaded: self.init(.overloaded, error.message)
         case .closed: self.init(.shuttingDown, error.message)
-        case .cannotOpen, .inUse, .newer, .sqlite, .corrupt, .badChunk:
+        case .noFile, .uploadLost: self.init(.storage, error.message, status: 503)
+        case .cannotOpen, .inUse, .newer, .unusable, .sqlite, .corrupt, .badChunk:
             self.init(.storage, error.message)
         }
     }
@@ -54,6 +77,12 @@ extension Problem {
             self.init(.captive, "'\(host)' answered like a captive portal, not like the origin")
         case .redirectRefused(let target):
             self.init(.redirectRefused, "\(host) redirects to '\(target)'")
+        case .downgradeRefused(let target):
+            self.init(
+                .redirectRefused,
+                "\(host) redirects from https to http, at '\(target)'",
+                hint: "The origin's server is at fault: what comes over http could be anybody's."
+            )
         case .tooLarge:
             self.init(.entryTooLarge, "the answer of \(host) is larger than an entry may be")
         case .shuttingDown: self.init(.shuttingDown, "the daemon is ending")
@@ -71,7 +100,10 @@ extension FlightFailure {
         case .timedOut: self = .timeout
         case .brokenOff(let reason): self = .brokenOff(reason)
         case .headTooLarge:
-            self = .badAnswer("its head has more than \(Limits.responseHeadBytesMax) bytes")
+            self = .badAnswer(
+                "its head has more than \(Limits.responseHeadBytesMax) bytes"
+                    + " or \(Limits.headerFieldsMax) fields"
+            )
         case .cancelled: self = .timeout
         }
     }

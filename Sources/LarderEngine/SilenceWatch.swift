@@ -1,7 +1,10 @@
 import LarderModel
 import LarderUpstream
 
-/// Notes it when an origin has said nothing for ``Limits/silenceTime``; the request goes on.
+/// Notes it when an origin has said nothing for ``Limits/silenceTime`` since the request left; the
+/// request goes on.
+///
+/// The time for which it waits for one of our own connections is not the origin's.
 struct SilenceWatch {
     private let context: EngineContext
     private let origin: OriginName
@@ -11,14 +14,16 @@ struct SilenceWatch {
         self.origin = origin
     }
 
-    /// Runs `ask` while the watch is kept.
+    /// Runs `ask` while the watch is kept; it begins when `ask` calls what it is given.
     func during(
-        _ ask: () async throws(UpstreamError) -> UpstreamReply
+        _ ask: (@escaping @Sendable () -> Void) async throws(UpstreamError) -> UpstreamReply
     ) async throws(UpstreamError) -> UpstreamReply {
+        let (departures, departure) = AsyncStream<Void>.makeStream()
         let result = await withDiscardingTaskGroup(
             returning: Result<UpstreamReply, UpstreamError>.self
         ) { group in
             group.addTask { [context, origin] in
+                for await _ in departures { break }
                 guard (try? await context.clock.sleep(for: Limits.silenceTime)) != nil else {
                     return
                 }
@@ -26,7 +31,7 @@ struct SilenceWatch {
             }
             defer { group.cancelAll() }
             do throws(UpstreamError) {
-                return .success(try await ask())
+                return .success(try await ask { departure.finish() })
             } catch {
                 return .failure(error)
             }

@@ -58,6 +58,9 @@ package struct JSONMembers: Sendable {
         return members
     }
 
+    /// The names, in the order in which they came.
+    package var names: [String] { members.map(\.name) }
+
     /// Which bytes the value of the last member of this name takes, without space around it.
     package func range(_ name: String) -> Range<Int>? {
         members.last { $0.name.hasSameBytes(as: name) }?.range

@@ -78,6 +78,11 @@ extension JSONWriter {
         if let text { string(text) } else { null() }
     }
 
+    package mutating func member(_ name: String, _ number: (some BinaryInteger)?) {
+        self.name(name)
+        if let number { integer(number) } else { null() }
+    }
+
     package mutating func member(_ name: String, _ number: some BinaryInteger) {
         self.name(name)
         integer(number)

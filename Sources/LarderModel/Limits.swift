@@ -54,6 +54,17 @@ package enum Limits {
     package static let idleConnectionTime = Duration.seconds(600)
     /// A request whose bytes stop coming for this long is given up.
     package static let stalledRequestTime = Duration.seconds(30)
+    /// How long a request's body may take however small it is, so that none trickles for ever.
+    package static let requestBodyTime = Duration.seconds(600)
+    /// A body that comes at this rate may take as long as it needs: it is that of a slow line.
+    package static let requestBodyBytesPerSecondMin = 1_024
+    /// Bodies of requests that are still coming, of all clients and of one uid.
+    ///
+    /// Each takes up to about 1.2 MiB of memory; one that came whole with its head is not counted.
+    package static let uploadsMax = 256
+    package static let uploadsPerUserMax = 64
+    /// Of so many reads of an entry one is timed for the statistics.
+    package static let hitsPerSample = 16
     /// A client that reads nothing for this long is given up.
     package static let stalledResponseTime = Duration.seconds(60)
     /// How long running answers may take after SIGTERM; below systemd's TimeoutStopSec (90 s).
@@ -66,6 +77,42 @@ package enum Limits {
     package static let evictedIDsMax = 10_000
     /// Ids in one `POST /v1/evict`.
     package static let evictIDsMax = 10_000
+
+    /// Names in each part of a report on where the bytes are; its totals are exact above it too.
+    package static let usageGroupsMax = 1_000
+    /// How long the daemon looks at its own files: a gigabyte or two, read once.
+    ///
+    /// Until it ends, the WAL grows with everything that is written.
+    package static let checkTime = Duration.seconds(30)
+    /// What SQLite may find wrong with one file before it is told to stop.
+    package static let checkFindingsMax = 100
+    /// Memory for pages of a file while it is looked at, each of which is needed once.
+    package static let checkCacheBytes: Int64 = 1 << 20
+    /// No clock that is right says less: Larder is no older.
+    package static let plausibleSince = Timestamp(milliseconds: 1_767_225_600_000)
+    /// How far entries may lie in the future before the clock is suspected: clocks are corrected by
+    /// seconds now and then.
+    package static let clockSlack = Duration.seconds(60)
+
+    /// Ids in one `POST /v1/entries/batch`.
+    package static let batchIDsMax = 1_000
+    /// Bytes of bodies that one batch brings inline: it is held in memory until the client has
+    /// taken it, as it is read in one transaction, which must not wait for a client.
+    package static let batchBytesMax = 16 << 20
+    /// Batches that are held at once, so 256 MiB at most; one more is answered 503.
+    package static let batchesMax = 16
+    /// Of these for one user.
+    package static let batchesPerUserMax = 8
+
+    /// Fetches of one user that stay open to follow an entry.
+    ///
+    /// Each costs a connection and about as much memory again; 500 are promised.
+    package static let followersPerUserMax = 1_000
+    /// What the followed entries of one user may keep from eviction: the budget divided by this.
+    package static let followedShareDivisor: Int64 = 2
+    /// A stream that has nothing to say says this often that it lives; proxies and clients take
+    /// half a minute of silence for a dead connection.
+    package static let heartbeatTime = Duration.seconds(15)
 
     /// Headers of an origin's answer that are kept.
     package static let responseHeadBytesMax = 65_536
@@ -83,6 +130,9 @@ package enum Limits {
     package static let upstreamReadTime = Duration.seconds(30)
     /// Connections to one host for reads; writes have as many of their own.
     package static let upstreamConnectionsPerHostMax = 8
+    /// Pools of connections, each for origins with the same connection settings; an unused one
+    /// costs a few KiB.
+    package static let upstreamClientsMax = 4_096
     /// A pooled connection to an origin that nobody used for this long is closed; servers close
     /// theirs after about a minute, and a request on a closed one has to be repeated.
     package static let upstreamIdleTime = Duration.seconds(45)
@@ -90,6 +140,20 @@ package enum Limits {
     package static let flightsMax = 1_024
     /// Of these for one account of one user, so that nobody shuts the others out.
     package static let flightsPerScopeMax = 512
+    /// The first pause before an origin that is down is probed; it doubles.
+    package static let probePauseBase = Duration.seconds(1)
+    /// The longest: whoever waits hears half a minute late at most.
+    package static let probePauseMax = Duration.seconds(30)
+    /// Origins that may be set offline by hand; as many as there may be files of them.
+    package static let offlineOriginsMax = 4_096
+    /// Public hosts of a daemon of one's own whose health is remembered.
+    package static let implicitOriginsMax = 256
+    /// Files in a folder of origins; reading them at start stays a matter of a second.
+    package static let originFilesMax = 4_096
+    /// Hosts in one origin's `redirect_hosts`: a person types them.
+    package static let redirectHostsMax = 256
+    /// A file of certificates or a key; the bundle of all roots of a system has about 220 KiB.
+    package static let pemFileBytesMax = 1_048_576
     /// Headers that a client may give for one fetch.
     package static let requestHeadersMax = 64
     package static let requestHeaderBytesMax = 16_384
@@ -115,15 +179,61 @@ package enum Limits {
     package static let vacuumPagesMax = 256
     /// A file is not written anew for less than this, beyond twice what it holds.
     package static let rebuildBytesMin: Int64 = 16 << 20
+    /// How long a connection waits for another's lock: a reader that is slow, or a checkpoint.
+    package static let busyTime = Duration.seconds(5)
+    /// The same where the writer has others waiting behind it.
+    package static let busyTimeShort = Duration.milliseconds(50)
     /// Pages in the WAL from which on the writer checkpoints (4 KiB each).
     package static let walPagesMax = 4_000
+    /// Pins of one user; their index in memory is about 100 bytes each.
+    package static let pinsPerUserMax = 10_000
+    /// The first rest of an origin that could not be asked for what pins wait for; it doubles.
+    package static let pinRetryBase = Duration.seconds(1)
+    /// The longest one.
+    package static let pinRetryMax = Duration.seconds(30)
+    /// Memory in which each reader of `state.db` keeps pages.
+    package static let pinPageCacheBytes: Int64 = 262_144
+    /// How often a put is tried again when its id is pinned and unpinned in the same moment.
+    package static let pinRoundsMax = 16
     /// Revisions that one synced write of `state.db` reserves.
     package static let revisionBlock: Int64 = 65_536
+
+    /// Revisions that a file may name: whole in every JSON reader's numbers, and far from the end of
+    /// ours; a file that says otherwise is damaged.
+    package static let revisions: ClosedRange<Int64> = 0...(1 << 53)
+    /// Numbers of bodies: with a chunk's position beside them they stay within 64 bits.
+    package static let bodies: ClosedRange<Int64> = 0...(1 << 42)
+    /// Numbers of uses that a file may name; the rest is left for those to come.
+    package static let uses: ClosedRange<Int64> = 0...(1 << 61)
+    /// Sums that a file may name, of bytes and of rows: those of the largest cache.
+    package static let accountedBytes: ClosedRange<Int64> = 0...(1 << 51)
+    /// What one row may count, the largest body with its chunks and everything else.
+    package static let rowBytes: ClosedRange<Int64> = 0...(1 << 38)
+    /// The reserve of each folder: some WALs of an eviction, or of a settled write.
+    package static let reserveBytes: Int64 = 8 << 20
+    /// What stays free on the disk when a reserve is taken again; else it would be gone at once.
+    package static let reserveSpareBytes: Int64 = 4 << 20
+    /// Steps of ``vacuumPagesMax`` pages in which one look makes room for the reserve.
+    package static let reserveStepsMax = 16
+    /// A `state.db` up to this is read through at start, which takes about 0.1 s.
+    package static let checkedStateBytesMax: Int64 = 64 << 20
+    /// How often `cache.db` is made anew within ``recreationTime``; then nothing is stored for a
+    /// while, as it is the disk that breaks what is written.
+    package static let recreationsMax = 5
+    package static let recreationTime = Duration.seconds(60)
+    /// Sentences on damaged files that status repeats.
+    package static let findingsMax = 8
 
     /// A configuration file: thousands of origins fit, and reading it cannot fill the memory.
     package static let configurationFileBytesMax = 1_048_576
     /// A Unix socket's path: `sun_path` has 108 bytes and ends with a zero (unix(7)).
     package static let socketPathBytesMax = 107
+    /// Groups of a client that status tells; a process may be in 65,536.
+    package static let toldGroupsMax = 256
+    /// A group's name: what getgrnam(3) is asked for; useradd(8) makes them of 32 bytes at most.
+    package static let groupNameBytesMax = 256
+    /// The record of one group, with all its members, as getgrnam_r(3) reads it.
+    package static let groupRecordBytesMax = 16 << 20
     /// Sizes in the configuration; sums and products of a few of them stay within 64 bits.
     package static let configuredBytes = ByteSize(bytes: 0)...ByteSize(bytes: 1 << 50)
     /// `cache.max_bytes`; at least one page of the database.
@@ -143,6 +253,11 @@ package enum Limits {
     package static let socketConnectTime = Duration.seconds(10)
     /// How long a client waits for what the daemon answers from its own memory and files.
     package static let reportTime = Duration.seconds(60)
+    /// The pause before a client connects again whose stream broke; it doubles, and full jitter is
+    /// drawn from it.
+    package static let followRetryBase = Duration.milliseconds(500)
+    /// The longest of these pauses: a daemon that is back is found within it.
+    package static let followRetryMax = Duration.seconds(30)
     /// Connections of one client, each held by one stream; above it requests wait for another's
     /// end.
     ///

@@ -4,6 +4,9 @@ package enum ModelError: Error, Equatable {
     case badAccount(String)
     case badOriginName(String)
     case badURL(String, reason: String)
+    case badHost(String)
+    /// Without the text, which may hold a password.
+    case badProxy(reason: String)
     case badDuration(String)
     case badByteSize(String)
 
@@ -18,6 +21,10 @@ package enum ModelError: Error, Equatable {
             "'\(text)' is not an origin's name: 1 to \(Limits.originNameBytesMax) letters, digits, '.', '_', '-'"
         case .badURL(let text, let reason):
             "'\(text)' is not a URL that can be fetched: \(reason)"
+        case .badHost(let text):
+            "'\(text)' is not a host with an optional port, such as cdn.example.com:8443"
+        case .badProxy(let reason):
+            "this is not a proxy such as http://proxy.example.com:3128: \(reason)"
         case .badDuration(let text):
             "'\(text)' is not a duration: a number and one of ms, s, m, h, d, such as 300ms or 7d"
         case .badByteSize(let text):

@@ -1,9 +1,14 @@
-/// A named server with its rules, as the configuration gives it.
+/// A named server with its rules, as the configuration or the API gives it.
 package struct OriginSettings: Equatable, Sendable {
     package var name: OriginName
     package var baseURL: WebURL
     /// Whether it may live on loopback or a private address.
     package var allowPrivate = false
+    /// Where else its redirects may lead.
+    package var redirectHosts: [HostPort] = []
+    /// What its connections go through.
+    package var proxy: ProxySettings?
+    package var tls = TLSSettings()
     /// Sent with every request to it.
     package var headers = HeaderFields()
     package var fetch = FetchSettings()

@@ -15,6 +15,14 @@ package enum Scope: Hashable, Sendable {
         }
     }
 
+    /// The user whose rows they are; nil for shared ones.
+    package var uid: UInt32? {
+        switch self {
+        case .own(let uid, _): uid
+        case .shared: nil
+        }
+    }
+
     /// The form in which it stands in a row and in a key: `1000:default`, or `shared`.
     ///
     /// A uid is digits only, so no account's name can make one scope look like another.

@@ -51,12 +51,17 @@ package struct WebURL: Hashable, Sendable, CustomStringConvertible {
         self.pathAndQuery = pathAndQuery
     }
 
+    /// The port of the scheme.
+    package var defaultPort: Int { isSecure ? 443 : 80 }
+
     /// Scheme, host and, unless it is the default, port: `https://api.example.com:8443`.
     package var originText: String {
         let scheme = isSecure ? "https" : "http"
-        return port == (isSecure ? 443 : 80)
-            ? "\(scheme)://\(host)" : "\(scheme)://\(host):\(port)"
+        return port == defaultPort ? "\(scheme)://\(host)" : "\(scheme)://\(host):\(port)"
     }
+
+    /// Host and, unless it is the default, port: `api.example.com:8443`.
+    package var authority: String { port == defaultPort ? host : "\(host):\(port)" }
 
     package var text: String { originText + pathAndQuery }
     package var description: String { text }
@@ -73,6 +78,11 @@ package struct WebURL: Hashable, Sendable, CustomStringConvertible {
             let plain = segment.lowercased().replacing("%2e", with: ".")
             return plain == "." || plain == ".."
         }
+    }
+
+    /// As a base URL: a slash at the end makes no other one.
+    package var baseAddress: String {
+        pathAndQuery.utf8.last == slash ? String(text.dropLast()) : text
     }
 
     /// Whether scheme, host, port and whole path segments of this are the beginning of `other`.

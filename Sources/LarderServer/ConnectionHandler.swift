@@ -16,6 +16,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private let server: ServerContext
     private let loop: LoopReader
     private let worker: LoopWorker
+    private let meter: LoopMeter
     private let peer: Peer
     private var machine = ConnectionMachine()
     private var held = Deque<HTTPServerRequestPart>()
@@ -26,6 +27,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private var speaksOtherwise = false
     private var isReading = false
     private var watch: ConnectionWatch
+    /// What the present exchange is counted as.
+    private var family = RouteFamily.none
+    /// When the request of a put was whole.
+    private var putArrived: NIODeadline?
 
     /// What the present exchange needs of the connection.
     private enum Current {
@@ -34,10 +39,11 @@ final class ConnectionHandler: ChannelDuplexHandler {
         case job(RequestBody, Interest)
     }
 
-    init(_ server: ServerContext, _ loop: LoopReader, _ worker: LoopWorker, _ peer: Peer) {
+    init(_ server: ServerContext, _ loop: ServerLoop, _ peer: Peer) {
         self.server = server
-        self.loop = loop
-        self.worker = worker
+        self.loop = loop.reader
+        worker = loop.worker
+        meter = loop.meter
         self.peer = peer
         watch = ConnectionWatch(now: .now())
     }
@@ -82,6 +88,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
             case .drop: break
             }
         case .body(let piece):
+            meter.received(piece.readableBytes)
+            watch.bodyArrived(piece.readableBytes)
             switch machine.bodyArrived() {
             case .deliver:
                 if case .job(let body, _) = current { body.arrived(piece) }
@@ -106,10 +114,12 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     private func begin(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
         speaksOtherwise = head.asksForAnotherProtocol
-        let path = head.uri.prefix(while: { $0 != "?" })
+        family = .none
         do throws(RouteError) {
-            let route = try Route(head.method, path: path)
-            if case .readEntry(let id) = route, head.hasNoBody {
+            let head = try head.checked()
+            let route = try Route(head.method, path: head.uri.prefix(while: { $0 != "?" }))
+            family = route.family
+            if case .entries(.read(let id)) = route, head.hasNoBody {
                 current = .inline(head, id)
             } else {
                 start(head, context) { [worker] exchange in
@@ -151,15 +161,17 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 
     private func requestEnded(_ context: ChannelHandlerContext) {
+        watch.requestEnded()
         switch current {
         case .inline(let head, let id):
             guard isKeepingUp(context) else {
                 return start(head, context) { [worker] exchange in
-                    await worker.answer(.readEntry(id), exchange)
+                    await worker.answer(.entries(.read(id)), exchange)
                 }
             }
-            readEntry(id, head, context)
+            readEntryTimed(id, head, context)
         case .job(let body, _):
+            if family == .put { putArrived = .now() }
             body.ended()
         case nil:
             break
@@ -171,6 +183,18 @@ final class ConnectionHandler: ChannelDuplexHandler {
         if context.channel.isWritable { return true }
         context.flush()
         return context.channel.isWritable
+    }
+
+    /// Times few of the reads, as looking at the clock costs more than counting.
+    private func readEntryTimed(
+        _ id: EntryID,
+        _ head: HTTPRequestHead,
+        _ context: ChannelHandlerContext
+    ) {
+        guard meter.wantsTime() else { return readEntry(id, head, context) }
+        let began: NIODeadline = .now()
+        readEntry(id, head, context)
+        meter.hitAnswered(after: .now() - began)
     }
 
     /// Answers from the row where it lies; only a body in chunks goes on as a job.
@@ -187,7 +211,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
                 headers: headers
             )
             writeHead(responseHead, context, promise: nil)
-            if let body { context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil) }
+            if let body {
+                meter.sent(body.readableBytes)
+                context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil)
+            }
             context.write(wrapOutboundOut(.end(nil)), promise: nil)
             answerCompleted(context)
         case .chunked(let headers, let body, let scope):
@@ -207,7 +234,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
         switch unwrapOutboundIn(data) {
         case .head(let head) where head.status.code >= 200:
             writeHead(head, context, promise: promise)
-        case .head, .body:
+        case .head:
+            context.write(data, promise: promise)
+        case .body(let body):
+            meter.sent(body.readableBytes)
             context.write(data, promise: promise)
         case .end:
             context.write(data, promise: promise)
@@ -221,6 +251,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
         _ context: ChannelHandlerContext,
         promise: EventLoopPromise<Void>?
     ) {
+        meter.answered(family, head.status)
+        if head.status.code >= 300 { putArrived = nil }
         var head = head
         switch machine.answerBegan() {
         case .announceClose: head.headers.add(name: "Connection", value: "close")
@@ -232,11 +264,17 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private func answerCompleted(_ context: ChannelHandlerContext) {
         if case .job(let body, _) = current { body.hasRoom = {} }
         current = nil
+        if let began = putArrived { meter.putAnswered(after: .now() - began) }
+        putArrived = nil
         switch machine.answerCompleted() {
         case .goOn: pump(context)
         // Who asked for another protocol may be sending it already; see `closeInStages`.
         case .close: close(context, speaksOtherwise ? .output : .all)
-        case .closeInStages: close(context, .output)
+        case .closeInStages:
+            close(context, .output)
+            // Reading may have paused while the body was taken; a client that sends all before it
+            // reads would never come to the answer.
+            read(context)
         case .nothing: break
         }
     }
@@ -302,6 +340,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         switch machine.parsingFailed() {
         case .refuse:
             let problem = Problem(parsing: error)
+            family = .none
             start(.unreadable, context) { exchange in await exchange.respond(problem) }
         case .breakOff:
             guard case .job(let body, _) = current else { return context.close(promise: nil) }
@@ -329,6 +368,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
             case nil: break
             }
         }
+        if waitsForClient { watch.bodyAwaited(now: .now()) }
         return watch.isOverdue(
             isIdle: machine.state == .idle,
             waitsForRequest: waitsForClient,

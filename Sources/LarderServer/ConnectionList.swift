@@ -1,4 +1,5 @@
 import LarderModel
+import LarderWire
 import NIOCore
 import Synchronization
 
@@ -10,6 +11,8 @@ final class ConnectionList: Sendable {
         var channels: [ObjectIdentifier: any Channel] = [:]
         var perUser: [UInt32: Int] = [:]
         var isDraining = false
+        var accepted: Int64 = 0
+        var refused: Int64 = 0
         var drained: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -27,13 +30,27 @@ final class ConnectionList: Sendable {
 
     var count: Int { open.withLock { $0.channels.count } }
 
+    var counts: StatsReport.Connections {
+        open.withLock { open in
+            StatsReport.Connections(
+                open: open.channels.count,
+                accepted: open.accepted,
+                refused: open.refused
+            )
+        }
+    }
+
     /// Takes a connection in until it is closed; false when there are too many, or the daemon is
     /// ending.
     func add(_ channel: any Channel, uid: UInt32) -> Bool {
         let isTaken = open.withLock { open in
             let ofUser = open.perUser[uid, default: 0]
             guard !open.isDraining, open.channels.count < connectionsMax, ofUser < perUserMax
-            else { return false }
+            else {
+                open.refused += 1
+                return false
+            }
+            open.accepted += 1
             open.channels[ObjectIdentifier(channel)] = channel
             open.perUser[uid] = ofUser + 1
             return true

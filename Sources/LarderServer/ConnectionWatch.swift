@@ -7,6 +7,9 @@ struct ConnectionWatch {
     /// When the first bytes of a head came that is not whole yet.
     private var headBegan: NIODeadline?
     private var sawPart = false
+    /// Since when the body of the present request is waited for, and how much of it has come.
+    private var bodyBegan: NIODeadline?
+    private var bodyBytes = 0
     private var closingBegan: NIODeadline?
     private var timer: RepeatedTask?
 
@@ -41,16 +44,38 @@ struct ConnectionWatch {
         sawPart = false
     }
 
+    mutating func bodyArrived(_ bytes: Int) {
+        bodyBytes += bytes
+    }
+
+    mutating func requestEnded() {
+        bodyBegan = nil
+        bodyBytes = 0
+    }
+
     /// The last answer was written; the client has yet to read it.
     mutating func closingBegan(now: NIODeadline) {
         closingBegan = now
+    }
+
+    /// The present request's body is waited for; its time counts from the first such look.
+    mutating func bodyAwaited(now: NIODeadline) {
+        if bodyBegan == nil { bodyBegan = now }
     }
 
     func isOverdue(isIdle: Bool, waitsForRequest: Bool, now: NIODeadline) -> Bool {
         if let closingBegan { return now - closingBegan > .larder(Limits.stalledResponseTime) }
         let stalled = TimeAmount.larder(Limits.stalledRequestTime)
         if let headBegan, now - headBegan > stalled { return true }
-        if waitsForRequest { return now - lastRead > stalled }
+        if waitsForRequest {
+            return now - lastRead > stalled || now - (bodyBegan ?? now) > bodyTime
+        }
         return isIdle && now - lastRead > .larder(Limits.idleConnectionTime)
+    }
+
+    /// How long the body may take that has come so far.
+    private var bodyTime: TimeAmount {
+        .larder(Limits.requestBodyTime)
+            + .seconds(Int64(bodyBytes / Limits.requestBodyBytesPerSecondMin))
     }
 }

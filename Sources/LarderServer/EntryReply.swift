@@ -67,7 +67,9 @@ enum EntryReply {
         }
         let tag = row.entityTag
         var headers = Self.headers(row, tag, date: date, now)
-        if let condition = head.headers.first(name: "If-None-Match"), tag.isMatched(by: condition) {
+        if head.headers.contains(name: "If-None-Match"),
+            EntityTagList.contains(tag, in: head.headers["If-None-Match"])
+        {
             self = .whole(.notModified, headers, nil)
             return
         }
@@ -94,6 +96,7 @@ enum EntryReply {
         headers.add(name: "ETag", value: tag)
         let storedAt = row.storedAt
         headers.add(name: "Last-Modified", value: row.lastModified ?? storedAt.httpDate)
+        if let coding = row.contentEncoding { headers.add(name: "Content-Encoding", value: coding) }
         let age = max(0, now.since(storedAt).milliseconds / 1_000)
         headers.add(name: "Age", value: String(age))
         headers.add(name: "Cache-Status", value: cacheStatus(row, now))
@@ -106,17 +109,5 @@ enum EntryReply {
     private static func cacheStatus(_ row: borrowing EntryRow, _ now: Timestamp) -> String {
         guard let until = row.freshUntil else { return "larder; hit" }
         return "larder; hit; ttl=\(until.since(now).milliseconds / 1_000)"
-    }
-}
-
-extension String {
-    /// Whether an If-None-Match value names this entity tag, compared weakly (RFC 9110 13.1.2).
-    fileprivate func isMatched(by condition: String) -> Bool {
-        func opaque(_ tag: some StringProtocol) -> String {
-            let bare = String(tag.filter { $0 != " " && $0 != "\t" })
-            return bare.hasPrefix("W/") ? String(bare.dropFirst(2)) : bare
-        }
-        let own = opaque(self)
-        return condition == "*" || condition.split(separator: ",").contains { opaque($0) == own }
     }
 }

@@ -35,6 +35,8 @@ struct Exchange: Sendable {
 
     /// The JSON of a command.
     func command() async throws(Problem) -> [UInt8] {
+        let place = try enterUpload()
+        defer { place?.leave() }
         let bytes: [UInt8]?
         do {
             bytes = try await body.collect(upTo: Limits.commandBodyBytesMax)

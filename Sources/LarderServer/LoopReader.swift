@@ -34,6 +34,7 @@ final class LoopReader {
     private func endTransactions(afterTurnsOf eventLoop: any EventLoop) {
         let bound = NIOLoopBound(WeakReader(reader: reader), eventLoop: eventLoop)
         reader.transactionOpened = {
+            eventLoop.assertInEventLoop()
             eventLoop.execute { bound.value.reader?.endTransaction() }
         }
     }

@@ -30,12 +30,13 @@ actor LoopWorker {
         }
         do throws(Problem) {
             switch route {
-            case .fetch, .fetchByBody:
-                try await FetchRoute(exchange, loop).answer(route)
-            case .entries, .readEntry, .putEntry, .removeEntry, .explainEntry:
-                try await EntryRoutes(exchange, loop).answer(route)
-            case .evict, .status, .live, .ready:
+            case .entries(let route): try await EntryRoutes(exchange, loop).answer(route)
+            case .fetch(let route): try await FetchRoutes(exchange, loop).answer(route)
+            case .pins(let route): try await PinRoutes(exchange).answer(route)
+            case .origins(let route): try await OriginRoutes(exchange).answer(route)
+            case .administration(let route):
                 try await AdministrationRoutes(exchange, loop).answer(route)
+            case .raw: try await RawRoutes(exchange, loop).answer()
             }
         } catch {
             await exchange.respond(error)

@@ -15,7 +15,7 @@ final class RequestBody: @unchecked Sendable {
     private let eventLoop: any EventLoop
     private var pieces = Deque<ByteBuffer>()
     private var bufferedBytes = 0
-    private var isWhole = false
+    private(set) var isWhole = false
     private var isBroken = false
     private var taker: CheckedContinuation<ByteBuffer?, any Error>?
     /// Told when there is room for more.

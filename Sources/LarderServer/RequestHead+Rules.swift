@@ -22,6 +22,49 @@ extension HTTPRequestHead {
         !isKeepAlive || version != .http1_1 || asksForAnotherProtocol
     }
 
+    /// The head with its target in origin form, if it is one to be answered.
+    func checked() throws(RouteError) -> HTTPRequestHead {
+        if let problem = hostProblem { throw .problem(problem) }
+        guard let target = originForm else { return self }
+        var head = self
+        head.uri = target
+        return head
+    }
+
+    /// What a target in absolute form asks for; nil for any other (RFC 9112 3.2.2).
+    ///
+    /// The authority counts for nothing, as Host does: the socket has one server.
+    private var originForm: String? {
+        guard uri.utf8.first != UInt8(ascii: "/"),
+            let scheme = ["http://", "https://"].first(where: {
+                String(uri.prefix($0.count)).isEqual(to: $0)
+            })
+        else { return nil }
+        let rest = uri.utf8.dropFirst(scheme.utf8.count)
+        let target = rest.drop { ![UInt8(ascii: "/"), UInt8(ascii: "?")].contains($0) }
+        let text = String(decoding: target, as: UTF8.self)
+        return text.hasPrefix("/") ? text : "/\(text)"
+    }
+
+    /// A request of HTTP/1.1 has one Host header, no less and no more (RFC 9112 3.2).
+    private var hostProblem: Problem? {
+        guard version == .http1_1 else { return nil }
+        var hosts = 0
+        for (name, value) in headers where name.utf8.count == 4 && name.isEqual(to: "Host") {
+            hosts += 1
+            let host = value.utf8.drop(while: \.isSpace).reversed().drop(while: \.isSpace)
+            guard host.allSatisfy(\.standsInHost) else {
+                return Problem(.badRequest, "the Host header is no host")
+            }
+        }
+        guard hosts != 1 else { return nil }
+        return Problem(
+            .badRequest,
+            "the request has \(hosts) Host headers, HTTP/1.1 needs one",
+            hint: "Send Host: larder; any name will do."
+        )
+    }
+
     var byteCount: Int {
         headers.reduce(uri.utf8.count) { $0 + $1.name.utf8.count + $1.value.utf8.count }
     }
@@ -44,10 +87,15 @@ extension Exchange {
             await respond(Problem(.notFound, "there is no \(path)"))
         case .notAllowed(let methods):
             let allowed = methods.map(\.rawValue).joined(separator: ", ")
-            await respond(
-                Problem(.methodNotAllowed, "\(path) takes \(allowed), not \(head.method.rawValue)"),
-                ["Allow": allowed]
+            var problem = Problem(
+                .methodNotAllowed,
+                "\(path) takes \(allowed), not \(head.method.rawValue)"
             )
+            if path.hasPrefix(RawCommand.pathPrefix) {
+                problem.hint =
+                    "Only GET and HEAD are served here; send a write to the origin itself."
+            }
+            await respond(problem, ["Allow": allowed])
         case .problem(let problem):
             await respond(problem)
         }
@@ -72,6 +120,21 @@ extension Problem {
             )
         } else {
             self.init(.badRequest, "what came is no HTTP/1.1 request: \(error)")
+        }
+    }
+}
+
+extension UInt8 {
+    /// What may stand around a header's value (RFC 9110 5.6.3).
+    fileprivate var isSpace: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
+
+    /// Whether it may stand in a host with its port (RFC 3986 3.2.2).
+    fileprivate var standsInHost: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: "-._~!$&'()*+,;=:%[]".utf8.contains(self)
         }
     }
 }

@@ -2,66 +2,41 @@ import LarderModel
 import LarderWire
 import NIOHTTP1
 
-/// What a request is about, told from its method and path.
+/// What a request is about, told from its method and path: one case a family.
 enum Route: Equatable {
-    case fetch
-    case fetchByBody
-    case entries
-    case readEntry(EntryID)
-    case putEntry(EntryID)
-    case removeEntry(EntryID)
-    case explainEntry(EntryID)
-    case evict
-    case status
-    case live
-    case ready
+    case entries(EntryRoute)
+    case fetch(FetchRoute)
+    case pins(PinRoute)
+    case origins(OriginRoute)
+    case administration(AdministrationRoute)
+    case raw
+
+    /// Every path that there is; the first that fits counts, and the busiest stand first.
+    static let patterns =
+        EntryRoute.patterns + FetchRoute.patterns + PinRoute.patterns + OriginRoute.patterns
+        + AdministrationRoute.patterns + RawRoutes.patterns
 
     /// Finds the route, or says what is wrong with method or path.
+    ///
+    /// A fixed path leaves the methods that it does not take to a pattern behind it: `batch` is
+    /// an id like any other.
     init(_ method: HTTPMethod, path: Substring) throws(RouteError) {
-        if path.hasPrefix(Self.entryPrefix) {
-            self = try Self.entry(method, rest: path.dropFirst(Self.entryPrefix.count))
-            return
+        var allowed: [HTTPMethod] = []
+        for pattern in Self.patterns {
+            guard let parameter = pattern.parameter(of: path) else { continue }
+            guard let make = pattern.make(method) else {
+                allowed += pattern.methods.map(\.method)
+                if pattern.isFixed { continue }
+                break
+            }
+            do throws(Problem) {
+                self = try make(parameter)
+                return
+            } catch {
+                throw .problem(error)
+            }
         }
-        guard let methods = Self.fixed[String(path)] else { throw .notFound }
-        guard let route = methods.first(where: { $0.method == method })?.route else {
-            throw .notAllowed(methods.map(\.method))
-        }
-        self = route
-    }
-
-    private static let entryPrefix = "/v1/entries/"
-    private static let explainSuffix = "/explain"
-
-    private static let fixed: [String: [(method: HTTPMethod, route: Route)]] = [
-        "/v1/fetch": [(.GET, .fetch), (.POST, .fetchByBody)],
-        "/v1/entries": [(.GET, .entries)],
-        "/v1/evict": [(.POST, .evict)],
-        "/v1/status": [(.GET, .status)],
-        "/v1/health/live": [(.GET, .live)],
-        "/v1/health/ready": [(.GET, .ready)],
-    ]
-
-    /// `/` in an id is `%2F`, so a slash of its own begins something about the entry; an id that
-    /// was not encoded is taken all the same.
-    private static func entry(_ method: HTTPMethod, rest: Substring) throws(RouteError) -> Route {
-        if rest.hasSuffix(explainSuffix), rest.count > explainSuffix.count {
-            guard method == .GET else { throw .notAllowed([.GET]) }
-            return .explainEntry(try id(rest.dropLast(explainSuffix.count)))
-        }
-        switch method {
-        case .GET, .HEAD: return .readEntry(try id(rest))
-        case .PUT: return .putEntry(try id(rest))
-        case .DELETE: return .removeEntry(try id(rest))
-        default: throw .notAllowed([.GET, .HEAD, .PUT, .DELETE])
-        }
-    }
-
-    private static func id(_ text: Substring) throws(RouteError) -> EntryID {
-        do throws(Problem) {
-            return try PercentCoding.id(inPath: text)
-        } catch {
-            throw .problem(error)
-        }
+        throw allowed.isEmpty ? .notFound : .notAllowed(allowed)
     }
 }
 

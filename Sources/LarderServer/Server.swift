@@ -1,4 +1,3 @@
-import Glibc
 package import LarderEngine
 import LarderModel
 import LarderStore
@@ -14,15 +13,20 @@ package final class Server: Sendable {
     /// one for the longer ones.
     package static var readerCount: Int { 2 * System.coreCount }
 
-    /// Where it listens.
+    /// Where it listens, and who may do more than others.
     package struct Configuration: Sendable {
         package var path: String
         /// The rights of the socket's file.
         package var mode: UInt32
+        package var administrators: Administrators
+        /// A socket that listens already and belongs to somebody else, to be served in place of
+        /// one at the path.
+        package var inherited: Int32?
 
-        package init(path: String, mode: UInt32) {
+        package init(path: String, mode: UInt32, administrators: Administrators) {
             self.path = path
             self.mode = mode
+            self.administrators = administrators
         }
     }
 
@@ -38,7 +42,10 @@ package final class Server: Sendable {
         eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
     ) {
         self.configuration = configuration
-        context = ServerContext(engine: engine)
+        context = ServerContext(
+            engine: engine,
+            administrators: configuration.administrators
+        )
         group = eventLoopGroup
         (stopping, stop) = AsyncStream.makeStream()
     }
@@ -49,8 +56,9 @@ package final class Server: Sendable {
     /// `isListening` is called once the socket takes clients.
     package func run(isListening: () -> Void = {}) async throws {
         let loops = try await makeLoops()
-        let socket = try SocketFile(path: configuration.path, mode: configuration.mode)
+        let socket = try ListeningSocket(configuration)
         let listener = try await bootstrap(loops).withBoundSocket(socket.descriptor).get()
+        try socket.lengthenQueue()
         isListening()
         await withDiscardingTaskGroup { group in
             let jobs = context.jobs
@@ -85,32 +93,27 @@ package final class Server: Sendable {
 
     // MARK: Set-up
 
-    /// What each event loop has of its own.
-    private struct Loop: Sendable {
-        let reader: NIOLoopBoundBox<LoopReader>
-        let worker: LoopWorker
-    }
+    /// By event loop.
+    private typealias Loops = [ObjectIdentifier: NIOLoopBoundBox<ServerLoop>]
 
-    private func makeLoops() async throws -> [ObjectIdentifier: Loop] {
-        var loops: [ObjectIdentifier: Loop] = [:]
+    private func makeLoops() async throws -> Loops {
+        var loops = Loops()
         for eventLoop in group.makeIterator() {
             let context = context
-            let box = try await eventLoop.submit {
-                let reader = try context.engine.store.makeReader()
-                return NIOLoopBoundBox(LoopReader(reader, eventLoop), eventLoop: eventLoop)
+            loops[ObjectIdentifier(eventLoop)] = try await eventLoop.submit {
+                let loop = ServerLoop(
+                    reader: LoopReader(try context.engine.store.makeReader(), eventLoop),
+                    worker: LoopWorker(eventLoop, context),
+                    meter: context.meters.makeMeter(eventLoop)
+                )
+                return NIOLoopBoundBox(loop, eventLoop: eventLoop)
             }.get()
-            loops[ObjectIdentifier(eventLoop)] = Loop(
-                reader: box,
-                worker: LoopWorker(eventLoop, context)
-            )
         }
         return loops
     }
 
-    private func bootstrap(_ loops: [ObjectIdentifier: Loop]) -> ServerBootstrap {
+    private func bootstrap(_ loops: Loops) -> ServerBootstrap {
         ServerBootstrap(group: group)
-            // NIO listens once more on the socket, with 128 unless it is told otherwise.
-            .serverChannelOption(ChannelOptions.backlog, value: Int32(SOMAXCONN))
             .childChannelOption(ChannelOptions.autoRead, value: false)
             .childChannelOption(ChannelOptions.maxMessagesPerRead, value: 2)
             .childChannelInitializer { [context] channel in
@@ -122,7 +125,7 @@ package final class Server: Sendable {
                         return channel.close()
                     }
                     return channel.eventLoop.makeCompletedFuture {
-                        try Self.configure(channel, context, loop, peer)
+                        try Self.configure(channel, context, loop.value, peer)
                     }
                 }
             }
@@ -131,7 +134,7 @@ package final class Server: Sendable {
     private static func configure(
         _ channel: any Channel,
         _ context: ServerContext,
-        _ loop: Loop,
+        _ loop: ServerLoop,
         _ peer: Peer
     ) throws {
         var limits = NIOHTTPDecoderLimitConfiguration()
@@ -147,6 +150,6 @@ package final class Server: Sendable {
             ByteToMessageHandler(decoder, maximumBufferSize: Limits.requestHeadBytesMax)
         )
         try pipeline.addHandler(HTTPResponseEncoder())
-        try pipeline.addHandler(ConnectionHandler(context, loop.reader.value, loop.worker, peer))
+        try pipeline.addHandler(ConnectionHandler(context, loop, peer))
     }
 }

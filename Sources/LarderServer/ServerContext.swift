@@ -6,16 +6,20 @@ import Synchronization
 /// What every connection shares.
 final class ServerContext: Sendable {
     let engine: Engine
+    let administrators: Administrators
     /// Answers that take longer than a turn of the event loop; every connection has at most one.
     let jobs = WorkQueue()
     let connections = ConnectionList()
+    let uploads = UploadPlaces()
+    let meters = LoopMeters()
     /// Sets request ids of this run apart from those of others.
     private let run: String
     // Relaxed: each number is only ever taken once, and orders nothing.
     private let requests = Atomic<Int64>(0)
 
-    init(engine: Engine) {
+    init(engine: Engine, administrators: Administrators) {
         self.engine = engine
+        self.administrators = administrators
         run = String(engine.clock.now().milliseconds, radix: 36)
     }
 

@@ -5,33 +5,36 @@ import LarderModel
 /// Used by one task at a time. Its chunks may be removed once it is gone.
 package final class BodyReader {
     package let body: ChunkedBody
-    private let scope: ScopeKey
-    private let id: EntryID
     private let leases: BodyLeases
     private let source: BlockingReader
-    private let queue: CommitQueue
+    private let owner: Owner
+
+    /// What the file that a body stands in does about it.
+    struct Owner: Sendable {
+        /// Chunks may be removed that could not be before.
+        let wake: @Sendable () -> Void
+        /// The body is damaged: what names it goes.
+        let drop: @Sendable () -> Void
+    }
+
     private var position: Int64 = 0
     private var bytesRead = 0
 
     init(
         _ body: ChunkedBody,
-        of scope: ScopeKey,
-        _ id: EntryID,
         leases: BodyLeases,
         source: BlockingReader,
-        queue: CommitQueue
+        owner: Owner
     ) {
         self.body = body
-        self.scope = scope
-        self.id = id
         self.leases = leases
         self.source = source
-        self.queue = queue
+        self.owner = owner
         leases.take(body.number)
     }
 
     deinit {
-        if leases.giveBack(body.number) { queue.wake() }
+        if leases.giveBack(body.number) { owner.wake() }
     }
 
     /// The next chunk, at most ``Limits/inlineBodyBytesMax`` bytes; nil at the end.
@@ -46,7 +49,7 @@ package final class BodyReader {
             bytesRead += chunk.count
             return chunk
         } catch {
-            if error == .badChunk { dropRow() }
+            if error == .badChunk { owner.drop() }
             throw error
         }
     }
@@ -58,9 +61,12 @@ package final class BodyReader {
         guard !chunk.isEmpty, bytesRead + chunk.count <= body.byteCount else { throw .badChunk }
         return chunk
     }
+}
 
-    private func dropRow() {
-        queue.post { [body, scope, id] writer throws(StoreError) in
+extension CommitQueue<CacheWriter> {
+    /// Takes the row of a damaged body away, if it still names it.
+    func dropRow(of body: ChunkedBody, _ scope: ScopeKey, _ id: EntryID) {
+        post { writer throws(StoreError) in
             guard let found = try writer.find(scope, id).0, found.body == body.number else {
                 return
             }

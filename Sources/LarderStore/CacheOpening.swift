@@ -1,49 +1,79 @@
+import CSQLite
 import LarderModel
 
 /// How `cache.db` is opened: kept if it can be, else set aside and made anew.
 struct CacheOpening {
-    let connection: SQLiteConnection
-    let keySeed: UInt64
-    let highestRevision: Revision
-    let findings: [String]
+    let file: CacheFile
+    let contents: CacheContents
+    /// Why an earlier file was set aside; nil when none was.
+    let finding: String?
 
-    init(file: DatabaseFile, newKeySeed: () -> UInt64) throws(StoreError) {
+    /// What a file is given when it is made.
+    struct Birth {
+        var keySeed: UInt64
+        /// A new file says that there were revisions up to this one.
+        var revision = Revision(0)
+        /// Its bodies are numbered from the one after this.
+        var body: Int64 = 0
+    }
+
+    init(
+        _ database: DatabaseFile,
+        cacheBytes: Int64,
+        _ birth: Birth
+    ) throws(StoreError) {
         do throws(StoreError) {
-            connection = try Self.open(file, newKeySeed)
-            findings = []
+            (file, contents) = try Self.open(database, cacheBytes, birth)
+            finding = nil
         } catch {
-            switch error {
-            case .corrupt, .newer:
-                try file.setAside()
-                connection = try Self.open(file, newKeySeed)
-                findings = [
-                    "\(error.message): it was set aside as \(file.path).aside and made anew"
-                ]
-            case .cannotOpen, .inUse, .sqlite, .diskFull, .tooLarge, .noRoom, .overloaded,
-                .closed, .badChunk:
-                throw error
-            }
+            guard error.isOfTheFile else { throw error }
+            try database.setAside()
+            (file, contents) = try Self.open(database, cacheBytes, birth)
+            finding =
+                "\(error.message): it was set aside as \(database.path).aside and made anew"
         }
-        let seed = try connection.integer("SELECT value FROM meta WHERE name = 'key_seed'")
-        keySeed = UInt64(bitPattern: seed ?? 0)
-        let highest = try connection.integer("SELECT value FROM meta WHERE name = 'rev'")
-        highestRevision = Revision(highest ?? 0)
     }
 
     private static func open(
-        _ file: DatabaseFile,
-        _ newKeySeed: () -> UInt64
-    ) throws(StoreError) -> SQLiteConnection {
-        let connection = try file.openWriter()
-        let seed = Int64(bitPattern: newKeySeed())
+        _ database: DatabaseFile,
+        _ cacheBytes: Int64,
+        _ birth: Birth
+    ) throws(StoreError) -> (CacheFile, CacheContents) {
+        let connection = try database.openWriter().connection
+        // What is set aside is set aside whole, with its WAL.
+        connection.keepWALOnClose(true)
+        do throws(StoreError) {
+            try connection.setPageCache(bytes: cacheBytes)
+            try give(birth, to: connection)
+            let contents = try CacheContents(reading: connection)
+            try probe(connection)
+            let file = try CacheFile(database, connection)
+            connection.keepWALOnClose(false)
+            return (file, contents)
+        } catch .sqlite(let step, let code, let message) {
+            // A table or a column that every file of this version has is not there.
+            guard code & 0xFF == SQLITE_ERROR else {
+                throw .sqlite(step: step, code: code, message: message)
+            }
+            throw .corrupt(step: step)
+        }
+    }
+
+    private static func give(
+        _ birth: Birth,
+        to connection: SQLiteConnection
+    ) throws(StoreError) {
         try connection.execute(
             """
+            BEGIN IMMEDIATE;
             INSERT OR IGNORE INTO meta (name, value)
-            VALUES ('key_seed', \(seed)), ('bytes', 0), ('entries', 0), ('rev', 0)
+            VALUES ('key_seed', \(Int64(bitPattern: birth.keySeed))), ('bytes', 0), ('entries', 0),
+                ('rev', \(birth.revision.number));
+            INSERT INTO sqlite_sequence (name, seq) SELECT 'body', \(birth.body)
+            WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'body');
+            COMMIT
             """
         )
-        try probe(connection)
-        return connection
     }
 
     /// Reads a row at either end of every table, so that a cut or overwritten file is found out
@@ -66,6 +96,19 @@ struct CacheOpening {
         let inWAL = DiskSpace.fileBytes(at: connection.path + "-wal")
         guard pages <= inFile || inWAL > 0 else {
             throw .corrupt(step: "measure \(connection.path)")
+        }
+    }
+}
+
+extension StoreError {
+    /// Whether another file in its place would do.
+    var isOfTheFile: Bool {
+        switch self {
+        case .corrupt, .newer, .unusable: true
+        case .cannotOpen, .inUse, .sqlite, .diskFull, .tooLarge, .noRoom, .pinned, .pinsFull,
+            .tooManyPins, .overloaded, .closed,
+            .badChunk, .noFile, .uploadLost:
+            false
         }
     }
 }

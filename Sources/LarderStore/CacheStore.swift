@@ -5,90 +5,176 @@ package import LarderModel
 ///
 /// Every method may be called from any thread. Writes return after their commit.
 package final class CacheStore: Sendable {
-    private let configuration: StoreConfiguration
-    private let file: DatabaseFile
-    private let shared: SharedCacheState
-    private let queue: CommitQueue
-    private let stateFile: StateFile
+    let configuration: StoreConfiguration
+    let database: DatabaseFile
+    let shared: SharedCacheState
+    private let queue: CommitQueue<CacheWriter>
+    let stateFile: StateFile
     private let revisions: RevisionSource
-    private let locks: [DirectoryLock]
+    let pins: PinStore
+    private let stateLock: DirectoryLock
+    private let cacheFolder: FolderHold?
+    private let cacheReserve: Reserve
+    private let stateReserve: Reserve
     /// Chunks of large bodies are read here, off the event loops.
     private let bodyReader: BlockingReader
     /// Lists are read here, so that a long one holds up no body.
     private let listReader: BlockingReader
-    /// What was found wrong when the files were opened, in words for the log.
-    package let findings: [String]
+    /// Looks at the files themselves.
+    let examiner = FileExaminer()
+    private let found: Findings
+    /// What was done to the files and is as it should be, in words for the log.
+    package let notices: [String]
 
     /// Opens the files under the configuration's folders, making what is missing.
     ///
-    /// A `cache.db` that is damaged or of a later version is set aside and made anew; a `state.db`
-    /// of a later version is an error.
+    /// A `cache.db` that is damaged or of a later version is set aside and made anew; where none
+    /// can be made the store goes on without one. A `state.db` of a later version is an error.
     package init(
         _ configuration: StoreConfiguration,
         now: @escaping @Sendable () -> Timestamp,
         newKeySeed: () -> UInt64 = { .random(in: .min ... .max) }
     ) throws(StoreError) {
         self.configuration = configuration
-        var locks = [try DirectoryLock(directory: configuration.stateDirectory)]
-        if configuration.cacheDirectory != configuration.stateDirectory {
-            locks.append(try DirectoryLock(directory: configuration.cacheDirectory))
-        }
-        self.locks = locks
-        file = DatabaseFile(
-            path: configuration.cacheDirectory + "/cache.db",
-            schema: .cache,
-            synchronous: "NORMAL",
-            faults: configuration.faults
+        stateLock = try DirectoryLock(directory: configuration.stateDirectory)
+        cacheReserve = Self.makeReserve(configuration, configuration.cacheDirectory)
+        stateReserve =
+            configuration.stateDirectory == configuration.cacheDirectory
+            ? cacheReserve : Self.makeReserve(configuration, configuration.stateDirectory)
+        database = Self.database(configuration)
+        let start = try CacheStart(
+            database,
+            configuration,
+            cacheReserve,
+            keySeed: newKeySeed()
         )
-        let opened = try CacheOpening(file: file, newKeySeed: newKeySeed)
+        cacheFolder = start.folder
         shared = SharedCacheState(
-            keySeed: opened.keySeed,
-            hashMask: configuration.hashMask
+            keySeed: start.keySeed,
+            hashMask: configuration.hashMask,
+            pinsMaxBytes: configuration.pinsMaxBytes.bytes
         )
         stateFile = try StateFile(
             directory: configuration.stateDirectory,
-            highest: opened.highestRevision,
-            faults: configuration.faults
+            highest: start.highestRevision,
+            pins: shared.pins,
+            watches: shared.watches,
+            reserve: stateReserve,
+            faults: configuration.faults,
+            now: now
         )
-        revisions = try stateFile.makeRevisionSource()
-        findings = opened.findings + stateFile.findings
-        try opened.connection.setPageCache(bytes: configuration.pageCacheBytes)
-        let writer = try CacheWriter(
-            connection: opened.connection,
+        revisions = stateFile.makeRevisionSource()
+        notices = stateFile.notices
+        found = Findings()
+        for finding in stateFile.findings { found.add(finding) }
+        let writer = CacheWriter(
             configuration: configuration,
+            database: database,
             shared: shared,
-            revisions: revisions
+            revisions: revisions,
+            findings: found,
+            reserve: cacheReserve,
+            folder: cacheFolder,
+            now: now
         )
-        try writer.sweepAtStart()
-        try writer.measureSpace()
-        queue = CommitQueue(writer, now: now)
+        writer.start(with: start)
+        queue = CommitQueue(writer, label: "larder.cache-writer", now: now)
         let share = configuration.pageCacheBytes
         bodyReader = BlockingReader(
             "larder.bodies",
-            try Self.makeReader(file, share, shared, queue)
+            Self.makeReader(database, share, shared, queue, stateFile)
         )
         listReader = BlockingReader(
             "larder.lists",
-            try Self.makeReader(file, share, shared, queue)
+            Self.makeReader(database, share, shared, queue, stateFile)
         )
+        pins = PinStore(
+            cache: queue,
+            state: stateFile,
+            shared: shared,
+            bodies: bodyReader,
+            revisions: revisions
+        )
+        try stateFile.load(into: shared)
         queue.wake()
+        stateFile.queue.wake()
+    }
+
+    private static func database(_ configuration: StoreConfiguration) -> DatabaseFile {
+        DatabaseFile(
+            path: configuration.cacheDirectory + "/cache.db",
+            schema: .cache,
+            synchronous: "NORMAL",
+            isExpendable: true,
+            faults: configuration.faults
+        )
+    }
+
+    private static func makeReserve(
+        _ configuration: StoreConfiguration,
+        _ directory: String
+    ) -> Reserve {
+        Reserve(
+            directory: directory,
+            bytes: configuration.reserveBytes,
+            freeBytes: configuration.freeBytes
+        )
     }
 
     /// Makes a reader for an event loop to own.
     package func makeReader() throws(StoreError) -> StoreReader {
-        try Self.makeReader(file, configuration.pageCacheBytes, shared, queue)
+        Self.makeReader(database, configuration.pageCacheBytes, shared, queue, stateFile)
     }
 
     private static func makeReader(
-        _ file: DatabaseFile,
+        _ database: DatabaseFile,
         _ cacheBytes: Int64,
         _ shared: SharedCacheState,
-        _ queue: CommitQueue
-    ) throws(StoreError) -> StoreReader {
-        let connection = try file.openReader(cacheBytes: cacheBytes)
-        return try StoreReader(connection: connection, shared: shared) {
-            queue.post { writer throws(StoreError) in try writer.flushTouches() }
+        _ queue: CommitQueue<CacheWriter>,
+        _ state: StateFile
+    ) -> StoreReader {
+        StoreReader(
+            database,
+            cacheBytes: cacheBytes,
+            shared: shared,
+            requestFlush: {
+                queue.post { writer throws(StoreError) in try writer.flushTouches() }
+            },
+            report: { error, generation in
+                queue.postOutsideTransaction { $0.readerFailed(error, generation) }
+            },
+            openPins: { () throws(StoreError) in try state.makeReader() },
+            reportDamage: { scope, id, digest in state.dropDamaged(scope, id, digest) }
+        )
+    }
+
+    // MARK: What is wrong
+
+    /// What was found wrong with the files and done about it, the last few, in sentences.
+    package var findings: [String] { found.recent }
+
+    /// The same for the log, together with what has passed: what was not taken before.
+    package func takeNews() -> [String] { found.takeUntold() }
+
+    /// What is wrong now, in sentences.
+    package var warnings: [String] {
+        var warnings: [String] = []
+        if !shared.generation.hasFile {
+            warnings.append("\(database.path) cannot be used: \(shared.absence.message)")
         }
+        if !cacheReserve.isHeld {
+            warnings.append(
+                "the disk of \(configuration.cacheDirectory) is full or nearly so: "
+                    + "there is no room for the reserve, little or nothing new is stored"
+            )
+        }
+        if !stateReserve.isHeld, stateReserve !== cacheReserve {
+            warnings.append(
+                "the disk of \(configuration.stateDirectory) is full or nearly so: "
+                    + "there is no room for the reserve, nothing new is kept for good"
+            )
+        }
+        return warnings
     }
 
     package var maxEntryBytes: Int64 { configuration.maxEntryBytes.bytes }
@@ -100,9 +186,18 @@ package final class CacheStore: Sendable {
     // MARK: Entries
 
     package func put(_ new: NewEntry, now: Timestamp) async throws(StoreError) -> PutReceipt {
-        try await queue.submit { writer throws(StoreError) in
-            try writer.put(new, now: now)
+        var new = new
+        for _ in 0..<Limits.pinRoundsMax {
+            if let receipt = try await pins.put(new, now: now) { return receipt }
+            // Unpinned while it arrived, if it ever was pinned.
+            let ready = try await pins.inCache(new, now: now)
+            new = ready
+            let receipt = try await queue.submit { writer throws(StoreError) in
+                try writer.putUnlessPinned(ready, now: now)
+            }
+            if let receipt { return receipt }
         }
+        throw .overloaded
     }
 
     /// Confirms a row's bytes; see ``CacheWriter/refresh(_:in:)``.
@@ -110,14 +205,18 @@ package final class CacheStore: Sendable {
         _ confirmed: Entry,
         in scope: ScopeKey
     ) async throws(StoreError) -> RefreshOutcome {
-        try await queue.submit { writer throws(StoreError) in
+        if let outcome = try await pins.refresh(confirmed, in: scope) { return outcome }
+        return try await queue.submit { writer throws(StoreError) in
             try writer.refresh(confirmed, in: scope)
         }
     }
 
     /// Removes an id's row and leaves nothing; what it was, or nil where there was none.
+    ///
+    /// Throws `pinned` for what is pinned.
     package func delete(_ scope: ScopeKey, _ id: EntryID) async throws(StoreError) -> EntryKind? {
-        try await queue.submit { writer throws(StoreError) in
+        guard !shared.pins.covers(scope, id) else { throw .pinned }
+        return try await queue.submit { writer throws(StoreError) in
             try writer.delete(scope, id)
         }
     }
@@ -150,7 +249,28 @@ package final class CacheStore: Sendable {
     }
 
     package func isProtected(_ scope: ScopeKey, _ id: EntryID) -> Bool {
-        shared.protection.covers(RowKey(scope, id))
+        shared.isProtected(RowKey(scope, id))
+    }
+
+    package func isProtected(_ candidate: EvictionCandidate) -> Bool {
+        shared.isProtected(candidate.key)
+    }
+
+    /// How often an id is protected.
+    package func protections(_ scope: ScopeKey, _ id: EntryID) -> Int {
+        shared.protection.count(RowKey(scope, id))
+    }
+
+    /// Has `tell` called after each commit that changed an id's row, as long as the watch is held.
+    ///
+    /// It is called on the writer's thread and before the change is answered, so it must be quick.
+    /// It says only that there is something to read; a row that shares the id's hash may cause it.
+    package func watch(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        _ tell: @escaping @Sendable () -> Void
+    ) -> RowWatch {
+        RowWatch(shared.watches, RowKey(scope, id), tell)
     }
 
     // MARK: Large bodies
@@ -159,22 +279,32 @@ package final class CacheStore: Sendable {
         try await queue.submit { writer throws(StoreError) in try writer.beginUpload() }
     }
 
+    /// The same for an id that may be pinned, or with `isPinning` is about to be: its body then goes
+    /// where it is kept, whether the cache has room for it or not.
+    package func beginUpload(
+        for scope: ScopeKey,
+        _ id: EntryID,
+        isPinning: Bool = false
+    ) async throws(StoreError) -> UploadID {
+        if let upload = try await pins.beginUpload(scope, id, isPinning: isPinning) {
+            return upload
+        }
+        return try await beginUpload()
+    }
+
     package func append(
         _ chunk: [UInt8],
         to upload: UploadID,
         now: Timestamp
     ) async throws(StoreError) {
-        try await queue.submit { writer throws(StoreError) in
-            try writer.append(chunk, to: upload, now: now)
-        }
+        try await pins.append(chunk, to: upload, now: now)
     }
 
     /// Gives an upload up.
     ///
     /// It does not wait: its chunks go when the writer has time.
     package func abandon(_ upload: UploadID) {
-        shared.abandon(upload)
-        queue.wake()
+        pins.abandon(upload)
     }
 
     /// A body that stays readable until ``BodyReader`` is gone, even if its row goes; nil when the
@@ -185,21 +315,60 @@ package final class CacheStore: Sendable {
         _ id: EntryID,
         now: Timestamp
     ) async throws(StoreError) -> BodyReader? {
+        let owner = owner(of: body, scope, id)
         let reader = BodyReader(
             body,
-            of: scope,
-            id,
-            leases: shared.leases,
+            leases: body.file == .cache ? shared.leases : stateFile.leases,
             source: bodyReader,
-            queue: queue
+            owner: owner
         )
-        let current = try await bodyReader.read { connection throws(StoreError) in
+        let state = try await bodyReader.read { connection throws(StoreError) -> BodyState in
             defer { connection.endTransaction() }
-            return try connection.withEntry(scope, id, now: now, isUse: false) { row in
+            let found = try connection.withEntry(scope, id, now: now, isUse: false) { row in
                 row.chunkedBody
-            } ?? nil
+            }
+            guard found == body else { return .replaced }
+            return try connection.isWhole(body) ? .whole : .incomplete
         }
-        return current == body ? reader : nil
+        switch state {
+        case .whole: return reader
+        case .replaced: return nil
+        case .incomplete:
+            // It would be served cut short.
+            shared.countDamagedRow()
+            owner.drop()
+            return nil
+        }
+    }
+
+    private enum BodyState {
+        case whole
+        case incomplete
+        case replaced
+    }
+
+    /// Takes what a damaged body belongs to away; it does not wait.
+    package func drop(_ body: ChunkedBody, of scope: ScopeKey, _ id: EntryID) {
+        owner(of: body, scope, id).drop()
+    }
+
+    private func owner(
+        of body: ChunkedBody,
+        _ scope: ScopeKey,
+        _ id: EntryID
+    ) -> BodyReader.Owner {
+        switch body.file {
+        case .cache:
+            BodyReader.Owner(
+                wake: { [queue] in queue.wake() },
+                drop: { [queue] in queue.dropRow(of: body, scope, id) }
+            )
+        case .state:
+            BodyReader.Owner(
+                wake: { [stateFile] in stateFile.queue.wake() },
+                drop: { [stateFile] in stateFile.dropDamaged(scope, id, body: body.number) }
+            )
+        }
     }
 
     // MARK: Lists and totals
@@ -211,6 +380,9 @@ package final class CacheStore: Sendable {
         try await listReader.read(work)
     }
 
+    /// How many writes each transaction of the cache took.
+    package var groupSizes: Histogram { queue.groupSizes }
+
     package var totals: StoreTotals { shared.totals }
 
     /// The number of a step that leaves nothing in the store, such as an answer that is only told.
@@ -220,7 +392,20 @@ package final class CacheStore: Sendable {
 
     /// The lengths of `cache.db` and its WAL.
     package var fileSizes: (database: Int64, wal: Int64) {
-        (DiskSpace.fileBytes(at: file.path), DiskSpace.fileBytes(at: file.path + "-wal"))
+        let wal = DiskSpace.fileBytes(at: database.path + "-wal")
+        return (DiskSpace.fileBytes(at: database.path), wal)
+    }
+
+    // MARK: Origins
+
+    /// The names of the origins that were set offline by hand.
+    package func offlineOrigins() throws(StoreError) -> Set<String> {
+        try stateFile.offlineOrigins()
+    }
+
+    /// Remembers for good that an origin was set offline or online; synced when it returns.
+    package func setOffline(_ name: String, _ isOffline: Bool) async throws(StoreError) {
+        try await stateFile.setOffline(name, isOffline)
     }
 
     // MARK: Housekeeping
@@ -230,31 +415,56 @@ package final class CacheStore: Sendable {
         try await queue.submit { writer throws(StoreError) in try writer.flushTouches() }
     }
 
-    /// What is due every few seconds: uses written down, free space looked at, and in an idle
-    /// moment pages given back.
+    /// What is due every few seconds: the file looked after, uses written down, free space looked
+    /// at, and in an idle moment pages given back.
     package func maintain() async throws(StoreError) {
+        try await queue.outsideTransaction { writer throws(StoreError) in
+            writer.look()
+            writer.regainReserve()
+            writer.shortenWAL()
+        }
+        stateReserve.take()
+        try await stateFile.maintain()
+        guard shared.generation.hasFile else { return }
         try await queue.submit { writer throws(StoreError) in
             try writer.flushTouches()
             try writer.measureSpace()
         }
+        try await sweepShadows()
         guard queue.isIdle else { return }
         let gaveBack = try await queue.submit { writer throws(StoreError) in
             try writer.vacuumStep()
         }
         if gaveBack { try await queue.checkpoint(truncating: false) }
-        try await queue.rebuildIfWorthIt()
+        try await queue.outsideTransaction { writer throws(StoreError) in
+            try writer.rebuildIfWorthIt()
+        }
     }
 
     /// Returns once there is nothing left to evict or to remove; for tests and an orderly end.
     package func settle() async throws(StoreError) {
         try await queue.settle()
+        try await stateFile.queue.settle()
     }
 
-    /// Writes down what is only in memory, writes the WAL back and takes no more commands.
+    /// Writes down what is only in memory, writes the WALs back and takes no more commands.
+    ///
+    /// What goes wrong with one file does not keep the other from its end.
     package func close() async throws(StoreError) {
+        var failure: StoreError?
+        do throws(StoreError) {
+            try await closeCache()
+        } catch {
+            failure = error
+        }
+        queue.close()
+        try await stateFile.close()
+        if let failure { throw failure }
+    }
+
+    private func closeCache() async throws(StoreError) {
+        guard shared.generation.hasFile else { return }
         try await flushTouches()
         try await queue.checkpoint(truncating: true)
-        queue.close()
-        try stateFile.checkpoint()
     }
 }

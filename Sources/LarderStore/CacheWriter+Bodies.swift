@@ -5,7 +5,7 @@ import LarderModel
 extension CacheWriter {
     /// A body's chunks stand together: body · 2^20 + position.
     ///
-    /// 2^20 chunks are 64 GiB.
+    /// 2^20 chunks are 64 GiB. The number of a body is within ``Limits/bodies``.
     static func chunkKey(_ body: Int64, _ position: Int64) -> Int64 {
         body << 20 | position
     }
@@ -13,18 +13,17 @@ extension CacheWriter {
     func beginUpload() throws(StoreError) -> UploadID {
         try statements.insertBody.run()
         let body = connection.lastInsertedRow
+        guard Limits.bodies.contains(body) else { throw .corrupt(step: "number a body") }
+        shared.noteBody(body)
         state.uploads[body] = CacheWriterState.Upload()
         return UploadID(body: body)
     }
 
     /// Adds the next chunk; every chunk but the last has ``Limits/inlineBodyBytesMax`` bytes.
     func append(_ chunk: [UInt8], to upload: UploadID, now: Timestamp) throws(StoreError) {
-        guard var progress = state.uploads[upload.body] else { throw .closed }
+        guard var progress = state.uploads[upload.body] else { throw .uploadLost }
         let added = Int64(chunk.count + Limits.chunkOverheadBytes)
-        let bytes = progress.size + added
-        guard bytes <= state.totals.budget else {
-            throw .tooLarge(bytes: bytes, limit: state.totals.budget)
-        }
+        try checkBudget(progress.size + added)
         let statement = statements.insertChunk
         statement.bind(1, Self.chunkKey(upload.body, progress.chunks))
         statement.bind(2, chunk.withUnsafeBytes { Checksum.chunk($0) })
@@ -50,16 +49,19 @@ extension CacheWriter {
         case .inline:
             return nil
         case .uploaded(let upload):
-            guard let progress = state.uploads.removeValue(forKey: upload.body) else {
-                throw .closed
-            }
+            guard upload.file == .cache,
+                let progress = state.uploads.removeValue(forKey: upload.body)
+            else { throw .uploadLost }
             try setBody(upload.body, size: progress.size, isLinked: true)
             return progress
         }
     }
 
     /// Marks a body as one that no row names; it is removed by a later transaction.
+    ///
+    /// A number that no body can have is a damaged row's, and names nothing.
     func unlink(body: Int64) throws(StoreError) {
+        guard Limits.bodies.contains(body) else { return }
         try setBody(body, size: 0, isLinked: false)
         state.unlinkedBodies.append(body)
     }
@@ -91,13 +93,5 @@ extension CacheWriter {
         statements.deleteBody.bind(1, body)
         try statements.deleteBody.run()
         state.unlinkedBodies.remove(at: index)
-    }
-
-    /// Finds what an earlier process left: bodies that no row names.
-    func sweepAtStart() throws(StoreError) {
-        let statement = try connection.prepare("SELECT body FROM body WHERE linked = 0")
-        while try statement.step() {
-            state.unlinkedBodies.append(statement.integer(0))
-        }
     }
 }

@@ -40,7 +40,7 @@ extension CacheWriter {
     ) throws(StoreError) {
         statements.expired.bind(1, now.milliseconds)
         var left = rows
-        for candidates in [statements.expired, statements.oldest] {
+        for (isExpired, candidates) in [(true, statements.expired), (false, statements.oldest)] {
             while state.totals.bytes > goal, left > 0 {
                 let victims = try choose(
                     from: candidates,
@@ -52,6 +52,7 @@ extension CacheWriter {
                 for victim in victims where state.totals.bytes > goal {
                     guard try remove(victim) != nil else { continue }
                     state.totals.evictions += 1
+                    if isExpired { state.totals.expired += 1 }
                     left -= 1
                 }
             }
@@ -71,7 +72,7 @@ extension CacheWriter {
         let wanted = min(count, max(2, Int((state.totals.bytes - goal) / 4_096)))
         while victims.count < wanted, try candidates.step() {
             let key = RowKey(candidates.integer(0))
-            if key != kept, !shared.protection.covers(key) { victims.append(key) }
+            if key != kept, !shared.isProtected(key) { victims.append(key) }
         }
         return victims
     }
@@ -81,6 +82,7 @@ extension CacheWriter {
     func remove(_ key: RowKey) throws(StoreError) -> Int64? {
         statements.deleteEntry.bind(1, key.number)
         defer { statements.deleteEntry.reset() }
+        noteChange(of: key)
         let hasEntry = try statements.deleteEntry.step()
         let body = hasEntry ? statements.deleteEntry.integerOrNil(0) : nil
         statements.deleteEntry.reset()
@@ -88,11 +90,18 @@ extension CacheWriter {
         defer { statements.deleteRecency.reset() }
         // A row of recency alone is damage; it goes too, or eviction would meet it for ever.
         guard try statements.deleteRecency.step() else { return nil }
-        let size = statements.deleteRecency.integer(0)
+        let size = try rowSize(statements.deleteRecency, 0)
         statements.deleteRecency.reset()
         if let body { try unlink(body: body) }
         state.totals.bytes -= size
         state.totals.entries -= 1
+        return size
+    }
+
+    /// A row's accounted size, as the file has it.
+    func rowSize(_ statement: SQLiteStatement, _ column: Int32) throws(StoreError) -> Int64 {
+        let size = statement.integer(column)
+        guard Limits.rowBytes.contains(size) else { throw .corrupt(step: "read a row's size") }
         return size
     }
 
@@ -107,7 +116,7 @@ extension CacheWriter {
     func evict(_ candidates: [EvictionCandidate]) throws(StoreError) -> EvictionReceipt {
         var receipt = EvictionReceipt()
         for candidate in candidates {
-            guard !shared.protection.covers(candidate.key),
+            guard !shared.isProtected(candidate.key),
                 try revision(of: candidate.key) == candidate.revision
             else {
                 receipt.skipped += 1
@@ -116,6 +125,7 @@ extension CacheWriter {
             try remove(candidate.key)
             receipt.evicted.append(candidate)
             state.totals.evictions += 1
+            state.totals.evictedByRequest += 1
         }
         return receipt
     }

@@ -21,11 +21,4 @@ extension CacheWriter {
         case .removeBodies: try removeStep()
         }
     }
-
-    /// Remembers what a failure says about the file.
-    func noteFailure(_ error: StoreError) {
-        guard case .noRoom = error else { return }
-        state.totals.isFull = true
-        shared.publish(state.totals)
-    }
 }

@@ -24,15 +24,20 @@ extension CacheWriter {
         var free = first.number
         while try statement.step() {
             let key = RowKey(statement.integer(0))
-            if key.number == free { free += 1 }
+            // The last slot of the last hash is the highest number that there is.
+            if key.number == free { free &+= 1 }
             guard statement.isText(1, scope.text), statement.isText(2, id.text) else { continue }
-            return (row(statement, at: key), key)
+            return (try row(statement, at: key), key)
         }
         // All 16 slots taken by other ids: the last one gives way.
-        return (nil, RowKey(min(free, first.last.number)))
+        let isTaken = free < first.number || free > first.last.number
+        return (nil, isTaken ? first.last : RowKey(free))
     }
 
-    private func row(_ statement: SQLiteStatement, at key: RowKey) -> FoundRow {
+    private func row(
+        _ statement: SQLiteStatement,
+        at key: RowKey
+    ) throws(StoreError) -> FoundRow {
         FoundRow(
             key: key,
             kind: EntryKind(rawValue: statement.integer(3)) ?? .blob,
@@ -43,16 +48,27 @@ extension CacheWriter {
                 low: UInt64(bitPattern: statement.integer(7))
             ),
             body: statement.integerOrNil(8),
-            size: statement.integer(9),
+            size: try rowSize(statement, 9),
             etag: statement.text(10),
             lastModified: statement.text(11)
         )
     }
 
+    /// Stores an entry in place of the one under its id, and makes room for it; nil when the id is
+    /// pinned, so that the entry belongs into the other file.
+    func putUnlessPinned(_ new: NewEntry, now: Timestamp) throws(StoreError) -> PutReceipt? {
+        shared.pins.covers(new.scope, new.entry.id) ? nil : try put(new, now: now)
+    }
+
     /// Stores an entry in place of the one under its id, and makes room for it.
     ///
-    /// Equal bytes keep the old revision: whoever has seen that one has seen these.
-    func put(_ new: NewEntry, now: Timestamp) throws(StoreError) -> PutReceipt {
+    /// Equal bytes keep the old revision: whoever has seen that one has seen these. `given` is a
+    /// revision that the entry has already.
+    func put(
+        _ new: NewEntry,
+        given: Revision? = nil,
+        now: Timestamp
+    ) throws(StoreError) -> PutReceipt {
         let (old, key) = try find(new.scope, new.entry.id)
         let uploaded = try link(new.body)
         let size = new.entry.rowSize(in: new.scope, isChunked: uploaded != nil)
@@ -60,7 +76,10 @@ extension CacheWriter {
         if old == nil { try evictOccupant(of: key) }
         let isSame = old.map { $0.matches(new.entry) } ?? false
         var entry = new.entry
-        if isSame, let old {
+        if let given {
+            entry.revision = given
+            state.highestRevision = max(state.highestRevision, given)
+        } else if isSame, let old {
             entry.revision = old.revision
         } else {
             entry.revision = try nextRevision()
@@ -68,6 +87,7 @@ extension CacheWriter {
         if let replaced = old?.body { try unlink(body: replaced) }
         try write(entry, at: key, scope: new.scope, body: new.body)
         try writeRecency(entry, at: key, size: size)
+        noteChange(of: key)
         state.totals.bytes += size - (uploaded?.size ?? 0) - (old?.size ?? 0)
         state.totals.entries += old == nil ? 1 : 0
         try makeRoom(for: size, keeping: key, now: now)
@@ -85,9 +105,16 @@ extension CacheWriter {
         guard Int64(bodyBytes) <= limit else {
             throw .tooLarge(bytes: Int64(bodyBytes), limit: limit)
         }
-        guard size <= state.totals.budget else {
-            throw .tooLarge(bytes: size, limit: state.totals.budget)
+        try checkBudget(size)
+    }
+
+    /// What would not fit into an empty cache: for good, or while the disk is short of space.
+    func checkBudget(_ size: Int64) throws(StoreError) {
+        guard size > state.totals.budget else { return }
+        guard size <= configuration.maxBytes.bytes else {
+            throw .tooLarge(bytes: size, limit: configuration.maxBytes.bytes)
         }
+        throw .diskFull(step: "make room for \(size) bytes")
     }
 
     /// Whatever stands where a new id has to go: nothing, but for 17 ids with one hash.
@@ -166,6 +193,7 @@ extension CacheWriter {
         statements.refreshRecency.bind(3, size)
         statements.refreshRecency.bind(4, shared.clock.tick())
         try statements.refreshRecency.run()
+        noteChange(of: key)
         state.totals.bytes += size - found.size
         try makeRoom(for: size, keeping: key, now: entry.storedAt)
         return .refreshed(entry)

@@ -3,40 +3,64 @@ import LarderModel
 /// The one connection that writes `cache.db`, and alone checkpoints it.
 ///
 /// Confined to the queue of its ``CommitQueue``. What it keeps in memory beside the file is
-/// ``CacheWriterState``, which goes back with a transaction that is rolled back.
-final class CacheWriter {
-    let connection: SQLiteConnection
-    let statements: CacheWriterStatements
+/// ``CacheWriterState``, which goes back with a transaction that is rolled back. It outlives the
+/// file: when that is lost another one takes its place; see `CacheWriter+File.swift`.
+final class CacheWriter: CommitWriter {
     let configuration: StoreConfiguration
     let shared: SharedCacheState
     let revisions: RevisionSource
+    let database: DatabaseFile
+    let findings: Findings
+    /// The moment by which it is told how often the file was made anew.
+    let now: @Sendable () -> Timestamp
     var state: CacheWriterState
-    let walSize: WALSize
+    /// The open file; nil while there is none.
+    var file: CacheFile?
+    var recreations = RecreationLimit()
+    let reserve: Reserve
+    /// How far the cache shrinks, at most, so that the reserve can be taken again; nil while it is
+    /// held.
+    var roomFloorBytes: Int64?
+    /// The right to the folder; nil where it is the state's, and when the store is gone.
+    private(set) weak var folder: FolderHold?
     private var saved: CacheWriterState
     private var bytesAfterRebuild: Int64 = 0
     /// Uses taken from the logs by the open transaction.
     private var takenTouches: [(log: TouchLog, ticks: [RowKey: Int64])] = []
+    /// Rows that the open transaction has written, confirmed or taken away.
+    private var changedRows: [RowKey] = []
 
+    /// Has no file until ``adopt(_:)`` or ``look()``.
     init(
-        connection: SQLiteConnection,
         configuration: StoreConfiguration,
+        database: DatabaseFile,
         shared: SharedCacheState,
-        revisions: RevisionSource
-    ) throws(StoreError) {
-        self.connection = connection
+        revisions: RevisionSource,
+        findings: Findings,
+        reserve: Reserve,
+        folder: FolderHold?,
+        now: @escaping @Sendable () -> Timestamp
+    ) {
         self.configuration = configuration
+        self.database = database
         self.shared = shared
         self.revisions = revisions
-        statements = try CacheWriterStatements(connection)
-        state = try CacheWriterState(
-            reading: connection,
-            budget: configuration.maxBytes.bytes
-        )
+        self.findings = findings
+        self.reserve = reserve
+        self.folder = folder
+        self.now = now
+        state = CacheWriterState(budget: configuration.maxBytes.bytes)
         saved = state
-        walSize = Self.countWALPages(of: connection)
-        shared.clock.advance(to: try Self.highestTick(connection))
         shared.publish(state.totals)
     }
+
+    /// Commands and housekeeping run only after ``begin()``, which needs a file.
+    private var open: CacheFile {
+        guard let file else { preconditionFailure("a command runs in a transaction") }
+        return file
+    }
+    var connection: SQLiteConnection { open.connection }
+    var statements: CacheWriterStatements { open.statements }
 
     // MARK: Transactions
 
@@ -45,26 +69,40 @@ final class CacheWriter {
         for upload in shared.takeAbandoned() { forget(upload) }
         saved = state
         takenTouches.removeAll()
-        try statements.begin.run()
+        changedRows.removeAll(keepingCapacity: true)
+        guard let file else { throw shared.absence }
+        try file.statements.begin.run()
     }
 
     /// Commits, and makes the commit known to readers before anybody is answered.
     func commit() throws(StoreError) {
+        guard state.totals.bytes >= 0, state.totals.entries >= 0 else {
+            throw .corrupt(step: "sum up the rows")
+        }
         if state.totals != saved.totals || state.highestRevision != saved.highestRevision {
             try writeMeta()
         }
         try statements.commit.run()
         takenTouches.removeAll()
         shared.publish(state.totals)
+        // After the commit is published, so that whoever is told reads it.
+        shared.watches.rowsChanged(changedRows)
+        changedRows.removeAll(keepingCapacity: true)
     }
 
     func rollBack() {
-        connection.rollBack()
+        file?.connection.rollBack()
         state = saved
         for (log, ticks) in takenTouches {
             log.restore(ticks)
         }
         takenTouches.removeAll()
+        changedRows.removeAll(keepingCapacity: true)
+    }
+
+    /// To be called by whatever changes a row, so that those who watch it hear of it.
+    func noteChange(of key: RowKey) {
+        changedRows.append(key)
     }
 
     private func writeMeta() throws(StoreError) {
@@ -76,10 +114,6 @@ final class CacheWriter {
             statements.setMeta.bind(2, value)
             try statements.setMeta.run()
         }
-    }
-
-    private static func highestTick(_ connection: SQLiteConnection) throws(StoreError) -> Int64 {
-        try connection.integer("SELECT max(last_used) FROM recency") ?? 0
     }
 
     // MARK: Uses
@@ -100,19 +134,31 @@ final class CacheWriter {
 
     // MARK: Space
 
-    /// Sets what the cache may hold now: what it holds, and what is free beyond the minimum.
+    /// Sets what the cache may hold now: what it holds, and what is free beyond the minimum; while
+    /// the reserve is not held, also beyond that, though never less than three quarters of what it
+    /// held when it was released.
     ///
     /// Free pages of the file count as free, as the next idle moments give them back; else each
     /// look would take once more what the one before has evicted.
     func measureSpace() throws(StoreError) {
-        let wanted = configuration.minFreeBytes.bytes
         state.totals.budget = configuration.maxBytes.bytes
-        if wanted > 0, let free = configuration.freeBytes(configuration.cacheDirectory) {
+        let wanted = configuration.minFreeBytes.bytes
+        if wanted > 0 || !reserve.isHeld,
+            let free = configuration.freeBytes(configuration.cacheDirectory)
+        {
             let pages = try connection.integer("PRAGMA freelist_count") ?? 0
-            let spare = free + pages * 4_096 - wanted
-            state.totals.budget = min(state.totals.budget, max(0, state.totals.bytes + spare))
+            let most = state.totals.bytes + free + pages * 4_096
+            if wanted > 0 { lowerBudget(to: most - wanted) }
+            if !reserve.isHeld {
+                let floor = roomFloorBytes ?? state.totals.bytes
+                lowerBudget(to: max(floor, most - wanted - reserve.bytesNeeded))
+            }
         }
         if state.totals.bytes > state.totals.budget { state.isShrinking = true }
+    }
+
+    private func lowerBudget(to bytes: Int64) {
+        state.totals.budget = min(state.totals.budget, max(0, bytes))
     }
 
     var lowWatermarkBytes: Int64 {
@@ -130,20 +176,19 @@ final class CacheWriter {
         return true
     }
 
-    /// Whether the file is so much larger than what it holds that it is worth writing anew: pages
+    /// Writes the file anew if it is so much larger than what it holds that this is worth it: pages
     /// half empty, which an incremental vacuum does not find.
-    func wantsRebuild() throws(StoreError) -> Bool {
-        let pages = try connection.integer("PRAGMA page_count") ?? 0
-        let free = try connection.integer("PRAGMA freelist_count") ?? 0
-        let used = (pages - free) * 4_096
-        return used > 2 * max(state.totals.bytes, bytesAfterRebuild) + Limits.rebuildBytesMin
-    }
-
-    /// Writes the file anew.
     ///
     /// What it has then it needs, and the next time waits until it has doubled: long ids take more
     /// in their index than they count.
-    func rebuild() throws(StoreError) {
+    func rebuildIfWorthIt() throws(StoreError) {
+        guard file != nil else { return }
+        let pages = try connection.integer("PRAGMA page_count") ?? 0
+        let free = try connection.integer("PRAGMA freelist_count") ?? 0
+        let used = (pages - free) * 4_096
+        guard used > 2 * max(state.totals.bytes, bytesAfterRebuild) + Limits.rebuildBytesMin else {
+            return
+        }
         try connection.execute("VACUUM")
         bytesAfterRebuild = (try connection.integer("PRAGMA page_count") ?? 0) * 4_096
     }
@@ -151,8 +196,8 @@ final class CacheWriter {
 
 /// What a writer remembers beside its file.
 struct CacheWriterState {
-    var totals: StoreTotals
-    var highestRevision: Revision
+    var totals = StoreTotals()
+    var highestRevision = Revision(0)
     /// Whether eviction is on its way to the low watermark.
     var isShrinking = false
     /// Bodies that no row names any more, to be removed once nobody reads them.
@@ -172,18 +217,16 @@ struct CacheWriterState {
         uploads.values.reduce(totals.bytes) { $0 - $1.size }
     }
 
-    init(reading connection: SQLiteConnection, budget: Int64) throws(StoreError) {
-        totals = StoreTotals()
-        totals.bytes = try Self.meta("bytes", connection)
-        totals.entries = try Self.meta("entries", connection)
+    /// Of no file.
+    init(budget: Int64) {
         totals.budget = budget
-        highestRevision = Revision(try Self.meta("rev", connection))
     }
 
-    private static func meta(
-        _ name: String,
-        _ connection: SQLiteConnection
-    ) throws(StoreError) -> Int64 {
-        try connection.integer("SELECT value FROM meta WHERE name='\(name)'") ?? 0
+    init(_ contents: CacheContents, budget: Int64) {
+        totals.bytes = contents.bytes
+        totals.entries = contents.entries
+        totals.budget = budget
+        highestRevision = contents.highestRevision
+        unlinkedBodies = contents.unlinkedBodies
     }
 }

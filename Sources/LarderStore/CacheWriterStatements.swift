@@ -1,5 +1,5 @@
 /// The prepared statements of the writer of `cache.db`.
-struct CacheWriterStatements {
+final class CacheWriterStatements {
     let begin: SQLiteStatement
     let commit: SQLiteStatement
     let setMeta: SQLiteStatement

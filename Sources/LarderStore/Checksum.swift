@@ -16,6 +16,15 @@ enum Checksum {
         Int64(bitPattern: XXH3_64bits(bytes.baseAddress, bytes.count))
     }
 
+    /// A keyed 128-bit hash of a text's UTF-8.
+    static func keyedDigest(_ text: String, seed: UInt64) -> Digest {
+        var text = text
+        return text.withUTF8 { utf8 in
+            let hash = XXH3_128bits_withSeed(utf8.baseAddress, utf8.count, seed)
+            return Digest(high: hash.high64, low: hash.low64)
+        }
+    }
+
     /// A keyed 64-bit hash of a text's UTF-8.
     static func keyed(_ text: String, seed: UInt64) -> UInt64 {
         var text = text

@@ -7,44 +7,38 @@ import Synchronization
 ///
 /// The writer is used on the queue's own serial thread and nowhere else. When a command of a
 /// group fails, the group is rolled back and each of its commands is run again alone, so that one
-/// does not take the others with it: a command must not change anything but the writer.
-final class CommitQueue: Sendable {
-    /// What a caller waits for.
-    protocol Command: AnyObject, Sendable {
-        /// Carries it out inside a transaction; remembers what came of it.
-        func apply(to writer: CacheWriter) throws(StoreError)
-        /// Tells the caller: what ``apply(to:)`` remembered, or why nothing of it is there.
-        func finish(_ error: StoreError?)
-    }
-
+/// does not take the others with it: a command must not change anything but the writer. Where the
+/// writer could do something about the failure, a command is run once more.
+final class CommitQueue<Writer: CommitWriter>: Sendable {
     private struct Waiting {
-        var commands = Deque<any Command>()
+        var commands = Deque<any CommitCommand<Writer>>()
         var isDraining = false
         var isClosed = false
     }
 
     /// Hands the writer to the thread of `thread`.
-    // A CacheWriter may be used by one thread at a time; only drain() touches it, which runs on
-    // one serial queue.
+    // A writer may be used by one thread at a time; it is touched on one serial queue only.
     private struct Confined: @unchecked Sendable {
-        let writer: CacheWriter
+        let writer: Writer
     }
 
     private let waiting = Mutex(Waiting())
+    private let sizes = Mutex(Histogram())
     private let confined: Confined
-    private let thread = DispatchQueue(label: "larder.cache-writer", qos: .userInitiated)
+    private let thread: DispatchQueue
     /// The moment that decides which blobs have expired, for evictions that no put brings along.
     private let now: @Sendable () -> Timestamp
 
     /// Takes the writer over: its maker uses it no more.
-    init(_ writer: CacheWriter, now: @escaping @Sendable () -> Timestamp) {
+    init(_ writer: Writer, label: String, now: @escaping @Sendable () -> Timestamp) {
         confined = Confined(writer: writer)
+        thread = DispatchQueue(label: label, qos: .userInitiated)
         self.now = now
     }
 
     /// Runs `work` in a transaction and returns after its commit.
     func submit<Value: Sendable>(
-        _ work: @escaping @Sendable (CacheWriter) throws(StoreError) -> Value
+        _ work: @escaping @Sendable (Writer) throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
         let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
             enqueue(Task(work) { continuation.resume(returning: $0) })
@@ -52,10 +46,22 @@ final class CommitQueue: Sendable {
         return try result.get()
     }
 
+    /// The same for a thread that may wait: it is blocked until the commit.
+    func submitBlocking<Value: Sendable>(
+        _ work: @escaping @Sendable (Writer) throws(StoreError) -> Value
+    ) throws(StoreError) -> Value {
+        let answer = BlockingAnswer<Value>()
+        enqueue(Task(work) { answer.give($0) })
+        return try answer.wait()
+    }
+
     /// Has work done of which nobody hears.
-    func post(_ work: @escaping @Sendable (CacheWriter) throws(StoreError) -> Void) {
+    func post(_ work: @escaping @Sendable (Writer) throws(StoreError) -> Void) {
         enqueue(Task(work) { _ in })
     }
+
+    /// How many commands each transaction took.
+    var groupSizes: Histogram { sizes.withLock { $0 } }
 
     /// Whether nothing waits.
     var isIdle: Bool { waiting.withLock { $0.commands.isEmpty } }
@@ -72,17 +78,9 @@ final class CommitQueue: Sendable {
         }
     }
 
-    /// Writes the file anew if it holds little for its size.
-    func rebuildIfWorthIt() async throws(StoreError) {
-        try await outsideTransaction { writer throws(StoreError) in
-            guard try writer.wantsRebuild() else { return }
-            try writer.rebuild()
-        }
-    }
-
     /// Has the thread do what SQLite does not do inside a transaction.
-    private func outsideTransaction(
-        _ work: @escaping @Sendable (CacheWriter) throws(StoreError) -> Void
+    func outsideTransaction(
+        _ work: @escaping @Sendable (Writer) throws(StoreError) -> Void
     ) async throws(StoreError) {
         let result: Result<Void, StoreError> = await withCheckedContinuation { continuation in
             thread.async { [confined] in
@@ -91,6 +89,11 @@ final class CommitQueue: Sendable {
             }
         }
         try result.get()
+    }
+
+    /// The same, of which nobody hears.
+    func postOutsideTransaction(_ work: @escaping @Sendable (Writer) -> Void) {
+        thread.async { [confined] in work(confined.writer) }
     }
 
     /// Refuses commands from now on; those that wait are still carried out.
@@ -103,7 +106,7 @@ final class CommitQueue: Sendable {
         post { _ throws(StoreError) in }
     }
 
-    func enqueue(_ command: any Command) {
+    func enqueue(_ command: any CommitCommand<Writer>) {
         let verdict: (refusal: StoreError?, mustStart: Bool) = waiting.withLock { waiting in
             if waiting.isClosed { return (.closed, false) }
             if waiting.commands.count >= Limits.writerQueueMax { return (.overloaded, false) }
@@ -132,7 +135,7 @@ final class CommitQueue: Sendable {
         }
     }
 
-    private func takeGroup() -> [any Command] {
+    private func takeGroup() -> [any CommitCommand<Writer>] {
         waiting.withLock { waiting in
             let count = min(waiting.commands.count, Limits.commitBatchMax)
             let group = Array(waiting.commands.prefix(count))
@@ -141,22 +144,33 @@ final class CommitQueue: Sendable {
         }
     }
 
-    private func carryOut(_ group: [any Command], _ writer: CacheWriter) {
+    private func carryOut(_ group: [any CommitCommand<Writer>], _ writer: Writer) {
+        sizes.withLock { $0.record(Int64(group.count)) }
         guard let failure = transact(group, writer) else {
             for command in group { command.finish(nil) }
             return
         }
-        guard group.count > 1 else {
+        let isRecovered = writer.recover(from: failure)
+        guard group.count > 1 || isRecovered else {
             for command in group { command.finish(failure) }
             return
         }
         for command in group {
-            command.finish(transact([command], writer))
+            command.finish(carryOutAlone(command, writer))
         }
     }
 
+    private func carryOutAlone(
+        _ command: any CommitCommand<Writer>,
+        _ writer: Writer
+    ) -> StoreError? {
+        guard let failure = transact([command], writer) else { return nil }
+        guard writer.recover(from: failure) else { return failure }
+        return transact([command], writer)
+    }
+
     /// One transaction; the error that rolled it back, if one did.
-    private func transact(_ group: [any Command], _ writer: CacheWriter) -> StoreError? {
+    private func transact(_ group: [any CommitCommand<Writer>], _ writer: Writer) -> StoreError? {
         do throws(StoreError) {
             try writer.begin()
             for command in group { try command.apply(to: writer) }
@@ -164,48 +178,43 @@ final class CommitQueue: Sendable {
             return nil
         } catch {
             writer.rollBack()
-            writer.noteFailure(error)
             return error
         }
     }
 
     /// One step of what has to be done anyway; false when there is nothing to do.
-    private func keepHouse(_ writer: CacheWriter) -> Bool {
+    private func keepHouse(_ writer: Writer) -> Bool {
         let now = self.now()
-        if writer.walSize.wantsCheckpoint {
+        if writer.wantsCheckpoint {
             do throws(StoreError) { try writer.checkpoint(truncating: false) } catch {
-                writer.noteFailure(error)
+                _ = writer.recover(from: error)
             }
         }
         guard let step = writer.nextHousekeeping else { return false }
-        return transact(
-            [
-                Task(
-                    { writer throws(StoreError) in
-                        try writer.keepHouse(step, now: now)
-                    },
-                    finish: { _ in }
-                )
-            ],
-            writer
-        ) == nil
+        let work = Task<Void>(
+            { writer throws(StoreError) in try writer.keepHouse(step, now: now) },
+            finish: { _ in }
+        )
+        guard let failure = transact([work], writer) else { return true }
+        _ = writer.recover(from: failure)
+        return false
     }
 
     /// A command made of closures.
-    private final class Task<Value: Sendable>: Command {
-        private let work: @Sendable (CacheWriter) throws(StoreError) -> Value
+    private final class Task<Value: Sendable>: CommitCommand {
+        private let work: @Sendable (Writer) throws(StoreError) -> Value
         private let answer: @Sendable (Result<Value, StoreError>) -> Void
         private let value = Mutex<Value?>(nil)
 
         init(
-            _ work: @escaping @Sendable (CacheWriter) throws(StoreError) -> Value,
+            _ work: @escaping @Sendable (Writer) throws(StoreError) -> Value,
             finish answer: @escaping @Sendable (Result<Value, StoreError>) -> Void
         ) {
             self.work = work
             self.answer = answer
         }
 
-        func apply(to writer: CacheWriter) throws(StoreError) {
+        func apply(to writer: Writer) throws(StoreError) {
             let made = try work(writer)
             value.withLock { $0 = made }
         }
@@ -220,5 +229,21 @@ final class CommitQueue: Sendable {
                 answer(.failure(.closed))
             }
         }
+    }
+}
+
+/// An answer that a thread waits for.
+private final class BlockingAnswer<Value: Sendable>: Sendable {
+    private let result = Mutex<Result<Value, StoreError>>(.failure(.closed))
+    private let isGiven = DispatchSemaphore(value: 0)
+
+    func give(_ result: Result<Value, StoreError>) {
+        self.result.withLock { $0 = result }
+        isGiven.signal()
+    }
+
+    func wait() throws(StoreError) -> Value {
+        isGiven.wait()
+        return try result.withLock { $0 }.get()
     }
 }

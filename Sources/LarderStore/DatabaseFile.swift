@@ -7,12 +7,25 @@ struct DatabaseFile {
     let schema: Schema
     /// `NORMAL` or `FULL` (https://sqlite.org/pragma.html#pragma_synchronous).
     let synchronous: String
+    /// Whether it is copied before it is brought to a later version.
+    var keepsCopy = false
+    /// Whether it may be made anew at any time: then nothing but an ordinary file of its own is
+    /// taken for it.
+    var isExpendable = false
     let faults: (any FaultPlan)?
 
+    /// The writer's connection, and the version that the file had if it had an earlier one.
+    struct Opened {
+        let connection: SQLiteConnection
+        let migratedFrom: Int?
+    }
+
     /// Opens the file for its only writer, making or migrating it; no file is replaced here.
-    func openWriter() throws(StoreError) -> SQLiteConnection {
+    func openWriter() throws(StoreError) -> Opened {
         try create()
         let connection = try SQLiteConnection(path: path, mode: .readWrite, faults: faults)
+        // What turns out to be damaged stays as it is, with its WAL.
+        connection.keepWALOnClose(true)
         let version: Int
         switch try schema.version(of: connection) {
         case .empty:
@@ -38,8 +51,11 @@ struct DatabaseFile {
         guard try connection.text("PRAGMA journal_mode") == "wal" else {
             throw .cannotOpen(path: path, reason: "its file system allows no WAL")
         }
+        let isEarlier = (1..<schema.steps.count).contains(version)
+        if isEarlier, keepsCopy { try copyBeforeMigration(connection) }
         try schema.migrate(connection, from: version)
-        return connection
+        connection.keepWALOnClose(false)
+        return Opened(connection: connection, migratedFrom: isEarlier ? version : nil)
     }
 
     /// Opens another connection that only reads.
@@ -56,23 +72,37 @@ struct DatabaseFile {
         return connection
     }
 
-    /// Renames the file and its WAL out of the way, over the copy that an earlier time left.
-    func setAside() throws(StoreError) {
-        for suffix in ["", "-wal", "-shm"] {
-            let old = path + ".aside" + suffix
-            unlink(old)
-            guard access(path + suffix, F_OK) == 0 else { continue }
-            guard rename(path + suffix, old) == 0 else {
-                throw .cannotOpen(path: path + suffix, reason: lastSystemError())
-            }
-        }
-    }
-
     /// Makes an empty file that only its owner reads; SQLite gives the WAL the same rights.
     private func create() throws(StoreError) {
-        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw .cannotOpen(path: path, reason: lastSystemError()) }
+        if isExpendable { try checkKinds() }
+        let flags = O_RDWR | O_CREAT | O_CLOEXEC | (isExpendable ? O_NOFOLLOW : 0)
+        let descriptor = open(path, flags, 0o600)
+        guard descriptor >= 0 else { throw openingFailed() }
         close(descriptor)
+    }
+
+    private func openingFailed() -> StoreError {
+        let cause = errno
+        let reason = lastSystemError()
+        if cause == ENOSPC || cause == EDQUOT { return .diskFull(step: "make \(path)") }
+        guard isExpendable, path.isThere else { return .cannotOpen(path: path, reason: reason) }
+        return .unusable(path: path, reason: reason)
+    }
+
+    /// Nothing is written through a link or into a folder, and a WAL without its file is nobody's.
+    private func checkKinds() throws(StoreError) {
+        guard path.isThere else {
+            for suffix in ["-wal", "-shm"] { unlink(path + suffix) }
+            return
+        }
+        for name in [path, path + "-wal", path + "-shm"] where name.isThere {
+            guard FileStamp(name) != nil else {
+                throw .unusable(path: name, reason: "it is no ordinary file")
+            }
+            guard access(name, R_OK | W_OK) == 0 else {
+                throw .unusable(path: name, reason: lastSystemError())
+            }
+        }
     }
 }
 

@@ -5,11 +5,12 @@ import Glibc
 /// The kernel gives it back when the process ends, however it ends.
 final class DirectoryLock: Sendable {
     private let descriptor: Int32
+    private let path: String
 
     /// Makes the folder (0700) where it is missing, and locks it.
     init(directory: String) throws(StoreError) {
         try Self.makeDirectory(directory)
-        let path = directory + "/lock"
+        path = directory + "/lock"
         descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .cannotOpen(path: path, reason: lastSystemError()) }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
@@ -22,6 +23,14 @@ final class DirectoryLock: Sendable {
 
     deinit {
         close(descriptor)
+    }
+
+    /// Whether the locked file still stands in the folder, which may have been emptied or removed.
+    var isInPlace: Bool {
+        var here = stat()
+        var there = stat()
+        return fstat(descriptor, &here) == 0 && lstat(path, &there) == 0
+            && here.st_dev == there.st_dev && here.st_ino == there.st_ino
     }
 
     /// Makes a folder and those above it, as `mkdir -p` does.

@@ -3,9 +3,11 @@ package import LarderModel
 /// An entry's row where SQLite holds it; valid only inside the closure that it is handed to.
 package struct EntryRow: ~Copyable {
     private let statement: SQLiteStatement
+    private let file: BodyFile
 
-    init(_ statement: SQLiteStatement) {
+    init(_ statement: SQLiteStatement, file: BodyFile = .cache) {
         self.statement = statement
+        self.file = file
     }
 
     package var kind: EntryKind { EntryKind(rawValue: statement.integer(3)) ?? .blob }
@@ -26,9 +28,17 @@ package struct EntryRow: ~Copyable {
         )
     }
 
+    /// How the bytes are coded, where the origin said so.
+    ///
+    /// JSON that could be read is not, and is not looked through for it: that is most reads.
+    package var contentEncoding: String? {
+        guard statement.integer(14) == 0, !statement.bytes(12).isEmpty else { return nil }
+        return HeaderFields(lines: statement.text(12) ?? "").list("Content-Encoding")
+    }
+
     /// The chunked body that it names; nil when the body stands in the row.
     package var chunkedBody: ChunkedBody? {
-        statement.integerOrNil(17).map { ChunkedBody(number: $0, byteCount: byteCount) }
+        statement.integerOrNil(17).map { ChunkedBody(number: $0, byteCount: byteCount, file: file) }
     }
 
     /// The body that stands in the row.
@@ -72,4 +82,18 @@ package struct EntryRow: ~Copyable {
 package struct ChunkedBody: Hashable, Sendable {
     let number: Int64
     package let byteCount: Int
+    let file: BodyFile
+
+    /// What its chunks count with their overhead; every chunk but the last is full.
+    var accountedBytes: Int64 {
+        let chunks = (byteCount + Limits.inlineBodyBytesMax - 1) / Limits.inlineBodyBytesMax
+        return Int64(byteCount + chunks * Limits.chunkOverheadBytes)
+    }
+}
+
+/// Which file a body's chunks stand in.
+enum BodyFile: Hashable, Sendable {
+    case cache
+    /// A pinned one.
+    case state
 }

@@ -15,6 +15,6 @@ final class LogicalClock: Sendable {
 
     /// Goes on after the highest number of an opened file.
     func advance(to number: Int64) {
-        last.store(number, ordering: .relaxed)
+        last.max(number, ordering: .relaxed)
     }
 }

@@ -24,13 +24,14 @@ package enum NewBody: Sendable {
 /// The number of a body whose chunks are being written; never used twice.
 package struct UploadID: Hashable, Sendable {
     let body: Int64
+    var file = BodyFile.cache
 }
 
 /// What a put came to.
 package struct PutReceipt: Equatable, Sendable {
     package let revision: Revision
     /// Whether there was no such row before.
-    package let isNew: Bool
+    package internal(set) var isNew: Bool
     /// Whether the row had the same bytes already; the revision is then the old one.
     package let isSame: Bool
 }
@@ -46,12 +47,14 @@ package enum RefreshOutcome: Equatable, Sendable {
 package struct EvictionCandidate: Equatable, Sendable {
     let key: RowKey
     let revision: Revision
+    /// As it stands in the row.
+    let scope: String
     package let id: EntryID
     package let size: Int64
     let lastUsed: Int64
 
     /// Where the page after this row begins.
-    package var cursor: RowCursor { RowCursor(value: lastUsed, id: id.text) }
+    package var cursor: RowCursor { RowCursor(value: lastUsed, scope: scope, id: id.text) }
 }
 
 /// What an eviction took.
@@ -74,6 +77,9 @@ package struct StoreTotals: Equatable, Sendable {
     package var budget: Int64 = 0
     /// Rows that had to go since the start.
     package var evictions: Int64 = 0
+    /// Of these, blobs past their ttl, and rows that somebody named.
+    package var expired: Int64 = 0
+    package var evictedByRequest: Int64 = 0
     /// Reads that met a damaged row since the start.
     package var damaged: Int64 = 0
     /// Whether a put was refused because protected rows fill the budget, and none has fitted since.

@@ -18,6 +18,10 @@ final class Protection: Sendable {
     }
 
     func covers(_ key: RowKey) -> Bool {
-        counts.withLock { $0[key.first] != nil }
+        count(key) > 0
+    }
+
+    func count(_ key: RowKey) -> Int {
+        counts.withLock { $0[key.first] ?? 0 }
     }
 }

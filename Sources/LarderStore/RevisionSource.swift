@@ -15,12 +15,13 @@ final class RevisionSource: Sendable {
     /// Reserves numbers from the given one on, with a synced write; how many it reserved is known.
     private let reserve: @Sendable (Int64) throws(StoreError) -> Void
 
-    /// Goes on at `first`, for which a block is reserved already.
+    /// Goes on at `first`, for which a block is reserved already, or is to be with the first number.
     init(
         first: Int64,
+        isReserved: Bool = true,
         reserve: @escaping @Sendable (Int64) throws(StoreError) -> Void
     ) {
-        block = Mutex(Block(next: first, end: first + Limits.revisionBlock))
+        block = Mutex(Block(next: first, end: isReserved ? first + Limits.revisionBlock : first))
         self.reserve = reserve
     }
 

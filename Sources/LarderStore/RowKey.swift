@@ -5,7 +5,7 @@ package struct ScopeKey: Hashable, Sendable {
     package let scope: Scope
     /// The scope as it stands in rows.
     package let text: String
-    fileprivate let seed: UInt64
+    let seed: UInt64
     /// The bits of a hash that are used, without those of the slot.
     fileprivate let mask: UInt64
 

@@ -1,4 +1,6 @@
 import CSQLite
+import Glibc
+import LarderModel
 
 /// One connection to one SQLite file, used by one thread at a time.
 ///
@@ -36,10 +38,10 @@ final class SQLiteConnection {
             throw StoreError(code: code, step: "open \(path)", message: message)
         }
         sqlite3_extended_result_codes(opened, 1)
-        sqlite3_busy_timeout(opened, 5_000)
         handle = opened
         self.path = path
         self.faults = faults
+        setBusyTime(Limits.busyTime)
     }
 
     deinit {
@@ -79,6 +81,11 @@ final class SQLiteConnection {
         try execute("PRAGMA cache_size=-\(max(64, bytes / 1_024))")
     }
 
+    /// How long it waits for another connection's lock.
+    func setBusyTime(_ time: Duration) {
+        sqlite3_busy_timeout(handle, Int32(clamping: time.milliseconds))
+    }
+
     /// Whether a transaction is open.
     var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
@@ -88,13 +95,21 @@ final class SQLiteConnection {
         sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
     }
 
+    /// Whether the WAL stays as it is when this connection is the last to be closed.
+    func keepWALOnClose(_ keeps: Bool) {
+        _ = larder_keep_wal_on_close(handle, keeps ? 1 : 0)
+    }
+
     var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(handle) }
 
     /// Rows inserted, changed and deleted since the connection was opened.
     var totalChanges: Int64 { sqlite3_total_changes64(handle) }
 
     func error(_ code: Int32, step: String) -> StoreError {
-        StoreError(code: code, step: step, message: String(cString: sqlite3_errmsg(handle)))
+        let system = sqlite3_system_errno(handle)
+        let isDiskProblem = [SQLITE_IOERR, SQLITE_CANTOPEN].contains(code & 0xFF)
+        if isDiskProblem, system == ENOSPC || system == EDQUOT { return .diskFull(step: step) }
+        return StoreError(code: code, step: step, message: String(cString: sqlite3_errmsg(handle)))
     }
 
     func check(before step: String) throws(StoreError) {
@@ -106,10 +121,18 @@ final class SQLiteConnection {
 extension StoreError {
     /// SQLite's result code (https://sqlite.org/rescode.html) as an error of ours.
     init(code: Int32, step: String, message: String) {
-        switch code & 0xFF {
-        case SQLITE_FULL: self = .diskFull(step: step)
-        case SQLITE_CORRUPT, SQLITE_NOTADB: self = .corrupt(step: step)
+        switch (code & 0xFF, code >> 8) {
+        // The shared memory of a WAL is a file that could not be extended.
+        case (SQLITE_FULL, _), (SQLITE_IOERR, Self.shmSize): self = .diskFull(step: step)
+        // Of a WAL or a file that was cut less is there than it should have.
+        case (SQLITE_CORRUPT, _), (SQLITE_NOTADB, _), (SQLITE_IOERR, Self.shortRead):
+            self = .corrupt(step: step)
         default: self = .sqlite(step: step, code: code, message: message)
         }
     }
+
+    /// SQLITE_IOERR_SHMSIZE and SQLITE_IOERR_SHORT_READ without SQLITE_IOERR, as Swift does not
+    /// import their macros.
+    private static let shmSize: Int32 = 19
+    private static let shortRead: Int32 = 2
 }

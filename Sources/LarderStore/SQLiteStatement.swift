@@ -78,6 +78,19 @@ final class SQLiteStatement {
         }
     }
 
+    /// Takes a column of another statement's row, whatever its type.
+    func bind(_ position: Int32, column: Int32, of other: SQLiteStatement) {
+        sqlite3_bind_value(handle, position, sqlite3_column_value(other.handle, column))
+    }
+
+    /// The same for a statement that is to be run again, perhaps with a column of its own row.
+    func bindAgain(_ position: Int32, column: Int32, of other: SQLiteStatement) {
+        let value = sqlite3_value_dup(sqlite3_column_value(other.handle, column))
+        reset()
+        sqlite3_bind_value(handle, position, value)
+        sqlite3_value_free(value)
+    }
+
     func isNull(_ column: Int32) -> Bool {
         sqlite3_column_type(handle, column) == SQLITE_NULL
     }

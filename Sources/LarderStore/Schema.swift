@@ -6,11 +6,10 @@ struct Schema {
     /// `Lard`, so that `file` and a careful reader know whose database it is.
     static let applicationID: Int64 = 0x4C61_7264
 
-    static let cache = Schema(
-        steps: cacheSteps,
-        opening: "PRAGMA page_size=4096; PRAGMA auto_vacuum=INCREMENTAL"
-    )
-    static let state = Schema(steps: stateSteps, opening: "PRAGMA page_size=4096")
+    static let cache = Schema(steps: cacheSteps, opening: opening)
+    static let state = Schema(steps: stateSteps, opening: opening)
+
+    private static let opening = "PRAGMA page_size=4096; PRAGMA auto_vacuum=INCREMENTAL"
 
     /// The SQL that leads from version n to n + 1.
     let steps: [String]

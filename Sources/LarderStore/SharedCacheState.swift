@@ -3,11 +3,14 @@ import Synchronization
 
 /// What the writer of `cache.db` and its readers share in memory.
 final class SharedCacheState: Sendable {
-    private let keySeed: UInt64
+    /// What row keys are hashed with, in every file that the process makes.
+    let keySeed: UInt64
     private let hashMask: UInt64
     let clock = LogicalClock()
     let protection = Protection()
     let leases = BodyLeases()
+    let watches = RowWatches()
+    let pins: PinIndex
     private let logs = Mutex<[TouchLog]>([])
     private let published = Mutex<StoreTotals>(StoreTotals())
     /// Uploads given up, until the writer's next transaction.
@@ -16,14 +19,28 @@ final class SharedCacheState: Sendable {
     // Released after a commit and acquired before a read: a reader that sees the number begins a
     // transaction that sees the commit.
     private let commits = Atomic<Int64>(0)
+    // Released when the file has gone or is there, before ``commits`` moves; acquired by a reader
+    // that begins a transaction.
+    private let generations = Atomic<Int64>(Generation.none.number)
+    private let whyAbsent = Mutex(StoreError.noFile(reason: "it was not opened yet"))
+    // Relaxed: it only keeps the same trouble from being reported again and again.
+    private let reported = Atomic<Int64>(Generation.none.number)
+    // Relaxed: written by the writer's thread only.
+    private let bodies = Atomic<Int64>(0)
 
-    init(keySeed: UInt64, hashMask: UInt64 = .max) {
+    init(keySeed: UInt64, hashMask: UInt64 = .max, pinsMaxBytes: Int64 = 0) {
+        pins = PinIndex(maxBytes: pinsMaxBytes)
         self.keySeed = keySeed
         self.hashMask = hashMask
     }
 
     func key(for scope: Scope) -> ScopeKey {
         ScopeKey(scope, seed: keySeed, hashMask: hashMask)
+    }
+
+    /// Whether a row is not to be evicted: somebody needs it now, or its id is pinned.
+    func isProtected(_ key: RowKey) -> Bool {
+        protection.covers(key) || pins.covers(key)
     }
 
     func makeTouchLog() -> TouchLog {
@@ -42,6 +59,42 @@ final class SharedCacheState: Sendable {
     }
 
     var commitNumber: Int64 { commits.load(ordering: .acquiring) }
+
+    // MARK: The file
+
+    var generation: Generation { Generation(number: generations.load(ordering: .acquiring)) }
+
+    /// Why there is no file, while there is none.
+    var absence: StoreError {
+        get { whyAbsent.withLock { $0 } }
+        set { whyAbsent.withLock { $0 = newValue } }
+    }
+
+    /// A file is there, whole and ready for readers.
+    func fileOpened(_ totals: StoreTotals) {
+        generations.add(1, ordering: .releasing)
+        publish(totals)
+    }
+
+    /// The file is not to be used any more: from now on every read is a miss.
+    func fileLost(_ totals: StoreTotals) {
+        generations.add(1, ordering: .releasing)
+        publish(totals)
+        watches.allChanged()
+    }
+
+    /// Whether trouble with this file is told for the first time.
+    func isFirstTrouble(of generation: Generation) -> Bool {
+        reported.exchange(generation.number, ordering: .relaxed) != generation.number
+    }
+
+    /// The highest number of a body in any file: a later file's bodies are numbered from the next
+    /// one on, so that whoever still holds a number meets nobody else's bytes.
+    var highestBody: Int64 { bodies.load(ordering: .relaxed) }
+
+    func noteBody(_ number: Int64) {
+        bodies.max(number, ordering: .relaxed)
+    }
 
     var totals: StoreTotals {
         var totals = published.withLock { $0 }

@@ -1,95 +1,239 @@
 import LarderModel
-import Synchronization
 
 /// `state.db`: what must survive the loss of the cache.
 ///
-/// So far the reserved revisions.
-///
-/// Its connection is guarded by a lock and used for short synced writes only.
+/// The reserved revisions, the pins with their bytes, the origins that were set offline. Written by
+/// one ``StateWriter`` behind a queue of its own, every commit synced; read through connections
+/// that only read.
 final class StateFile: Sendable {
-    /// Hands the connection into the lock, which is the only place that it is used from then on.
-    // A SQLiteConnection may be used by one thread at a time; the mutex sees to that.
-    private struct Guarded: @unchecked Sendable {
-        let connection: SQLiteConnection
-    }
-
-    private let guarded: Mutex<Guarded>
+    let file: DatabaseFile
+    private let reserve: Reserve
+    /// Which bodies of pins are being read.
+    let leases = BodyLeases()
+    let queue: CommitQueue<StateWriter>
+    /// The first revision that was never given.
+    private let firstRevision: Int64
+    /// Whether a block is reserved from it on; on a full disk the first that wants one tries again.
+    private let isBlockReserved: Bool
     /// What was found wrong with the file, in words for the log.
     let findings: [String]
+    /// What was done to the file and is as it should be.
+    let notices: [String]
 
     /// Opens or makes the file.
     ///
-    /// A damaged one is set aside: all that it holds now is the counter, which goes on after
-    /// `highest`, the highest revision that the cache knows.
+    /// A damaged one is set aside and made anew with the rows of it that can be read, and its
+    /// counter goes on after `highest`, the highest revision that the cache knows. Before one of an
+    /// earlier version is migrated it is copied; see ``DatabaseFile/copyBeforeMigration(from:)``.
     init(
         directory: String,
         highest: Revision,
-        faults: (any FaultPlan)?
+        pins: PinIndex,
+        watches: RowWatches,
+        reserve: Reserve,
+        faults: (any FaultPlan)?,
+        now: @escaping @Sendable () -> Timestamp
     ) throws(StoreError) {
-        let file = DatabaseFile(
+        self.reserve = reserve
+        file = DatabaseFile(
             path: directory + "/state.db",
             schema: .state,
             synchronous: "FULL",
+            keepsCopy: true,
             faults: faults
         )
-        let connection: SQLiteConnection
-        do {
-            connection = try Self.open(file)
+        let opened: (connection: SQLiteConnection, notices: [String])
+        try StateSalvage.finishEarlier(file)
+        do throws(StoreError) {
+            opened = try Self.open(file, reserve)
             findings = []
         } catch .corrupt(let step) {
-            try file.setAside()
-            connection = try Self.open(file)
+            let rows = try StateSalvage.replace(file)
+            opened = try Self.open(file, reserve)
             findings = [
-                "\(StoreError.corrupt(step: step).message): "
-                    + "it was set aside as \(file.path).aside and made anew"
+                "\(StoreError.corrupt(step: step).message): it was set aside as "
+                    + "\(file.path).aside and made anew; \(rows) rows of it could be read and "
+                    + "were taken over"
             ]
         }
-        guarded = Mutex(Guarded(connection: connection))
-        if try nextRevision() <= highest.number {
-            try reserve(upTo: highest.number + Limits.revisionBlock)
+        notices = opened.notices
+        let writer = try StateWriter(
+            connection: opened.connection,
+            pins: pins,
+            watches: watches,
+            leases: leases
+        )
+        let next = try StateWriter.nextRevision(opened.connection)
+        firstRevision = max(next, highest.number + 1)
+        isBlockReserved = try Self.reserveBlock(writer, firstRevision, reserve)
+        reserve.take()
+        queue = CommitQueue(writer, label: "larder.state-writer", now: now)
+    }
+
+    /// On a full disk the reserve serves to open the file: without it nothing would be settled.
+    private static func open(
+        _ file: DatabaseFile,
+        _ reserve: Reserve
+    ) throws(StoreError) -> (connection: SQLiteConnection, notices: [String]) {
+        do throws(StoreError) {
+            return try open(file)
+        } catch .diskFull(let step) {
+            guard reserve.release() else { throw .diskFull(step: step) }
+            return try open(file)
         }
+    }
+
+    private static func reserveBlock(
+        _ writer: StateWriter,
+        _ first: Int64,
+        _ reserve: Reserve
+    ) throws(StoreError) -> Bool {
+        for _ in 0..<2 {
+            do throws(StoreError) {
+                try writer.reserveRevisions(upTo: first + Limits.revisionBlock)
+                return true
+            } catch {
+                guard case .diskFull = error else { throw error }
+                guard reserve.release() else { return false }
+            }
+        }
+        return false
     }
 
     /// Opens the file and reads its counter, as a cut file is found out no earlier.
-    private static func open(_ file: DatabaseFile) throws(StoreError) -> SQLiteConnection {
-        let connection = try file.openWriter()
-        _ = try nextRevision(connection)
-        return connection
+    private static func open(
+        _ file: DatabaseFile
+    ) throws(StoreError) -> (connection: SQLiteConnection, notices: [String]) {
+        let opened = try file.openWriter()
+        _ = try StateWriter.nextRevision(opened.connection)
+        try check(opened.connection)
+        // Version 1 gave no pages back; it is a few pages long, so writing it anew costs nothing.
+        if try opened.connection.integer("PRAGMA auto_vacuum") == 0 {
+            try opened.connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
+            try opened.connection.execute("VACUUM")
+        }
+        let notices = opened.migratedFrom.map { version in
+            "\(file.path) was brought from version \(version) to \(Schema.state.steps.count); "
+                + "\(file.copyPath) holds it as it was"
+        }
+        return (opened.connection, notices.map { [$0] } ?? [])
     }
 
-    /// The counter that goes on where the file says, with its first block reserved.
-    func makeRevisionSource() throws(StoreError) -> RevisionSource {
-        let first = try nextRevision()
-        try reserve(upTo: first + Limits.revisionBlock)
-        return RevisionSource(first: first) { end throws(StoreError) in
-            try self.reserve(upTo: end)
+    /// Reads every page of a file that is not too large for that: what is damaged now can be saved
+    /// in part, before more is written over it.
+    private static func check(_ connection: SQLiteConnection) throws(StoreError) {
+        let bytes = DiskSpace.fileBytes(at: connection.path)
+        guard bytes <= Limits.checkedStateBytesMax else { return }
+        guard try connection.text("PRAGMA quick_check(1)") == "ok" else {
+            connection.keepWALOnClose(true)
+            throw .corrupt(step: "check \(connection.path)")
         }
     }
 
-    private func nextRevision() throws(StoreError) -> Int64 {
-        try guarded.withLock { guarded throws(StoreError) in
-            try Self.nextRevision(guarded.connection)
+    /// The counter that goes on where the file says.
+    func makeRevisionSource() -> RevisionSource {
+        RevisionSource(
+            first: firstRevision,
+            isReserved: isBlockReserved
+        ) { [queue, reserve] end throws(StoreError) in
+            try reserve.settle { () throws(StoreError) in
+                try queue.submitBlocking { writer throws(StoreError) in
+                    try writer.reserveRevisions(upTo: end)
+                }
+            }
         }
     }
 
-    private static func nextRevision(_ connection: SQLiteConnection) throws(StoreError) -> Int64 {
-        let sql = "SELECT next_rev FROM revision_block WHERE one = 1"
-        guard let next = try connection.integer(sql) else { throw .corrupt(step: sql) }
-        return next
-    }
+    // MARK: A full disk
 
-    private func reserve(upTo end: Int64) throws(StoreError) {
-        try guarded.withLock { guarded throws(StoreError) in
-            try guarded.connection.execute(
-                "UPDATE revision_block SET next_rev = \(end) WHERE one = 1"
-            )
+    /// Does what shrinks the file or settles what is under way: on a full disk with the space of
+    /// the reserve.
+    func settle<Value: Sendable>(
+        _ work: @escaping @Sendable (StateWriter) throws(StoreError) -> Value
+    ) async throws(StoreError) -> Value {
+        do throws(StoreError) {
+            return try await queue.submit(work)
+        } catch .diskFull(let step) {
+            guard reserve.release() else { throw .diskFull(step: step) }
+            return try await queue.submit(work)
         }
     }
 
-    /// Writes the WAL back into the file; for an orderly end.
-    func checkpoint() throws(StoreError) {
-        try guarded.withLock { guarded throws(StoreError) in
-            try guarded.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    /// Refuses what would have the file grow while the disk is full: the space that is left is for
+    /// what is there already.
+    func refuseWhileFull(_ step: String) throws(StoreError) {
+        guard reserve.take() else { throw .diskFull(step: step) }
+    }
+
+    // MARK: Pins
+
+    /// Opens another connection that only reads.
+    func makeReader() throws(StoreError) -> PinReader {
+        try PinReader(try file.openReader(cacheBytes: Limits.pinPageCacheBytes))
+    }
+
+    /// Finds out what is pinned; rows of the cache that stand in a pin's way go soon.
+    func load(into shared: SharedCacheState) throws(StoreError) {
+        let reader = try makeReader()
+        var last: Int64 = 0
+        while true {
+            let limit = Limits.pageRowsMax
+            let page = try reader.pins(after: last, isWanted: false, limit: limit)
+            guard let end = page.last else { return }
+            last = end.number
+            for pin in page { shared.pins.insert(shared.key(for: pin.scope), pin.id) }
+            shared.pins.comesFirst = true
         }
+    }
+
+    /// Drops bytes of a pin that do not match their checksum, of which nobody waits to hear.
+    func dropDamaged(_ scope: ScopeKey, _ id: EntryID, _ digest: Digest) {
+        queue.post { writer throws(StoreError) in
+            try writer.dropDamaged(scope, id, where: { $0.digest == digest })
+        }
+    }
+
+    /// The same for a body in chunks.
+    func dropDamaged(_ scope: ScopeKey, _ id: EntryID, body: Int64) {
+        queue.post { writer throws(StoreError) in
+            try writer.dropDamaged(scope, id, where: { $0.body == body })
+        }
+    }
+
+    // MARK: Origins that were set offline
+
+    /// Read from a connection of its own: asked once at start.
+    func offlineOrigins() throws(StoreError) -> Set<String> {
+        let connection = try file.openReader(cacheBytes: 0)
+        let statement = try connection.prepare("SELECT name FROM offline_origin")
+        var names: Set<String> = []
+        while try statement.step() {
+            if let name = statement.text(0) { names.insert(name) }
+        }
+        return names
+    }
+
+    /// Written down and synced when it returns.
+    func setOffline(_ name: String, _ isOffline: Bool) async throws(StoreError) {
+        try await settle { writer throws(StoreError) in
+            try writer.setOffline(name, isOffline)
+        }
+    }
+
+    // MARK: Housekeeping and the end
+
+    /// Gives pages back in an idle moment.
+    func maintain() async throws(StoreError) {
+        guard queue.isIdle else { return }
+        let gaveBack = try await queue.submit { writer throws(StoreError) in
+            try writer.vacuumStep()
+        }
+        if gaveBack { try await queue.checkpoint(truncating: false) }
+    }
+
+    /// Writes the WAL back into the file and takes no more commands.
+    func close() async throws(StoreError) {
+        try await queue.checkpoint(truncating: true)
+        queue.close()
     }
 }

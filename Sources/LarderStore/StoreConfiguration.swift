@@ -10,10 +10,14 @@ package struct StoreConfiguration: Sendable {
     package var lowWatermark = 0.9
     /// What the cache leaves free on its disk, by shrinking.
     package var minFreeBytes = ByteSize(bytes: 0)
+    /// What pins may hold in `state.db`.
+    package var pinsMaxBytes = ByteSize(bytes: 1 << 30)
     /// Memory for pages of `cache.db`, over all connections.
     package var memoryBytes = ByteSize(bytes: 32 << 20)
     /// How many readers are made for event loops.
     package var readers = 4
+    /// The reserve of each folder.
+    package var reserveBytes = Limits.reserveBytes
     /// Free bytes on the disk of a folder; nil where it cannot be told.
     package var freeBytes: @Sendable (String) -> Int64? = DiskSpace.freeBytes
     /// Which bits of an id's hash are used; few of them in tests, so that ids collide.

@@ -6,6 +6,9 @@ package enum StoreError: Error, Equatable {
     case inUse(path: String)
     /// `state.db` was written by a later version of Larder; it is left untouched.
     case newer(path: String, found: Int, known: Int)
+    /// What lies in the file's place is no file: a folder, a symbolic link; or it may not be
+    /// written.
+    case unusable(path: String, reason: String)
     /// SQLite refused a step: its extended result code and words.
     case sqlite(step: String, code: Int32, message: String)
     /// The disk is full.
@@ -16,12 +19,22 @@ package enum StoreError: Error, Equatable {
     case tooLarge(bytes: Int64, limit: Int64)
     /// Protected rows alone leave no room for it.
     case noRoom(bytes: Int64)
+    /// It is pinned, so it can be replaced and not removed.
+    case pinned
+    /// It does not fit into the room that pins have.
+    case pinsFull(bytes: Int64, limit: Int64)
+    /// One user has no more pins.
+    case tooManyPins(limit: Int)
     /// More commands wait than the writer takes.
     case overloaded
     /// The store was closed.
     case closed
     /// A chunk of a large body is missing or does not match its checksum.
     case badChunk
+    /// There is no `cache.db` now: nothing is stored and every read is a miss.
+    case noFile(reason: String)
+    /// `cache.db` was made anew, or the upload given up, while the body arrived.
+    case uploadLost
 
     package var message: String {
         switch self {
@@ -29,15 +42,22 @@ package enum StoreError: Error, Equatable {
         case .inUse(let path): "\(path) is in use by another larderd"
         case .newer(let path, let found, let known):
             "\(path) has schema version \(found), this larderd knows up to \(known)"
+        case .unusable(let path, let reason): "\(path) cannot be used: \(reason)"
         case .sqlite(let step, let code, let message): "\(step) failed: \(message) (\(code))"
         case .diskFull(let step): "\(step) failed: the disk is full"
         case .corrupt(let step): "\(step) failed: the file is damaged"
         case .tooLarge(let bytes, let limit):
             "the entry has \(bytes) bytes, at most \(limit) are kept"
         case .noRoom(let bytes): "there is no room for \(bytes) bytes beside protected entries"
+        case .pinned: "it is pinned"
+        case .pinsFull(let bytes, let limit):
+            "\(bytes) bytes do not fit beside the other pins into pins.max_bytes (\(limit))"
+        case .tooManyPins(let limit): "one user can have \(limit) pins"
         case .overloaded: "too many writes are waiting"
         case .closed: "the store is closed"
         case .badChunk: "a part of the body is missing or damaged"
+        case .noFile(let reason): "nothing is stored now: \(reason)"
+        case .uploadLost: "the part of the body that had arrived is lost"
         }
     }
 }

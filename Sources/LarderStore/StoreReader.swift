@@ -2,40 +2,51 @@ import CSQLite
 import Glibc
 package import LarderModel
 
-/// A connection that only reads `cache.db`, owned by one event loop or one queue.
+/// Reads `cache.db`, owned by one event loop or one queue.
 ///
 /// Opening a read transaction costs as much as the read, so the reader keeps one open over the
 /// reads of one turn of its owner. The owner ends it (``endTransaction()``) before it waits: a
 /// reader that stays in a transaction keeps the WAL from starting anew. A read after a commit that
 /// was answered always sees it, as the commit number has moved by then.
+///
+/// When another file takes the place of a lost one, the commit number moves as well, and the
+/// reader opens the new one with its next transaction. While there is none, nothing is there.
 package final class StoreReader {
-    private let connection: SQLiteConnection
-    private let shared: SharedCacheState
+    private let database: DatabaseFile
+    private let cacheBytes: Int64
+    let shared: SharedCacheState
     private let touches: TouchLog
-    private let begin: SQLiteStatement
-    private let end: SQLiteStatement
-    private let get: SQLiteStatement
-    private let chunk: SQLiteStatement
+    private var opened: ReaderFile?
     private var openedAtCommit: Int64?
     private let requestFlush: @Sendable () -> Void
+    /// Tells the writer what is wrong with the file of a generation.
+    private let report: @Sendable (StoreError, Generation) -> Void
+    private let openPins: @Sendable () throws(StoreError) -> PinReader
+    private let reportDamage: @Sendable (ScopeKey, EntryID, Digest) -> Void
+    /// Opened when something pinned is first read.
+    private var openedPins: PinReader?
     /// Told once whenever a transaction was opened, so that the owner can see to its end.
     package var transactionOpened: () -> Void = {}
 
+    /// Opens the file, if there is one; where that fails, the first read tries again.
     init(
-        connection: SQLiteConnection,
+        _ database: DatabaseFile,
+        cacheBytes: Int64,
         shared: SharedCacheState,
-        requestFlush: @escaping @Sendable () -> Void
-    ) throws(StoreError) {
-        self.connection = connection
+        requestFlush: @escaping @Sendable () -> Void,
+        report: @escaping @Sendable (StoreError, Generation) -> Void,
+        openPins: @escaping @Sendable () throws(StoreError) -> PinReader,
+        reportDamage: @escaping @Sendable (ScopeKey, EntryID, Digest) -> Void
+    ) {
+        self.database = database
+        self.cacheBytes = cacheBytes
         self.shared = shared
         self.requestFlush = requestFlush
+        self.report = report
+        self.openPins = openPins
+        self.reportDamage = reportDamage
         touches = shared.makeTouchLog()
-        begin = try connection.prepare("BEGIN")
-        end = try connection.prepare("COMMIT")
-        get = try connection.prepare(
-            "SELECT \(EntryRow.columns) FROM entry WHERE key BETWEEN ?1 AND ?2"
-        )
-        chunk = try connection.prepare("SELECT checksum, data FROM chunk WHERE chunk = ?1")
+        _ = try? openFile()
     }
 
     /// Makes what an id is looked up by.
@@ -46,7 +57,9 @@ package final class StoreReader {
     /// Hands an id's row to `read`; nil when there is none.
     ///
     /// A tombstone is a row, a blob past its `ttl` is none. A row whose body does not match its
-    /// checksum is none, and is counted. `isUse` says whether this counts as a use.
+    /// checksum is none, and is counted; so is one that lies in damaged pages, as the file is about
+    /// to be made anew. `isUse` says whether this counts as a use. What is pinned is found in
+    /// `state.db` when the cache has nothing or cannot be read.
     package func withEntry<Value>(
         _ scope: ScopeKey,
         _ id: EntryID,
@@ -54,7 +67,75 @@ package final class StoreReader {
         isUse: Bool = true,
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> Value? {
-        try openTransaction()
+        if shared.pins.comesFirst, let value = try withPinned(scope, id, read) { return value }
+        let departures = shared.pins.departures
+        do throws(StoreError) {
+            if let value = try withCached(scope, id, now: now, isUse: isUse, read) { return value }
+        } catch {
+            if let value = try withPinned(scope, id, read) { return value }
+            throw error
+        }
+        if let value = try withPinned(scope, id, read) { return value }
+        guard shared.pins.departures != departures else { return nil }
+        // It may have gone from one file to the other between the two looks.
+        return try withCached(scope, id, now: now, isUse: isUse, read)
+    }
+
+    /// A pin outlives the `ttl` of its blob, and is no use that eviction goes by.
+    func withPinned<Value>(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        _ read: (borrowing EntryRow) -> Value
+    ) throws(StoreError) -> Value? {
+        guard shared.pins.covers(scope, id) else { return nil }
+        var damaged: Digest?
+        let value = try pinReader().withEntry(scope, id) { row -> Value? in
+            guard isSound(row) else {
+                damaged = row.digest
+                return nil
+            }
+            return read(row)
+        }
+        if let damaged { reportDamage(scope, id, damaged) }
+        return value ?? nil
+    }
+
+    func pinReader() throws(StoreError) -> PinReader {
+        if let openedPins { return openedPins }
+        let opened = try openPins()
+        openedPins = opened
+        return opened
+    }
+
+    @inline(__always)
+    private func withCached<Value>(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        now: Timestamp,
+        isUse: Bool,
+        _ read: (borrowing EntryRow) -> Value
+    ) throws(StoreError) -> Value? {
+        do throws(StoreError) {
+            guard let file = try openTransaction() else { return nil }
+            return try readEntry(file, scope, id, now: now, isUse: isUse, read)
+        } catch {
+            guard wasLost(after: error) else { throw error }
+            if error.meansDamage { shared.countDamagedRow() }
+            return nil
+        }
+    }
+
+    /// The same from the transaction that is open.
+    @inline(__always)
+    func readEntry<Value>(
+        _ file: ReaderFile,
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        now: Timestamp,
+        isUse: Bool = true,
+        _ read: (borrowing EntryRow) -> Value
+    ) throws(StoreError) -> Value? {
+        let get = file.get
         let first = RowKey(scope, id)
         get.bind(1, first.number)
         get.bind(2, first.last.number)
@@ -85,47 +166,136 @@ package final class StoreReader {
         try withEntry(scope, id, now: now, isUse: isUse) { $0.entry() } ?? nil
     }
 
-    /// Reads something that is always there.
+    /// Reads something that is always there, if there is a file.
     package func check() throws(StoreError) {
-        _ = try connection.integer("SELECT count(*) FROM meta")
+        try reading { file throws(StoreError) in
+            _ = try file.connection.integer("SELECT count(*) FROM meta")
+        }
     }
+
+    // MARK: Transactions
 
     /// Ends the transaction that reads have opened, if one is open.
     package func endTransaction() {
         guard openedAtCommit != nil else { return }
         openedAtCommit = nil
+        guard let opened else { return }
         do throws(StoreError) {
-            try end.run()
+            try opened.end.run()
         } catch {
-            connection.rollBack()
+            opened.connection.rollBack()
         }
     }
 
-    /// Opens a transaction that sees every commit that was answered before.
-    func openTransaction() throws(StoreError) {
+    /// Opens a transaction that sees every commit that was answered before; nil while there is no
+    /// file.
+    func openTransaction() throws(StoreError) -> ReaderFile? {
         let commit = shared.commitNumber
-        if openedAtCommit == commit { return }
+        if openedAtCommit == commit { return opened }
         if openedAtCommit != nil {
             endTransaction()
         }
-        try begin.run()
+        guard let file = try openFile() else { return nil }
+        try file.begin.run()
         openedAtCommit = commit
         transactionOpened()
+        return file
     }
 
-    func prepare(_ sql: String) throws(StoreError) -> SQLiteStatement {
-        try connection.prepare(sql)
+    /// The present file, opened anew when it is another one; nil while there is none.
+    private func openFile() throws(StoreError) -> ReaderFile? {
+        let generation = shared.generation
+        if let opened, opened.generation == generation { return opened }
+        opened = nil
+        guard generation.hasFile else { return nil }
+        let file: ReaderFile
+        do throws(StoreError) {
+            file = try ReaderFile(database, cacheBytes: cacheBytes, generation)
+        } catch {
+            tell(error, generation)
+            throw .noFile(reason: error.message)
+        }
+        // A file that was made meanwhile is not the one of this number.
+        guard shared.generation == generation else { return nil }
+        opened = file
+        return file
+    }
+
+    // MARK: Failures
+
+    /// Reads in a transaction; nil while there is no file.
+    func reading<Value>(
+        _ work: (ReaderFile) throws(StoreError) -> Value
+    ) throws(StoreError) -> Value? {
+        do throws(StoreError) {
+            guard let file = try openTransaction() else { return nil }
+            return try work(file)
+        } catch {
+            _ = wasLost(after: error)
+            throw error
+        }
+    }
+
+    /// Whether a read failed because its file is damaged or no longer the one; the writer hears of
+    /// the damage.
+    private func wasLost(after error: StoreError) -> Bool {
+        if case .noFile = error { return true }
+        guard let generation = opened?.generation else { return false }
+        if shared.generation != generation { return true }
+        tell(error, generation)
+        return error.meansDamage
+    }
+
+    private func tell(_ error: StoreError, _ generation: Generation) {
+        if shared.isFirstTrouble(of: generation) { report(error, generation) }
     }
 
     private func isSound(_ row: borrowing EntryRow) -> Bool {
-        guard row.chunkedBody == nil else { return Limits.chunkedBodyBytes.contains(row.byteCount) }
+        if let body = row.chunkedBody {
+            return Limits.chunkedBodyBytes.contains(row.byteCount)
+                && Limits.bodies.contains(body.number)
+        }
         return row.withBody { Checksum.digest($0) == row.digest && $0.count == row.byteCount }
+    }
+
+    // MARK: Bodies
+
+    /// Whether a body has as many chunks as its row says, and a row names it.
+    func isWhole(_ body: ChunkedBody) throws(StoreError) -> Bool {
+        switch body.file {
+        case .state: try pinReader().isWhole(body)
+        case .cache: try reading { file throws(StoreError) in try isWhole(body, file) } ?? false
+        }
+    }
+
+    /// The same from the transaction that is open.
+    func isWhole(_ body: ChunkedBody, _ file: ReaderFile) throws(StoreError) -> Bool {
+        file.body.bind(1, body.number)
+        defer { file.body.reset() }
+        return try file.body.step() && file.body.integer(0) == body.accountedBytes
     }
 
     /// One chunk of a body, from a transaction of its own.
     func chunk(_ position: Int64, of body: ChunkedBody) throws(StoreError) -> [UInt8] {
-        try openTransaction()
+        if body.file == .state {
+            guard let bytes = try pinReader().chunk(position, of: body) else { throw .badChunk }
+            return bytes
+        }
         defer { endTransaction() }
+        let bytes = try reading { file throws(StoreError) in
+            try readChunk(position, of: body, file)
+        }
+        guard let bytes else { throw .badChunk }
+        return bytes
+    }
+
+    /// The same from the transaction that is open.
+    func readChunk(
+        _ position: Int64,
+        of body: ChunkedBody,
+        _ file: ReaderFile
+    ) throws(StoreError) -> [UInt8] {
+        let chunk = file.chunk
         chunk.bind(1, CacheWriter.chunkKey(body.number, position))
         defer { chunk.reset() }
         guard try chunk.step(), Checksum.chunk(chunk.bytes(1)) == chunk.integer(0) else {

@@ -1,16 +1,25 @@
 package import LarderModel
 
 extension FetchMachine {
+    /// What follows the last word on what was asked.
+    package enum Sequel: Equatable, Sendable {
+        /// The `end` frame.
+        case end
+        /// Nothing now: the stream stays open for what changes, told by ``rowWasRead(_:)``.
+        case follow
+    }
+
     /// What is asked, when a fetch starts.
     package enum StartAction: Equatable, Sendable {
         case askCache
+        case askNetwork
         /// `wait`: tell ``networkWaitElapsed()`` after it.
         case askBoth(wait: Duration?)
     }
 
     /// What the cache has.
     package enum CacheAnswer: Equatable, Sendable {
-        case hit(Revision)
+        case hit(Revision, isFresh: Bool)
         case miss
         /// What is cached is that the origin has deleted it.
         case tombstone
@@ -20,10 +29,13 @@ extension FetchMachine {
     package enum CacheAction: Equatable, Sendable {
         case nothing
         case show
-        /// The snapshot, then `end` with outcome `cache`.
-        case showAndEnd
-        /// The snapshot, an error frame, then `end` with outcome `error`.
-        case showAndFail(Failure)
+        /// `wait`: tell ``networkWaitElapsed()`` after it.
+        case askNetwork(wait: Duration?)
+        case showAndAskNetwork
+        /// The snapshot is the last word, with outcome `cache`.
+        case showAnd(Sequel)
+        /// The snapshot, then an error frame, with outcome `error`.
+        case showAndFail(Failure, Sequel)
         case refuse(Failure)
         case refuseAsMiss
         case refuseAsDeleted
@@ -33,26 +45,26 @@ extension FetchMachine {
     package enum NetworkAnswer: Equatable, Sendable {
         /// What the origin has now; the revision is the shown one when the bytes are.
         case current(Revision)
-        case deleted
+        case deleted(Revision)
         case failed(Failure)
     }
 
     /// What the network's answer leads to.
     package enum NetworkAction: Equatable, Sendable {
         case nothing
-        /// The snapshot, then `end` with outcome `network`.
-        case showAndEnd
-        case unchangedAndEnd
-        case deletedAndEnd
-        /// An error frame, then `end` with outcome `error`.
-        case failAndEnd(Failure)
-        /// The cached snapshot that was held back, then as `failAndEnd`.
-        case showCachedAndFail(Failure)
+        /// The snapshot is the last word, with outcome `network`.
+        case showAnd(Sequel)
+        case unchangedAnd(Sequel)
+        case deletedAnd(Sequel)
+        /// An error frame, with outcome `error`.
+        case fail(Failure, Sequel)
+        /// The cached snapshot that was held back, then as `fail`.
+        case showCachedAndFail(Failure, Sequel)
         case refuse(Failure)
         case refuseAsDeleted
     }
 
-    /// What the end of ``FetchPolicy/networkFirst``'s wait leads to.
+    /// What the end of `network_wait` leads to.
     package enum WaitAction: Equatable, Sendable {
         case nothing
         case showCached
@@ -61,15 +73,31 @@ extension FetchMachine {
     /// What the end of the client's time leads to.
     package enum DeadlineAction: Equatable, Sendable {
         case nothing
-        case failAndEnd(Failure)
-        case showCachedAndFail(Failure)
+        case fail(Failure, Sequel)
+        case showCachedAndFail(Failure, Sequel)
         case refuse(Failure)
+    }
+
+    /// What stands in a followed id's row.
+    package enum FollowedRow: Equatable, Sendable {
+        /// `isAsTold`: its bytes are those of the last snapshot, and nothing was told after that.
+        case entry(Revision, isAsTold: Bool)
+        case tombstone(Revision)
+        /// Evicted or forgotten, which says nothing about the thing itself.
+        case missing
+    }
+
+    /// What a followed row leads to.
+    package enum FollowAction: Equatable, Sendable {
+        case nothing
+        case show
+        case tellDeleted
     }
 
     /// What the daemon's end leads to.
     package enum DrainAction: Equatable, Sendable {
         case nothing
-        /// `end` with outcome `cache`: the network is not waited for.
+        /// The `end` frame, with the outcome of the last word that was told.
         case end
         case showCachedAndEnd
         case refuse

@@ -12,13 +12,24 @@ extension FetchMachine {
         assert(said.refusals == 0 || snapshots == 0, "a refusal stands alone")
         // 4
         assert(said.cachedSnapshots <= 1 && said.networkSnapshots <= 1, "one snapshot a source")
-        if said.networkSnapshots == 1 { assert(state == .ended, "the network's is the last") }
+        if said.networkSnapshots == 1 { assert(isBehindLastWord, "the network's is the last") }
         // 5
         if let unchanged = said.unchangedRevision {
             assert(unchanged == said.shownRevision, "unchanged since what was shown")
         }
         if case .awaitingNetwork(let shown) = state {
             assert(shown == said.shownRevision, "the state knows what was shown")
+        }
+        // 6
+        if let told = said.toldRevision, let before = said.toldBefore {
+            assert(told > before, "no older view after a newer one")
+        }
+    }
+
+    private var isBehindLastWord: Bool {
+        switch state {
+        case .following, .ended: true
+        case .idle, .racing, .checking, .holding, .awaitingNetwork, .awaitingCache: false
         }
     }
 }

@@ -5,53 +5,84 @@ package import LarderModel
 /// # Terms
 ///
 /// - *shown*: a snapshot has been sent; its revision is what the client has seen.
-/// - *held*: the cache has answered, but `network-first` keeps it back while its wait runs.
+/// - *held*: the cache has answered, but is kept back while `network_wait` runs.
+/// - *enough*: a cached answer that the policy asks nothing beyond.
 /// - *refused*: the fetch ends with a plain problem, as nothing has been sent yet.
+/// - *followed*: behind the last word the stream stays open, and what changes is told.
+///
+/// What a policy means are the ``FetchRules``.
 ///
 /// # States
 ///
 /// ```
 ///            started                cacheAnswered
 ///   idle ──────────────► racing ──────────────────► awaitingNetwork ──┐
-///    │                     │  │ hit, held back            ▲           │ networkAnswered
-///    │ started             │  └──────────► holding ───────┘           │ deadlineElapsed
-///    │ (cache-only)        │ networkAnswered   networkWaitElapsed     │ drainBegan
-///    │                     │ with a failure       │                   │
-///    └───────────────► awaitingCache ──────────────┴───────────────►  ended
+///    │ │                   │  │ hit, held back        ▲   ▲           │ networkAnswered
+///    │ │ started           │  └──────────► holding ───┘   │           │ deadlineElapsed
+///    │ │ (cache-first)     │                 ▲  networkWaitElapsed    │ drainBegan
+///    │ └───────► checking ─┼─────────────────┘ cacheAnswered          │
+///    │              │      │ networkAnswered, with a failure          ▼
+///    │ started      │ a fresh hit               │           following ──► ended
+///    │ (cache-only) ▼      ▼                    ▼                          ▲
+///    └───────────────► awaitingCache ──────────────────────────────────────┘
 /// ```
 ///
-/// From every state `clientHungUp` leads to `ended`, and a `ended` fetch does nothing more: a late
-/// answer of the cache or the network changes nothing here. That a late network answer is stored
-/// all the same is ``FlightMachine``'s affair, which does not know this client.
+/// `network-only` starts in `awaitingNetwork`. Where the last word leads an ordinary fetch to
+/// `ended`, it leads one that follows to `following`, unless it is a refusal; from there `drainBegan`
+/// leads to the end. From every state `clientHungUp` leads to `ended`, and an `ended` fetch does
+/// nothing more: a late answer of the cache or the network changes nothing here. That a late
+/// network answer is stored all the same is ``FlightMachine``'s affair, which does not know this
+/// client; one that follows hears of it by its row.
 ///
 /// # Invariants (``checkInvariants()``)
 ///
 /// 1. Nothing follows the end: once `ended`, no action but `nothing` is returned.
 /// 2. Exactly one of a refusal and an `end` is returned, unless the client hung up.
 /// 3. A refusal is returned only while nothing was shown.
-/// 4. At most one snapshot from each source, and none from the cache after one from the network.
-/// 5. `unchanged` is returned only for the revision that was shown.
+/// 4. Before `following`: at most one snapshot from each source, and none from the cache after one
+///    from the network.
+/// 5. `unchanged` is returned only for the revision that was shown, and no older one is shown after
+///    it.
+/// 6. While `following` each revision that is told is higher than the one before.
 ///
 /// `Failure` is whatever the shell tells a client about a failed network; it is only passed on.
 package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable {
     package enum State: Equatable, Sendable {
         case idle
-        /// Cache and network were asked, neither has answered. `isHeldBack`: a hit waits.
-        case racing(isHeldBack: Bool)
+        /// Cache and network were asked, neither has answered.
+        case racing(OnHit)
+        /// The cache was asked; the network is, unless the answer is fresh.
+        ///
+        /// `wait` is how long a stale one is then held.
+        case checking(wait: Duration?)
         /// The cache's answer is there and held back.
         case holding(Revision)
         /// The cache has said its part; what it showed, if it had something.
         case awaitingNetwork(shown: Revision?)
-        /// The network was not asked, or has failed.
-        case awaitingCache(failure: Failure?)
+        /// The network was not asked, or has failed: then what is told of that.
+        case awaitingCache(behindHit: Failure?, insteadOfMiss: Failure?)
+        /// The last word was told; the revision that the client knows.
+        case following(Revision)
         case ended
     }
 
+    /// What becomes of a hit while the network has not answered.
+    package enum OnHit: Equatable, Sendable {
+        case hold
+        case show
+        /// It is enough.
+        case finish
+    }
+
     package private(set) var state = State.idle
+    /// Whether the stream stays open behind the last word.
+    private let follows: Bool
     /// What was returned so far, for the invariants.
     private(set) var said = Said()
 
-    package init() {}
+    package init(follows: Bool = false) {
+        self.follows = follows
+    }
 
     struct Said: Equatable, Sendable {
         var cachedSnapshots = 0
@@ -60,6 +91,9 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
         var refusals = 0
         var unchangedRevision: Revision?
         var shownRevision: Revision?
+        /// What was told last while following, and before that.
+        var toldRevision: Revision?
+        var toldBefore: Revision?
         var wasHungUp = false
     }
 
@@ -76,16 +110,22 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
     ) -> StartAction {
         precondition(state == .idle, "a fetch starts once")
         defer { checkInvariants() }
-        switch policy {
-        case .cacheOnly:
-            state = .awaitingCache(failure: nil)
+        let rules = FetchRules(policy)
+        let wait = rules.cache == .ifNetworkIsSlow && !isOriginDown ? networkWait : nil
+        switch (rules.network, rules.cache) {
+        case (.never, _):
+            state = .awaitingCache(behindHit: nil, insteadOfMiss: nil)
             return .askCache
-        case .cacheThenNetwork:
-            state = .racing(isHeldBack: false)
-            return .askBoth(wait: nil)
-        case .networkFirst:
-            state = .racing(isHeldBack: !isOriginDown)
-            return .askBoth(wait: isOriginDown ? nil : networkWait)
+        case (.ifNeeded, _):
+            state = .checking(wait: wait)
+            return .askCache
+        case (.atOnce, .never):
+            state = .awaitingNetwork(shown: nil)
+            return .askNetwork
+        case (.atOnce, .atOnce), (.atOnce, .ifNetworkIsSlow):
+            let onHit = rules.enough == .any ? OnHit.finish : .show
+            state = .racing(wait == nil ? onHit : .hold)
+            return .askBoth(wait: wait)
         }
     }
 
@@ -95,28 +135,52 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
     package mutating func cacheAnswered(_ answer: CacheAnswer) -> CacheAction {
         defer { checkInvariants() }
         switch (state, answer) {
-        case (.racing(isHeldBack: true), .hit(let revision)):
+        case (.racing(.hold), .hit(let revision, _)):
             state = .holding(revision)
             return .nothing
-        case (.racing(isHeldBack: false), .hit(let revision)):
+        case (.racing(.show), .hit(let revision, _)):
             state = .awaitingNetwork(shown: revision)
             noteCached(revision)
             return .show
+        case (.racing(.finish), .hit(let revision, _)):
+            noteCached(revision)
+            return .showAnd(lastWordWasTold(of: revision))
         case (.racing, .miss), (.racing, .tombstone):
             state = .awaitingNetwork(shown: nil)
             return .nothing
-        case (.awaitingCache(let failure), .hit(let revision)):
+        case (.checking(let wait), _):
+            return checked(answer, wait)
+        case (.awaitingCache(let failure, _), .hit(let revision, _)):
             noteCached(revision)
-            noteEnd()
-            return failure.map { .showAndFail($0) } ?? .showAndEnd
-        case (.awaitingCache(let failure), .miss):
+            let sequel = lastWordWasTold(of: revision)
+            return failure.map { .showAndFail($0, sequel) } ?? .showAnd(sequel)
+        case (.awaitingCache(_, let failure), .miss):
             noteRefusal()
             return failure.map { .refuse($0) } ?? .refuseAsMiss
-        case (.awaitingCache(let failure), .tombstone):
+        case (.awaitingCache(_, let failure), .tombstone):
             noteRefusal()
             return failure.map { .refuse($0) } ?? .refuseAsDeleted
-        case (.holding, _), (.awaitingNetwork, _), (.ended, _), (.idle, _):
+        case (.holding, _), (.awaitingNetwork, _), (.following, _), (.ended, _), (.idle, _):
             return .nothing
+        }
+    }
+
+    private mutating func checked(_ answer: CacheAnswer, _ wait: Duration?) -> CacheAction {
+        switch answer {
+        case .hit(let revision, isFresh: true):
+            noteCached(revision)
+            return .showAnd(lastWordWasTold(of: revision))
+        case .hit(let revision, isFresh: false):
+            guard let wait else {
+                state = .awaitingNetwork(shown: revision)
+                noteCached(revision)
+                return .showAndAskNetwork
+            }
+            state = .holding(revision)
+            return .askNetwork(wait: wait)
+        case .miss, .tombstone:
+            state = .awaitingNetwork(shown: nil)
+            return .askNetwork(wait: nil)
         }
     }
 
@@ -126,60 +190,55 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
     package mutating func networkAnswered(_ answer: NetworkAnswer) -> NetworkAction {
         defer { checkInvariants() }
         switch (state, answer) {
-        case (.racing, .failed(let failure)):
-            state = .awaitingCache(failure: failure)
+        case (.racing(let onHit), .failed(let failure)):
+            // What is enough by itself is shown without a word on the network.
+            let behindHit = onHit == .finish ? nil : failure
+            state = .awaitingCache(behindHit: behindHit, insteadOfMiss: failure)
             return .nothing
-        case (.awaitingNetwork(let shown?), .current(let revision)) where shown == revision:
-            said.unchangedRevision = revision
-            noteEnd()
-            return .unchangedAndEnd
-        case (.racing, .current), (.holding, .current), (.awaitingNetwork, .current):
+        case (.awaitingNetwork(let shown?), .current(let revision)) where revision <= shown:
+            // Less than it: what was shown was stored after this answer, by another flight.
+            said.unchangedRevision = shown
+            return .unchangedAnd(lastWordWasTold(of: shown))
+        case (.racing, .current(let revision)), (.holding, .current(let revision)),
+            (.awaitingNetwork, .current(let revision)):
             said.networkSnapshots += 1
-            noteEnd()
-            return .showAndEnd
-        case (.awaitingNetwork(.some), .deleted):
-            noteEnd()
-            return .deletedAndEnd
+            return .showAnd(lastWordWasTold(of: revision))
+        case (.awaitingNetwork(.some), .deleted(let revision)):
+            return .deletedAnd(lastWordWasTold(of: revision))
         case (.racing, .deleted), (.holding, .deleted), (.awaitingNetwork(nil), .deleted):
             noteRefusal()
             return .refuseAsDeleted
         case (.awaitingNetwork(let shown), .failed(let failure)):
-            return failed(failure, afterShowing: shown)
+            guard let shown else {
+                noteRefusal()
+                return .refuse(failure)
+            }
+            return .fail(failure, lastWordWasTold(of: shown))
         case (.holding(let revision), .failed(let failure)):
             noteCached(revision)
-            noteEnd()
-            return .showCachedAndFail(failure)
-        case (.awaitingCache, _), (.ended, _), (.idle, _):
+            return .showCachedAndFail(failure, lastWordWasTold(of: revision))
+        case (.awaitingCache, _), (.checking, _), (.following, _), (.ended, _), (.idle, _):
             return .nothing
         }
     }
 
-    private mutating func failed(_ failure: Failure, afterShowing shown: Revision?) -> NetworkAction
-    {
-        guard shown != nil else {
-            noteRefusal()
-            return .refuse(failure)
-        }
-        noteEnd()
-        return .failAndEnd(failure)
-    }
-
     // MARK: Time
 
-    /// The time that `network-first` gives the network is over.
+    /// The time that the network has before the cache is shown is over.
     ///
     /// The network may still follow.
     package mutating func networkWaitElapsed() -> WaitAction {
         defer { checkInvariants() }
         switch state {
-        case .racing:
-            state = .racing(isHeldBack: false)
+        case .racing(.hold):
+            state = .racing(.show)
             return .nothing
         case .holding(let revision):
             state = .awaitingNetwork(shown: revision)
             noteCached(revision)
             return .showCached
-        case .idle, .awaitingNetwork, .awaitingCache, .ended:
+        case .idle, .racing(.show), .racing(.finish), .checking, .awaitingNetwork, .awaitingCache,
+            .following, .ended:
             return .nothing
         }
     }
@@ -188,21 +247,42 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
     package mutating func deadlineElapsed(_ timeout: Failure) -> DeadlineAction {
         defer { checkInvariants() }
         switch state {
-        case .idle, .ended:
+        case .idle, .following, .ended:
             return .nothing
-        case .awaitingNetwork(.some):
-            noteEnd()
-            return .failAndEnd(timeout)
+        case .awaitingNetwork(let shown?):
+            return .fail(timeout, lastWordWasTold(of: shown))
         case .holding(let revision):
             noteCached(revision)
-            noteEnd()
-            return .showCachedAndFail(timeout)
-        case .racing, .awaitingNetwork(nil):
+            return .showCachedAndFail(timeout, lastWordWasTold(of: revision))
+        case .racing, .checking, .awaitingNetwork(nil):
             noteRefusal()
             return .refuse(timeout)
-        case .awaitingCache(let failure):
+        case .awaitingCache(_, let failure):
             noteRefusal()
             return .refuse(failure ?? timeout)
+        }
+    }
+
+    // MARK: Following
+
+    /// The followed row was read, as it changed or may have.
+    ///
+    /// An older view is never told after a newer one.
+    package mutating func rowWasRead(_ row: FollowedRow) -> FollowAction {
+        defer { checkInvariants() }
+        guard case .following(let known) = state else { return .nothing }
+        switch row {
+        case .entry(let revision, let isAsTold) where revision > known:
+            state = .following(revision)
+            guard !isAsTold else { return .nothing }
+            noteTold(revision, after: known)
+            return .show
+        case .tombstone(let revision) where revision > known:
+            state = .following(revision)
+            noteTold(revision, after: known)
+            return .tellDeleted
+        case .entry, .tombstone, .missing:
+            return .nothing
         }
     }
 
@@ -214,14 +294,14 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
         switch state {
         case .ended:
             return .nothing
-        case .awaitingNetwork(.some):
+        case .awaitingNetwork(.some), .following:
             noteEnd()
             return .end
         case .holding(let revision):
             noteCached(revision)
             noteEnd()
             return .showCachedAndEnd
-        case .idle, .racing, .awaitingNetwork(nil), .awaitingCache:
+        case .idle, .racing, .checking, .awaitingNetwork(nil), .awaitingCache:
             noteRefusal()
             return .refuse
         }
@@ -242,6 +322,21 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
     private mutating func noteCached(_ revision: Revision) {
         said.cachedSnapshots += 1
         said.shownRevision = revision
+    }
+
+    private mutating func noteTold(_ revision: Revision, after known: Revision) {
+        said.toldBefore = said.toldRevision ?? known
+        said.toldRevision = revision
+    }
+
+    /// The client knows this revision, and nothing more is waited for.
+    private mutating func lastWordWasTold(of revision: Revision) -> Sequel {
+        guard follows else {
+            noteEnd()
+            return .end
+        }
+        state = .following(revision)
+        return .follow
     }
 
     private mutating func noteEnd() {

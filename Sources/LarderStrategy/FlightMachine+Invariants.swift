@@ -12,10 +12,24 @@ extension FlightMachine {
             assert(!(hasLostCached && attempt.isConditional), "nothing is left to confirm")
         case .refreshing(let attempt):
             assert(attempt.isConditional, "a 304 answers a condition")
-        case .idle, .receiving, .storing, .landed:
+        case .idle, .receiving, .storing, .passing, .landed:
             break
         }
         // 3
         assert(mayRetry || retries == 0, "an origin that is down is asked once")
+        // 5
+        switch state {
+        case .asking(let attempt), .pausing(let attempt), .refreshing(let attempt):
+            assert(
+                rules.keeping != .passedOn || !attempt.isConditional,
+                "what is passed on confirms nothing"
+            )
+        case .receiving:
+            assert(rules.keeping != .passedOn, "what is passed on is not kept")
+        case .passing:
+            assert(rules.keeping == .passedOn, "what is kept is not passed on")
+        case .idle, .storing, .landed:
+            break
+        }
     }
 }

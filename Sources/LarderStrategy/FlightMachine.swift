@@ -16,9 +16,13 @@ package import LarderModel
 ///                      ▲  ▲ ▲   ├───────────► refreshing ─────────────┤
 ///                      │  │ └───┤ redirect         │ gone             ▼
 ///         pauseEnded   │  └─────┼──────────────────┘                landed
-///                 pausing ◄─────┤ failure, 502, 503, 504              ▲
-///                               └─────────────────────────────────────┘
+///                 pausing ◄─────┤ failure, 502, 503, 504              ▲ ▲
+///                               ├─────────────────────────────────────┘ │ passed
+///                               └──────────────────────────────► passing ┘
 /// ```
+///
+/// `passing` is for what is passed on and not kept (``FlightRules/Keeping/passedOn``): it takes the
+/// place of `receiving`.
 ///
 /// From every state `gaveUp` (the deadline, the daemon's end) leads to `landed`; what arrives after
 /// that changes nothing.
@@ -30,6 +34,8 @@ package import LarderModel
 ///    every further attempt is unconditional.
 /// 3. No repetition once the origin counted as down at the start, and none past the deadline.
 /// 4. `landed` is the end.
+/// 5. What is passed on is asked for without a condition, as nothing of ours is to be confirmed,
+///    and never again once its head was told. What is kept is never passed on.
 package struct FlightMachine: Equatable, Sendable {
     package enum State: Equatable, Sendable {
         case idle
@@ -39,6 +45,8 @@ package struct FlightMachine: Equatable, Sendable {
         /// A 304 is being written down.
         case refreshing(Attempt)
         case storing
+        /// The body goes to the one client as it comes.
+        case passing
         case landed
     }
 
@@ -64,7 +72,7 @@ package struct FlightMachine: Equatable, Sendable {
     private(set) var redirects = 0
     /// Whether a 304 has met nothing to confirm.
     private(set) var hasLostCached = false
-    private let rules: FlightRules
+    let rules: FlightRules
     let mayRetry: Bool
 
     package init(_ rules: FlightRules, isOriginDown: Bool) {
@@ -78,7 +86,8 @@ package struct FlightMachine: Equatable, Sendable {
     package mutating func started(at url: WebURL, hasValidators: Bool) -> Attempt {
         precondition(state == .idle, "a flight starts once")
         defer { checkInvariants() }
-        let attempt = Attempt(url: url, isConditional: hasValidators)
+        let isConditional = hasValidators && rules.keeping != .passedOn
+        let attempt = Attempt(url: url, isConditional: isConditional)
         state = .asking(attempt)
         return attempt
     }
@@ -89,6 +98,8 @@ package struct FlightMachine: Equatable, Sendable {
         case nothing
         /// Read the body and store it.
         case receive
+        /// Tell the head, and hand the body on as it comes.
+        case pass
         /// Read what fits of the body and report it with the status.
         case quote(status: Int)
         /// Confirm what is cached, without a body.
@@ -115,9 +126,10 @@ package struct FlightMachine: Equatable, Sendable {
             return land(.captive(host: host))
         }
         switch head.status {
+        case 206:
+            return land(.badAnswer("a part, which nobody asked for"))
         case 200..<300:
-            state = .receiving(.answer)
-            return .receive
+            return succeeded(head)
         case 304:
             return notModified(attempt)
         case 301, 302, 303, 307, 308:
@@ -135,7 +147,23 @@ package struct FlightMachine: Equatable, Sendable {
         }
     }
 
+    private mutating func succeeded(_ head: ResponseHead) -> HeadAction {
+        switch rules.keeping {
+        case .passedOn:
+            state = .passing
+            return .pass
+        case .stored(let bytesMax):
+            guard (head.contentLength ?? 0) <= bytesMax else { return land(.tooLarge) }
+            state = .receiving(.answer)
+            return .receive
+        }
+    }
+
     private mutating func refused(_ status: Int) -> HeadAction {
+        guard rules.keeping != .passedOn else {
+            state = .passing
+            return .pass
+        }
         state = .receiving(.refusal(status: status))
         return .quote(status: status)
     }
@@ -188,6 +216,11 @@ package struct FlightMachine: Equatable, Sendable {
         case .asking(let attempt): url = attempt
         // The body broke off: where it began matters no more than that it can be asked again.
         case .receiving: url = Attempt(url: rules.url, isConditional: false)
+        case .passing:
+            // Whoever it is for has a part of it.
+            defer { checkInvariants() }
+            state = .landed
+            return .giveUp(failure)
         case .idle, .pausing, .refreshing, .storing, .landed: return .nothing
         }
         defer { checkInvariants() }
@@ -243,6 +276,16 @@ package struct FlightMachine: Equatable, Sendable {
             state = .landed
             return .report(status: status)
         }
+    }
+
+    /// The body was handed on to its end, or nobody wants the rest.
+    ///
+    /// False after the end.
+    package mutating func passed() -> Bool {
+        guard state == .passing else { return false }
+        defer { checkInvariants() }
+        state = .landed
+        return true
     }
 
     package enum RefreshAction: Equatable, Sendable {

@@ -5,9 +5,28 @@ package struct FlightRules: Equatable, Sendable {
     package let url: WebURL
     /// Whether the client can only use JSON: what is cached is JSON, or it accepts nothing else.
     package let expectsJSON: Bool
+    /// Where else redirects may lead.
+    package let redirectHosts: [HostPort]
+    package let keeping: Keeping
 
-    package init(url: WebURL, cachedIsJSON: Bool, accept: String?) {
+    /// What becomes of an answer's body.
+    package enum Keeping: Equatable, Sendable {
+        /// It is stored, unless it announces more than so many bytes.
+        case stored(bytesMax: Int64)
+        /// It goes to one client as it comes, whatever its size, and is not kept.
+        case passedOn
+    }
+
+    package init(
+        url: WebURL,
+        cachedIsJSON: Bool,
+        accept: String?,
+        redirectHosts: [HostPort] = [],
+        keeping: Keeping = .stored(bytesMax: .max)
+    ) {
         self.url = url
+        self.redirectHosts = redirectHosts
+        self.keeping = keeping
         expectsJSON = cachedIsJSON || accept.map(Self.acceptsOnlyJSON) ?? false
     }
 
@@ -33,24 +52,65 @@ package struct FlightRules: Equatable, Sendable {
         return nil
     }
 
+    /// Whether an answer to a probe is the right origin's.
+    ///
+    /// Over plain http a portal that answered for it before may still do so, with a page: such an
+    /// answer leaves the origin captive.
+    package func isOwn(_ head: ResponseHead, wasCaptive: Bool) -> Bool {
+        if captivePortal(head, from: url) != nil { return false }
+        if (300..<400).contains(head.status), let location = head.location,
+            case .refused(.captive) = redirect(from: url, to: location)
+        {
+            return false
+        }
+        return url.isSecure || !wasCaptive || !Self.isHTML(head.essence)
+    }
+
     enum Redirect: Equatable {
         case allowed(WebURL)
         case refused(FlightFailure)
     }
 
-    /// Whether a redirect may be followed: to the same host and port, or from http to https there.
+    /// Whether a redirect may be followed: to the same host and port, back to where the flight
+    /// set out, to a listed host, or from http to https on the same host.
+    ///
+    /// One from https to http is never followed: what it leads to could be anybody's.
     func redirect(from url: WebURL, to location: String) -> Redirect {
         guard let target = try? url.resolving(location) else {
             return .refused(.badAnswer("a redirect to '\(location)', which is no URL"))
         }
+        if target.originText == url.originText { return .allowed(target) }
+        guard target.isSecure || !url.isSecure else {
+            return .refused(.downgradeRefused(host: target.host))
+        }
         let isUpgrade = !url.isSecure && target.isSecure && url.host == target.host
-        if target.originText == url.originText || isUpgrade { return .allowed(target) }
-        // Over plain http anybody on the way can answer, and a portal answers like this.
+        let isListed = redirectHosts.contains { $0.covers(target) }
+        if isUpgrade || isListed || target.originText == self.url.originText {
+            return .allowed(target)
+        }
+        // Over plain http anybody on the way can answer, and a portal answers like this; but it
+        // does not name another port of the host that was asked.
         return .refused(
-            url.isSecure ? .redirectRefused(host: target.host) : .captive(host: target.host)
+            url.isSecure || target.host == url.host
+                ? .redirectRefused(host: target.authority) : .captive(host: target.host)
+        )
+    }
+
+    /// The client's header fields as they go to `url`: all to the origin, and elsewhere only
+    /// those that can hold no credential.
+    package func carried(_ headers: HeaderFields, to url: WebURL) -> HeaderFields {
+        let isUpgrade = !self.url.isSecure && url.isSecure && url.host == self.url.host
+        if url.originText == self.url.originText || isUpgrade { return headers }
+        return HeaderFields(
+            headers.fields.filter { harmlessHeaders.contains($0.name.lowercased()) }
         )
     }
 }
+
+/// What says which form of an answer is wanted and nothing about who asks.
+private let harmlessHeaders: Set = [
+    "accept", "accept-charset", "accept-encoding", "accept-language", "user-agent",
+]
 
 /// The head of an origin's answer, as far as a decision hangs on it.
 package struct ResponseHead: Equatable, Sendable {
@@ -59,10 +119,13 @@ package struct ResponseHead: Equatable, Sendable {
     /// The media type without parameters, in lower case; empty where there is none.
     package let essence: String
     package let retryAfter: Duration?
+    /// The announced length of the body, where there is one that can be read.
+    package let contentLength: Int64?
 
     package init(status: Int, headers: HeaderFields, now: Timestamp) {
         self.status = status
         location = headers["Location"]
+        contentLength = headers["Content-Length"].flatMap { Int64($0) }
         essence =
             headers["Content-Type"]?.prefix(while: { $0 != ";" })
             .filter { $0 != " " && $0 != "\t" }.lowercased() ?? ""
@@ -84,6 +147,8 @@ package enum FlightFailure: Equatable, Sendable {
     case badAnswer(String)
     case captive(host: String)
     case redirectRefused(host: String)
+    /// A redirect from https to http.
+    case downgradeRefused(host: String)
     /// The body is larger than an entry may be.
     case tooLarge
     case shuttingDown
@@ -93,8 +158,8 @@ package enum FlightFailure: Equatable, Sendable {
     var isRetryable: Bool {
         switch self {
         case .unreachable, .brokenOff: true
-        case .addressRefused, .timeout, .badAnswer, .captive, .redirectRefused, .tooLarge,
-            .shuttingDown, .overloaded:
+        case .addressRefused, .timeout, .badAnswer, .captive, .redirectRefused,
+            .downgradeRefused, .tooLarge, .shuttingDown, .overloaded:
             false
         }
     }

@@ -1,4 +1,5 @@
 import Glibc
+import LarderModel
 import NIOCore
 
 /// Closes a new connection whose peer the origin may not live at, before a request byte leaves.

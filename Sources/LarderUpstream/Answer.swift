@@ -7,8 +7,13 @@ final class Answer: Sendable {
     private let delegate: AnswerDelegate
 
     /// Sends the request; its deadline covers everything up to the body's end.
-    init(to request: HTTPClient.Request, from client: HTTPClient, deadline: NIODeadline) {
-        let delegate = AnswerDelegate()
+    init(
+        to request: HTTPClient.Request,
+        from client: HTTPClient,
+        deadline: NIODeadline,
+        onSent: @escaping @Sendable () -> Void = {}
+    ) {
+        let delegate = AnswerDelegate(onSent: onSent)
         self.delegate = delegate
         task = client.execute(request: request, delegate: delegate, deadline: deadline)
         task.futureResult.whenComplete { result in

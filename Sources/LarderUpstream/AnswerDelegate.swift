@@ -11,9 +11,15 @@ final class AnswerDelegate: HTTPClientResponseDelegate {
     typealias Response = Void
 
     private let slot = Mutex(AnswerSlot())
+    private let onSent: @Sendable () -> Void
+
+    init(onSent: @escaping @Sendable () -> Void) {
+        self.onSent = onSent
+    }
 
     func didSendRequestHead(task: HTTPClient.Task<Void>, _ head: HTTPRequestHead) {
         slot.withLock { $0.requestLeft() }
+        onSent()
     }
 
     func didReceiveHead(
@@ -21,7 +27,9 @@ final class AnswerDelegate: HTTPClientResponseDelegate {
         _ head: HTTPResponseHead
     ) -> EventLoopFuture<Void> {
         let headers = HeaderFields(head.headers.map { .init(name: $0.name, value: $0.value) })
-        guard headers.byteCount <= Limits.responseHeadBytesMax else {
+        guard headers.byteCount <= Limits.responseHeadBytesMax,
+            headers.fields.count <= Limits.headerFieldsMax
+        else {
             return task.eventLoop.makeFailedFuture(UpstreamError.headTooLarge)
         }
         let answer = AnswerHead(status: Int(head.status.code), headers: headers)

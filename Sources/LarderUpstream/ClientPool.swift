@@ -3,56 +3,84 @@ import LarderModel
 import NIOCore
 import Synchronization
 
-/// What makes two origins share connections to the same host.
-struct ConnectionSettings: Hashable {
-    let connectTimeout: Duration
-    let allowsPrivate: Bool
-
-    init(_ origin: OriginSettings) {
-        connectTimeout = origin.fetch.connectTimeout
-        allowsPrivate = origin.allowPrivate
-    }
-}
-
 /// One HTTPClient, and so one pool of connections, for each distinct ``ConnectionSettings``.
 ///
 /// A connection that was made without the check of its address is thus never used for an origin
-/// that needs it. The clients are as many as the configuration's origins differ.
+/// that needs it. The clients are as many as the origins differ, and at most
+/// ``Limits/upstreamClientsMax``: beyond that the one that was not used for longest goes.
 final class ClientPool: Sendable {
+    private struct Pooled {
+        let client: HTTPClient
+        var lastUse: Int
+    }
+
     private enum State {
-        case open([ConnectionSettings: HTTPClient])
+        case open([ConnectionSettings: Pooled], uses: Int)
         case shutDown
     }
 
     private let eventLoopGroup: any EventLoopGroup
-    private let state = Mutex(State.open([:]))
+    private let state = Mutex(State.open([:], uses: 0))
 
     init(eventLoopGroup: any EventLoopGroup) {
         self.eventLoopGroup = eventLoopGroup
     }
 
-    func client(for settings: ConnectionSettings) throws(UpstreamError) -> HTTPClient {
-        let client = state.withLock { state -> HTTPClient? in
-            guard case .open(var clients) = state else { return nil }
-            if let client = clients[settings] { return client }
-            let client = HTTPClient(
-                eventLoopGroup: eventLoopGroup,
-                configuration: Self.configuration(settings)
-            )
-            clients[settings] = client
-            state = .open(clients)
-            return client
+    func client(
+        for settings: ConnectionSettings,
+        host: String
+    ) throws(UpstreamError) -> HTTPClient {
+        if let client = try use(settings, else: { nil }) { return client }
+        let configuration = try Self.configuration(settings, host: host)
+        let client = try use(settings) {
+            HTTPClient(eventLoopGroup: eventLoopGroup, configuration: configuration)
         }
         guard let client else { throw .cancelled }
         return client
     }
 
+    /// A client outside of the pool, for one request; it is the caller's to shut down.
+    func newClient(
+        _ settings: ConnectionSettings,
+        host: String,
+        recorder: ConnectionRecorder
+    ) throws(UpstreamError) -> HTTPClient {
+        HTTPClient(
+            eventLoopGroup: eventLoopGroup,
+            configuration: try Self.configuration(settings, host: host, recorder: recorder)
+        )
+    }
+
+    /// The pooled client, or what `make` makes if there is none.
+    private func use(
+        _ settings: ConnectionSettings,
+        else make: () -> HTTPClient?
+    ) throws(UpstreamError) -> HTTPClient? {
+        let used = state.withLock { state -> (client: HTTPClient?, dropped: HTTPClient?)? in
+            guard case .open(var clients, let uses) = state else { return nil }
+            guard let client = clients[settings]?.client ?? make() else { return (nil, nil) }
+            clients[settings] = Pooled(client: client, lastUse: uses)
+            var dropped: HTTPClient?
+            if clients.count > Limits.upstreamClientsMax,
+                let oldest = clients.min(by: { $0.value.lastUse < $1.value.lastUse })
+            {
+                dropped = clients.removeValue(forKey: oldest.key)?.client
+            }
+            state = .open(clients, uses: uses + 1)
+            return (client, dropped)
+        }
+        guard let used else { throw .cancelled }
+        // Nobody waits for its end: its connections close, and what may still run on it fails.
+        used.dropped?.shutdown { _ in }
+        return used.client
+    }
+
     /// Closes every connection; requests under way fail as cancelled.
     func shutdown() async {
         let clients = state.withLock { state -> [HTTPClient] in
-            guard case .open(let clients) = state else { return [] }
+            guard case .open(let clients, _) = state else { return [] }
             state = .shutDown
-            return Array(clients.values)
+            return clients.values.map(\.client)
         }
         for client in clients {
             // Its one error is that it was shut down before, which nobody else does.
@@ -60,24 +88,55 @@ final class ClientPool: Sendable {
         }
     }
 
-    private static func configuration(_ settings: ConnectionSettings) -> HTTPClient.Configuration {
+    private static func configuration(
+        _ settings: ConnectionSettings,
+        host: String,
+        recorder: ConnectionRecorder? = nil
+    ) throws(UpstreamError) -> HTTPClient.Configuration {
         // The time between bytes is ours to watch (Answer): async-http-client's own read timeout
         // also runs while a slow reader holds the body up.
         var configuration = HTTPClient.Configuration(
             redirectConfiguration: .disallow,
             timeout: .init(connect: TimeAmount(settings.connectTimeout), read: nil),
-            proxy: nil,
+            proxy: settings.proxy.map(proxy),
             decompression: .disabled
         )
+        do throws(TLSFault) {
+            configuration.tlsConfiguration = try TLSMaterial.configuration(settings.tls)
+        } catch {
+            let reason = "tls.\(error.key.rawValue): the file \(error.reason)"
+            throw .unreachable(host: host, reason: reason)
+        }
         configuration.connectionPool.idleTimeout = TimeAmount(Limits.upstreamIdleTime)
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit =
             Limits.upstreamConnectionsPerHostMax
         // With retries a refused connection fails only after the connect timeout.
         configuration.connectionPool.retryConnectionEstablishment = false
-        if !settings.allowsPrivate {
-            configuration.http1_1ConnectionDebugInitializer = AddressCheck.run
-            configuration.http2ConnectionDebugInitializer = AddressCheck.run
+        guard recorder != nil || settings.checksAddress else { return configuration }
+        let check: @Sendable (any Channel, String) -> EventLoopFuture<Void> = { channel, version in
+            recorder?.note(channel, httpVersion: version)
+            return settings.checksAddress
+                ? AddressCheck.run(on: channel) : channel.eventLoop.makeSucceededVoidFuture()
         }
+        configuration.http1_1ConnectionDebugInitializer = { check($0, "HTTP/1.1") }
+        configuration.http2ConnectionDebugInitializer = { check($0, "HTTP/2") }
         return configuration
+    }
+
+    private static func proxy(_ settings: ProxySettings) -> HTTPClient.Configuration.Proxy {
+        .server(
+            host: settings.bareHost,
+            port: settings.port,
+            authorization: settings.credentials.map { credentials in
+                .basic(username: credentials.user, password: credentials.password)
+            }
+        )
+    }
+}
+
+extension ProxySettings {
+    /// An IPv6 address without its brackets, as a socket takes it.
+    fileprivate var bareHost: String {
+        host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
     }
 }

@@ -8,7 +8,8 @@ import NIOPosix
 ///
 /// It follows no redirect, decodes no body, and reads no proxy from the environment. A new
 /// connection's peer is judged by ``AddressRule`` before a request byte leaves, unless the origin
-/// allows private addresses.
+/// allows private addresses. Behind a proxy the peer is the proxy, which whoever named it has
+/// chosen; there only an address that stands in the URL can be judged.
 package final class HTTPUpstream: Upstream {
     private let clients: ClientPool
     private let userAgent: String
@@ -28,14 +29,21 @@ package final class HTTPUpstream: Upstream {
         silence = TimeAmount(readTime)
     }
 
-    package func ask(_ request: UpstreamRequest) async throws(UpstreamError) -> UpstreamReply {
+    package func ask(
+        _ request: UpstreamRequest,
+        onSent: @escaping @Sendable () -> Void
+    ) async throws(UpstreamError) -> UpstreamReply {
         guard !Task.isCancelled else { throw .cancelled }
+        let settings = ConnectionSettings(for: request)
+        try settings.judge(request.url)
         let deadline = NIODeadline.now() + TimeAmount(request.timeout)
         let host = request.url.host
         let prepared = try prepare(request)
+        // As many pooled connections may turn out to be closed, one after the other.
+        var closedMax = Limits.upstreamConnectionsPerHostMax
         while true {
-            let client = try clients.client(for: ConnectionSettings(request.origin))
-            let answer = Answer(to: prepared, from: client, deadline: deadline)
+            let client = try clients.client(for: settings, host: host)
+            let answer = Answer(to: prepared, from: client, deadline: deadline, onSent: onSent)
             do throws(AnswerFailure) {
                 let head = try await answer.head()
                 return UpstreamReply(
@@ -44,9 +52,46 @@ package final class HTTPUpstream: Upstream {
                     body: Self.body(of: answer, host: host, silence: silence)
                 )
             } catch {
-                let asksAgain = error.isOfPool && NIODeadline.now() < deadline
+                if error.isOfClosedConnection { closedMax -= 1 }
+                let isOfPool = error.isOfPool || (error.isOfClosedConnection && closedMax > 0)
+                let asksAgain = isOfPool && NIODeadline.now() < deadline
                 guard asksAgain, !Task.isCancelled else { throw UpstreamError(error, host: host) }
             }
+        }
+    }
+
+    package func check(_ request: UpstreamRequest) async -> UpstreamCheck {
+        let recorder = ConnectionRecorder()
+        let outcome: UpstreamCheck.Outcome
+        do throws(UpstreamError) {
+            outcome = try await look(request, recorder)
+        } catch {
+            outcome = .failed(error)
+        }
+        return UpstreamCheck(connection: recorder.connection, outcome: outcome)
+    }
+
+    private func look(
+        _ request: UpstreamRequest,
+        _ recorder: ConnectionRecorder
+    ) async throws(UpstreamError) -> UpstreamCheck.Outcome {
+        let settings = ConnectionSettings(for: request)
+        try settings.judge(request.url)
+        let prepared = try prepare(request)
+        let client = try clients.newClient(settings, host: request.url.host, recorder: recorder)
+        let deadline = NIODeadline.now() + TimeAmount(request.timeout)
+        let answer = Answer(to: prepared, from: client, deadline: deadline)
+        let result: Result<AnswerHead, AnswerFailure>
+        do throws(AnswerFailure) {
+            result = .success(try await answer.head())
+        } catch {
+            result = .failure(error)
+        }
+        // Its one error is that it was shut down before, which nobody else does.
+        try? await client.shutdown()
+        switch result {
+        case .success(let head): return .answered(status: head.status, headers: head.headers)
+        case .failure(let failure): throw UpstreamError(failure, host: request.url.host)
         }
     }
 

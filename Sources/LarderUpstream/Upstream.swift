@@ -2,10 +2,28 @@
 package protocol Upstream: Sendable {
     /// One request: no redirect is followed, nothing is repeated, and the body is not yet read.
     ///
-    /// It returns when the answer's head is there. Cancelling the calling task gives the request
+    /// `onSent` is called when the request leaves, which may be long after the call: while no
+    /// connection is free, it waits for one of our own. It returns when the answer's head is
+    /// there. Cancelling the calling task gives the request
     /// up with ``UpstreamError/cancelled``; a body that is dropped unread ends its connection.
-    func ask(_ request: UpstreamRequest) async throws(UpstreamError) -> UpstreamReply
+    func ask(
+        _ request: UpstreamRequest,
+        onSent: @escaping @Sendable () -> Void
+    ) async throws(UpstreamError) -> UpstreamReply
+
+    /// The same request over a connection of its own, whose answer's body is not read; it says
+    /// what the connection was like.
+    func check(_ request: UpstreamRequest) async -> UpstreamCheck
 
     /// Ends every connection; requests under way fail. Nothing may be asked after it.
     func shutdown() async
+}
+
+extension Upstream {
+    /// The same without a word on when the request leaves.
+    package func ask(
+        _ request: UpstreamRequest
+    ) async throws(UpstreamError) -> UpstreamReply {
+        try await ask(request, onSent: {})
+    }
 }

@@ -4,6 +4,7 @@ import LarderModel
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import NIOSSL
 
 extension UpstreamError {
     /// What an error of async-http-client and of what lies below it means to us.
@@ -50,10 +51,34 @@ extension UpstreamError {
             return "the connection was closed"
         case HTTPParserError.invalidEOFState:
             return "the connection was closed"
+        case let error as HTTPClientError where error == .proxyAuthenticationRequired:
+            return "the proxy wants a user and a password"
+        case let error as HTTPClientError where error == .invalidProxyResponse:
+            return "the proxy refused the connection"
+        case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
+            return "TLS failed: \(tlsReason(error))"
         default:
             return String(describing: error)
         }
     }
+}
+
+/// The words of BoringSSL's error codes that a person can do something about.
+private let tlsReasons = [
+    ("CERTIFICATE_VERIFY_FAILED", "its certificate is not trusted, or its time is over"),
+    ("CERTIFICATE_REQUIRED", "it wants a client certificate"),
+    ("UNKNOWN_CA", "it does not trust the client certificate"),
+    ("BAD_CERTIFICATE", "it refuses the client certificate"),
+    ("WRONG_VERSION_NUMBER", "it does not speak TLS"),
+    ("PROTOCOL_VERSION", "it speaks no version of TLS from 1.2 on"),
+]
+
+private func tlsReason(_ error: any Error) -> String {
+    if let error = error as? NIOSSLExtraError, error == .failedToValidateHostname {
+        return "its certificate is another host's"
+    }
+    let text = String(describing: error)
+    return tlsReasons.first { text.contains($0.0) }?.1 ?? text
 }
 
 extension AnswerFailure {
@@ -67,5 +92,11 @@ extension AnswerFailure {
         case let error as ChannelError: return error == .ioOnClosedChannel
         default: return false
         }
+    }
+
+    /// Whether the origin closed the connection before a byte of the request left: mostly one of
+    /// the pool that had been idle.
+    var isOfClosedConnection: Bool {
+        progress == .connecting && error as? HTTPClientError == .remoteConnectionClosed
     }
 }

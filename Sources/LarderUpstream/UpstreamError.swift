@@ -9,7 +9,7 @@ package enum UpstreamError: Error, Equatable, Sendable {
     case timedOut(UpstreamPhase)
     /// The connection was lost, or what came over it was no HTTP, after the request had left.
     case brokenOff(reason: String)
-    /// The answer's head is above ``Limits/responseHeadBytesMax``.
+    /// The answer's head is above ``Limits/responseHeadBytesMax`` or ``Limits/headerFieldsMax``.
     case headTooLarge
     /// The caller gave the request up, or the upstream was shut down.
     case cancelled

@@ -12,16 +12,23 @@ package struct UpstreamRequest: Equatable, Sendable {
     package var headers: HeaderFields
     /// The time in all, from the call until the body's end.
     package var timeout: Duration
+    /// Whether the body goes to a client as it comes.
+    ///
+    /// Such requests have connections of their own, so that clients who read slowly hold up
+    /// nobody else's.
+    package var isPassedOn: Bool
 
     package init(
         origin: OriginSettings,
         url: WebURL,
         headers: HeaderFields = HeaderFields(),
-        timeout: Duration
+        timeout: Duration,
+        isPassedOn: Bool = false
     ) {
         self.origin = origin
         self.url = url
         self.headers = headers
         self.timeout = timeout
+        self.isPassedOn = isPassedOn
     }
 }

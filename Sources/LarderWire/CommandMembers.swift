@@ -59,12 +59,29 @@ struct CommandMembers {
     }
 
     mutating func takeAccount() throws(Problem) -> AccountName {
-        guard let text = try takeString("account") else { return .default }
+        try takeAccountIfGiven() ?? .default
+    }
+
+    mutating func takeAccountIfGiven() throws(Problem) -> AccountName? {
+        guard let text = try takeString("account") else { return nil }
         do throws(ModelError) {
             return try AccountName(text)
         } catch {
             throw Problem(.badRequest, "account: \(error.message)")
         }
+    }
+
+    /// Takes every member of these names that is given, as an object again.
+    mutating func takeObject(of names: [String]) -> [UInt8] {
+        var json = JSONWriter()
+        json.object { json in
+            for name in names {
+                guard let value = take(name) else { continue }
+                json.name(name)
+                json.value(value)
+            }
+        }
+        return json.bytes
     }
 
     /// Refuses the first member that nobody took, or that came a second time.
@@ -73,6 +90,9 @@ struct CommandMembers {
         guard !taken.contains(where: { $0.hasSameBytes(as: first.name) }) else {
             throw Problem(.badRequest, "the member '\(first.name)' is given twice")
         }
-        throw Problem(.unknownMember, "the member '\(first.name)' is unknown")
+        throw Problem(
+            .unknownMember,
+            "the member '\(first.name)' is unknown, \(QueryParameters.known(taken))"
+        )
     }
 }

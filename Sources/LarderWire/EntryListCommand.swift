@@ -10,7 +10,7 @@ package struct EntryListCommand: Equatable, Sendable {
     package var limit = Limits.pageRowsDefault
     /// The `next` of the page before.
     package var cursor: String?
-    package var account = AccountName.default
+    package var scope = ScopeSelection.own(.default)
 
     package init() {}
 
@@ -32,7 +32,7 @@ package struct EntryListCommand: Equatable, Sendable {
                 try Self.limit(text)
             } ?? Limits.pageRowsDefault
         cursor = parameters.take("cursor")
-        account = try parameters.takeAccount()
+        scope = try parameters.takeScope()
         try parameters.refuseRest()
     }
 
@@ -44,7 +44,7 @@ package struct EntryListCommand: Equatable, Sendable {
         if sort != .id { parameters.append(("sort", sort.rawValue)) }
         if limit != Limits.pageRowsDefault { parameters.append(("limit", String(limit))) }
         if let cursor { parameters.append(("cursor", cursor)) }
-        if account != .default { parameters.append(("account", account.text)) }
+        parameters += scope.parameters
         return parameters.map { "\($0.name)=\(PercentCoding.encode($0.value))" }
             .joined(separator: "&")
     }
@@ -57,7 +57,7 @@ package struct EntryListCommand: Equatable, Sendable {
         return sort
     }
 
-    private static func limit(_ text: String) throws(Problem) -> Int {
+    static func limit(_ text: String) throws(Problem) -> Int {
         guard let limit = Int(text), (1...Limits.pageRowsMax).contains(limit) else {
             throw Problem(
                 .badRequest,

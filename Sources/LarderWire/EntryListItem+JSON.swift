@@ -35,7 +35,8 @@ extension EntryListItem {
 
     func write(to json: inout JSONWriter) {
         json.member("id", id.text)
-        json.member("kind", kind.text)
+        if let scope { scope.write(to: &json) }
+        json.member("kind", kind.name)
         json.member("origin", origin?.text)
         json.member("status", status)
         json.member("media_type", mediaType)
@@ -47,10 +48,12 @@ extension EntryListItem {
         json.member("stale", isStale)
         json.member("rev", revision.number)
         json.member("etag", etag)
+        json.member("pinned", isPinned)
     }
 
     init(_ object: WireObject) throws(WireError) {
         id = try object.id("id")
+        scope = try Scope.read(object)
         kind = try object.required("kind") { EntryKind(text: $0) }
         origin = try object.optional("origin") { try? OriginName($0) }
         status = try object.integer("status")
@@ -63,11 +66,37 @@ extension EntryListItem {
         isStale = try object.bool("stale")
         revision = try object.revision("rev")
         etag = try object.string("etag")
+        isPinned = try object.bool("pinned")
+    }
+}
+
+extension Scope {
+    /// As the parameters `scope` and `account` spell it; shared rows have no account.
+    func write(to json: inout JSONWriter) {
+        switch self {
+        case .own(let uid, let account):
+            json.member("scope", "uid:\(uid)")
+            json.member("account", account.text)
+        case .shared:
+            json.member("scope", "shared")
+            json.member("account", nil as String?)
+        }
+    }
+
+    /// Nil where none is told.
+    static func read(_ object: WireObject) throws(WireError) -> Scope? {
+        guard let text = try object.optionalString("scope") else { return nil }
+        if text == "shared" { return .shared }
+        guard text.hasPrefix("uid:"), let uid = Scope.uid(text.dropFirst(4)) else {
+            throw .unknownValue(member: "scope", text: text)
+        }
+        return .own(uid: uid, account: try object.required("account") { try? AccountName($0) })
     }
 }
 
 extension EntryKind {
-    fileprivate var text: String {
+    /// As it stands in lists.
+    package var name: String {
         switch self {
         case .blob: "blob"
         case .fetched: "fetched"
@@ -78,7 +107,7 @@ extension EntryKind {
 
     fileprivate init?(text: String) {
         let kinds: [EntryKind] = [.blob, .fetched, .tombstone, .variants]
-        guard let kind = kinds.first(where: { $0.text == text }) else { return nil }
+        guard let kind = kinds.first(where: { $0.name == text }) else { return nil }
         self = kind
     }
 }

@@ -3,6 +3,8 @@ package import LarderModel
 /// One row of a list: what is known of an entry without its bytes.
 package struct EntryListItem: Equatable, Sendable {
     package var id: EntryID
+    /// Whose row it is; told in lists of others' rows only.
+    package var scope: Scope?
     package var kind: EntryKind
     package var origin: OriginName?
     package var status: Int
@@ -18,8 +20,16 @@ package struct EntryListItem: Equatable, Sendable {
     package var isStale: Bool
     package var revision: Revision
     package var etag: String
+    /// Whether it is pinned.
+    package var isPinned: Bool
 
-    package init(entry: Entry, accountedBytes: Int64, lastUsed: Int64, now: Timestamp) {
+    package init(
+        entry: Entry,
+        accountedBytes: Int64,
+        lastUsed: Int64,
+        isPinned: Bool = false,
+        now: Timestamp
+    ) {
         id = entry.id
         kind = entry.kind
         origin = entry.origin
@@ -33,6 +43,7 @@ package struct EntryListItem: Equatable, Sendable {
         isStale = entry.isStale(at: now)
         revision = entry.revision
         etag = entry.entityTag
+        self.isPinned = isPinned
     }
 }
 

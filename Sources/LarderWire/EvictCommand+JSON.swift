@@ -7,7 +7,8 @@ extension EvictCommand {
         var members = try CommandMembers(json)
         let selections = try Self.selections(&members)
         isDryRun = try members.takeBool("dry_run") ?? false
-        account = try members.takeAccount()
+        includesPinned = try members.takeBool("include_pinned") ?? false
+        scope = try members.takeScope()
         try members.refuseRest()
         guard selections.count == 1, let selection = selections.first else {
             throw Problem(
@@ -32,7 +33,8 @@ extension EvictCommand {
             case .all: json.member("all", true)
             }
             if isDryRun { json.member("dry_run", true) }
-            if account != .default { json.member("account", account.text) }
+            if includesPinned { json.member("include_pinned", true) }
+            for parameter in scope.parameters { json.member(parameter.name, parameter.value) }
         }
         return json.bytes
     }

@@ -5,7 +5,9 @@ package struct EvictCommand: Equatable, Sendable {
     package var selection: EvictSelection
     /// Says what would go and lets it stay.
     package var isDryRun = false
-    package var account = AccountName.default
+    /// Whether what is pinned is unpinned and goes too.
+    package var includesPinned = false
+    package var scope = ScopeSelection.own(.default)
 
     package init(_ selection: EvictSelection) {
         self.selection = selection

@@ -11,6 +11,7 @@ extension FetchCommand {
             if let networkWait { json.member("network_wait", networkWait.unitText) }
             if let timeout { json.member("timeout", timeout.unitText) }
             if account != .default { json.member("account", account.text) }
+            if follows { json.member("follow", true) }
             guard !headers.fields.isEmpty else { return }
             json.member("headers") { json in
                 for field in headers.fields { json.member(field.name, field.value) }

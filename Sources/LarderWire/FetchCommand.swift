@@ -6,11 +6,13 @@ package struct FetchCommand: Equatable, Sendable {
     package var url: WebURL
     /// Nil leaves it to the origin's settings; so do the next two.
     package var policy: FetchPolicy?
-    /// How long `network-first` waits for the network: 0 to ``Limits/fetchTimeMax``.
+    /// How long the cache is held back for the network, where the policy does: 0 to ``Limits/fetchTimeMax``.
     package var networkWait: Duration?
     /// How long the client waits in all: 1 ms to ``Limits/fetchTimeMax``.
     package var timeout: Duration?
     package var account = AccountName.default
+    /// Whether the stream stays open and tells each further view: the member `follow`.
+    package var follows = false
     /// Sent to the origin; checked by ``RequestHeaderRules``.
     package var headers = HeaderFields()
 
@@ -28,6 +30,7 @@ package struct FetchCommand: Equatable, Sendable {
             timeout: parameters.take("timeout")
         )
         account = try parameters.takeAccount()
+        follows = try parameters.takeBool("follow") ?? false
         try parameters.refuseRest(hint: Self.encodeHint)
     }
 
@@ -41,6 +44,7 @@ package struct FetchCommand: Equatable, Sendable {
             timeout: members.takeString("timeout")
         )
         account = try members.takeAccount()
+        follows = try members.takeBool("follow") ?? false
         if let given = try members.take("headers", "an object", { $0.members }) {
             headers = try RequestHeaderRules.fields(given)
         }

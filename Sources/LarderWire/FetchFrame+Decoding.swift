@@ -35,7 +35,7 @@ extension FetchFrame {
 }
 
 extension SnapshotFrame {
-    fileprivate init(_ object: WireObject) throws(WireError) {
+    init(_ object: WireObject) throws(WireError) {
         self.init(
             source: try object.required("source") { AnswerSource(rawValue: $0) },
             revision: try object.revision("rev"),
@@ -79,7 +79,7 @@ extension FrameBody {
 }
 
 extension EndFrame {
-    fileprivate init(_ object: WireObject) throws(WireError) {
+    init(_ object: WireObject) throws(WireError) {
         let timing = try object.object("timing")
         self.init(
             outcome: try object.required("outcome") { FetchOutcome(rawValue: $0) },
@@ -92,7 +92,7 @@ extension EndFrame {
 
 extension WireObject {
     /// Milliseconds with decimals, of which three are kept.
-    fileprivate func optionalTime(_ name: String) throws(WireError) -> Duration? {
+    func optionalTime(_ name: String) throws(WireError) -> Duration? {
         guard let milliseconds = try optionalDouble(name) else { return nil }
         guard (0...1e15).contains(milliseconds) else {
             throw .wrongType(member: name, wanted: "a time in milliseconds")

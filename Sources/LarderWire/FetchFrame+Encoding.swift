@@ -1,32 +1,47 @@
 import LarderJSON
-import LarderModel
+package import LarderModel
 
-extension FetchFrame {
-    /// The frame as one line of JSON Lines, its line feed included.
-    package func encodedLine() -> [UInt8] {
+extension FetchFrame: StreamFrame {
+    package var type: String {
+        switch self {
+        case .snapshot: "snapshot"
+        case .unchanged: "unchanged"
+        case .deleted: "deleted"
+        case .error: "error"
+        case .end: "end"
+        }
+    }
+
+    package var revision: Revision? {
+        switch self {
+        case .snapshot(let frame): frame.revision
+        case .unchanged(let frame): frame.revision
+        case .deleted(let frame): frame.revision
+        case .error: nil
+        case .end(let frame): frame.revision
+        }
+    }
+
+    package func encodedJSON() -> [UInt8] {
         var json = JSONWriter()
         json.object { json in
+            json.member("type", type)
             switch self {
             case .snapshot(let frame):
-                json.member("type", "snapshot")
                 frame.write(to: &json)
             case .unchanged(let frame):
-                json.member("type", "unchanged")
                 Self.write(frame.revision, frame.status, to: &json)
             case .deleted(let frame):
-                json.member("type", "deleted")
                 Self.write(frame.revision, frame.status, to: &json)
             case .error(let problem):
-                json.member("type", "error")
                 json.member("source", AnswerSource.network.rawValue)
                 json.name("problem")
                 problem.write(to: &json)
             case .end(let frame):
-                json.member("type", "end")
                 frame.write(to: &json)
             }
         }
-        return json.bytes + [UInt8(ascii: "\n")]
+        return json.bytes
     }
 
     private static func write(_ revision: Revision, _ status: Int, to json: inout JSONWriter) {
@@ -37,7 +52,7 @@ extension FetchFrame {
 }
 
 extension SnapshotFrame {
-    fileprivate func write(to json: inout JSONWriter) {
+    func write(to json: inout JSONWriter) {
         json.member("source", source.rawValue)
         json.member("rev", revision.number)
         json.member("stale", isStale)
@@ -71,7 +86,7 @@ extension FrameEntry {
 }
 
 extension EndFrame {
-    fileprivate func write(to json: inout JSONWriter) {
+    func write(to json: inout JSONWriter) {
         json.member("outcome", outcome.rawValue)
         if let revision { json.member("rev", revision.number) }
         json.member("timing") { json in
@@ -83,7 +98,7 @@ extension EndFrame {
 
 extension Duration {
     /// Milliseconds with at most one decimal; not below 0, at most some thousand years.
-    fileprivate var tenthsOfMilliseconds: Double {
+    var tenthsOfMilliseconds: Double {
         let tenths = min(max(self / .microseconds(100), 0), 1e15)
         return Double(Int64(tenths + 0.5)) / 10
     }

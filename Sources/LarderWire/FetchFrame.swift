@@ -3,7 +3,8 @@ package import LarderModel
 /// One line of the answer to a fetch.
 ///
 /// A stream has one `snapshot` or two, or in place of the second `unchanged`, `deleted` or `error`,
-/// and then exactly one `end`; without that it was cut off.
+/// and then exactly one `end`; without that it was cut off. One that follows has further
+/// `snapshot` and `deleted` before it.
 package enum FetchFrame: Equatable, Sendable {
     case snapshot(SnapshotFrame)
     case unchanged(UnchangedFrame)

@@ -1,4 +1,4 @@
-import LarderModel
+package import LarderModel
 
 /// The beginning of ids, as lists and evictions take it.
 enum IDPrefix {
@@ -14,7 +14,7 @@ enum IDPrefix {
 
 extension OriginName {
     /// The name in a command, refused by a problem.
-    init(command text: String) throws(Problem) {
+    package init(command text: String) throws(Problem) {
         do throws(ModelError) {
             try self.init(text)
         } catch {

@@ -59,6 +59,11 @@ package enum PercentCoding {
         "/v1/entries/" + encode(id.text)
     }
 
+    /// The path of a pin: `/v1/pins/{id}`.
+    package static func pinPath(_ id: EntryID) -> String {
+        "/v1/pins/" + encode(id.text)
+    }
+
     private static let percent = UInt8(ascii: "%")
     private static let plus = UInt8(ascii: "+")
 

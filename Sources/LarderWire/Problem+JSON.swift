@@ -18,6 +18,7 @@ extension Problem {
             json.member("retryable", isRetryable)
             json.member("hint", hint)
             if let originStatus { json.member("origin_status", originStatus) }
+            if let rawHref { json.member("raw_href", rawHref) }
             if let quotedBody {
                 json.name("body")
                 Self.write(body: quotedBody, to: &json)
@@ -57,6 +58,7 @@ extension Problem {
         )
         requestID = try object.string("request_id")
         originStatus = try object.optionalInteger("origin_status")
+        rawHref = try object.optionalString("raw_href")
         switch try object.value("body") {
         case nil: quotedBody = nil
         case .string(let text): quotedBody = Array(text.utf8)

@@ -15,6 +15,8 @@ package struct Problem: Error, Equatable, Sendable {
     package var originStatus: Int?
     /// The body of an origin's refusal, of which ``Limits/quotedBodyBytesMax`` bytes travel.
     package var quotedBody: [UInt8]?
+    /// For ``ProblemKind/entryTooLarge``: the path under which the answer is passed through.
+    package var rawHref: String?
 
     /// A problem with the kind's own status and hint where none are given.
     package init(

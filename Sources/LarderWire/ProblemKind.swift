@@ -12,10 +12,16 @@ package enum ProblemKind: String, Sendable, CaseIterable {
     case headTooLarge = "head-too-large"
     // It can, and is refused.
     case unknownOrigin = "unknown-origin"
-    case forbidden
+    case notPermitted = "not-permitted"
     case originID = "origin-id"
+    case noSuchOrigin = "no-such-origin"
+    case originExists = "origin-exists"
+    case originInFile = "origin-in-file"
     case entryTooLarge = "entry-too-large"
     case cacheFull = "cache-full"
+    case diskFull = "disk-full"
+    case pinned
+    case pinsFull = "pins-full"
     // There is nothing.
     case miss
     case deleted
@@ -38,10 +44,10 @@ package enum ProblemKind: String, Sendable, CaseIterable {
     package var status: Int {
         switch self {
         case .badRequest, .badID, .badURL, .unknownParameter, .unknownMember: 400
-        case .unknownOrigin, .forbidden: 403
-        case .notFound, .miss, .deleted: 404
+        case .unknownOrigin, .notPermitted: 403
+        case .notFound, .noSuchOrigin, .miss, .deleted: 404
         case .methodNotAllowed: 405
-        case .originID: 409
+        case .originID, .originExists, .originInFile, .pinned: 409
         case .bodyTooLarge, .entryTooLarge: 413
         case .headTooLarge: 431
         case .storage, .internal: 500
@@ -49,7 +55,7 @@ package enum ProblemKind: String, Sendable, CaseIterable {
             502
         case .offline, .overloaded, .shuttingDown: 503
         case .timeout: 504
-        case .cacheFull: 507
+        case .cacheFull, .diskFull, .pinsFull: 507
         }
     }
 
@@ -57,11 +63,12 @@ package enum ProblemKind: String, Sendable, CaseIterable {
     package var isRetryable: Bool {
         switch self {
         case .unreachable, .captive, .offline, .timeout, .badAnswer, .overloaded, .shuttingDown,
-            .storage, .cacheFull:
+            .storage, .cacheFull, .diskFull:
             true
         case .badRequest, .badID, .badURL, .unknownParameter, .unknownMember, .notFound,
-            .methodNotAllowed, .bodyTooLarge, .headTooLarge, .unknownOrigin, .forbidden,
-            .originID, .entryTooLarge, .miss, .deleted, .originStatus, .redirectRefused,
+            .methodNotAllowed, .bodyTooLarge, .headTooLarge, .unknownOrigin, .notPermitted,
+            .originID, .noSuchOrigin, .originExists, .originInFile, .pinned, .pinsFull,
+            .entryTooLarge, .miss, .deleted, .originStatus, .redirectRefused,
             .addressRefused, .internal:
             false
         }
@@ -79,10 +86,16 @@ package enum ProblemKind: String, Sendable, CaseIterable {
         case .bodyTooLarge: "The body of the request is too large"
         case .headTooLarge: "The head of the request is too large"
         case .unknownOrigin: "The URL belongs to no configured origin"
-        case .forbidden: "The request is not permitted"
+        case .notPermitted: "Only an administrator may do this"
         case .originID: "The id belongs to an origin"
+        case .noSuchOrigin: "There is no such origin"
+        case .originExists: "There is such an origin already"
+        case .originInFile: "The origin stands in a file of the configuration"
         case .entryTooLarge: "The entry is larger than the cache takes"
         case .cacheFull: "The cache is full of protected entries"
+        case .diskFull: "The disk is full"
+        case .pinned: "The entry is pinned"
+        case .pinsFull: "There is no room for what is pinned"
         case .miss: "Nothing is cached under the id"
         case .deleted: "The origin says that it is gone"
         case .unreachable: "The origin cannot be reached"
@@ -114,11 +127,19 @@ package enum ProblemKind: String, Sendable, CaseIterable {
         case .bodyTooLarge: "Send a smaller body."
         case .headTooLarge: "Send a shorter URL and fewer headers; long lists go in a POST's body."
         case .unknownOrigin:
-            "Add it to the daemon's configuration, under origins: NAME: {base_url: URL}"
-        case .forbidden: "Ask an administrator of this daemon."
+            "An administrator adds it with: cachectl origin add NAME URL"
+        case .notPermitted:
+            "Ask as root, as the daemon's user, or as a member of its access.admin_group."
         case .originID: "Choose an id that does not lie under an origin's base URL."
+        case .noSuchOrigin: "See which there are with GET /v1/origins."
+        case .originExists: "Replace it with PUT /v1/origins/NAME, or choose another name."
+        case .originInFile: "Change the file, and start the daemon anew."
         case .entryTooLarge: "Raise cache.max_entry_bytes, or keep it elsewhere."
         case .cacheFull: "Raise cache.max_bytes, or unprotect entries."
+        case .diskFull:
+            "Free space on the daemon's disk; storing goes on by itself, and what is stored is read."
+        case .pinned: "Unpin it first: DELETE /v1/pins/ID."
+        case .pinsFull: "Unpin something, or raise pins.max_bytes."
         case .miss: "Fetch it with a policy that asks the network."
         case .deleted: "Ask the origin again with /v1/fetch if it may be back."
         case .unreachable: "Try again when the network is back."
@@ -127,7 +148,7 @@ package enum ProblemKind: String, Sendable, CaseIterable {
         case .timeout: "Try again, or give a longer timeout."
         case .originStatus: "See origin_status and body for what the origin said."
         case .redirectRefused:
-            "If the host can be trusted, fetch its URL itself, as an origin of its own."
+            "If the host can be trusted, add it to the origin's redirect_hosts."
         case .addressRefused: "Set allow_private for the origin if it may live on such an address."
         case .badAnswer: "Try again; if it stays, the origin's server is at fault."
         case .overloaded: "Try again in a moment."

@@ -39,6 +39,21 @@ package struct QueryParameters: Sendable {
         return parameters.remove(at: index).value
     }
 
+    /// A duration of at most ``Limits/fetchTimeMax``, as a client is willing to wait.
+    package mutating func takeWait(_ name: String) throws(Problem) -> Duration? {
+        guard let text = take(name) else { return nil }
+        do throws(ModelError) {
+            let wait = try Duration(unit: text)
+            guard wait <= Limits.fetchTimeMax else { throw .badDuration(text) }
+            return wait
+        } catch {
+            throw Problem(
+                .badRequest,
+                "\(name): '\(text)' is no duration of at most \(Limits.fetchTimeMax.unitText)"
+            )
+        }
+    }
+
     /// Refuses the first parameter that nobody took, or that came a second time.
     package func refuseRest(hint: String? = nil) throws(Problem) {
         guard let first = parameters.first else { return }
@@ -51,14 +66,32 @@ package struct QueryParameters: Sendable {
         }
         throw Problem(
             .unknownParameter,
-            "the query parameter '\(first.name)' is unknown",
+            "the query parameter '\(first.name)' is unknown, \(Self.known(taken))",
             hint: hint
         )
     }
 
+    /// Which names there are, as a refusal says it.
+    static func known(_ names: [String]) -> String {
+        names.isEmpty ? "there are none" : "there are: \(names.sorted().joined(separator: ", "))"
+    }
+
+    /// `true` or `false`; nil where it is not given.
+    package mutating func takeBool(_ name: String) throws(Problem) -> Bool? {
+        guard let text = take(name) else { return nil }
+        guard let bool = Bool(text) else {
+            throw Problem(.badRequest, "\(name): '\(text)' is neither true nor false")
+        }
+        return bool
+    }
+
     /// `account=`, which every route that touches rows takes.
     package mutating func takeAccount() throws(Problem) -> AccountName {
-        guard let text = take("account") else { return .default }
+        try takeAccountIfGiven() ?? .default
+    }
+
+    mutating func takeAccountIfGiven() throws(Problem) -> AccountName? {
+        guard let text = take("account") else { return nil }
         do throws(ModelError) {
             return try AccountName(text)
         } catch {

@@ -12,6 +12,38 @@ enum RequestHeaderRules {
         "transfer-encoding", "upgrade",
     ]
 
+    /// What besides is the client's affair with the daemon, or says only what is sent without it.
+    ///
+    /// A User-Agent would tell one program's requests from another's, which are then not asked once.
+    private static let notForwarded: Set<String> = [
+        "cache-control", "content-type", "pragma", "prefer", "user-agent",
+    ]
+
+    /// What of a request's own head goes on to the origin: all but what is refused elsewhere, what
+    /// the connection is named to keep for itself, and what is said to the daemon.
+    static func forwarded(_ headers: HeaderFields) throws(Problem) -> HeaderFields {
+        let named = headers.list("Connection")?.split(separator: ",").map { name in
+            name.filter { $0 != " " && $0 != "\t" }.lowercased()
+        }
+        let dropped = refused.union(notForwarded).union(named ?? [])
+        let fields = headers.fields.filter { field in
+            let name = field.name.lowercased()
+            if name == "accept", field.value == "*/*" { return false }
+            return !dropped.contains(name) && !name.hasPrefix("larder-")
+        }
+        let forwarded = HeaderFields(fields)
+        guard fields.count <= Limits.requestHeadersMax,
+            forwarded.byteCount <= Limits.requestHeaderBytesMax
+        else {
+            throw Problem(
+                .headTooLarge,
+                "at most \(Limits.requestHeadersMax) headers with "
+                    + "\(Limits.requestHeaderBytesMax) bytes in all go to an origin"
+            )
+        }
+        return forwarded
+    }
+
     static func fields(_ members: [JSONMember]) throws(Problem) -> HeaderFields {
         guard members.count <= Limits.requestHeadersMax else {
             throw Problem(

@@ -9,6 +9,7 @@ extension StatusReport {
             json.member("uptime", uptime.components.seconds)
             json.member("state", state.rawValue)
             json.member("cache") { cache.write(to: &$0) }
+            json.member("pins") { pins.write(to: &$0) }
             json.member("connections", connections)
             json.member("flights", flights)
             json.name("origins")
@@ -16,6 +17,7 @@ extension StatusReport {
             for origin in origins { json.object { origin.write(to: &$0) } }
             json.endArray()
             json.member("warnings", warnings)
+            if let you { json.member("you") { you.write(to: &$0) } }
         }
         return json.bytes
     }
@@ -26,11 +28,15 @@ extension StatusReport {
         uptime = .seconds(try object.integer("uptime") as Int64)
         state = try object.required("state") { State(rawValue: $0) }
         cache = try Cache(object.object("cache"))
+        pins = try Pins(object.object("pins"))
         connections = try object.integer("connections")
         flights = try object.integer("flights")
         origins = []
         for origin in try object.objects("origins") { origins.append(try Origin(origin)) }
         warnings = try object.strings("warnings")
+        you = try object.optionalObject("you").map { object throws(WireError) in
+            try You(object)
+        }
     }
 }
 
@@ -69,12 +75,29 @@ extension StatusReport.Cache {
     }
 }
 
+extension StatusReport.Pins {
+    fileprivate func write(to json: inout JSONWriter) {
+        json.member("count", count)
+        json.member("bytes", bytes)
+        json.member("max_bytes", maxBytes)
+        json.member("waiting", waiting)
+    }
+
+    fileprivate init(_ object: WireObject) throws(WireError) {
+        count = try object.integer("count")
+        bytes = try object.integer("bytes")
+        maxBytes = try object.integer("max_bytes")
+        waiting = try object.integer("waiting")
+    }
+}
+
 extension StatusReport.Origin {
     fileprivate func write(to json: inout JSONWriter) {
         json.member("name", name.text)
         json.member("base_url", baseURL.text)
         json.member("state", state.rawValue)
         json.member("since", since?.rfc3339)
+        json.member("offline_by_hand", isOfflineByHand)
     }
 
     fileprivate init(_ object: WireObject) throws(WireError) {
@@ -82,5 +105,6 @@ extension StatusReport.Origin {
         baseURL = try object.required("base_url") { try? WebURL($0) }
         state = try object.required("state") { StatusReport.OriginState(rawValue: $0) }
         since = try object.optionalTimestamp("since")
+        isOfflineByHand = try object.bool("offline_by_hand")
     }
 }

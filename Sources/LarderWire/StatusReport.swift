@@ -7,6 +7,7 @@ package struct StatusReport: Equatable, Sendable {
     package var uptime: Duration
     package var state: State
     package var cache: Cache
+    package var pins: Pins
     /// Open connections at the socket.
     package var connections: Int
     /// Fetches under way.
@@ -14,6 +15,8 @@ package struct StatusReport: Equatable, Sendable {
     package var origins: [Origin]
     /// One sentence each on what somebody should look at.
     package var warnings: [String]
+    /// Who asked; nil where nobody asked over the socket.
+    package var you: You?
 
     package enum State: String, Sendable {
         case ok
@@ -57,6 +60,23 @@ package struct StatusReport: Equatable, Sendable {
         }
     }
 
+    /// What is kept for good.
+    package struct Pins: Equatable, Sendable {
+        package var count: Int
+        /// The accounted size, and its limit.
+        package var bytes: Int64
+        package var maxBytes: Int64
+        /// Pins that are fetched as soon as their origins answer.
+        package var waiting: Int
+
+        package init(count: Int, bytes: Int64, maxBytes: Int64, waiting: Int) {
+            self.count = count
+            self.bytes = bytes
+            self.maxBytes = maxBytes
+            self.waiting = waiting
+        }
+    }
+
     /// Hits of all lookups over the last minutes, 0 to 1; nil where there were none.
     package struct HitRate: Equatable, Sendable {
         package var oneMinute: Double?
@@ -76,12 +96,21 @@ package struct StatusReport: Equatable, Sendable {
         package var state: OriginState
         /// Since when it is in this state; nil while nothing was asked of it.
         package var since: Timestamp?
+        /// Whether it was set offline, so that nothing leaves for it.
+        package var isOfflineByHand: Bool
 
-        package init(name: OriginName, baseURL: WebURL, state: OriginState, since: Timestamp?) {
+        package init(
+            name: OriginName,
+            baseURL: WebURL,
+            state: OriginState,
+            since: Timestamp?,
+            isOfflineByHand: Bool = false
+        ) {
             self.name = name
             self.baseURL = baseURL
             self.state = state
             self.since = since
+            self.isOfflineByHand = isOfflineByHand
         }
     }
 
@@ -98,6 +127,7 @@ package struct StatusReport: Equatable, Sendable {
         uptime: Duration,
         state: State,
         cache: Cache,
+        pins: Pins,
         connections: Int,
         flights: Int,
         origins: [Origin],
@@ -107,6 +137,7 @@ package struct StatusReport: Equatable, Sendable {
         self.uptime = uptime
         self.state = state
         self.cache = cache
+        self.pins = pins
         self.connections = connections
         self.flights = flights
         self.origins = origins

@@ -27,6 +27,9 @@ struct WireObject {
         }
     }
 
+    /// The names of its members, in the order in which they came.
+    var names: [String] { json.names }
+
     /// The bytes of the value as they came.
     func bytes(_ name: String) -> [UInt8]? {
         json.range(name).map { Array(json.bytes[$0]) }
@@ -41,6 +44,12 @@ struct WireObject {
         }
         guard let found else { throw .missingMember(name) }
         return WireObject(found)
+    }
+
+    /// Nil where it is missing or null.
+    func optionalObject(_ name: String) throws(WireError) -> WireObject? {
+        guard try value(name) != nil else { return nil }
+        return try object(name)
     }
 
     func objects(_ name: String) throws(WireError) -> [WireObject] {
@@ -87,6 +96,15 @@ struct WireObject {
             let texts = elements.compactMap(\.string)
             return texts.count == elements.count ? texts : nil
         }
+    }
+
+    func integers<Integer: FixedWidthInteger>(_ name: String) throws(WireError) -> [Integer] {
+        let integers: [Integer]? = try typed(name, "an array of integers") { value in
+            guard let elements = value.elements else { return nil }
+            let numbers = elements.compactMap { $0.integer.flatMap { Integer(exactly: $0) } }
+            return numbers.count == elements.count ? numbers : nil
+        }
+        return try required(name, integers)
     }
 
     /// A text that `read` makes a value of; nil where it is missing or null.

@@ -25,6 +25,9 @@ struct Cachectl: AsyncParsableCommand {
         version: Version.text,
         subcommands: [
             Status.self, Get.self, Put.self, Rm.self, Ls.self, Inspect.self, Evict.self,
+            Pin.self, Unpin.self,
+            Df.self, Doctor.self, Completions.self,
+            OriginGroup.self, Stats.self,
         ]
     )
 

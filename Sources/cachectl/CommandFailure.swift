@@ -24,6 +24,8 @@ struct CommandFailure: Error, Equatable {
     var message: String
     /// What to do.
     var hint: String?
+    /// Where the daemon passes through what it cannot keep.
+    var rawPath: String?
 
     init(_ code: Code, _ message: String, hint: String? = nil) {
         self.code = code
@@ -55,15 +57,18 @@ extension CommandFailure {
                 error.description,
                 hint: "Start it with: larderd &    or the system's: sudo systemctl start larder"
             )
-        case .notPermitted:
+        case .socketRefused:
             self.init(
                 .notPermitted,
                 error.description,
                 hint: "Join the socket's group: sudo usermod -aG larder-clients \"$USER\"    "
                     + "and log in again."
             )
-        case .problem(let problem):
+        case .miss(let problem), .deleted(let problem), .unknownOrigin(let problem),
+            .notPermitted(let problem), .offline(let problem), .originFailed(let problem),
+            .tooLarge(let problem), .invalid(let problem), .unavailable(let problem):
             self.init(Self.code(problem.problem.kind), problem.detail, hint: Self.hint(problem))
+            rawPath = problem.rawPath
         case .cutOff:
             self.init(.failed, error.description, hint: "Try again; see the daemon's log.")
         case .badAnswer:
@@ -72,7 +77,7 @@ extension CommandFailure {
                 error.description,
                 hint: "Is larderd of the same version? See: cachectl --version, larderd --version"
             )
-        case .decoding, .bodyFailed, .cancelled:
+        case .decoding, .bodyFailed, .fileFailed, .cancelled:
             self.init(.failed, error.description)
         }
     }
@@ -80,12 +85,15 @@ extension CommandFailure {
     /// For `get`, where every failure but a wrong question means that there is nothing to show.
     init(gettingFailedWith error: LarderError) {
         self.init(error)
-        switch error {
-        case .problem where code == .failed || code == .notPermitted: code = .nothingToShow
-        case .cutOff: code = .nothingToShow
-        case .problem, .unreachable, .notPermitted, .badAnswer, .decoding, .bodyFailed,
-            .cancelled:
-            break
+        let isRefused = code == .failed || code == .notPermitted
+        if error == .cutOff || (error.problem != nil && isRefused) { code = .nothingToShow }
+    }
+
+    /// For `pin` and `unpin`, where a miss is something else than for those that read.
+    init(pinningFailedWith error: LarderError) {
+        self.init(error)
+        if case .miss = error {
+            hint = "See what is pinned: cachectl pin --list    and what is cached: cachectl ls"
         }
     }
 
@@ -94,11 +102,16 @@ extension CommandFailure {
         switch problem.problem.kind {
         case .miss: "See what is cached: cachectl ls    Ask the network: cachectl get URL"
         case .deleted: "Ask the origin again, if it may be back: cachectl get URL"
+        case .noSuchOrigin: "See which there are: cachectl origin list"
+        case .originExists where problem.hint == problem.problem.kind.hint:
+            "Replace it: cachectl origin add --replace NAME URL    or choose another name."
+        case .pinned: "Unpin it first: cachectl unpin ID"
         case .badRequest, .badID, .badURL, .unknownParameter, .unknownMember, .notFound,
-            .methodNotAllowed, .bodyTooLarge, .headTooLarge, .unknownOrigin, .forbidden,
-            .originID, .entryTooLarge, .cacheFull, .unreachable, .captive, .offline, .timeout,
-            .originStatus, .redirectRefused, .addressRefused, .badAnswer, .overloaded,
-            .shuttingDown, .storage, .internal:
+            .methodNotAllowed, .bodyTooLarge, .headTooLarge, .unknownOrigin, .notPermitted,
+            .originID, .originExists, .originInFile, .entryTooLarge, .cacheFull, .diskFull,
+            .pinsFull, .unreachable, .captive, .offline, .timeout, .originStatus,
+            .redirectRefused, .addressRefused, .badAnswer, .overloaded, .shuttingDown, .storage,
+            .internal:
             problem.hint
         }
     }
@@ -106,13 +119,13 @@ extension CommandFailure {
     private static func code(_ kind: ProblemKind) -> Code {
         switch kind {
         case .badRequest, .badID, .badURL, .unknownParameter, .unknownMember: .usage
-        case .miss, .deleted: .notFound
-        case .forbidden, .unknownOrigin: .notPermitted
+        case .miss, .deleted, .noSuchOrigin: .notFound
+        case .notPermitted, .unknownOrigin: .notPermitted
         case .shuttingDown: .noDaemon
         case .unreachable, .captive, .offline, .timeout: .nothingToShow
-        case .notFound, .methodNotAllowed, .bodyTooLarge, .headTooLarge, .originID,
-            .entryTooLarge, .cacheFull, .originStatus, .redirectRefused, .addressRefused,
-            .badAnswer, .overloaded, .storage, .internal:
+        case .notFound, .methodNotAllowed, .bodyTooLarge, .headTooLarge, .originID, .originExists,
+            .originInFile, .pinned, .pinsFull, .entryTooLarge, .cacheFull, .diskFull, .originStatus,
+            .redirectRefused, .addressRefused, .badAnswer, .overloaded, .storage, .internal:
             .failed
         }
     }

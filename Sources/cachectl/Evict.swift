@@ -18,6 +18,9 @@ struct Evict: AsyncParsableCommand {
     @OptionGroup(title: "Options of every command")
     var options: GlobalOptions
 
+    @OptionGroup(title: "Others' entries")
+    var whose: ScopeOptions
+
     @Argument(help: ArgumentHelp("Those of these ids or URLs.", valueName: "id"))
     var ids: [String] = []
 
@@ -48,6 +51,9 @@ struct Evict: AsyncParsableCommand {
     @Flag(help: "Say what would go, and let it stay.")
     var dryRun = false
 
+    @Flag(help: "What is pinned as well; it is unpinned.")
+    var includePinned = false
+
     @Flag(help: "Do not ask.")
     var yes = false
 
@@ -61,6 +67,7 @@ struct Evict: AsyncParsableCommand {
 
     func run() async throws {
         let console = Console()
+        let scope = try whose.scope(options)
         guard let selection = selections.first else { return }
         let canAsk = console.isInteractiveIn && console.isTerminalErr
         guard yes || dryRun || canAsk else {
@@ -71,10 +78,16 @@ struct Evict: AsyncParsableCommand {
             )
         }
         try await options.withClient { client in
-            if !yes, !dryRun, try await !confirmed(selection, client, console) {
+            if !yes, !dryRun, try await !confirmed(selection, scope, client, console) {
                 throw CommandFailure(.failed, "nothing was evicted")
             }
-            try show(try await client.evict(selection, dryRun: dryRun), on: console)
+            let report = try await client.evict(
+                selection,
+                dryRun: dryRun,
+                includingPinned: includePinned,
+                scope: scope
+            )
+            try show(report, on: console)
         }
     }
 
@@ -92,10 +105,16 @@ struct Evict: AsyncParsableCommand {
     /// Says what would go and asks a person.
     private func confirmed(
         _ selection: EvictionSelection,
+        _ scope: EntryScope,
         _ client: LarderClient,
         _ console: Console
     ) async throws -> Bool {
-        let report = try await client.evict(selection, dryRun: true)
+        let report = try await client.evict(
+            selection,
+            dryRun: true,
+            includingPinned: includePinned,
+            scope: scope
+        )
         guard report.evicted > 0 else { return true }
         let shown = report.ids.prefix(Self.idsShownMax)
         for id in shown { console.note(line: "  \(id)") }

@@ -10,7 +10,13 @@ struct Get: AsyncParsableCommand {
         discussion: """
             On a terminal the cached answer comes at once, and the network's takes its place. In \
             a pipe comes one body, the network's if it can be had; stderr says whose it is and \
-            how old. An argument with :// is a URL, any other an id.
+            how old; one that is too large to be kept comes through as it is. An argument with :// \
+            is a URL, any other an id.
+
+            Policies: cache-then-network (what is cached, then the network's), cache-first (what \
+            is cached while it is fresh, else as network-first), network-first (the network's, \
+            and what is cached when that fails or is slow), stale-while-revalidate (what is \
+            cached; the daemon asks the network behind it), cache-only, network-only.
 
             Exit codes: 0 whenever a body was printed; without one 3 if it is gone or, with \
             cache-only, not cached, else 75.
@@ -27,7 +33,7 @@ struct Get: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The order of asking: cache-then-network, network-first or cache-only.",
+            "The order of asking, one of those above.",
             valueName: "policy"
         ),
         transform: policyArgument
@@ -117,8 +123,25 @@ extension Get {
         } else {
             let frames = client.fetch(url, options: fetchOptions)
             var printer = FetchPrinter(console: console, plan: plan)
-            try await printer.print(frames)
+            do {
+                try await printer.print(frames)
+            } catch let failure as CommandFailure {
+                guard let path = failure.rawPath, !console.isTerminalOut else { throw failure }
+                try await copy(passedThrough: path, of: client, fetchOptions, to: console)
+            }
         }
+    }
+
+    /// Copies what the daemon cannot keep, as it comes.
+    private func copy(
+        passedThrough path: String,
+        of client: LarderClient,
+        _ fetchOptions: FetchOptions,
+        to console: Console
+    ) async throws {
+        let answer = try await client.stream(passedThrough: path, options: fetchOptions)
+        console.note("from the network, too large to be kept")
+        for try await chunk in answer.chunks { try console.write(chunk) }
     }
 
     private func headers() throws -> [String: String] {

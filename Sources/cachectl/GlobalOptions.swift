@@ -15,8 +15,14 @@ struct GlobalOptions: ParsableArguments {
     @Flag(help: "Print JSON, one value a line, as the API spells it.")
     var json = false
 
-    @Option(help: ArgumentHelp("Whose rows and credential to use.", valueName: "name"))
-    var account = "default"
+    @Option(
+        help: ArgumentHelp(
+            "Which of your accounts, whose entries and credential are kept apart; default "
+                + "without it.",
+            valueName: "name"
+        )
+    )
+    var account: String?
 
     func validate() throws {
         guard [socket != nil, system, user].filter({ $0 }).count <= 1 else {
@@ -30,11 +36,14 @@ struct GlobalOptions: ParsableArguments {
         return user ? .user : .found
     }
 
+    /// The sockets that are tried, in this order.
+    var candidates: [String] { location.candidates }
+
     /// Runs `body` with a client, whose connections are closed when it returns.
     func withClient<Result>(
         _ body: (LarderClient) async throws -> Result
     ) async throws -> Result {
-        let client = LarderClient(socket: location, account: account)
+        let client = LarderClient(socket: location, account: account ?? "default")
         do {
             let result = try await body(client)
             await client.shutdown()

@@ -67,3 +67,12 @@ struct ReadError: Error, CustomStringConvertible {
 
     var description: String { String(cString: strerror(errno)) }
 }
+
+extension InputFile {
+    /// The path as another process finds it, whatever its working directory.
+    static func absolutePath(_ path: String) -> String {
+        guard !path.hasPrefix("/"), let folder = getcwd(nil, 0) else { return path }
+        defer { free(folder) }
+        return "\(String(cString: folder))/\(path)"
+    }
+}

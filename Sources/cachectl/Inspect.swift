@@ -23,9 +23,15 @@ struct Inspect: AsyncParsableCommand {
     @Flag(help: "Also the origin's headers, the digest, and why it cannot be evicted.")
     var explain = false
 
+    @Option(help: ArgumentHelp("That of another user; for administrators.", valueName: "n"))
+    var uid: UInt32?
+
     func run() async throws {
         let id = EntryArgument(id).rowID
-        let explanation = try await options.withClient { try await $0.explain(id) }
+        let scope = options.scope(ofUser: uid)
+        let explanation = try await options.withClient { client in
+            try await client.explain(id, scope: scope)
+        }
         let console = Console()
         if options.json {
             let found = explanation.explanation

@@ -9,7 +9,8 @@ struct Ls: AsyncParsableCommand {
         abstract: "Lists what is cached.",
         discussion: """
             In a pipe the columns are id, bytes, accounted bytes, time of storing, state (fresh, \
-            stale, own or deleted) and media type, with tabs between them.
+            stale, own or deleted) and media type, with tabs between them; with --uid or \
+            --all-users whose it is comes last, as 1000/work.
 
             Example: cachectl ls https://api.example.com/ --sort size --limit 20
             """
@@ -17,6 +18,9 @@ struct Ls: AsyncParsableCommand {
 
     @OptionGroup(title: "Options of every command")
     var options: GlobalOptions
+
+    @OptionGroup(title: "Others' entries")
+    var whose: ScopeOptions
 
     @Argument(help: "Only ids that begin with it.")
     var prefix: String?
@@ -39,6 +43,7 @@ struct Ls: AsyncParsableCommand {
 
     func validate() throws {
         if let limit, limit < 1 { throw ValidationError("--limit is a number from 1 on.") }
+        _ = try whose.scope(options)
     }
 
     func run() async throws {
@@ -54,7 +59,13 @@ struct Ls: AsyncParsableCommand {
         let most = limit ?? .max
         var count = 0
         var block: [EntryItem] = []
-        for try await item in client.allEntries(prefix: prefix, origin: origin, sort: sort) {
+        let list = client.allEntries(
+            prefix: prefix,
+            origin: origin,
+            sort: sort,
+            scope: try whose.scope(options)
+        )
+        for try await item in list {
             count += 1
             if options.json {
                 try console.write(item.item.encoded() + [UInt8(ascii: "\n")])
@@ -76,25 +87,32 @@ struct Ls: AsyncParsableCommand {
     private func show(_ items: [EntryItem], on console: Console) throws(CommandFailure) {
         guard !items.isEmpty else { return }
         let now = WallClock.now()
-        var table = Table(alignsRight: [true, true, false, false, false])
-        table.add("SIZE", "AGE", "STATE", "TYPE", "ID")
+        let tellsOwners = items.contains { $0.owner != nil }
+        let owner = tellsOwners ? ["USER"] : []
+        var table = Table(
+            alignsRight: [true, true, false, false] + owner.map { _ in false } + [false]
+        )
+        table.add(["SIZE", "AGE", "STATE", "TYPE"] + owner + ["ID"])
         for item in items {
-            table.add(
+            let facts = [
                 Words.size(Int64(item.byteCount)),
                 Words.span(now.since(item.item.storedAt)),
                 state(item),
                 TerminalText.harmless(item.mediaType ?? "-"),
-                TerminalText.harmless(item.id)
-            )
+            ]
+            let owner = tellsOwners ? [item.owner?.words ?? "-"] : []
+            table.add(facts + owner + [TerminalText.harmless(item.id)])
         }
         for line in table.lines { try console.line(line) }
     }
 
     private func fields(_ item: EntryItem) -> String {
-        [
+        var fields = [
             item.id, String(item.byteCount), String(item.accountedBytes),
             item.item.storedAt.rfc3339, state(item), item.mediaType ?? "-",
-        ].joined(separator: "\t")
+        ]
+        if let owner = item.owner { fields.append(owner.words) }
+        return fields.joined(separator: "\t")
     }
 
     private func state(_ item: EntryItem) -> String {

@@ -36,6 +36,9 @@ struct Put: AsyncParsableCommand {
     )
     var ttl: Duration?
 
+    @Flag(help: "Pin it as well: it is never evicted and outlives the loss of the cache.")
+    var pin = false
+
     func run() async throws {
         let input = try InputFile(file)
         let outcome = try await options.withClient { client in
@@ -44,7 +47,8 @@ struct Put: AsyncParsableCommand {
                 chunks: input,
                 byteCount: input.byteCount,
                 mediaType: type ?? MediaTypes.guess(file),
-                ttl: ttl
+                ttl: ttl,
+                isPinned: pin
             )
         }
         let word =

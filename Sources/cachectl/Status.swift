@@ -45,6 +45,7 @@ struct Status: AsyncParsableCommand {
             "\(Words.size(cache.bytes)) of \(Words.size(cache.maxBytes)) (\(share)), "
                 + "\(Words.entries(cache.entries)), \(cache.evictions) evicted"
         )
+        if report.pins.count > 0 { table.add("pins", describe(report.pins)) }
         table.add(
             "on disk",
             "\(Words.size(cache.databaseBytes)), and \(Words.size(cache.walBytes)) of log"
@@ -56,6 +57,11 @@ struct Status: AsyncParsableCommand {
             table.add("warning", console.coloured(TerminalText.harmless(warning), .warning))
         }
         return table.lines
+    }
+
+    private func describe(_ pins: StatusReport.Pins) -> String {
+        let waiting = pins.waiting > 0 ? ", \(pins.waiting) waiting for their origins" : ""
+        return "\(pins.count), \(Words.size(pins.bytes)) of \(Words.size(pins.maxBytes))\(waiting)"
     }
 
     private func lookups(_ cache: StatusReport.Cache) -> String {
@@ -78,6 +84,7 @@ struct Status: AsyncParsableCommand {
             }
         let state = console.coloured(origin.state.rawValue, colour)
         let since = origin.since.map { " since \($0.rfc3339)" } ?? ""
-        return "\(origin.name) (\(origin.baseURL)): \(state)\(since)"
+        let byHand = origin.isOfflineByHand ? " by hand" : since
+        return "\(origin.name) (\(origin.baseURL)): \(state)\(byHand)"
     }
 }

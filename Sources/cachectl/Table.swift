@@ -9,6 +9,10 @@ struct Table {
     }
 
     mutating func add(_ row: String...) {
+        add(row)
+    }
+
+    mutating func add(_ row: [String]) {
         rows.append(row)
     }
 

@@ -25,6 +25,20 @@ enum Words {
         }
     }
 
+    /// `5.8 µs`, `183 ms`, `1.2 s`, or a dash for none.
+    static func time(_ duration: Duration?) -> String {
+        guard let duration else { return "-" }
+        let microseconds = max(0, duration / .microseconds(1))
+        let (value, unit): (Double, String) =
+            switch microseconds {
+            case ..<1_000: (microseconds, "µs")
+            case ..<1_000_000: (microseconds / 1_000, "ms")
+            default: (min(microseconds, 1e15) / 1_000_000, "s")
+            }
+        let tenths = (value * 10).rounded() / 10
+        return "\(tenths >= 10 ? String(Int64(tenths.rounded())) : String(tenths)) \(unit)"
+    }
+
     /// `1 entry`, `12 entries`.
     static func entries(_ count: Int) -> String {
         count == 1 ? "1 entry" : "\(count) entries"

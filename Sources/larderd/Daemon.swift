@@ -1,8 +1,10 @@
+import Glibc
 import LarderConfiguration
 import LarderEngine
 import LarderModel
 import LarderServer
 import LarderStore
+import LarderSystemd
 import LarderUpstream
 import Logging
 import ServiceLifecycle
@@ -11,54 +13,60 @@ import UnixSignals
 /// Wires the parts together and runs them until a signal.
 struct Daemon {
     private let configuration: Configuration
+    private let systemd: ServiceEnvironment
     private let logger: Logger
     private let version: String
+    private let announcer: Announcer
 
-    init(_ configuration: Configuration, logger: Logger, version: String) {
+    init(
+        _ configuration: Configuration,
+        systemd: ServiceEnvironment,
+        logger: Logger,
+        version: String
+    ) {
         self.configuration = configuration
+        self.systemd = systemd
         self.logger = logger
         self.version = version
+        announcer = Announcer(notifier: systemd.notifier, logger: logger)
     }
 
     /// Returns after SIGTERM or SIGINT, once everything is written down.
     func run() async throws {
         FileLimit.raise()
+        try systemd.socket?.check()
+        announcer.tell(.status("opens its files"))
         let clock = SystemClock()
         let store = try CacheStore(storeConfiguration) { clock.now() }
-        for finding in store.findings {
-            logger.warning("a file was made anew", metadata: .larder([.reason: "\(finding)"]))
+        for sentence in store.takeNews() {
+            logger.warning("the files", metadata: .larder([.reason: "\(sentence)"]))
         }
+        for notice in store.notices {
+            logger.notice("a file was migrated", metadata: .larder([.reason: "\(notice)"]))
+        }
+        for warning in configuration.warnings {
+            logger.warning("a file is left out", metadata: .larder([.reason: "\(warning)"]))
+        }
+        let folder = OriginFolder(
+            inStateDirectory: configuration.storage.stateDirectory,
+            checkTLS: TLSMaterial.fault
+        )
         let upstream = HTTPUpstream(userAgent: "larderd/\(version)")
         let engine = Engine(
             store: store,
             upstream: upstream,
-            origins: configuration.origins,
+            origins: OriginTable(configuration.knownOrigins, owner: owner),
+            keeping: OriginKeeping(read: folder.read, save: folder.save, remove: folder.remove),
             clock: clock,
             random: SystemRandomNumberGenerator(),
             logger: logger,
             version: version,
-            maxBytes: configuration.cache.maxBytes
-        )
-        let server = Server(
-            Server.Configuration(
-                path: configuration.sockets.api,
-                mode: UInt32(configuration.sockets.mode)
-            ),
-            engine: engine
+            maxBytes: configuration.cache.maxBytes,
+            findings: configuration.warnings
         )
         let services = ServiceGroup(
             configuration: ServiceGroupConfiguration(
-                services: [
-                    .init(
-                        service: EngineService(engine: engine),
-                        successTerminationBehavior: .ignore
-                    ),
-                    .init(
-                        service: ServerService(server: server, listening: announce),
-                        successTerminationBehavior: .gracefullyShutdownGroup,
-                        failureTerminationBehavior: .gracefullyShutdownGroup
-                    ),
-                ],
+                services: services(engine),
                 gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: logger
             )
@@ -70,11 +78,68 @@ struct Daemon {
         logger.info("ended")
     }
 
+    private var administrators: Administrators {
+        let name = configuration.access.adminGroup
+        return Administrators(
+            daemonUID: geteuid(),
+            group: .init(name: name, number: GroupLookup.number(of: name))
+        )
+    }
+
+    /// Whose public URLs are fetched without an origin that names them.
+    private var owner: UInt32? {
+        Surroundings.isSystemService ? nil : Surroundings.uid
+    }
+
+    /// What runs until the signal; the last one ends first.
+    private func services(_ engine: Engine) -> [ServiceGroupConfiguration.ServiceConfiguration] {
+        let server = Server(serverConfiguration, engine: engine)
+        var services: [ServiceGroupConfiguration.ServiceConfiguration] = [
+            .init(
+                service: EngineService(engine: engine),
+                successTerminationBehavior: .ignore
+            ),
+            .init(
+                service: ServerService(server: server, listening: announce, ending: announceEnd),
+                successTerminationBehavior: .gracefullyShutdownGroup,
+                failureTerminationBehavior: .gracefullyShutdownGroup
+            ),
+        ]
+        if let watchdog = systemd.watchdog {
+            let feeder = WatchdogService(
+                watchdog: watchdog,
+                engine: engine,
+                announcer: announcer,
+                logger: logger
+            )
+            services.insert(.init(service: feeder, successTerminationBehavior: .ignore), at: 0)
+        }
+        return services
+    }
+
+    private var serverConfiguration: Server.Configuration {
+        var server = Server.Configuration(
+            path: configuration.sockets.api,
+            mode: UInt32(configuration.sockets.mode),
+            administrators: administrators
+        )
+        server.inherited = systemd.socket?.descriptor
+        return server
+    }
+
+    /// Where clients find the daemon.
+    private var address: String { systemd.socket?.path ?? configuration.sockets.api }
+
     private func announce() {
         logger.info(
             "listening",
-            metadata: .larder([.path: "\(configuration.sockets.api)", .version: "\(version)"])
+            metadata: .larder([.path: "\(address)", .version: "\(version)"])
         )
+        announcer.tell(.ready(status: "serves \(address)"))
+    }
+
+    private func announceEnd() {
+        announcer.tell(.stopping(status: "lets what runs come to its end"))
     }
 
     private var storeConfiguration: StoreConfiguration {
@@ -87,6 +152,7 @@ struct Daemon {
         store.lowWatermark = configuration.cache.lowWatermark
         store.minFreeBytes = configuration.cache.minFreeBytes
         store.memoryBytes = configuration.cache.memoryBytes
+        store.pinsMaxBytes = configuration.pins.maxBytes
         store.readers = Server.readerCount
         return store
     }

@@ -4,6 +4,8 @@ import LarderConfiguration
 import LarderModel
 import LarderServer
 import LarderStore
+import LarderSystemd
+import LarderUpstream
 import Logging
 
 /// The daemon's command line.
@@ -22,6 +24,10 @@ struct Larderd: AsyncParsableCommand {
 
               larderd --config larder.yaml
               curl --unix-socket SOCKET http://larder/v1/status
+
+            Exit codes: 0 ended in order, 73 state.db cannot be made or opened, 74 it cannot be \
+            read or written, 78 bad configuration, or a state.db of a later version. Without a \
+            cache.db it goes on, stores nothing and says so in its status.
             """,
         version: version
     )
@@ -41,10 +47,23 @@ struct Larderd: AsyncParsableCommand {
             print(configuration.printed(), terminator: "")
             return
         }
-        if checkConfig { return }
+        if checkConfig {
+            for warning in configuration.warnings { StandardError.write("larderd: \(warning)") }
+            return
+        }
         let logger = LogSetup.logger(configuration.log)
         do {
-            try await Daemon(configuration, logger: logger, version: Self.version).run()
+            let systemd = try ServiceEnvironment(Surroundings.environment, pid: getpid())
+            ServiceEnvironment.clear()
+            let daemon = Daemon(
+                configuration,
+                systemd: systemd,
+                logger: logger,
+                version: Self.version
+            )
+            try await daemon.run()
+        } catch let error as SystemdError {
+            fail(error.message, code: 1)
         } catch let error as StoreError {
             fail(error.message, code: error.exitCode)
         } catch let error as ServerError {
@@ -57,8 +76,9 @@ struct Larderd: AsyncParsableCommand {
             return try Configuration.load(
                 file: config,
                 environment: Surroundings.environment,
-                uid: geteuid(),
-                home: Surroundings.home
+                uid: Surroundings.uid,
+                home: Surroundings.home,
+                checkTLS: TLSMaterial.fault
             )
         } catch {
             fail("\(error)", code: 78)
@@ -74,12 +94,15 @@ struct Larderd: AsyncParsableCommand {
 }
 
 extension StoreError {
-    /// 78 for a file of a later version, which only another larderd can read.
+    /// As sysexits(3) has them: 78 for a file of a later version, which only another larderd can
+    /// read; 73 where the state's folder or file cannot be made; 74 where it fails.
     fileprivate var exitCode: Int32 {
         switch self {
         case .newer: 78
-        case .cannotOpen, .inUse, .sqlite, .diskFull, .corrupt, .tooLarge, .noRoom, .overloaded,
-            .closed, .badChunk:
+        case .cannotOpen, .unusable, .diskFull: 73
+        case .sqlite, .corrupt: 74
+        case .inUse, .tooLarge, .noRoom, .pinned, .pinsFull, .tooManyPins, .overloaded, .closed,
+            .badChunk, .noFile, .uploadLost:
             1
         }
     }

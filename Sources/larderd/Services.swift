@@ -1,5 +1,8 @@
 import LarderEngine
 import LarderServer
+import LarderSystemd
+import LarderWire
+import Logging
 import ServiceLifecycle
 
 /// The engine as a service: it ends after the server, which still needs it.
@@ -19,12 +22,47 @@ struct EngineService: Service {
 struct ServerService: Service {
     let server: Server
     let listening: @Sendable () -> Void
+    let ending: @Sendable () -> Void
 
     func run() async throws {
         try await withGracefulShutdownHandler {
             try await server.run(isListening: listening)
         } onGracefulShutdown: {
+            ending()
             server.drain()
+        }
+    }
+}
+
+/// Tells systemd in time that the daemon works: as long as a read of the store succeeds.
+///
+/// It goes on while the server drains.
+struct WatchdogService: Service {
+    let watchdog: Watchdog
+    let engine: Engine
+    let announcer: Announcer
+    let logger: Logger
+
+    func run() async {
+        await cancelWhenGracefulShutdown {
+            await watchdog.feed(
+                sleep: { try await engine.clock.sleep(for: $0) },
+                isWell: { await isWell() },
+                tell: { announcer.tell(.watchdog) }
+            )
+        }
+    }
+
+    private func isWell() async -> Bool {
+        do throws(Problem) {
+            try await engine.checkStore()
+            return true
+        } catch {
+            logger.error(
+                "the watchdog is not fed",
+                metadata: .larder([.reason: "\(error.detail)"])
+            )
+            return false
         }
     }
 }

@@ -4,4 +4,23 @@ import Foundation
 enum Surroundings {
     static var environment: [String: String] { ProcessInfo.processInfo.environment }
     static var home: String { NSHomeDirectory() }
+    static var uid: UInt32 { geteuid() }
+
+    /// Whether this is root's daemon, or a service of the system's manager, which may run it as
+    /// a user of its own.
+    static var isSystemService: Bool {
+        isSystemService(environment, uid: uid, pid: getpid())
+    }
+
+    /// systemd names the process that it has started in `SYSTEMD_EXEC_PID`, and a user's manager
+    /// names itself in `MANAGERPID` (systemd.exec(5)); what a user's shell inherits of them names
+    /// another process.
+    static func isSystemService(
+        _ environment: [String: String],
+        uid: UInt32,
+        pid: Int32
+    ) -> Bool {
+        uid == 0
+            || environment["SYSTEMD_EXEC_PID"] == String(pid) && environment["MANAGERPID"] == nil
+    }
 }

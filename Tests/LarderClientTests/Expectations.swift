@@ -11,7 +11,7 @@ func expectProblem<Value>(
         _ = try await body()
         Issue.record("there was no error", sourceLocation: sourceLocation)
     } catch {
-        guard case .problem(let problem) = error else {
+        guard let problem = error.problem else {
             Issue.record("\(error)", sourceLocation: sourceLocation)
             return
         }

@@ -240,7 +240,7 @@ struct FetchFramesTests {
             let error = await #expect(throws: LarderError.self) {
                 _ = try await collect(client.fetch(Frames.url))
             }
-            guard case .problem(let thrown) = error else {
+            guard case .originFailed(let thrown) = error else {
                 Issue.record("\(String(describing: error))")
                 return
             }
@@ -271,7 +271,7 @@ struct FetchFramesTests {
             await #expect {
                 _ = try await collect(client.fetch("ftp://a/b"))
             } throws: { error in
-                guard case .problem(let problem) = error as? LarderError else { return false }
+                guard case .invalid(let problem) = error as? LarderError else { return false }
                 return problem.type == "urn:larder:bad-url" && problem.status == 400
             }
             #expect(daemon.requests.all.isEmpty)

@@ -152,6 +152,7 @@ struct ReportsTests {
                         sixtyMinutes: 1
                     )
                 ),
+                pins: StatusReport.Pins(count: 11, bytes: 12, maxBytes: 13, waiting: 14),
                 connections: 9,
                 flights: 10,
                 origins: [
@@ -170,10 +171,56 @@ struct ReportsTests {
             #expect(!status.isHealthy)
             #expect(status.cacheBytes == 1)
             #expect(status.cacheBytesMax == 2)
+            #expect(status.pinnedBytes == 12)
+            #expect(status.pinnedBytesMax == 13)
+            #expect(status.pins == 11)
             #expect(status.hitRate == 0.5)
             #expect(status.warnings == ["the disk is full"])
             #expect(status.origins.map(\.state) == [.offline])
             #expect(status.origins.map(\.name) == ["example"])
+        }
+    }
+
+    @Test("Others' entries are asked for by their scope, and say whose they are")
+    func scopes() async throws {
+        try await withDaemon { daemon, client in
+            var theirs = try item("a")
+            theirs.scope = .own(uid: 7, account: try AccountName("work"))
+            var everybodys = theirs
+            everybodys.scope = .shared
+            let page = EntryPage(items: [theirs, everybodys], next: nil)
+            daemon.answer(
+                "/v1/entries?limit=1000&scope=uid%3A7&account=work",
+                with: .reply(200, body: page.encoded())
+            )
+            var owners: [EntryOwner?] = []
+            let scope = EntryScope.user(7, account: "work")
+            for try await item in client.allEntries(scope: scope) { owners.append(item.owner) }
+            #expect(owners == [.user(7, account: "work"), .everybody])
+            let explanation = EntryExplanation(
+                entry: Entry(
+                    id: try EntryID("a"),
+                    kind: .blob,
+                    storedAt: Timestamp(milliseconds: 0),
+                    revision: Revision(5),
+                    body: BodySummary(byteCount: 0, digest: Digest(high: 1, low: 2), isJSON: false)
+                ),
+                item: theirs,
+                protectedBy: []
+            )
+            daemon.answer(
+                "/v1/entries/a/explain?scope=uid%3A7",
+                with: .reply(200, body: explanation.encoded())
+            )
+            #expect(try await client.explain("a", scope: .user(7)).item.id == "a")
+            let report = EvictReport(evicted: 0, bytes: 0, skipped: 0, ids: [])
+            daemon.answer("/v1/evict", with: .reply(200, body: report.encoded()))
+            try await client.evict(.all, scope: .all)
+            let request = try await daemon.requests.element(2)
+            #expect(request.bodyText == #"{"all":true,"scope":"all"}"#)
+            await #expect(throws: LarderError.self) {
+                try await client.evict(.all, scope: .user(7, account: "no name"))
+            }
         }
     }
 

@@ -127,6 +127,8 @@ extension ScriptedDaemon {
             switch step {
             case .send(let bytes): try await output.write(ByteBuffer(bytes: bytes))
             case .wait(let gate): try await gate.wait()
+            case .repeat(let bytes):
+                while true { try await output.write(ByteBuffer(bytes: bytes)) }
             case .close: return false
             }
         }

@@ -78,7 +78,7 @@ struct SocketTests {
         let failure = await error(of: client)
         await client.shutdown()
         await daemon.stop()
-        #expect(failure == .notPermitted(socket: daemon.path))
+        #expect(failure == .socketRefused(path: daemon.path))
     }
 
     @Test("After shutdown nothing is sent")

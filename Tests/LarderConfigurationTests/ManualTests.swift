@@ -45,11 +45,12 @@ struct ManualTests {
     @Test("It has every key of the reader, and the reader every key of it")
     func keys() throws {
         let document = try ConfigurationDocument(text: manualWithExample(), file: path)
-        let origin = OriginKey.allCases.filter { $0 != .fetch }.map {
+        let origin = OriginKey.allCases.filter { $0 != .fetch && $0 != .tls }.map {
             "origins.example.\($0.rawValue)"
         }
+        let tls = TLSKey.allCases.map { "origins.example.tls.\($0.rawValue)" }
         let fetch = FetchKey.allCases.map { "origins.example.fetch.\($0.rawValue)" }
-        let known = ConfigurationKey.allCases.map(\.rawValue) + origin + fetch
+        let known = ConfigurationKey.allCases.map(\.rawValue) + origin + tls + fetch
         var reader = ConfigurationReader(Configuration(places: testPlaces))
         #expect(try reader.leaves(of: document).sorted() == known.sorted())
     }

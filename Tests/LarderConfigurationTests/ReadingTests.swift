@@ -24,6 +24,8 @@ struct ReadingTests {
             storage: {cache_directory: /c, state_directory: "/with space"}
             cache: {max_bytes: 1GiB, max_entry_bytes: 2KiB, low_watermark: 1, min_free_bytes: 0B,
                     memory_bytes: 3MiB}
+            pins: {max_bytes: 2GiB}
+            access: {admin_group: wheel}
             log: {level: warning, format: json}
             """
         )
@@ -35,6 +37,8 @@ struct ReadingTests {
         expected.cache.lowWatermark = 1
         expected.cache.minFreeBytes = ByteSize(bytes: 0)
         expected.cache.memoryBytes = ByteSize(bytes: 3 << 20)
+        expected.pins.maxBytes = ByteSize(bytes: 2 << 30)
+        expected.access.adminGroup = "wheel"
         expected.log = .init(level: .warning, format: .json)
         #expect(read == expected)
     }
@@ -99,7 +103,8 @@ struct ReadingTests {
             .socketsAPI: "/x", .socketsMode: "0666", .storageCacheDirectory: "/y",
             .storageStateDirectory: "/z", .cacheMaxBytes: "9MiB", .cacheMaxEntryBytes: "8MiB",
             .cacheLowWatermark: "0.5", .cacheMinFreeBytes: "7MiB", .cacheMemoryBytes: "6MiB",
-            .logLevel: "error", .logFormat: "json",
+            .pinsMaxBytes: "5MiB", .accessAdminGroup: "keepers", .logLevel: "error",
+            .logFormat: "json",
         ]
         let text = try #require(other[key])
         let read = try configuration("", environment: [key.variable: text])
@@ -145,6 +150,10 @@ struct ReadingTests {
                   low_watermark: 0.9
                   min_free_bytes: 256MiB
                   memory_bytes: 32MiB
+                pins:
+                  max_bytes: 1GiB
+                access:
+                  admin_group: larder-admin
                 log:
                   level: info
                   format: auto

@@ -74,6 +74,11 @@ struct RefusalTests {
                 "1:14: 'warn' is none of trace, debug, info, notice, warning, error, critical (did you mean 'warning'?)"
             ),
             ("log: {format: jsno}", "1:15: 'jsno' is none of auto, json (did you mean 'json'?)"),
+            (
+                "access: {admin_group: 'a:b'}",
+                "1:23: 'a:b' is not the name or the number of a group"
+            ),
+            ("access: {admin_group: }", "1:23: access.admin_group has no value"),
             ("cache: 5", "1:8: cache is a mapping of keys to values, not a single value"),
             ("- a", "1:1: the file is a mapping of keys to values, not a list"),
             ("hello", "1:1: the file is a mapping of keys to values, not a single value"),
@@ -119,7 +124,7 @@ struct RefusalTests {
             ),
             (
                 "{base_url: 'http://a.b', fetch: {policy: cache_only}}",
-                "2:47: 'cache_only' is none of cache-then-network, network-first, cache-only (did you mean 'cache-only'?)"
+                "2:47: 'cache_only' is none of cache-then-network, cache-first, network-first, stale-while-revalidate, cache-only, network-only (did you mean 'cache-only'?)"
             ),
             (
                 "{base_url: 'http://a.b', fetch: {timeout: 30}}",
@@ -145,7 +150,7 @@ struct RefusalTests {
             """
         #expect(
             complaints(text) == [
-                "larder.yaml:3:17: origins.b has the base_url of origins.a; an address belongs to one origin"
+                "larder.yaml:3:17: origins.b has the base_url of origins.a in larder.yaml:2:17; an address belongs to one origin"
             ]
         )
     }
@@ -198,7 +203,7 @@ struct RefusalTests {
                 "environment: LARDER_CACHE_MAXBYTES: there is no such key ",
                 "environment: LARDER_LOG_FORMAT: ",
                 "environment: LARDER_ORIGINS_A_BASE_URL: "
-                    + "origins come from the configuration file only",
+                    + "origins come from files only",
                 "flag: sockets.mode: ",
             ]
         )

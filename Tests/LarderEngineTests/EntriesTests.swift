@@ -116,9 +116,9 @@ struct EntriesTests {
             try await fixture.put("note", "one")
             let id = try EntryID("note")
             #expect(try await fixture.engine.explain(id, other) == nil)
-            #expect(try await fixture.engine.list(EntryListCommand(), other).items.isEmpty)
+            #expect(try await fixture.engine.list(EntryListCommand(), .one(other)).items.isEmpty)
             #expect(try await !fixture.engine.remove(id, other))
-            let report = try await fixture.engine.evict(EvictCommand(.all), other)
+            let report = try await fixture.engine.evict(EvictCommand(.all), .one(other))
             #expect(report.evicted == 0)
             #expect(try fixture.read("note") == "one")
         }
@@ -146,7 +146,7 @@ struct EntriesTests {
             (command.sort, command.limit) = (order.0, limit)
             var ids: [String] = []
             repeat {
-                let page = try await fixture.engine.list(command, fixture.scope)
+                let page = try await fixture.engine.list(command, .one(fixture.scope))
                 #expect(page.items.count <= limit)
                 ids += page.items.map(\.id.text)
                 command.cursor = page.next
@@ -183,7 +183,7 @@ struct EntriesTests {
             command.cursor = text
             let expected = Problem(.badRequest, "'\(text)' is not a cursor that a list has given")
             await #expect(throws: expected) {
-                try await fixture.engine.list(command, fixture.scope)
+                try await fixture.engine.list(command, .one(fixture.scope))
             }
         }
     }
@@ -246,6 +246,6 @@ extension EngineFixture {
     }
 
     func ids(_ command: EntryListCommand = EntryListCommand()) async throws -> [String] {
-        try await engine.list(command, scope).items.map(\.id.text)
+        try await engine.list(command, .one(scope)).items.map(\.id.text)
     }
 }

@@ -26,13 +26,95 @@ struct OriginTableTests {
             }
         )
         #expect(table.origin(of: try WebURL(url))?.name.text == name)
-        #expect(table.origin(of: try EntryID(url))?.name.text == name)
+        #expect(table.origin(of: try EntryID(url), for: nil)?.name.text == name)
     }
 
     @Test("An id that is no URL belongs to none", arguments: ["note", "a://b", "https://"])
     func noURL(id: String) throws {
         let base = try WebURL("https://a.example")
         let table = OriginTable([OriginSettings(name: try OriginName("a"), baseURL: base)])
-        #expect(table.origin(of: try EntryID(id)) == nil)
+        #expect(table.origin(of: try EntryID(id), for: nil) == nil)
+    }
+
+    /// One configured origin, and public hosts for the user 1000.
+    private func ownTable() throws -> OriginTable {
+        let configured = OriginSettings(
+            name: try OriginName("api.example.com"),
+            baseURL: try WebURL("https://api.example.com/v1")
+        )
+        return OriginTable([KnownOrigin(configured, from: .file("larder.yaml"))], owner: 1_000)
+    }
+
+    @Test(
+        "Whose URL it is hangs on who asks and whose daemon it is",
+        arguments: [
+            // The configured origin serves everybody.
+            ("https://api.example.com/v1/x", 1_000, true, "api.example.com"),
+            ("https://api.example.com/v1/x", 1_001, true, "api.example.com"),
+            ("https://api.example.com/v1/x", nil, true, "api.example.com"),
+            ("https://api.example.com/v1/x", 1_001, false, "api.example.com"),
+            // A public host is the daemon's owner's, beside the configured one of its name.
+            ("https://api.example.com/v2/x", 1_000, true, "api.example.com_"),
+            ("https://other.example.com/x", 1_000, true, "other.example.com"),
+            ("https://other.example.com:8443/x", 1_000, true, "other.example.com_8443"),
+            ("https://other.example.com/x", 1_001, true, nil),
+            ("https://other.example.com/x", 0, true, nil),
+            ("https://other.example.com/x", nil, true, nil),
+            // What is not public is nobody's.
+            ("http://other.example.com/x", 1_000, true, nil),
+            ("https://localhost/x", 1_000, true, nil),
+            ("https://192.168.0.1/x", 1_000, true, nil),
+            // A daemon of the system's has no owner.
+            ("https://other.example.com/x", 1_000, false, nil),
+            ("https://other.example.com/x", 0, false, nil),
+        ] as [(String, UInt32?, Bool, String?)]
+    )
+    func decision(url: String, uid: UInt32?, isOwn: Bool, name: String?) throws {
+        let own = try ownTable()
+        let table = isOwn ? own : OriginTable(own.origins)
+        let url = try WebURL(url)
+        switch table.decide(url, for: uid) {
+        case .known(let origin):
+            #expect(origin == own.origins[0])
+            #expect(origin.name.text == name)
+        case .implicit(let origin):
+            #expect(origin.name.text == name)
+            #expect(origin.baseURL.originText == url.originText)
+            #expect(table.origin(named: origin.name, for: uid) == .implicit(origin))
+        case .unknown:
+            #expect(name == nil)
+        }
+        #expect(table.origin(of: try EntryID(url), for: uid)?.name.text == name)
+    }
+
+    @Test("An origin is found by its name, a public host's by its owner only")
+    func named() throws {
+        let table = try ownTable()
+        let configured = try OriginName("api.example.com")
+        #expect(table.origin(named: configured, for: nil) == .known(table.origins[0]))
+        let other = try OriginName("other.example.com")
+        #expect(table.origin(named: other, for: 1_001) == .unknown)
+        #expect(table.origin(named: try OriginName("localhost"), for: 1_000) == .unknown)
+        #expect(table.origin(named: try OriginName("other.example.com_"), for: 1_000) == .unknown)
+        guard case .implicit(let origin) = table.origin(named: other, for: 1_000) else {
+            Issue.record("no implicit origin")
+            return
+        }
+        #expect(origin.baseURL.text == "https://other.example.com/")
+    }
+
+    @Test("A table with an origin more or less is another table")
+    func changes() throws {
+        let table = try ownTable()
+        let added = KnownOrigin(
+            OriginSettings(name: try OriginName("b"), baseURL: try WebURL("https://b.example")),
+            from: .api
+        )
+        let more = table.with(added)
+        #expect(more.known == [table.known[0], added])
+        #expect(more.origin(of: try WebURL("https://b.example/x")) == added.settings)
+        #expect(more.owner == 1_000)
+        #expect(more.without(added.name).known == table.known)
+        #expect(more.with(added).known == more.known)
     }
 }

@@ -82,193 +82,131 @@ struct PolicyTests {
             #expect(fixture.upstream.asked.all.count == asked)
         }
     }
-}
 
-/// One line of the table: what is prepared, driven and expected.
-private final class PolicyRun {
-    static let networkWait = Duration.seconds(5)
-    static let timeout = Duration.seconds(20)
-    static let age = Duration.seconds(60)
-
-    let url: WebURL
-    /// The revision of what is cached.
-    private(set) var old = Revision(0)
-    /// The last step before the fetch.
-    private var last = Revision(0)
-    private(set) var networkTime = Duration.zero
-    private let fixture: EngineFixture
-
-    init(_ fixture: EngineFixture) throws {
-        self.fixture = fixture
-        url = try fixture.url("/a")
-    }
-
-    func prepare(_ cached: PolicyTests.Cached) async throws {
-        switch cached {
-        case .hit: try await fixture.cache(url, .json("[1]", etag: "\"v1\""))
-        case .miss: break
-        case .tombstone: try await fixture.cache(url, .reply(status: 410))
-        }
-        last = try fixture.step()
-        old = Revision(last.number - 1)
-        fixture.clock.advance(by: Self.age)
-    }
-
-    func fetch(
-        _ policy: FetchPolicy,
-        _ cached: PolicyTests.Cached,
-        _ network: PolicyTests.Network
-    ) async throws -> FetchResult {
-        try await prepare(cached)
-        script(network)
-        let fetch = fixture.start(url, policy) { command in
-            command.timeout = Self.timeout
-            command.networkWait = Self.networkWait
-        }
-        switch network {
-        case .new, .same, .notModified, .gone, .refusal, .timedOut: break
-        case .unreachable: try await passRetries(drawn: cached == .miss ? 0 : 1)
-        case .silent: try await passDeadline(policy, cached, fetch)
-        }
-        return try await fetch.result()
-    }
-
-    private func script(_ network: PolicyTests.Network) {
-        let answer: ScriptedAnswer? =
-            switch network {
-            case .new: .json("[2]", etag: "\"v2\"")
-            case .same: .json("[1]", etag: "\"v1\"")
-            case .notModified: .notModified
-            case .gone: .reply(status: 404)
-            case .refusal: .reply("no", status: 403)
-            case .unreachable: nil
-            case .timedOut: .failure(.timedOut(.head))
-            case .silent: .reply().held(by: Gate())
+    @Test(
+        "cache-first with a stale answer, or none, is as network-first",
+        arguments: Cached.allCases,
+        Network.allCases
+    )
+    func cacheFirst(cached: Cached, network: Network) async throws {
+        try await EngineFixture.run { fixture in
+            let run = try PolicyRun(fixture)
+            let got = try await run.fetch(.cacheFirst, cached, network)
+            switch (cached, network) {
+            case (.hit, .refusal), (.hit, .unreachable), (.hit, .timedOut), (.hit, .silent):
+                let wait = network == .silent ? PolicyRun.networkWait : run.networkTime
+                let said = run.whatNetworkSays(network, wasShown: true)
+                #expect(got == FetchResult([try run.cachedSnapshot(after: wait)] + said.frames))
+            case (.hit, .same), (.hit, .notModified):
+                #expect(got == FetchResult(try run.confirmed()))
+            case (.hit, .new), (.hit, .gone), (.miss, _), (.tombstone, _):
+                #expect(got == run.whatNetworkSays(network, wasShown: false))
             }
-        if let answer { fixture.upstream.answer(url, with: answer) }
-    }
-
-    /// Two repetitions, each after a pause by chance.
-    private func passRetries(drawn: Int) async throws {
-        for retry in 0..<2 {
-            let pause = Limits.retryBase * (1 << retry) * fixture.chance(drawn + retry)
-            try await fixture.clock.sleepers(until: Self.age + networkTime + pause)
-            fixture.clock.advance(by: pause)
-            networkTime += pause
         }
     }
 
-    private func passDeadline(
-        _ policy: FetchPolicy,
-        _ cached: PolicyTests.Cached,
-        _ fetch: ClientFetch
-    ) async throws {
-        let clock = fixture.clock
-        try await clock.sleepers(until: Self.age + Self.timeout)
-        if policy == .networkFirst {
-            try await clock.sleepers(until: Self.age + Self.networkWait)
-        }
-        clock.advance(by: Self.networkWait)
-        if cached == .hit { _ = try await fetch.frames.element(0) }
-        clock.advance(by: Self.timeout - Self.networkWait)
-    }
-
-    // MARK: What is expected
-
-    func cachedSnapshot(after wait: Duration = .zero) throws -> FetchFrame {
-        try .snapshot(
-            .cache,
-            old,
-            url,
-            json: "[1]",
-            etag: "\"v1\"",
-            age: .milliseconds((Self.age + wait).milliseconds)
-        )
-    }
-
-    /// What is cached, shown as the network's.
-    func confirmed() throws -> [FetchFrame] {
-        [
-            try .snapshot(
-                .network,
-                old,
+    @Test("cache-first shows a fresh answer and asks nobody, until it is stale")
+    func cacheFirstFresh() async throws {
+        try await EngineFixture.run { fixture in
+            let url = try fixture.url("/a")
+            try await fixture.cache(url, .json("[1]", headers: ["Cache-Control": "max-age=60"]))
+            let revision = try fixture.step().next(-1)
+            fixture.clock.advance(by: .seconds(59))
+            let fresh = try await fixture.fetch(url, .cacheFirst)
+            let snapshot = try FetchFrame.snapshot(
+                .cache,
+                revision,
                 url,
                 json: "[1]",
-                etag: "\"v1\"",
-                storedAt: Self.age
-            ),
-            .end(.network, old, network: .zero),
-        ]
-    }
-
-    func deleted(status: Int) -> Problem {
-        var problem = Problem(.deleted, "the origin says that \(url) is gone")
-        problem.originStatus = status
-        return problem
-    }
-
-    /// The network's part of the answer, after the cache was shown or in its place.
-    func whatNetworkSays(
-        _ network: PolicyTests.Network,
-        wasShown: Bool
-    ) -> FetchResult {
-        switch network {
-        case .new:
-            return shown("[2]", etag: "\"v2\"")
-        case .same where wasShown:
-            return FetchResult([
-                .unchanged(old, status: 200), .end(.unchanged, old, network: .zero),
-            ])
-        case .same:
-            return shown("[1]", etag: "\"v1\"")
-        case .notModified where wasShown:
-            return FetchResult([
-                .unchanged(old, status: 304), .end(.unchanged, old, network: .zero),
-            ])
-        case .notModified:
-            return .refused(Problem(FlightFailure.badAnswer("304 to a plain request"), url: url))
-        case .gone where wasShown:
-            return FetchResult([
-                .deleted(DeletedFrame(revision: last.next(), status: 404)),
-                .end(.deleted, last.next(), network: .zero),
-            ])
-        case .gone:
-            return .refused(deleted(status: 404))
-        case .refusal:
-            var problem = Problem(.originStatus, "https://api.example.com answered 403")
-            problem.originStatus = 403
-            problem.quotedBody = Array("no".utf8)
-            return failed(problem, wasShown, network: .zero)
-        case .unreachable:
-            let problem = Problem(FlightFailure.unreachable("nothing is scripted for it"), url: url)
-            return failed(problem, wasShown, network: networkTime)
-        case .timedOut:
-            return failed(Problem(FlightFailure.timeout, url: url), wasShown, network: .zero)
-        case .silent:
-            return failed(Problem(FlightFailure.timeout, url: url), wasShown, network: nil)
+                isStale: false,
+                age: .seconds(59)
+            )
+            #expect(fresh == FetchResult([snapshot, .end(.cache, revision)]))
+            #expect(fixture.upstream.asked.all.count == 1)
+            fixture.clock.advance(by: .seconds(1))
+            fixture.upstream.answer(url, with: .json("[2]"))
+            let stale = try await fixture.fetch(url, .cacheFirst)
+            #expect(stale.shape == ["network", "end network"])
         }
     }
 
-    private func shown(_ body: String, etag: String) -> FetchResult {
-        let snapshot = try? FetchFrame.snapshot(
-            .network,
-            last.next(),
-            url,
-            json: body,
-            etag: etag,
-            storedAt: Self.age
-        )
-        return FetchResult(
-            [snapshot].compactMap { $0 } + [.end(.network, last.next(), network: .zero)]
-        )
+    @Test("While the origin is down cache-first shows a stale answer without a wait, and asks")
+    func cacheFirstDown() async throws {
+        try await EngineFixture.run { fixture in
+            let url = try fixture.url("/a")
+            try await fixture.cache(url, .json("[1]"))
+            fixture.upstream.answer(url, with: .failure(.timedOut(.head)))
+            _ = try await fixture.fetch(url)
+            let name = try OriginName("example")
+            fixture.engine.context.noteConnectFailure(name)
+            let gate = Gate()
+            fixture.upstream.answer(url, with: .json("[2]").held(by: gate))
+            let fetch = fixture.start(url, .cacheFirst) { $0.networkWait = .seconds(3_600) }
+            #expect(try await fetch.frames.element(0).shown?.source == .cache)
+            gate.open()
+            #expect(try await fetch.result().shape == ["cache", "network", "end network"])
+        }
     }
 
-    private func failed(
-        _ problem: Problem,
-        _ wasShown: Bool,
-        network: Duration?
-    ) -> FetchResult {
-        guard wasShown else { return .refused(problem) }
-        return FetchResult([.error(problem), .end(.error, old, network: network)])
+    @Test(
+        "stale-while-revalidate shows what is cached and nothing more, else waits for the network",
+        arguments: Cached.allCases,
+        Network.allCases
+    )
+    func staleWhileRevalidate(cached: Cached, network: Network) async throws {
+        try await EngineFixture.run { fixture in
+            let run = try PolicyRun(fixture)
+            guard cached == .hit else {
+                let got = try await run.fetch(.staleWhileRevalidate, cached, network)
+                return #expect(got == run.whatNetworkSays(network, wasShown: false))
+            }
+            try await run.prepare(cached)
+            run.script(network)
+            let got = try await fixture.fetch(run.url, .staleWhileRevalidate)
+            #expect(got == FetchResult([try run.cachedSnapshot(), .end(.cache, run.old)]))
+            _ = try await fixture.upstream.asked.element(1)
+        }
+    }
+
+    @Test("The refresh behind stale-while-revalidate goes on without its client and is stored")
+    func refreshBehind() async throws {
+        try await EngineFixture.run { fixture in
+            let url = try fixture.url("/a")
+            try await fixture.cache(url, .json("[1]"))
+            let gate = Gate()
+            fixture.upstream.answer(url, with: .json("[2]").held(by: gate))
+            let first = fixture.start(url, .staleWhileRevalidate)
+            #expect(try await first.result().shape == ["cache", "end cache"])
+            first.hangUp()
+            // Whoever asks meanwhile boards the same flight.
+            let second = fixture.start(url, .networkOnly)
+            _ = try await fixture.upstream.asked.element(1)
+            gate.open()
+            #expect(try await second.result().shape == ["network", "end network"])
+            #expect(fixture.upstream.asked.all.count == 2)
+            #expect(fixture.upstream.givenUp.all.isEmpty)
+            #expect(try await fixture.cached(url).lastShown?.entry.body == .json(Array("[2]".utf8)))
+        }
+    }
+
+    @Test(
+        "network-only shows what the network says, and stores it",
+        arguments: Cached.allCases,
+        Network.allCases
+    )
+    func networkOnly(cached: Cached, network: Network) async throws {
+        try await EngineFixture.run { fixture in
+            let run = try PolicyRun(fixture)
+            let got = try await run.fetch(.networkOnly, cached, network)
+            switch (cached, network) {
+            case (.hit, .same), (.hit, .notModified):
+                #expect(got == FetchResult(try run.confirmed(cache: nil)))
+            case (.hit, _), (.miss, _), (.tombstone, _):
+                #expect(got == run.whatNetworkSays(network, wasShown: false, cache: nil))
+            }
+            guard network == .new else { return }
+            let stored = try await fixture.cached(run.url)
+            #expect(stored.lastShown?.entry.body == .json(Array("[2]".utf8)))
+        }
     }
 }

@@ -39,18 +39,49 @@ struct StoreFaultTests {
         }
     }
 
-    @Test("A large answer that cannot be stored is a problem, and leaves nothing behind")
+    @Test("A large answer on its way into chunks goes on in memory when the store fails")
     func largeAnswer() async throws {
         let faults = FaultInjection()
         try await EngineFixture.run(.with { $0.store.faults = faults }) { fixture in
             let url = try fixture.url("/a")
             let before = fixture.engine.store.totals
-            for step in [StoreStep.putChunk, StoreStep.putEntry] {
-                faults.arm(1, of: step, with: .full, .forGood)
-                fixture.upstream.answer(url, with: .json(largeJSON))
+            for step in [StoreStep.putBody, StoreStep.putChunk, StoreStep.putEntry] {
+                for n in 1...2 {
+                    faults.arm(n, of: step, with: .full, .forGood)
+                    fixture.upstream.answer(url, with: .json(largeJSON))
+                    let got = try await fixture.fetch(url)
+                    let failures = faults.failures
+                    faults.disarm()
+                    #expect(got.shape == ["network", "end network"], "\(step) \(n)")
+                    if failures == 0 {
+                        _ = try await fixture.engine.remove(EntryID(url), fixture.scope)
+                    } else {
+                        #expect(try await fixture.cached(url).refusal?.kind == .miss)
+                    }
+                    try await fixture.engine.store.settle()
+                    #expect(fixture.engine.store.totals == before, "\(step) \(n)")
+                }
+            }
+        }
+    }
+
+    @Test("What fits in no frame is a problem when it cannot be stored, and leaves nothing behind")
+    func hugeAnswer() async throws {
+        let faults = FaultInjection()
+        try await EngineFixture.run(.with { $0.store.faults = faults }) { fixture in
+            let url = try fixture.url("/a")
+            let before = fixture.engine.store.totals
+            // Other bytes than JSON, too many for a frame, fail at their first chunk; JSON that is
+            // too large for a frame fails at its seventeenth.
+            let binary = ScriptedAnswer.reply(pieces: [.bytes(.init(repeating: 1, count: 70_000))])
+            let numbers = Array(repeating: UInt8(ascii: "1"), count: 100_000)
+            let text = ScriptedAnswer.reply(pieces: Array(repeating: .bytes(numbers), count: 13))
+            for (n, answer) in [(1, binary), (17, text)] {
+                faults.arm(n, of: StoreStep.putChunk, with: .full, .forGood)
+                fixture.upstream.answer(url, with: answer)
                 let refusal = try await fixture.fetch(url).refusal
                 faults.disarm()
-                #expect(refusal?.kind == .storage)
+                #expect(refusal?.kind == .diskFull)
                 #expect(refusal?.status == 507)
                 try await fixture.engine.store.settle()
                 #expect(fixture.engine.store.totals == before)
@@ -82,7 +113,11 @@ struct StoreFaultTests {
             faults.arm(2, of: StoreStep.readEntry, with: .corrupt)
             fixture.upstream.answer(url, with: .json("[2]"))
             #expect(try await fixture.fetch(url).shape == ["network", "end network"])
-            faults.arm(2, of: StoreStep.readEntry, with: .corrupt)
+            // It was made anew, and the second answer was stored there.
+            #expect(try await fixture.cached(url).shape == ["cache", "end cache"])
+            #expect(fixture.engine.store.findings.count == 1)
+            // A disk that cannot be read is none that says that there is nothing.
+            faults.arm(2, of: StoreStep.readEntry, with: .inputOutput)
             #expect(try await fixture.cached(url).refusal?.kind == .storage)
         }
     }

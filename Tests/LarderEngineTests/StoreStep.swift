@@ -2,6 +2,7 @@
 enum StoreStep {
     static let putEntry = "INTO entry ("
     static let confirmEntry = "UPDATE entry SET stored_at"
+    static let putBody = "INTO body ("
     static let putChunk = "INTO chunk ("
     static let readEntry = "data FROM entry WHERE key BETWEEN"
     static let readChunk = "SELECT checksum, data FROM chunk"

@@ -63,6 +63,27 @@ struct ConnectionWatchTests {
         #expect(!watch.isOverdue(isIdle: false, waitsForRequest: false, now: end))
     }
 
+    @Test("A body that trickles is given up after its time, one that comes at a fair rate is not")
+    func tricklingBody() {
+        for (bytes, isTaken) in [(1, false), (Limits.requestBodyBytesPerSecondMin * 20, true)] {
+            var watch = ConnectionWatch(now: start)
+            let interval = Duration.seconds(20)
+            let rounds = Int(Limits.requestBodyTime / interval)
+            watch.bodyAwaited(now: start)
+            for round in 1...rounds {
+                watch.bodyArrived(bytes)
+                watch.readCompleted(isIdle: false, now: after(interval * round))
+            }
+            let end = after(Limits.requestBodyTime, .seconds(3))
+            watch.bodyAwaited(now: end)
+            #expect(!watch.isOverdue(isIdle: false, waitsForRequest: true, now: end) == isTaken)
+            // The next request has its own time.
+            watch.requestEnded()
+            watch.bodyAwaited(now: end)
+            #expect(!watch.isOverdue(isIdle: false, waitsForRequest: true, now: end))
+        }
+    }
+
     @Test("A last answer that nobody reads is not waited for any longer than another")
     func unreadLastAnswer() {
         var watch = ConnectionWatch(now: start)

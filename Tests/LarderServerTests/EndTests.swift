@@ -16,7 +16,7 @@ struct EndTests {
             let gate = Gate()
             let url = try ServerFixture.url("/1")
             server.upstream.answer(url, with: .json("1"), .json("2").held(by: gate))
-            let fetch = "GET /v1/fetch?url=\(url.text) HTTP/1.1\r\n\r\n"
+            let fetch = "GET /v1/fetch?url=\(url.text) HTTP/1.1\r\nHost: x\r\n\r\n"
             let idle = try await server.connect()
             #expect(try await idle.ask("GET", "/v1/health/live").status == 200)
             let streaming = try await server.connect()
@@ -25,7 +25,9 @@ struct EndTests {
             try await streaming.send(fetch)
             try await streaming.seen(#""source":"cache""#)
             let putting = try await server.connect()
-            try await putting.send("PUT /v1/entries/a HTTP/1.1\r\nExpect: 100-continue\r\n")
+            try await putting.send(
+                "PUT /v1/entries/a HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
+            )
             try await putting.send("Content-Length: 3\r\n\r\n")
             #expect(try await putting.response(to: "PUT").status == 100)
 
@@ -49,7 +51,9 @@ struct EndTests {
     func drainTime() async throws {
         try await ServerFixture.run { server in
             let client = try await server.connect()
-            try await client.send("PUT /v1/entries/a HTTP/1.1\r\nContent-Length: 3\r\n\r\no")
+            try await client.send(
+                "PUT /v1/entries/a HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\no"
+            )
             try await server.expectServing()
             server.server.drain()
             try await server.clock.sleepers(until: Limits.drainTime)
@@ -66,7 +70,7 @@ struct EndTests {
             let url = try ServerFixture.url("/1")
             server.upstream.answer(url, with: .json("1").held(by: Gate()))
             let client = try await server.connect()
-            try await client.send("GET /v1/fetch?url=\(url.text) HTTP/1.1\r\n\r\n")
+            try await client.send("GET /v1/fetch?url=\(url.text) HTTP/1.1\r\nHost: x\r\n\r\n")
             _ = try await server.upstream.asked.element(0)
             server.server.drain()
             let response = try await client.response()
@@ -80,7 +84,11 @@ struct EndTests {
 
     private func serve(_ path: String, _ server: ServerFixture) async throws {
         let second = Server(
-            Server.Configuration(path: path, mode: 0o600),
+            Server.Configuration(
+                path: path,
+                mode: 0o600,
+                administrators: .members(of: .init(name: "none", number: nil))
+            ),
             engine: server.engine,
             eventLoopGroup: MultiThreadedEventLoopGroup.singleton
         )
@@ -165,6 +173,39 @@ struct EndTests {
             #expect(stat(server.socketPath, &status) == 0)
             #expect(status.st_mode & S_IFMT == S_IFSOCK)
             #expect(status.st_mode & 0o777 == 0o660)
+        }
+    }
+
+    @Test("A socket that was passed on is served, and its file left to whoever made it")
+    func inherited() async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path("api.sock")
+        let descriptor = try listen(at: path)
+        // Whoever made it keeps it: who connects while nobody serves it waits.
+        let kept = dup(descriptor)
+        defer { close(kept) }
+        try await ServerFixture.run { server in
+            var configuration = Server.Configuration(
+                path: directory.path("other.sock"),
+                mode: 0o600,
+                administrators: .members(of: .init(name: "none", number: nil))
+            )
+            configuration.inherited = descriptor
+            let second = Server(
+                configuration,
+                engine: server.engine,
+                eventLoopGroup: MultiThreadedEventLoopGroup.singleton
+            )
+            let early = try await RawClient(path)
+            async let end: Void = second.run()
+            #expect(try await early.ask("GET", "/v1/health/live").status == 200)
+            await early.hangUp()
+            second.drain()
+            try await end
+            #expect(access(path, F_OK) == 0)
+            #expect(access(directory.path("other.sock"), F_OK) != 0)
+            let late = try await RawClient(path)
+            await late.hangUp()
         }
     }
 

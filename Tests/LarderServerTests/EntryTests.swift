@@ -124,6 +124,20 @@ struct EntryTests {
         }
     }
 
+    @Test("If-None-Match counts in every line of the head, with commas inside the quotes")
+    func conditionLines() async throws {
+        try await ServerFixture.run { server in
+            try await server.store("a", [1]) { $0.etag = "\"a,1\"" }
+            let client = try await server.connect()
+            for lines in [["\"b\"", "\"a,1\""], ["\"b\", W/\"a,1\""], ["\"a,1\""]] {
+                let headers = lines.map { "If-None-Match: \($0)" }
+                #expect(try await client.ask("GET", "/v1/entries/a", headers).status == 304)
+            }
+            let other = ["If-None-Match: \"a\", \"1\"", "If-None-Match: \"b,a\""]
+            #expect(try await client.ask("GET", "/v1/entries/a", other).status == 200)
+        }
+    }
+
     @Test(
         "HEAD has the headers of GET and no body, also for a body in chunks",
         arguments: [0, 5, 300_000]
@@ -275,7 +289,7 @@ struct EntryTests {
             let old = pattern(4 << 20, seed: 1)
             let new = pattern(4 << 20, seed: 2)
             #expect(try await writer.ask("PUT", "/v1/entries/a", body: old).status == 201)
-            try await reader.send("GET /v1/entries/a HTTP/1.1\r\n\r\n")
+            try await reader.send("GET /v1/entries/a HTTP/1.1\r\nHost: x\r\n\r\n")
             try await reader.seen("\r\n\r\n")
             #expect(try await writer.ask("PUT", "/v1/entries/a", body: new).status == 204)
             #expect(try await writer.ask("GET", "/v1/entries/a").body == new)

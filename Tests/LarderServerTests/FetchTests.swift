@@ -46,7 +46,7 @@ struct FetchTests {
             server.upstream.answer(url, with: .json("1"), .json("2").held(by: gate))
             let client = try await server.connect()
             _ = try await client.ask("GET", query("/42"))
-            try await client.send("GET \(query("/42")) HTTP/1.1\r\n\r\n")
+            try await client.send("GET \(query("/42")) HTTP/1.1\r\nHost: x\r\n\r\n")
             let seen = try await client.seen(#""source":"cache""#)
             #expect(!seen.contains(#""source":"network""#))
             gate.open()
@@ -60,6 +60,8 @@ struct FetchTests {
             ("application/x-ndjson", "application/x-ndjson"),
             ("text/html, application/x-ndjson;q=0.9", "application/x-ndjson"),
             ("application/jsonl", "application/jsonl"), ("*/*", "application/jsonl"),
+            ("text/event-stream", "text/event-stream"),
+            ("text/event-stream;q=0.1, application/jsonl;q=0.2", "application/jsonl"),
         ]
     )
     func mediaTypes(accepted: String, type: String) async throws {
@@ -126,10 +128,10 @@ struct FetchTests {
             let url = try ServerFixture.url("/42")
             server.upstream.answer(url, with: .json("1").held(by: gate))
             let one = try await server.connect()
-            try await one.send("GET \(query("/42")) HTTP/1.1\r\n\r\n")
+            try await one.send("GET \(query("/42")) HTTP/1.1\r\nHost: x\r\n\r\n")
             _ = try await server.upstream.asked.element(0)
             let other = try await server.connect()
-            try await other.send("GET \(query("/42")) HTTP/1.1\r\n\r\n")
+            try await other.send("GET \(query("/42")) HTTP/1.1\r\nHost: x\r\n\r\n")
             try await server.expectServing()
             await one.hangUp()
             try await server.expectServing()
@@ -147,12 +149,12 @@ struct FetchTests {
             let url = try ServerFixture.url("/42")
             server.upstream.answer(url, with: .json("1").held(by: gate))
             let one = try await server.connect()
-            try await one.send("GET \(query("/42")) HTTP/1.1\r\n\r\n")
+            try await one.send("GET \(query("/42")) HTTP/1.1\r\nHost: x\r\n\r\n")
             _ = try await server.upstream.asked.element(0)
             await one.hangUp()
             try await server.expectServing()
             let other = try await server.connect()
-            try await other.send("GET \(query("/42")) HTTP/1.1\r\n\r\n")
+            try await other.send("GET \(query("/42")) HTTP/1.1\r\nHost: x\r\n\r\n")
             try await server.expectServing()
             gate.open()
             #expect(try kinds(await other.response()) == ["network", "end network"])

@@ -20,7 +20,7 @@ struct FramingTests {
         ("GET", get("/nothing")),
         ("POST", post("/v1/evict", body: #"{"ids":["a"],"dry_run":true}"#)),
         ("GET", get("/v1/entries?limit=1")),
-        ("DELETE", [UInt8]("DELETE /v1/entries/a HTTP/1.1\r\n\r\n".utf8)),
+        ("DELETE", [UInt8]("DELETE /v1/entries/a HTTP/1.1\r\nHost: x\r\n\r\n".utf8)),
         ("GET", get("/v1/entries/a")),
     ]
 
@@ -30,19 +30,19 @@ struct FramingTests {
 
     private static func put(_ id: String, body: String) -> [UInt8] {
         let length = "Content-Length: \(body.utf8.count)"
-        return Array("PUT /v1/entries/\(id) HTTP/1.1\r\n\(length)\r\n\r\n\(body)".utf8)
+        return Array("PUT /v1/entries/\(id) HTTP/1.1\r\nHost: x\r\n\(length)\r\n\r\n\(body)".utf8)
     }
 
     private static func post(_ path: String, body: String) -> [UInt8] {
         let length = "Content-Length: \(body.utf8.count)"
-        return Array("POST \(path) HTTP/1.1\r\n\(length)\r\n\r\n\(body)".utf8)
+        return Array("POST \(path) HTTP/1.1\r\nHost: x\r\n\(length)\r\n\r\n\(body)".utf8)
     }
 
     private static func chunkedPut(_ id: String, _ pieces: [String]) -> [UInt8] {
         let chunks = (pieces + [""]).map { piece in
             "\(String(piece.utf8.count, radix: 16))\r\n\(piece)\r\n"
         }
-        let head = "PUT /v1/entries/\(id) HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+        let head = "PUT /v1/entries/\(id) HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
         return Array((head + chunks.joined()).utf8)
     }
 
@@ -134,7 +134,7 @@ struct FramingTests {
             let gate = Gate()
             server.upstream.answer(try ServerFixture.url("/1"), with: .json("1").held(by: gate))
             let client = try await server.connect()
-            let fetch = "GET /v1/fetch?url=\(ServerFixture.baseURL)/1 HTTP/1.1\r\n\r\n"
+            let fetch = "GET /v1/fetch?url=\(ServerFixture.baseURL)/1 HTTP/1.1\r\nHost: x\r\n\r\n"
             try await client.send(fetch)
             _ = try await server.upstream.asked.element(0)
             // 2 MiB of puts behind a fetch that hangs: more than is held and the socket takes.
@@ -177,7 +177,7 @@ struct FramingTests {
             try await ServerFixture.run { server in
                 try await server.store("a", [1])
                 let client = try await server.connect()
-                let closing = "GET \(path) HTTP/1.1\r\nConnection: close\r\n\r\n"
+                let closing = "GET \(path) HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
                 try await client.send(Array(closing.utf8) + Self.put("b", body: "x"))
                 let response = try await client.response()
                 #expect(response.headers["Connection"] == "close")
@@ -215,9 +215,9 @@ struct FramingTests {
         try await ServerFixture.run { server in
             try await server.store("a", [1])
             for request in [
-                "GET /v1/entries/a HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n",
-                "GET /v1/health/live HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n",
-                "CONNECT example.com:443 HTTP/1.1\r\n\r\n",
+                "GET /v1/entries/a HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n",
+                "GET /v1/health/live HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n",
+                "CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n",
             ] {
                 let client = try await server.connect()
                 client.begin(Array(request.utf8) + pattern(400_000))
@@ -236,7 +236,7 @@ struct FramingTests {
         try await ServerFixture.run(maxEntryBytes: 1_000) {
             server in
             let client = try await server.connect()
-            let put = "PUT /v1/entries/a HTTP/1.1\r\nExpect: 100-continue\r\n"
+            let put = "PUT /v1/entries/a HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
             try await client.send("\(put)Content-Length: 3\r\n\r\n")
             #expect(try await client.response(to: "PUT").status == 100)
             try await client.send("one")
@@ -258,7 +258,7 @@ struct FramingTests {
             server in
             let body = pattern(3_000_000)
             let byLength = try await server.connect()
-            let path = "PUT /v1/entries/a HTTP/1.1\r\n"
+            let path = "PUT /v1/entries/a HTTP/1.1\r\nHost: x\r\n"
             byLength.begin(Array("\(path)Content-Length: \(body.count)\r\n\r\n".utf8) + body)
             let byChunks = try await server.connect()
             let size = String(body.count, radix: 16)
@@ -298,7 +298,7 @@ struct FramingTests {
     func truncatedBody(sent: Int) async throws {
         try await ServerFixture.run { server in
             let client = try await server.connect()
-            let head = "PUT /v1/entries/a HTTP/1.1\r\nContent-Length: 500000\r\n\r\n"
+            let head = "PUT /v1/entries/a HTTP/1.1\r\nHost: x\r\nContent-Length: 500000\r\n\r\n"
             try await client.send(Array(head.utf8) + pattern(sent))
             let before = server.store.totals
             await client.hangUp()

@@ -31,8 +31,8 @@ struct HostileInputTests {
             """
             PUT /v1/entries/a?ttl=1h HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\n\
             Content-Length: 3\r\n\r\noneGET /v1/entries/a HTTP/1.1\r\nHost: x\r\n\r\n\
-            PUT /v1/entries/b HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n\
-            GET /v1/health/live HTTP/1.1\r\nConnection: close\r\n\r\n
+            PUT /v1/entries/b HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n\
+            GET /v1/health/live HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n
             """.utf8
         )
         for _ in 0...Int.random(in: 0..<3, using: &random) {
@@ -56,17 +56,17 @@ struct HostileInputTests {
             "GET / HTTP/2.0\r\n\r\n",
             "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
             "GET /\r\n\r\n",
-            "GET / HTTP/1.1\r\nno colon\r\n\r\n",
-            "GET / HTTP/1.1\r\n: x\r\n\r\n",
-            "GET / HTTP/1.1\r\nA b: x\r\n\r\n",
-            "GET / HTTP/1.1\r\n\u{0}: x\r\n\r\n",
-            "PUT /v1/entries/a HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
-            "PUT /v1/entries/a HTTP/1.1\r\nContent-Length: x\r\n\r\n",
-            "PUT /v1/entries/a HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
-            "PUT /v1/entries/a HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n",
-            "PUT /v1/entries/a HTTP/1.1\r\nContent-Length: 1\r\n"
+            "GET / HTTP/1.1\r\nHost: x\r\nno colon\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\n: x\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\nA b: x\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\n\u{0}: x\r\n\r\n",
+            "PUT /v1/entries/a HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+            "PUT /v1/entries/a HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n",
+            "PUT /v1/entries/a HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+            "PUT /v1/entries/a HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n",
+            "PUT /v1/entries/a HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n"
                 + "Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n",
-            "PUT /v1/entries/a HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n",
+            "PUT /v1/entries/a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n",
             "\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}\u{0}\u{1}\u{FC}\u{3}\u{3}\r\n\r\n",
         ]
     )
@@ -89,7 +89,8 @@ struct HostileInputTests {
         try await ServerFixture.run { server in
             for chunks in ["x\r\n", "3\r\nabcdef\r\n", "-1\r\n", "fffffffffffffffff\r\n"] {
                 let client = try await server.connect()
-                let head = "PUT /v1/entries/a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+                let head =
+                    "PUT /v1/entries/a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
                 try await client.send("\(head)2\r\nok\r\n\(chunks)")
                 let response = try await client.response(to: "PUT")
                 #expect(response.status == 400, "\(chunks)")
@@ -109,12 +110,12 @@ struct HostileInputTests {
             let total = (0..<100).map { "A\($0): \(long.prefix(2_000))\r\n" }.joined()
             let spaces = String(repeating: " ", count: 200_000)
             for request in [
-                "GET /v1/entries/\(long) HTTP/1.1\r\n\r\n",
-                "GET / HTTP/1.1\r\nA: \(long)\r\n\r\n",
-                "GET / HTTP/1.1\r\n\(long): x\r\n\r\n",
-                "GET / HTTP/1.1\r\n\(many)\r\n",
-                "GET / HTTP/1.1\r\n\(total)\r\n",
-                "GET / HTTP/1.1\r\nA: \(spaces)x\r\n\r\n",
+                "GET /v1/entries/\(long) HTTP/1.1\r\nHost: x\r\n\r\n",
+                "GET / HTTP/1.1\r\nHost: x\r\nA: \(long)\r\n\r\n",
+                "GET / HTTP/1.1\r\nHost: x\r\n\(long): x\r\n\r\n",
+                "GET / HTTP/1.1\r\nHost: x\r\n\(many)\r\n",
+                "GET / HTTP/1.1\r\nHost: x\r\n\(total)\r\n",
+                "GET / HTTP/1.1\r\nHost: x\r\nA: \(spaces)x\r\n\r\n",
             ] {
                 let client = try await server.connect()
                 client.begin(Array(request.utf8))
@@ -146,7 +147,8 @@ struct HostileInputTests {
     @Test("Half a request harms nobody when its client goes")
     func halfRequests() async throws {
         try await ServerFixture.run { server in
-            let whole = "POST /v1/fetch HTTP/1.1\r\nContent-Length: 20\r\n\r\n{\"url\":\"https"
+            let whole =
+                "POST /v1/fetch HTTP/1.1\r\nHost: x\r\nContent-Length: 20\r\n\r\n{\"url\":\"https"
             for count in stride(from: 1, to: whole.utf8.count, by: 7) {
                 let client = try await server.connect()
                 try await client.send(Array(whole.utf8.prefix(count)))
@@ -163,7 +165,7 @@ struct HostileInputTests {
             let gate = Gate()
             server.upstream.answer(try ServerFixture.url("/1"), with: .json("1").held(by: gate))
             let client = try await server.connect()
-            let fetch = "GET /v1/fetch?url=\(ServerFixture.baseURL)/1 HTTP/1.1\r\n\r\n"
+            let fetch = "GET /v1/fetch?url=\(ServerFixture.baseURL)/1 HTTP/1.1\r\nHost: x\r\n\r\n"
             try await client.send(Array(fetch.utf8) + pattern(1_000) + Array("\r\n\r\n".utf8))
             _ = try await server.upstream.asked.element(0)
             gate.open()

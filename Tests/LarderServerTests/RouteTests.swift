@@ -13,12 +13,15 @@ struct RouteTests {
     ]
 
     static let fixed: [(path: String, routes: [(HTTPMethod, Route)])] = [
-        ("/v1/fetch", [(.GET, .fetch), (.POST, .fetchByBody)]),
-        ("/v1/entries", [(.GET, .entries)]),
-        ("/v1/evict", [(.POST, .evict)]),
-        ("/v1/status", [(.GET, .status)]),
-        ("/v1/health/live", [(.GET, .live)]),
-        ("/v1/health/ready", [(.GET, .ready)]),
+        ("/v1/fetch", [(.GET, .fetch(.byQuery)), (.POST, .fetch(.byBody))]),
+        ("/v1/entries", [(.GET, .entries(.list))]),
+        ("/v1/pins", [(.GET, .pins(.list))]),
+        ("/v1/evict", [(.POST, .administration(.evict))]),
+        ("/v1/status", [(.GET, .administration(.status))]),
+        ("/v1/stats", [(.GET, .administration(.stats))]),
+        ("/v1/health/live", [(.GET, .administration(.live))]),
+        ("/v1/health/ready", [(.GET, .administration(.ready))]),
+        ("/v1/openapi.json", [(.GET, .administration(.document))]),
     ]
 
     private func route(_ method: HTTPMethod, _ path: String) throws(RouteError) -> Route {
@@ -33,11 +36,14 @@ struct RouteTests {
                 (
                     "/v1/entries/a",
                     [
-                        (.GET, .readEntry(entry)), (.HEAD, .readEntry(entry)),
-                        (.PUT, .putEntry(entry)), (.DELETE, .removeEntry(entry)),
+                        (.GET, .entries(.read(entry))), (.HEAD, .entries(.read(entry))),
+                        (.PUT, .entries(.put(entry))), (.DELETE, .entries(.remove(entry))),
                     ]
                 ),
-                ("/v1/entries/a/explain", [(.GET, .explainEntry(entry))]),
+                ("/v1/entries/a/explain", [(.GET, .entries(.explain(entry)))]),
+                ("/v1/pins/a", [(.PUT, .pins(.pin(entry))), (.DELETE, .pins(.unpin(entry)))]),
+                ("/o/a", [(.GET, .raw), (.HEAD, .raw)]),
+                ("/o/a/b//c%2F", [(.GET, .raw), (.HEAD, .raw)]),
             ]
         for (path, routes) in all {
             for method in Self.methods {
@@ -57,7 +63,8 @@ struct RouteTests {
         arguments: [
             "", "/", "*", "/v1", "/v1/", "/v1/fetch/", "/v1//fetch", "//v1/fetch", "/V1/fetch",
             "/v1/entries%2Fa", "/v1/entriesa", "/v2/fetch", "/v1/health", "/v1/health/",
-            "/v1/watch", "/v1/fetch%20", "/v1/%66etch", "v1/fetch", "/v1/fetch#", "/v1/status\0",
+            "/v1/watch", "/o", "/O/a", "/oa", "/v1/fetch%20", "/v1/%66etch", "v1/fetch",
+            "/v1/fetch#", "/v1/status\0",
         ]
     )
     func unknownPaths(path: String) {
@@ -89,11 +96,11 @@ struct RouteTests {
         ]
     )
     func ids(encoded: String, id: String) throws {
-        #expect(try route(.GET, "/v1/entries/\(encoded)") == .readEntry(try EntryID(id)))
-        let explain = Route.explainEntry(try EntryID(id))
+        #expect(try route(.GET, "/v1/entries/\(encoded)") == .entries(.read(try EntryID(id))))
+        let explain = Route.entries(.explain(try EntryID(id)))
         #expect(try route(.GET, "/v1/entries/\(encoded)/explain") == explain)
         let encodedAnew = PercentCoding.entryPath(try EntryID(id))
-        #expect(try route(.PUT, encodedAnew) == .putEntry(try EntryID(id)))
+        #expect(try route(.PUT, encodedAnew) == .entries(.put(try EntryID(id))))
     }
 
     @Test(
@@ -119,10 +126,10 @@ struct RouteTests {
     @Test("An id may have 8,192 bytes behind its encoding, and no more")
     func longIDs() throws {
         let longest = String(repeating: "x", count: Limits.idBytesMax)
-        #expect(try route(.GET, "/v1/entries/\(longest)") == .readEntry(try EntryID(longest)))
+        #expect(try route(.GET, "/v1/entries/\(longest)") == .entries(.read(try EntryID(longest))))
         let foxes = String(repeating: "%F0%9F%A6%8A", count: Limits.idBytesMax / 4)
         let foxID = try EntryID(String(repeating: "🦊", count: Limits.idBytesMax / 4))
-        #expect(try route(.GET, "/v1/entries/\(foxes)") == .readEntry(foxID))
+        #expect(try route(.GET, "/v1/entries/\(foxes)") == .entries(.read(foxID)))
         for tooLong in [longest + "x", foxes + "x", String(repeating: "x", count: 65_536)] {
             let error = #expect(throws: RouteError.self) {
                 try route(.GET, "/v1/entries/\(tooLong)")

@@ -113,7 +113,7 @@ struct SlowClientTests {
             var sleepers: [RawClient] = []
             for _ in 0..<4 {
                 let client = try await server.connect()
-                try await client.send("GET /v1/entries/a HTTP/1.1\r\n\r\n")
+                try await client.send("GET /v1/entries/a HTTP/1.1\r\nHost: x\r\n\r\n")
                 try await client.seen("\r\n\r\n")
                 sleepers.append(client)
             }

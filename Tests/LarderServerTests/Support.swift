@@ -26,12 +26,13 @@ extension RawResponse {
 }
 
 extension ServerFixture {
-    /// Puts an entry of this process' scope straight into the store.
+    /// Puts an entry straight into the store, of this process' scope unless another is given.
     @discardableResult
     func store(
         _ id: String,
         _ body: [UInt8],
         kind: EntryKind = .fetched,
+        scope: Scope? = nil,
         _ change: (inout Entry) -> Void = { _ in }
     ) async throws -> Revision {
         let now = clock.now()
@@ -43,7 +44,11 @@ extension ServerFixture {
             body: BodySummary(of: body, isJSON: false)
         )
         change(&entry)
-        let new = NewEntry(scope: scope, entry: entry, body: .inline(body))
+        let new = NewEntry(
+            scope: scope.map { store.key(for: $0) } ?? self.scope,
+            entry: entry,
+            body: .inline(body)
+        )
         return try await store.put(new, now: now).revision
     }
 

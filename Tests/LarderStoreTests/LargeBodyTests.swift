@@ -86,7 +86,7 @@ struct LargeBodyTests {
         try await temporary.store.settle()
         #expect(temporary.store.totals.bytes == 0)
         #expect(try FileAudit(temporary.cachePath).unlinkedBodies == 0)
-        await #expect(throws: StoreError.closed) {
+        await #expect(throws: StoreError.uploadLost) {
             try await temporary.store.append([1], to: upload, now: .epoch)
         }
     }

@@ -22,10 +22,11 @@ struct SchemaTests {
         let names = try FileManager.default.contentsOfDirectory(
             atPath: root.appending(path: "schema").path
         )
+        .filter { $0.hasSuffix(".sql") }
         #expect(names.count == Schema.cacheSteps.count + Schema.stateSteps.count)
     }
 
-    @Test("The generated file is what its script makes")
+    @Test("The generated files are what their script makes")
     func scriptMakesFile() throws {
         let directory = try TemporaryDirectory()
         let copy = URL(filePath: directory.path)
@@ -35,18 +36,27 @@ struct SchemaTests {
                 to: copy.appending(path: folder)
             )
         }
-        let folder = copy.appending(path: "Sources/LarderStore")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let names = [
+            "Sources/LarderStore/Schema+Generated.swift",
+            "Sources/LarderServer/APIDocument+Generated.swift",
+        ]
+        for name in names {
+            try FileManager.default.createDirectory(
+                at: copy.appending(path: name).deletingLastPathComponent(),
+                withIntermediateDirectories: true
+            )
+        }
         let script = try Process.run(
             copy.appending(path: "scripts/generate-schema"),
             arguments: []
         )
         script.waitUntilExit()
         #expect(script.terminationStatus == 0)
-        let name = "Sources/LarderStore/Schema+Generated.swift"
-        let made = try String(contentsOf: copy.appending(path: name), encoding: .utf8)
-        let kept = try String(contentsOf: root.appending(path: name), encoding: .utf8)
-        #expect(made == kept)
+        for name in names {
+            let made = try String(contentsOf: copy.appending(path: name), encoding: .utf8)
+            let kept = try String(contentsOf: root.appending(path: name), encoding: .utf8)
+            #expect(made == kept)
+        }
     }
 
     @Test("A new file says whose it is, of which version, and is made as the schema asks")

@@ -129,12 +129,10 @@ struct SpaceTests {
         let before = temporary.store.fileSizes.database
         #expect(before > Limits.rebuildBytesMin)
         // SQLite keeps its pages a third full, and a row counts more than it takes: for a rebuild
-        // the total has to say less than there is.
-        try await temporary.damage("UPDATE meta SET value = 0 WHERE name = 'bytes'")
+        // the rows have to say less than they have.
+        try await temporary.damage("UPDATE recency SET size = size - 500; " + Self.sumUp)
         try await temporary.store.maintain()
-        try await temporary.damage(
-            "UPDATE meta SET value = (SELECT sum(size) FROM recency) WHERE name = 'bytes'"
-        )
+        try await temporary.damage("UPDATE recency SET size = size + 500; " + Self.sumUp)
         #expect(temporary.store.fileSizes.database < before * 19 / 20)
         let audit = try FileAudit(temporary.cachePath)
         #expect(audit.bytes == temporary.store.totals.bytes && audit.entries == 60_001)
@@ -157,6 +155,10 @@ struct SpaceTests {
         INSERT INTO recency (key, last_used, size, stored_at)
         SELECT number.key, 16 * n, size, stored_at FROM number, (SELECT * FROM recency);
         UPDATE meta SET value = 60001 WHERE name = 'entries';
+        UPDATE meta SET value = (SELECT sum(size) FROM recency) WHERE name = 'bytes';
         COMMIT
         """
+
+    private static let sumUp =
+        "UPDATE meta SET value = (SELECT sum(size) FROM recency) WHERE name = 'bytes'"
 }

@@ -174,6 +174,13 @@ struct StoreModel {
         isShrinking = false
     }
 
+    /// The file is gone; what is in memory stays.
+    mutating func loseFile() {
+        rows = [:]
+        uploadSize = 0
+        isShrinking = false
+    }
+
     mutating func forgetMemory() {
         rows = rows.mapValues { row in
             var row = row

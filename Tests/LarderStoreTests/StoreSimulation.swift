@@ -74,7 +74,8 @@ final class StoreSimulation {
         case 82..<88: protectOrRelease()
         case 88..<92: try await flush()
         case 92..<95: clock.advance(by: .milliseconds(random.next() % 400))
-        case 95..<97: endTransactions()
+        case 95: endTransactions()
+        case 96: try await loseFile()
         case 97..<99: try await crash()
         default: try await reopen()
         }
@@ -275,6 +276,20 @@ final class StoreSimulation {
         model.forgetMemory()
         try await judgeFile()
         try connect()
+    }
+
+    /// The file is deleted, cut or overwritten under the running store.
+    private func loseFile() async throws {
+        let harms: [LostFileTests.Harm] = [
+            .deleted, .deletedWithItsWAL, .walDeleted, .emptied, .cutWithinAPage,
+            .replaced,
+        ]
+        let harm = harms[anyCount(harms.count)]
+        log.append("lose \(harm)")
+        clock.advance(by: Limits.recreationTime)
+        try harm.apply(to: temporary.cachePath)
+        try await temporary.store.maintain()
+        model.loseFile()
     }
 
     private func reopen() async throws {

@@ -8,7 +8,7 @@ import LarderTestSupport
 /// choose what waits.
 final class WriterFixture {
     let shared: SharedCacheState
-    let queue: CommitQueue
+    let queue: CommitQueue<CacheWriter>
     let scope: ScopeKey
     /// What was answered, in the order of the answers.
     let answers = Recorder<Answer>()
@@ -23,32 +23,43 @@ final class WriterFixture {
 
     init(maxBytes: Int64) throws {
         directory = try TemporaryDirectory()
-        let file = DatabaseFile(
-            path: directory.path("cache.db"),
-            schema: .cache,
-            synchronous: "NORMAL",
-            faults: nil
-        )
-        let opened = try CacheOpening(file: file, newKeySeed: { 1 })
-        shared = SharedCacheState(keySeed: opened.keySeed)
-        scope = shared.key(for: .first)
-        let state = try StateFile(
-            directory: directory.path,
-            highest: opened.highestRevision,
-            faults: nil
-        )
         var configuration = StoreConfiguration(
             cacheDirectory: directory.path,
             stateDirectory: directory.path
         )
         configuration.maxBytes = ByteSize(bytes: maxBytes)
-        let writer = try CacheWriter(
-            connection: opened.connection,
-            configuration: configuration,
-            shared: shared,
-            revisions: try state.makeRevisionSource()
+        let database = DatabaseFile(
+            path: directory.path("cache.db"),
+            schema: .cache,
+            synchronous: "NORMAL",
+            isExpendable: true,
+            faults: nil
         )
-        queue = CommitQueue(writer, now: { .epoch })
+        let reserve = Reserve(directory: directory.path, bytes: 0, freeBytes: { _ in nil })
+        let start = try CacheStart(database, configuration, reserve, keySeed: 1)
+        shared = SharedCacheState(keySeed: start.keySeed)
+        scope = shared.key(for: .first)
+        let state = try StateFile(
+            directory: directory.path,
+            highest: start.highestRevision,
+            pins: shared.pins,
+            watches: shared.watches,
+            reserve: reserve,
+            faults: nil,
+            now: { .epoch }
+        )
+        let writer = CacheWriter(
+            configuration: configuration,
+            database: database,
+            shared: shared,
+            revisions: state.makeRevisionSource(),
+            findings: Findings(),
+            reserve: reserve,
+            folder: nil,
+            now: { .epoch }
+        )
+        writer.start(with: start)
+        queue = CommitQueue(writer, label: "larder.cache-writer", now: { .epoch })
     }
 
     /// Holds the writer up inside a transaction; returns once it is held.
@@ -76,7 +87,7 @@ final class WriterFixture {
         queue.enqueue(Put(name: id, new: new, answers: answers))
     }
 
-    private final class Put: CommitQueue.Command {
+    private final class Put: CommitCommand {
         private let name: String
         private let new: NewEntry
         private let answers: Recorder<Answer>

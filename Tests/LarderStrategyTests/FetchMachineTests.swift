@@ -24,19 +24,76 @@ struct FetchMachineTests {
     }
 
     @Test(
+        "One that follows does the same, and stays where an ordinary one ends",
+        arguments: FetchRow.all.filter { $0.place != .idle && $0.place != .ended }
+    )
+    func following(row: FetchRow) {
+        var machine = row.place.machine(follows: true)
+        #expect(machine.react(to: row.event) == row.reaction.following)
+        guard row.reaction != row.reaction.following else {
+            return #expect(machine.state == row.next.state)
+        }
+        let isOther = row.event == .networkOther || row.event == .networkDeleted
+        let isOlder = row.event == .networkOlder && row.place != .awaitingNetworkShown
+        let known = isOther ? Revision.other : isOlder ? .older : .cached
+        #expect(machine.state == .following(known))
+    }
+
+    @Test(
         "A policy says who is asked and how long the network has",
         arguments: [
             (.cacheOnly, false, .askCache, .awaitingCache),
             (.cacheOnly, true, .askCache, .awaitingCache),
             (.cacheThenNetwork, false, .askBoth(wait: nil), .racing),
             (.cacheThenNetwork, true, .askBoth(wait: nil), .racing),
-            (.networkFirst, false, .askBoth(wait: .milliseconds(300)), .racingHeldBack),
+            (.networkFirst, false, .askBoth(wait: .milliseconds(300)), .racingHolding),
             (.networkFirst, true, .askBoth(wait: nil), .racing),
+            (.cacheFirst, false, .askCache, .checking),
+            (.cacheFirst, true, .askCache, .checkingDown),
+            (.staleWhileRevalidate, false, .askBoth(wait: nil), .racingFinishing),
+            (.staleWhileRevalidate, true, .askBoth(wait: nil), .racingFinishing),
+            (.networkOnly, false, .askNetwork, .awaitingNetworkEmpty),
+            (.networkOnly, true, .askNetwork, .awaitingNetworkEmpty),
         ] as [(FetchPolicy, Bool, Fetch.StartAction, FetchPlace)]
     )
     func start(policy: FetchPolicy, isDown: Bool, action: Fetch.StartAction, next: FetchPlace) {
         var machine = Fetch()
         #expect(machine.start(policy, isOriginDown: isDown) == action)
         #expect(machine.state == next.state)
+    }
+
+    @Test("What a followed row says is told once, and never an older view after a newer one")
+    func followedRow() {
+        var machine = FetchPlace.following.machine()
+        #expect(machine.rowWasRead(.entry(.cached, isAsTold: true)) == .nothing)
+        #expect(machine.rowWasRead(.entry(Revision(5), isAsTold: false)) == .show)
+        #expect(machine.rowWasRead(.entry(Revision(5), isAsTold: false)) == .nothing)
+        #expect(machine.rowWasRead(.entry(Revision(4), isAsTold: false)) == .nothing)
+        #expect(machine.rowWasRead(.missing) == .nothing)
+        #expect(machine.rowWasRead(.tombstone(Revision(6))) == .tellDeleted)
+        #expect(machine.rowWasRead(.tombstone(Revision(6))) == .nothing)
+        #expect(machine.rowWasRead(.entry(Revision(7), isAsTold: true)) == .nothing)
+        #expect(machine.rowWasRead(.entry(Revision(8), isAsTold: false)) == .show)
+        #expect(machine.drainBegan() == .end)
+    }
+}
+
+extension FetchReaction {
+    /// What one that follows answers where an ordinary fetch answers this.
+    fileprivate var following: FetchReaction {
+        switch self {
+        case .cache(.showAnd): .cache(.showAnd(.follow))
+        case .cache(.showAndFail(let failure, _)): .cache(.showAndFail(failure, .follow))
+        case .network(.showAnd): .network(.showAnd(.follow))
+        case .network(.unchangedAnd): .network(.unchangedAnd(.follow))
+        case .network(.deletedAnd): .network(.deletedAnd(.follow))
+        case .network(.fail(let failure, _)): .network(.fail(failure, .follow))
+        case .network(.showCachedAndFail(let failure, _)):
+            .network(.showCachedAndFail(failure, .follow))
+        case .deadline(.fail(let failure, _)): .deadline(.fail(failure, .follow))
+        case .deadline(.showCachedAndFail(let failure, _)):
+            .deadline(.showCachedAndFail(failure, .follow))
+        case .cache, .network, .wait, .deadline, .follow, .drain, .none: self
+        }
     }
 }

@@ -11,23 +11,40 @@ struct FetchObserver {
         case unchanged
         case deleted
         case error
+        /// A further view of a followed row.
+        case further
+        /// Where an ordinary fetch ends, one that follows stays open.
+        case open
         case end
         case refusal
+
+        /// Whether it is the network's part of the answer.
+        var isOfNetwork: Bool {
+            switch self {
+            case .fetched, .unchanged, .deleted, .error: true
+            case .cached, .further, .open, .end, .refusal: false
+            }
+        }
     }
 
     private let policy: FetchPolicy
     private let isOriginDown: Bool
+    private let follows: Bool
     private var seen: [FetchEvent] = []
     private(set) var frames: [Frame] = []
     private(set) var complaints: [String] = []
 
-    init(_ policy: FetchPolicy, isOriginDown: Bool) {
+    init(_ policy: FetchPolicy, isOriginDown: Bool, follows: Bool = false) {
         self.policy = policy
         self.isOriginDown = isOriginDown
+        self.follows = follows
     }
 
     private var isOver: Bool { frames.contains(.end) || frames.contains(.refusal) }
-    private var hadHit: Bool { seen.contains(.cacheHit) }
+    /// Whether everything that was asked is answered.
+    private var isSettled: Bool { isOver || frames.contains(.open) }
+    private var firstOfCache: FetchEvent? { seen.first { $0.isFromCache } }
+    private var hadHit: Bool { firstOfCache == .cacheFresh || firstOfCache == .cacheStale }
 
     mutating func saw(_ event: FetchEvent, _ reaction: FetchReaction) {
         let new = Self.frames(reaction)
@@ -35,64 +52,120 @@ struct FetchObserver {
             expect(new.isEmpty, "nothing follows the end")
             return
         }
+        if frames.contains(.open) { return sawWhileOpen(event, new) }
         seen.append(event)
         frames += new
         checkFrames(new)
         checkCauses(event, new)
+        checkPolicy(event, reaction, new)
         checkEnd()
     }
 
+    private mutating func sawWhileOpen(_ event: FetchEvent, _ new: [Frame]) {
+        seen.append(event)
+        frames += new
+        switch event {
+        case .rowNewer: expect(new.isEmpty || new == [.further], "a view or what is known")
+        case .rowDeleted: expect(new.isEmpty || new == [.deleted], "deleted or what is known")
+        case .drainBegan: expect(new == [.end], "the drain ends it")
+        case .cacheFresh, .cacheStale, .cacheMiss, .cacheTombstone, .networkSame, .networkOlder,
+            .networkOther, .networkDeleted, .networkFailed, .networkWaitElapsed, .deadlineElapsed,
+            .rowAsTold, .rowOlder, .rowMissing, .clientHungUp:
+            expect(new.isEmpty, "nothing new is nothing told")
+        }
+        // The events bring one newer revision, so there is one thing to tell.
+        let told = frames.drop { $0 != .open }.filter { $0 == .further || $0 == .deleted }
+        expect(told.count <= 1, "each revision once")
+    }
+
     private mutating func checkFrames(_ new: [Frame]) {
-        let ends = frames.filter { $0 == .end || $0 == .refusal }
+        let ends = frames.filter { $0 == .end || $0 == .open || $0 == .refusal }
         expect(ends.count <= 1, "one end")
         expect(ends.isEmpty || frames.last == ends.first, "the end is last")
         expect(!frames.contains(.refusal) || frames == [.refusal], "a refusal stands alone")
         expect(frames.filter { $0 == .cached }.count <= 1, "one cached snapshot")
         expect(frames.filter { $0 == .fetched }.count <= 1, "one network snapshot")
+        expect(!frames.contains(.further), "nothing further before the last word")
+        expect(follows || !frames.contains(.open), "nobody stays who did not ask for it")
+        if follows { expect(!new.contains(.end) || seen.last == .drainBegan, "open to the end") }
         if let fetched = frames.firstIndex(of: .fetched) {
             expect(!frames[fetched...].contains(.cached), "no cache after the network")
         }
-        for frame in [Frame.fetched, .unchanged, .deleted, .error] where new.contains(frame) {
-            expect(Array(new.suffix(2)) == [frame, .end], "the network's word ends the fetch")
+        for frame in new where frame.isOfNetwork {
+            let word = new.suffix(2)
+            let isLast = word == [frame, .end] || word == [frame, .open]
+            expect(isLast, "the network's word is the last")
         }
     }
 
     private mutating func checkCauses(_ event: FetchEvent, _ new: [Frame]) {
-        if new.contains(.cached) {
-            expect(hadHit, "what is shown was read")
-            let isOut = seen.contains { $0.endsTheWait }
-            expect(policy != .networkFirst || isOriginDown || isOut, "held back while it waits")
-        }
+        if new.contains(.cached) { expect(hadHit, "what is shown was read") }
         if new.contains(.fetched) {
-            expect(event == .networkSame || event == .networkOther, "the network has answered")
-            expect(event == .networkOther || !frames.contains(.cached), "never twice")
+            expect(event.hasAnswer, "the network has answered")
+            expect(event == .networkOther || !frames.contains(.cached), "never twice, never older")
         }
         if new.contains(.unchanged) {
-            expect(event == .networkSame && frames.contains(.cached), "as was shown")
+            let isKnown = event == .networkSame || event == .networkOlder
+            expect(isKnown && frames.contains(.cached), "as was shown")
         }
         if new.contains(.deleted) {
             expect(event == .networkDeleted && frames.contains(.cached), "shown, then deleted")
         }
-        if policy == .cacheOnly {
+    }
+
+    private mutating func checkPolicy(
+        _ event: FetchEvent,
+        _ reaction: FetchReaction,
+        _ new: [Frame]
+    ) {
+        let isOut = seen.contains { $0.endsTheWait }
+        switch policy {
+        case .cacheThenNetwork:
+            break
+        case .networkFirst:
+            let isFree = isOriginDown || isOut || !new.contains(.cached)
+            expect(isFree, "held back while it waits")
+        case .cacheFirst:
+            let isFree = isOriginDown || isOut || firstOfCache == .cacheFresh
+            expect(isFree || !new.contains(.cached), "a stale one is held back while it waits")
+            if firstOfCache == .cacheFresh { expect(!reaction.asksNetwork, "fresh: nobody asked") }
+            let isFirst = event.isFromCache && seen.filter(\.isFromCache).count == 1
+            if isFirst, event != .cacheFresh {
+                expect(reaction.asksNetwork, "not fresh: the network is asked")
+            }
+        case .staleWhileRevalidate:
+            let isCacheAlone = !frames.contains(.cached) || !frames.contains { $0.isOfNetwork }
+            expect(isCacheAlone, "what is cached, once")
+        case .cacheOnly:
             expect(!new.contains { $0 == .fetched || $0 == .unchanged }, "nobody asked")
+        case .networkOnly:
+            expect(!frames.contains(.cached), "the cache is never shown")
         }
+        if policy != .cacheFirst { expect(!reaction.asksNetwork, "asked at the start or never") }
     }
 
     private mutating func checkEnd() {
-        let hasCache = seen.contains { $0.isFromCache }
-        let hasNetwork = policy == .cacheOnly || seen.contains { $0.isFromNetwork }
+        let isEnough =
+            switch policy {
+            case .cacheOnly: true
+            case .cacheFirst: firstOfCache == .cacheFresh
+            case .staleWhileRevalidate: hadHit
+            case .cacheThenNetwork, .networkFirst, .networkOnly: false
+            }
+        // cache-first asks the network after the cache, and hears nobody before that.
+        let heard = policy == .cacheFirst ? seen.drop { !$0.isFromCache } : seen[...]
+        let hasCache = policy == .networkOnly || firstOfCache != nil
+        let hasNetwork = isEnough || heard.contains { $0.isFromNetwork }
         let isCutOff = seen.contains(.deadlineElapsed) || seen.contains(.drainBegan)
         if (hasCache && hasNetwork) || isCutOff {
-            expect(isOver || seen.contains(.clientHungUp), "nothing is waited for any more")
+            expect(isSettled || seen.contains(.clientHungUp), "nothing is waited for any more")
         }
-        if isOver, hadHit, !seen.contains(where: { $0 == .networkDeleted }) {
+        let isDeleted = seen.contains(.networkDeleted)
+        if isOver, hadHit, policy != .networkOnly, !isDeleted {
             // A client of an answer that was read in time is never sent away with nothing.
-            expect(!frames.contains(.refusal) || !isHitFirst, "what is cached is given")
+            expect(!frames.contains(.refusal), "what is cached is given")
         }
     }
-
-    /// Whether the cache's first word was the hit.
-    private var isHitFirst: Bool { seen.first { $0.isFromCache } == .cacheHit }
 
     private mutating func expect(_ holds: Bool, _ rule: String) {
         if !holds { complaints.append("\(rule): \(seen) -> \(frames)") }
@@ -101,16 +174,21 @@ struct FetchObserver {
     private static func frames(_ reaction: FetchReaction) -> [Frame] {
         switch reaction {
         case .none, .cache(.nothing), .network(.nothing), .wait(.nothing), .deadline(.nothing),
-            .drain(.nothing):
+            .follow(.nothing), .drain(.nothing), .cache(.askNetwork):
             []
-        case .cache(.show), .wait(.showCached): [.cached]
-        case .cache(.showAndEnd), .drain(.showCachedAndEnd): [.cached, .end]
-        case .cache(.showAndFail), .network(.showCachedAndFail), .deadline(.showCachedAndFail):
-            [.cached, .error, .end]
-        case .network(.showAndEnd): [.fetched, .end]
-        case .network(.unchangedAndEnd): [.unchanged, .end]
-        case .network(.deletedAndEnd): [.deleted, .end]
-        case .network(.failAndEnd), .deadline(.failAndEnd): [.error, .end]
+        case .cache(.show), .cache(.showAndAskNetwork), .wait(.showCached): [.cached]
+        case .cache(.showAnd(let sequel)): [.cached, sequel.frame]
+        case .drain(.showCachedAndEnd): [.cached, .end]
+        case .cache(.showAndFail(_, let sequel)), .network(.showCachedAndFail(_, let sequel)),
+            .deadline(.showCachedAndFail(_, let sequel)):
+            [.cached, .error, sequel.frame]
+        case .network(.showAnd(let sequel)): [.fetched, sequel.frame]
+        case .network(.unchangedAnd(let sequel)): [.unchanged, sequel.frame]
+        case .network(.deletedAnd(let sequel)): [.deleted, sequel.frame]
+        case .network(.fail(_, let sequel)), .deadline(.fail(_, let sequel)):
+            [.error, sequel.frame]
+        case .follow(.show): [.further]
+        case .follow(.tellDeleted): [.deleted]
         case .drain(.end): [.end]
         case .cache(.refuse), .cache(.refuseAsMiss), .cache(.refuseAsDeleted), .network(.refuse),
             .network(.refuseAsDeleted), .deadline(.refuse), .drain(.refuse):
@@ -119,31 +197,57 @@ struct FetchObserver {
     }
 }
 
+extension FetchMachine.Sequel {
+    fileprivate var frame: FetchObserver.Frame {
+        switch self {
+        case .end: .end
+        case .follow: .open
+        }
+    }
+}
+
+extension FetchReaction {
+    fileprivate var asksNetwork: Bool {
+        switch self {
+        case .cache(.askNetwork), .cache(.showAndAskNetwork): true
+        case .cache, .network, .wait, .deadline, .follow, .drain, .none: false
+        }
+    }
+}
+
 extension FetchEvent {
     var isFromCache: Bool {
         switch self {
-        case .cacheHit, .cacheMiss, .cacheTombstone: true
-        case .networkSame, .networkOther, .networkDeleted, .networkFailed, .networkWaitElapsed,
-            .deadlineElapsed, .drainBegan, .clientHungUp:
+        case .cacheFresh, .cacheStale, .cacheMiss, .cacheTombstone: true
+        case .networkSame, .networkOlder, .networkOther, .networkDeleted, .networkFailed,
+            .networkWaitElapsed, .deadlineElapsed, .rowNewer, .rowAsTold, .rowOlder, .rowDeleted,
+            .rowMissing, .drainBegan, .clientHungUp:
+            false
+        }
+    }
+
+    /// Whether the network has given a whole answer.
+    var hasAnswer: Bool {
+        switch self {
+        case .networkSame, .networkOlder, .networkOther: true
+        case .cacheFresh, .cacheStale, .cacheMiss, .cacheTombstone, .networkDeleted,
+            .networkFailed, .networkWaitElapsed, .deadlineElapsed, .rowNewer, .rowAsTold,
+            .rowOlder, .rowDeleted, .rowMissing, .drainBegan, .clientHungUp:
             false
         }
     }
 
     var isFromNetwork: Bool {
-        switch self {
-        case .networkSame, .networkOther, .networkDeleted, .networkFailed: true
-        case .cacheHit, .cacheMiss, .cacheTombstone, .networkWaitElapsed, .deadlineElapsed,
-            .drainBegan, .clientHungUp:
-            false
-        }
+        hasAnswer || self == .networkDeleted || self == .networkFailed
     }
 
-    /// Whether what `network-first` holds back may be shown after it.
+    /// Whether what is held back may be shown after it.
     var endsTheWait: Bool {
         switch self {
         case .networkFailed, .networkWaitElapsed, .deadlineElapsed, .drainBegan: true
-        case .cacheHit, .cacheMiss, .cacheTombstone, .networkSame, .networkOther,
-            .networkDeleted, .clientHungUp:
+        case .cacheFresh, .cacheStale, .cacheMiss, .cacheTombstone, .networkSame, .networkOlder,
+            .networkOther, .networkDeleted, .rowNewer, .rowAsTold, .rowOlder, .rowDeleted,
+            .rowMissing, .clientHungUp:
             false
         }
     }

@@ -16,8 +16,8 @@ struct FetchRaceTests {
     )
     func lateCache(policy: FetchPolicy) {
         var machine = started(policy)
-        #expect(machine.networkAnswered(.current(.other)) == .showAndEnd)
-        #expect(machine.cacheAnswered(.hit(.cached)) == .nothing)
+        #expect(machine.networkAnswered(.current(.other)) == .showAnd(.end))
+        #expect(machine.cacheAnswered(.hit(.cached, isFresh: false)) == .nothing)
         #expect(machine.state == .ended)
     }
 
@@ -25,30 +25,32 @@ struct FetchRaceTests {
     func lateCacheAfterFailure() {
         var machine = started(.cacheThenNetwork)
         #expect(machine.networkAnswered(.failed(.network)) == .nothing)
-        #expect(machine.cacheAnswered(.hit(.cached)) == .showAndFail(.network))
+        #expect(
+            machine.cacheAnswered(.hit(.cached, isFresh: false)) == .showAndFail(.network, .end)
+        )
     }
 
     @Test("A late answer of the network follows what network-first has shown after its wait")
     func lateNetwork() {
         var machine = started(.networkFirst)
-        #expect(machine.cacheAnswered(.hit(.cached)) == .nothing)
+        #expect(machine.cacheAnswered(.hit(.cached, isFresh: false)) == .nothing)
         #expect(machine.networkWaitElapsed() == .showCached)
-        #expect(machine.networkAnswered(.current(.other)) == .showAndEnd)
+        #expect(machine.networkAnswered(.current(.other)) == .showAnd(.end))
     }
 
     @Test("A late answer of the network is unchanged when it has what was shown")
     func lateNetworkUnchanged() {
         var machine = started(.networkFirst)
         #expect(machine.networkWaitElapsed() == .nothing)
-        #expect(machine.cacheAnswered(.hit(.cached)) == .show)
-        #expect(machine.networkAnswered(.current(.cached)) == .unchangedAndEnd)
+        #expect(machine.cacheAnswered(.hit(.cached, isFresh: false)) == .show)
+        #expect(machine.networkAnswered(.current(.cached)) == .unchangedAnd(.end))
     }
 
     @Test("What was held back is never unchanged, as nobody has seen it")
     func heldBackIsNotSeen() {
         var machine = started(.networkFirst)
-        #expect(machine.cacheAnswered(.hit(.cached)) == .nothing)
-        #expect(machine.networkAnswered(.current(.cached)) == .showAndEnd)
+        #expect(machine.cacheAnswered(.hit(.cached, isFresh: false)) == .nothing)
+        #expect(machine.networkAnswered(.current(.cached)) == .showAnd(.end))
     }
 
     @Test("With nothing cached network-first waits on after its wait")
@@ -56,7 +58,7 @@ struct FetchRaceTests {
         var machine = started(.networkFirst)
         #expect(machine.cacheAnswered(.miss) == .nothing)
         #expect(machine.networkWaitElapsed() == .nothing)
-        #expect(machine.networkAnswered(.current(.other)) == .showAndEnd)
+        #expect(machine.networkAnswered(.current(.other)) == .showAnd(.end))
     }
 
     @Test("Of two clients of one flight the one that hangs up leaves the other its answer")
@@ -64,12 +66,12 @@ struct FetchRaceTests {
         var gone = started(.cacheThenNetwork)
         var left = started(.networkFirst)
         for machine in [gone, left] { #expect(machine.state != .ended) }
-        #expect(gone.cacheAnswered(.hit(.cached)) == .show)
-        #expect(left.cacheAnswered(.hit(.cached)) == .nothing)
+        #expect(gone.cacheAnswered(.hit(.cached, isFresh: false)) == .show)
+        #expect(left.cacheAnswered(.hit(.cached, isFresh: false)) == .nothing)
         gone.clientHungUp()
         let landing = Fetch.NetworkAnswer.current(.other)
         #expect(gone.networkAnswered(landing) == .nothing)
-        #expect(left.networkAnswered(landing) == .showAndEnd)
+        #expect(left.networkAnswered(landing) == .showAnd(.end))
     }
 
     @Test("A landing after the deadline, while the store wrote, changes nothing here")
@@ -86,7 +88,7 @@ struct FetchRaceTests {
 
         var shown = FetchPlace.awaitingNetworkShown.machine()
         var empty = FetchPlace.awaitingNetworkEmpty.machine()
-        #expect(shown.deadlineElapsed(.timeout) == .failAndEnd(.timeout))
+        #expect(shown.deadlineElapsed(.timeout) == .fail(.timeout, .end))
         #expect(empty.deadlineElapsed(.timeout) == .refuse(.timeout))
 
         // The clients' time is over, the write is not: it is told to nobody.
@@ -98,8 +100,8 @@ struct FetchRaceTests {
     @Test("While an origin is down the cache is shown at once, and its coming back follows")
     func originComesBack() {
         var machine = started(.networkFirst, isOriginDown: true)
-        #expect(machine.cacheAnswered(.hit(.cached)) == .show)
-        #expect(machine.networkAnswered(.current(.other)) == .showAndEnd)
+        #expect(machine.cacheAnswered(.hit(.cached, isFresh: false)) == .show)
+        #expect(machine.networkAnswered(.current(.other)) == .showAnd(.end))
     }
 
     @Test("A drain ends with what was shown or held, and refuses with nothing")
@@ -120,5 +122,49 @@ struct FetchRaceTests {
         var machine = started(.cacheThenNetwork)
         #expect(machine.networkAnswered(.failed(.network)) == .nothing)
         #expect(machine.deadlineElapsed(.timeout) == .refuse(.network))
+    }
+
+    @Test("cache-first asks nobody for what is fresh, and is network-first for what is stale")
+    func cacheFirst() {
+        var fresh = started(.cacheFirst)
+        #expect(fresh.cacheAnswered(.hit(.cached, isFresh: true)) == .showAnd(.end))
+        var stale = started(.cacheFirst)
+        let asked = stale.cacheAnswered(.hit(.cached, isFresh: false))
+        #expect(asked == .askNetwork(wait: Fetch.wait))
+        #expect(stale.networkWaitElapsed() == .showCached)
+        #expect(stale.networkAnswered(.current(.cached)) == .unchangedAnd(.end))
+    }
+
+    @Test("stale-while-revalidate shows what is cached whatever the network has said before it")
+    func staleWhileRevalidate() {
+        var machine = started(.staleWhileRevalidate)
+        #expect(machine.networkAnswered(.failed(.network)) == .nothing)
+        #expect(machine.cacheAnswered(.hit(.cached, isFresh: false)) == .showAnd(.end))
+        var missed = started(.staleWhileRevalidate)
+        #expect(missed.cacheAnswered(.miss) == .nothing)
+        #expect(missed.networkAnswered(.current(.other)) == .showAnd(.end))
+    }
+
+    @Test("network-only waits for the network alone, and a late answer of the cache is dropped")
+    func networkOnly() {
+        var machine = started(.networkOnly)
+        #expect(machine.cacheAnswered(.hit(.cached, isFresh: true)) == .nothing)
+        #expect(machine.networkAnswered(.failed(.network)) == .refuse(.network))
+    }
+
+    @Test("An answer that another flight has overtaken is not shown behind the newer one")
+    func overtaken() {
+        var machine = FetchPlace.awaitingNetworkShown.machine()
+        #expect(machine.networkAnswered(.current(.older)) == .unchangedAnd(.end))
+    }
+
+    @Test("One that follows tells of a failed network and stays, and a late landing is the row's")
+    func followingFailure() {
+        var machine = FetchPlace.awaitingNetworkShown.machine(follows: true)
+        #expect(machine.deadlineElapsed(.timeout) == .fail(.timeout, .follow))
+        #expect(machine.networkAnswered(.current(.other)) == .nothing)
+        #expect(machine.rowWasRead(.entry(.other, isAsTold: false)) == .show)
+        machine.clientHungUp()
+        #expect(machine.rowWasRead(.tombstone(Revision(9))) == .nothing)
     }
 }

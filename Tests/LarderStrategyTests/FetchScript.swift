@@ -9,19 +9,29 @@ enum Trouble: Equatable, Sendable {
 
 typealias Fetch = FetchMachine<Trouble>
 
-/// What happens to a fetch after its start; the cache has revision 1.
+/// What happens to a fetch after its start; the cache has revision ``Revision/cached``.
 enum FetchEvent: CaseIterable, Hashable, Sendable {
-    case cacheHit
+    case cacheFresh
+    case cacheStale
     case cacheMiss
     case cacheTombstone
     case networkSame
+    case networkOlder
     case networkOther
     case networkDeleted
     case networkFailed
     case networkWaitElapsed
     case deadlineElapsed
+    case rowNewer
+    case rowAsTold
+    case rowOlder
+    case rowDeleted
+    case rowMissing
     case drainBegan
     case clientHungUp
+
+    /// Those that only happen to a row that is followed.
+    static let ofRows: [FetchEvent] = [.rowNewer, .rowAsTold, .rowOlder, .rowDeleted, .rowMissing]
 }
 
 /// What a fetch answers to an event.
@@ -30,6 +40,7 @@ enum FetchReaction: Equatable, Sendable {
     case network(Fetch.NetworkAction)
     case wait(Fetch.WaitAction)
     case deadline(Fetch.DeadlineAction)
+    case follow(Fetch.FollowAction)
     case drain(Fetch.DrainAction)
     case none
 }
@@ -37,56 +48,91 @@ enum FetchReaction: Equatable, Sendable {
 /// The states, told apart where they answer differently.
 enum FetchPlace: CaseIterable, Hashable, Sendable {
     case idle
-    case racingHeldBack
+    case racingHolding
     case racing
+    case racingFinishing
+    case checking
+    case checkingDown
     case holding
     case awaitingNetworkShown
     case awaitingNetworkEmpty
     case awaitingCache
     case awaitingCacheFailed
+    case awaitingCacheBehind
+    case following
+    /// One revision further.
+    case followingNewer
     case ended
 
     var state: Fetch.State {
         switch self {
         case .idle: .idle
-        case .racingHeldBack: .racing(isHeldBack: true)
-        case .racing: .racing(isHeldBack: false)
+        case .racingHolding: .racing(.hold)
+        case .racing: .racing(.show)
+        case .racingFinishing: .racing(.finish)
+        case .checking: .checking(wait: Fetch.wait)
+        case .checkingDown: .checking(wait: nil)
         case .holding: .holding(.cached)
         case .awaitingNetworkShown: .awaitingNetwork(shown: .cached)
         case .awaitingNetworkEmpty: .awaitingNetwork(shown: nil)
-        case .awaitingCache: .awaitingCache(failure: nil)
-        case .awaitingCacheFailed: .awaitingCache(failure: .network)
+        case .awaitingCache: .awaitingCache(behindHit: nil, insteadOfMiss: nil)
+        case .awaitingCacheFailed: .awaitingCache(behindHit: .network, insteadOfMiss: .network)
+        case .awaitingCacheBehind: .awaitingCache(behindHit: nil, insteadOfMiss: .network)
+        case .following: .following(.cached)
+        case .followingNewer: .following(.other)
         case .ended: .ended
         }
     }
 
     /// The start and the events that lead here.
-    private var way: (policy: FetchPolicy, events: [FetchEvent]) {
+    private var way: FetchWay {
         switch self {
-        case .idle, .racing: (.cacheThenNetwork, [])
-        case .racingHeldBack: (.networkFirst, [])
-        case .holding: (.networkFirst, [.cacheHit])
-        case .awaitingNetworkShown: (.cacheThenNetwork, [.cacheHit])
-        case .awaitingNetworkEmpty: (.cacheThenNetwork, [.cacheMiss])
-        case .awaitingCache: (.cacheOnly, [])
-        case .awaitingCacheFailed: (.cacheThenNetwork, [.networkFailed])
-        case .ended: (.cacheOnly, [.cacheHit])
+        case .idle, .racing: FetchWay(.cacheThenNetwork)
+        case .racingHolding: FetchWay(.networkFirst)
+        case .racingFinishing: FetchWay(.staleWhileRevalidate)
+        case .checking: FetchWay(.cacheFirst)
+        case .checkingDown: FetchWay(.cacheFirst, isOriginDown: true)
+        case .holding: FetchWay(.networkFirst, [.cacheStale])
+        case .awaitingNetworkShown: FetchWay(.cacheThenNetwork, [.cacheStale])
+        case .awaitingNetworkEmpty: FetchWay(.cacheThenNetwork, [.cacheMiss])
+        case .awaitingCache: FetchWay(.cacheOnly)
+        case .awaitingCacheFailed: FetchWay(.cacheThenNetwork, [.networkFailed])
+        case .awaitingCacheBehind: FetchWay(.staleWhileRevalidate, [.networkFailed])
+        case .following: FetchWay(.cacheOnly, [.cacheStale])
+        case .followingNewer: FetchWay(.cacheOnly, [.cacheStale, .rowNewer])
+        case .ended: FetchWay(.cacheOnly, [.cacheStale])
         }
     }
 
     /// A fetch in this state.
-    func machine() -> Fetch {
-        var machine = Fetch()
+    func machine(follows: Bool = false) -> Fetch {
+        let isFollowed = self == .following || self == .followingNewer
+        var machine = Fetch(follows: follows || isFollowed)
         if self == .idle { return machine }
-        _ = machine.start(way.policy)
+        _ = machine.start(way.policy, isOriginDown: way.isOriginDown)
         for event in way.events { _ = machine.react(to: event) }
+        if self == .ended { machine.clientHungUp() }
         return machine
     }
 }
 
+/// How a fetch was brought where it is.
+private struct FetchWay {
+    let policy: FetchPolicy
+    let isOriginDown: Bool
+    let events: [FetchEvent]
+
+    init(_ policy: FetchPolicy, _ events: [FetchEvent] = [], isOriginDown: Bool = false) {
+        self.policy = policy
+        self.events = events
+        self.isOriginDown = isOriginDown
+    }
+}
+
 extension Revision {
-    static let cached = Revision(1)
-    static let other = Revision(2)
+    static let older = Revision(1)
+    static let cached = Revision(2)
+    static let other = Revision(3)
 }
 
 extension FetchMachine<Trouble> {
@@ -98,15 +144,22 @@ extension FetchMachine<Trouble> {
 
     mutating func react(to event: FetchEvent) -> FetchReaction {
         switch event {
-        case .cacheHit: return .cache(cacheAnswered(.hit(.cached)))
+        case .cacheFresh: return .cache(cacheAnswered(.hit(.cached, isFresh: true)))
+        case .cacheStale: return .cache(cacheAnswered(.hit(.cached, isFresh: false)))
         case .cacheMiss: return .cache(cacheAnswered(.miss))
         case .cacheTombstone: return .cache(cacheAnswered(.tombstone))
         case .networkSame: return .network(networkAnswered(.current(.cached)))
+        case .networkOlder: return .network(networkAnswered(.current(.older)))
         case .networkOther: return .network(networkAnswered(.current(.other)))
-        case .networkDeleted: return .network(networkAnswered(.deleted))
+        case .networkDeleted: return .network(networkAnswered(.deleted(.other)))
         case .networkFailed: return .network(networkAnswered(.failed(.network)))
         case .networkWaitElapsed: return .wait(networkWaitElapsed())
         case .deadlineElapsed: return .deadline(deadlineElapsed(.timeout))
+        case .rowNewer: return .follow(rowWasRead(.entry(.other, isAsTold: false)))
+        case .rowAsTold: return .follow(rowWasRead(.entry(.other, isAsTold: true)))
+        case .rowOlder: return .follow(rowWasRead(.entry(.older, isAsTold: false)))
+        case .rowDeleted: return .follow(rowWasRead(.tombstone(.other)))
+        case .rowMissing: return .follow(rowWasRead(.missing))
         case .drainBegan: return .drain(drainBegan())
         case .clientHungUp:
             clientHungUp()

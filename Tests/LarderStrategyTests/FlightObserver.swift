@@ -12,9 +12,11 @@ struct FlightObserver {
         case reading
         case refreshing
         case storing
+        case passing
     }
 
     private let isOriginDown: Bool
+    private let isPassedOn: Bool
     private var isConditionLost = false
     private var lastAttempt: FlightMachine.Attempt
     private var duty: Duty? = .asking
@@ -23,8 +25,9 @@ struct FlightObserver {
     private(set) var endings = 0
     private(set) var complaints: [String] = []
 
-    init(_ first: FlightMachine.Attempt, isOriginDown: Bool) {
+    init(_ first: FlightMachine.Attempt, isOriginDown: Bool, isPassedOn: Bool = false) {
         lastAttempt = first
+        self.isPassedOn = isPassedOn
         self.isOriginDown = isOriginDown
     }
 
@@ -33,7 +36,7 @@ struct FlightObserver {
         switch reaction {
         case .head(let action): head(action, event, remaining)
         case .failure(.pause(let pause)): paused(pause, remaining, after: [.asking, .reading])
-        case .failure(.giveUp): ended(after: [.asking, .reading])
+        case .failure(.giveUp): ended(after: [.asking, .reading, .passing])
         case .attempt(let attempt?): asked(attempt, after: .waiting)
         case .body(.store): turn(to: .storing, after: .reading)
         case .body(.report): ended(after: [.reading])
@@ -42,7 +45,9 @@ struct FlightObserver {
             isConditionLost = true
             asked(attempt, after: .refreshing)
         case .told(true) where event == .stored: ended(after: [.storing])
-        case .told(true): ended(after: [.asking, .waiting, .reading, .refreshing, .storing])
+        case .told(true) where event == .passed: ended(after: [.passing])
+        case .told(true):
+            ended(after: [.asking, .waiting, .reading, .refreshing, .storing, .passing])
         case .failure(.nothing), .attempt(nil), .body(.nothing), .refresh(.nothing), .told(false):
             return
         }
@@ -57,9 +62,13 @@ struct FlightObserver {
         switch action {
         case .nothing: return
         case .receive:
-            expect(event == .ok, "only a 2xx is stored")
+            expect(event == .ok && !isPassedOn, "only a 2xx is stored, and not what is passed on")
             turn(to: .reading, after: .asking)
+        case .pass:
+            expect(isPassedOn, "what is kept is not passed on")
+            turn(to: .passing, after: .asking)
         case .quote:
+            expect(!isPassedOn, "what is passed on is not quoted")
             expect(event == .serverError || event == .unavailable, "only a refusal is quoted")
             turn(to: .reading, after: .asking)
         case .refresh:
@@ -81,6 +90,7 @@ struct FlightObserver {
 
     private mutating func asked(_ attempt: FlightMachine.Attempt, after expected: Duty) {
         expect(!(attempt.isConditional && isConditionLost), "nothing is left to confirm")
+        expect(!(attempt.isConditional && isPassedOn), "what is passed on confirms nothing")
         expect(
             !attempt.isConditional || lastAttempt.isConditional,
             "a condition does not come from nowhere"
@@ -120,12 +130,13 @@ struct FlightObserver {
         case .asking:
             [
                 .ok, .notModified, .redirect, .foreignRedirect, .notFound, .unavailable,
-                .serverError, .portal, .connectionFailed, .failedForGood,
+                .serverError, .portal, .connectionFailed, .failedForGood, .large, .part,
             ]
         case .waiting: [.pauseEnded]
         case .reading: [.bodyArrived, .connectionFailed, .failedForGood]
         case .refreshing: [.refreshed, .refreshedGone]
         case .storing: [.stored]
+        case .passing: [.passed, .connectionFailed, .failedForGood]
         case nil: []
         }
     }

@@ -69,10 +69,10 @@ struct FlightRulesTests {
     }
 
     @Test(
-        "Over TLS every other host, port and scheme is refused with its host",
+        "Over TLS every other host and port is refused with its name",
         arguments: [
             ("https://b.example/", "b.example"), ("//b.example/", "b.example"),
-            ("http://a.example/x", "a.example"), ("https://a.example:8443/x", "a.example"),
+            ("https://a.example:8443/x", "a.example:8443"),
             ("https://a.example.evil/", "a.example.evil"),
         ]
     )
@@ -80,6 +80,82 @@ struct FlightRulesTests {
         let url = try WebURL("https://a.example/x")
         let expected = FlightRules.Redirect.refused(.redirectRefused(host: host))
         #expect(try rules().redirect(from: url, to: location) == expected)
+    }
+
+    @Test(
+        "From https to http nothing is followed, listed or not",
+        arguments: ["http://a.example/x", "http://b.example/", "http://a.example:443/x"]
+    )
+    func downgrade(location: String) throws {
+        let rules = FlightRules(
+            url: try WebURL("https://a.example/x"),
+            cachedIsJSON: false,
+            accept: nil,
+            redirectHosts: [try HostPort("b.example")]
+        )
+        let host = try WebURL(location).host
+        #expect(
+            rules.redirect(from: rules.url, to: location) == .refused(.downgradeRefused(host: host))
+        )
+    }
+
+    @Test(
+        "A listed host is followed, from there to other listed ones, and back",
+        arguments: [
+            ("https://a.example/x", "https://b.example/y"),
+            ("https://a.example/x", "https://c.example:8443/y"),
+            ("https://b.example/x", "https://c.example:8443/y"),
+            ("https://c.example:8443/x", "https://a.example/y"),
+            ("http://a.example/x", "http://b.example/y"),
+            ("http://a.example/x", "https://b.example/y"),
+        ]
+    )
+    func listed(from: String, location: String) throws {
+        let rules = FlightRules(
+            url: try WebURL("https://a.example/x"),
+            cachedIsJSON: false,
+            accept: nil,
+            redirectHosts: [try HostPort("b.example"), try HostPort("c.example:8443")]
+        )
+        let target = try WebURL(location)
+        #expect(rules.redirect(from: try WebURL(from), to: location) == .allowed(target))
+        #expect(
+            rules.redirect(from: try WebURL(from), to: "https://c.example/")
+                == .refused(
+                    from.hasPrefix("https") || from.contains("c.example")
+                        ? .redirectRefused(host: "c.example") : .captive(host: "c.example")
+                )
+        )
+    }
+
+    @Test("Over plain http another port of the host is no portal, and refused all the same")
+    func otherPort() throws {
+        let url = try WebURL("http://a.example:8080/x")
+        #expect(
+            try rules().redirect(from: url, to: "http://a.example:9090/")
+                == .refused(.redirectRefused(host: "a.example:9090"))
+        )
+    }
+
+    @Test("What a client sends goes to the origin; elsewhere goes what tells nothing of it")
+    func carried() throws {
+        let names = ["Accept", "Accept-Language", "Authorization", "Cookie", "X-Key", "User-Agent"]
+        let headers = HeaderFields(names.map { .init(name: $0, value: "v") })
+        let plain = FlightRules(
+            url: try WebURL("http://a.example/x"),
+            cachedIsJSON: false,
+            accept: nil
+        )
+        for url in ["http://a.example/y", "https://a.example/y"] {
+            #expect(plain.carried(headers, to: try WebURL(url)) == headers)
+        }
+        for url in ["http://b.example/", "http://a.example:81/", "https://b.example/"] {
+            let carried = plain.carried(headers, to: try WebURL(url))
+            #expect(carried.fields.map(\.name) == ["Accept", "Accept-Language", "User-Agent"])
+        }
+        let secure = try rules()
+        #expect(secure.carried(headers, to: try WebURL("https://a.example/y")) == headers)
+        #expect(secure.carried(headers, to: try WebURL("https://a.example:1/")) != headers)
     }
 
     @Test("Over plain http every other host is a portal", arguments: ["http", "https"])

@@ -18,6 +18,11 @@ enum FlightEvent: CaseIterable, Hashable, Sendable {
     case refreshed
     case refreshedGone
     case stored
+    /// A 2xx that announces more than is kept.
+    case large
+    /// A 206.
+    case part
+    case passed
     case gaveUp
 }
 
@@ -42,6 +47,11 @@ enum FlightPlace: CaseIterable, Hashable, Sendable {
     case refreshing
     case storing
     case landed
+    /// Asking for what is passed on and not kept.
+    case askingToPass
+    case passing
+
+    var isPassedOn: Bool { self == .askingToPass || self == .passing }
 }
 
 /// The URLs of the scripts, and machines brought to their states with them.
@@ -66,20 +76,27 @@ struct FlightScript: Sendable {
     func state(_ place: FlightPlace) -> FlightMachine.State {
         switch place {
         case .idle: .idle
-        case .asking: .asking(attempt(home, conditional: false))
+        case .asking, .askingToPass: .asking(attempt(home, conditional: false))
         case .askingConditional: .asking(attempt(home, conditional: true))
         case .pausing: .pausing(attempt(home, conditional: false))
         case .receiving: .receiving(.answer)
         case .receivingRefusal: .receiving(.refusal(status: 500))
         case .refreshing: .refreshing(attempt(home, conditional: true))
         case .storing: .storing
+        case .passing: .passing
         case .landed: .landed
         }
     }
 
-    func machine(isOriginDown: Bool = false, accept: String? = nil) -> FlightMachine {
+    static let bytesMax: Int64 = 1_000
+
+    func machine(
+        isOriginDown: Bool = false,
+        accept: String? = nil,
+        keeping: FlightRules.Keeping = .stored(bytesMax: bytesMax)
+    ) -> FlightMachine {
         FlightMachine(
-            FlightRules(url: home, cachedIsJSON: false, accept: accept),
+            FlightRules(url: home, cachedIsJSON: false, accept: accept, keeping: keeping),
             isOriginDown: isOriginDown
         )
     }
@@ -92,15 +109,15 @@ struct FlightScript: Sendable {
     }
 
     func machine(in place: FlightPlace) -> FlightMachine {
-        var machine = machine()
+        var machine = place.isPassedOn ? machine(keeping: .passedOn) : machine()
         guard place != .idle else { return machine }
         let isConditional = place == .askingConditional || place == .refreshing
         _ = machine.started(at: home, hasValidators: isConditional)
         let events: [FlightEvent] =
             switch place {
-            case .idle, .asking, .askingConditional: []
+            case .idle, .asking, .askingConditional, .askingToPass: []
             case .pausing: [.unavailable]
-            case .receiving: [.ok]
+            case .receiving, .passing: [.ok]
             case .receivingRefusal: [.serverError]
             case .refreshing: [.notModified]
             case .storing: [.notFound]
@@ -116,10 +133,14 @@ struct FlightScript: Sendable {
         remaining: Duration = remaining,
         chance: Double = chance
     ) -> FlightReaction {
-        func head(_ status: Int, to location: String? = nil) -> FlightReaction {
+        func head(
+            _ status: Int,
+            to location: String? = nil,
+            length: Int64? = nil
+        ) -> FlightReaction {
             .head(
                 machine.headArrived(
-                    .of(status, location: location),
+                    .of(status, location: location, length: length),
                     remaining: remaining,
                     chance: chance
                 )
@@ -144,6 +165,9 @@ struct FlightScript: Sendable {
         case .refreshed: .refresh(machine.refreshed(isGone: false))
         case .refreshedGone: .refresh(machine.refreshed(isGone: true))
         case .stored: .told(machine.stored())
+        case .large: head(200, length: Self.bytesMax + 1)
+        case .part: head(206)
+        case .passed: .told(machine.passed())
         case .gaveUp: .told(machine.gaveUp())
         }
     }
@@ -154,11 +178,13 @@ extension ResponseHead {
         _ status: Int,
         location: String? = nil,
         type: String? = nil,
-        retryAfter: String? = nil
+        retryAfter: String? = nil,
+        length: Int64? = nil
     ) -> ResponseHead {
         var headers = HeaderFields()
         if let location { headers.append("Location", location) }
         if let type { headers.append("Content-Type", type) }
+        if let length { headers.append("Content-Length", String(length)) }
         if let retryAfter { headers.append("Retry-After", retryAfter) }
         return ResponseHead(status: status, headers: headers, now: .start)
     }

@@ -52,6 +52,7 @@ struct FlightSimulationTests {
             [(.notModified, .head(.refresh)), (.refreshedGone, .refresh(.ask(ask)))],
             Array(repeating: (.redirect, .head(.ask(ask))), count: Limits.redirectsMax + 1),
             [(.pauseEnded, .attempt(ask))],
+            [(.ok, .head(.pass))],
         ]
         for events in broken {
             var observer = FlightObserver(ask, isOriginDown: false)
@@ -68,9 +69,17 @@ struct FlightSimulationTests {
         next: (FlightObserver, Int) -> FlightEvent?
     ) -> FlightObserver {
         let isDown = random.pick([false, false, true])
-        var machine = script.machine(isOriginDown: isDown)
+        let isPassedOn = random.pick([false, false, true])
+        var machine =
+            isPassedOn
+            ? script.machine(isOriginDown: isDown, keeping: .passedOn)
+            : script.machine(isOriginDown: isDown)
         let first = machine.started(at: script.home, hasValidators: random.pick([false, true]))
-        var observer = FlightObserver(first, isOriginDown: isDown)
+        var observer = FlightObserver(
+            first,
+            isOriginDown: isDown,
+            isPassedOn: isPassedOn
+        )
         var step = 0
         while let event = next(observer, step) {
             let remaining = random.pick([Duration.zero, .milliseconds(150), .seconds(30)])

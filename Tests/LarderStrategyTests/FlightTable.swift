@@ -16,6 +16,7 @@ struct FlightTable: Sendable {
     private let pause = FlightScript.pause
     private let refused = FlightFailure.redirectRefused(host: "b.example")
     private let unasked = FlightFailure.badAnswer("304 to a plain request")
+    private let part = FlightFailure.badAnswer("a part, which nobody asked for")
     private let quoting = FlightMachine.State.receiving(.refusal(status: 500))
     private let portal = FlightFailure.captive(host: "a.example")
 
@@ -25,7 +26,7 @@ struct FlightTable: Sendable {
 
     var rows: [Row] {
         idle + asking + askingConditional + pausing + receiving + receivingRefusal + refreshing
-            + storing + landed
+            + storing + landed + askingToPass + passing
     }
 
     private var plain: FlightMachine.Attempt { script.attempt(script.home, conditional: false) }
@@ -59,6 +60,9 @@ extension FlightTable {
             row(.idle, .refreshed, .refresh(.nothing)),
             row(.idle, .refreshedGone, .refresh(.nothing)),
             row(.idle, .stored, .told(false)),
+            row(.idle, .large, .head(.nothing)),
+            row(.idle, .part, .head(.nothing)),
+            row(.idle, .passed, .told(false)),
             row(.idle, .gaveUp, .told(true), .landed),
         ]
     }
@@ -82,6 +86,9 @@ extension FlightTable {
             row(.asking, .refreshed, .refresh(.nothing)),
             row(.asking, .refreshedGone, .refresh(.nothing)),
             row(.asking, .stored, .told(false)),
+            row(.asking, .large, .head(.giveUp(.tooLarge)), .landed),
+            row(.asking, .part, .head(.giveUp(part)), .landed),
+            row(.asking, .passed, .told(false)),
             row(.asking, .gaveUp, .told(true), .landed),
         ]
     }
@@ -105,6 +112,9 @@ extension FlightTable {
             row(.askingConditional, .refreshed, .refresh(.nothing)),
             row(.askingConditional, .refreshedGone, .refresh(.nothing)),
             row(.askingConditional, .stored, .told(false)),
+            row(.askingConditional, .large, .head(.giveUp(.tooLarge)), .landed),
+            row(.askingConditional, .part, .head(.giveUp(part)), .landed),
+            row(.askingConditional, .passed, .told(false)),
             row(.askingConditional, .gaveUp, .told(true), .landed),
         ]
     }
@@ -126,6 +136,9 @@ extension FlightTable {
             row(.pausing, .refreshed, .refresh(.nothing)),
             row(.pausing, .refreshedGone, .refresh(.nothing)),
             row(.pausing, .stored, .told(false)),
+            row(.pausing, .large, .head(.nothing)),
+            row(.pausing, .part, .head(.nothing)),
+            row(.pausing, .passed, .told(false)),
             row(.pausing, .gaveUp, .told(true), .landed),
         ]
     }
@@ -147,6 +160,9 @@ extension FlightTable {
             row(.receiving, .refreshed, .refresh(.nothing)),
             row(.receiving, .refreshedGone, .refresh(.nothing)),
             row(.receiving, .stored, .told(false)),
+            row(.receiving, .large, .head(.nothing)),
+            row(.receiving, .part, .head(.nothing)),
+            row(.receiving, .passed, .told(false)),
             row(.receiving, .gaveUp, .told(true), .landed),
         ]
     }
@@ -168,6 +184,9 @@ extension FlightTable {
             row(.receivingRefusal, .refreshed, .refresh(.nothing)),
             row(.receivingRefusal, .refreshedGone, .refresh(.nothing)),
             row(.receivingRefusal, .stored, .told(false)),
+            row(.receivingRefusal, .large, .head(.nothing)),
+            row(.receivingRefusal, .part, .head(.nothing)),
+            row(.receivingRefusal, .passed, .told(false)),
             row(.receivingRefusal, .gaveUp, .told(true), .landed),
         ]
     }
@@ -189,6 +208,9 @@ extension FlightTable {
             row(.refreshing, .refreshed, .refresh(.tell), .landed),
             row(.refreshing, .refreshedGone, .refresh(.ask(plain)), .asking(plain)),
             row(.refreshing, .stored, .told(false)),
+            row(.refreshing, .large, .head(.nothing)),
+            row(.refreshing, .part, .head(.nothing)),
+            row(.refreshing, .passed, .told(false)),
             row(.refreshing, .gaveUp, .told(true), .landed),
         ]
     }
@@ -210,6 +232,9 @@ extension FlightTable {
             row(.storing, .refreshed, .refresh(.nothing)),
             row(.storing, .refreshedGone, .refresh(.nothing)),
             row(.storing, .stored, .told(true), .landed),
+            row(.storing, .large, .head(.nothing)),
+            row(.storing, .part, .head(.nothing)),
+            row(.storing, .passed, .told(false)),
             row(.storing, .gaveUp, .told(true), .landed),
         ]
     }
@@ -231,7 +256,59 @@ extension FlightTable {
             row(.landed, .refreshed, .refresh(.nothing)),
             row(.landed, .refreshedGone, .refresh(.nothing)),
             row(.landed, .stored, .told(false)),
+            row(.landed, .large, .head(.nothing)),
+            row(.landed, .part, .head(.nothing)),
+            row(.landed, .passed, .told(false)),
             row(.landed, .gaveUp, .told(false)),
+        ]
+    }
+
+    private var askingToPass: [Row] {
+        let there = script.attempt(script.moved, conditional: false)
+        return [
+            row(.askingToPass, .ok, .head(.pass), .passing),
+            row(.askingToPass, .notModified, .head(.giveUp(unasked)), .landed),
+            row(.askingToPass, .redirect, .head(.ask(there)), .asking(there)),
+            row(.askingToPass, .foreignRedirect, .head(.giveUp(refused)), .landed),
+            row(.askingToPass, .notFound, .head(.bury(status: 404)), .storing),
+            row(.askingToPass, .unavailable, .head(.pause(pause)), .pausing(plain)),
+            row(.askingToPass, .serverError, .head(.pass), .passing),
+            row(.askingToPass, .portal, .head(.giveUp(portal)), .landed),
+            row(.askingToPass, .connectionFailed, .failure(.pause(pause)), .pausing(plain)),
+            row(.askingToPass, .failedForGood, .failure(.giveUp(.tooLarge)), .landed),
+            row(.askingToPass, .pauseEnded, .attempt(nil)),
+            row(.askingToPass, .bodyArrived, .body(.nothing)),
+            row(.askingToPass, .refreshed, .refresh(.nothing)),
+            row(.askingToPass, .refreshedGone, .refresh(.nothing)),
+            row(.askingToPass, .stored, .told(false)),
+            row(.askingToPass, .large, .head(.pass), .passing),
+            row(.askingToPass, .part, .head(.giveUp(part)), .landed),
+            row(.askingToPass, .passed, .told(false)),
+            row(.askingToPass, .gaveUp, .told(true), .landed),
+        ]
+    }
+
+    private var passing: [Row] {
+        [
+            row(.passing, .ok, .head(.nothing)),
+            row(.passing, .notModified, .head(.nothing)),
+            row(.passing, .redirect, .head(.nothing)),
+            row(.passing, .foreignRedirect, .head(.nothing)),
+            row(.passing, .notFound, .head(.nothing)),
+            row(.passing, .unavailable, .head(.nothing)),
+            row(.passing, .serverError, .head(.nothing)),
+            row(.passing, .portal, .head(.nothing)),
+            row(.passing, .connectionFailed, .failure(.giveUp(.unreachable("refused"))), .landed),
+            row(.passing, .failedForGood, .failure(.giveUp(.tooLarge)), .landed),
+            row(.passing, .pauseEnded, .attempt(nil)),
+            row(.passing, .bodyArrived, .body(.nothing)),
+            row(.passing, .refreshed, .refresh(.nothing)),
+            row(.passing, .refreshedGone, .refresh(.nothing)),
+            row(.passing, .stored, .told(false)),
+            row(.passing, .large, .head(.nothing)),
+            row(.passing, .part, .head(.nothing)),
+            row(.passing, .passed, .told(true), .landed),
+            row(.passing, .gaveUp, .told(true), .landed),
         ]
     }
 }

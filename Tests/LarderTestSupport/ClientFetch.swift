@@ -7,6 +7,8 @@ package import LarderWire
 package final class ClientFetch: Sendable {
     /// The frames, as they come.
     package let frames = Recorder<FetchFrame>()
+    /// The times at which it was told that the stream lives.
+    package let beats = Recorder<Bool>()
     private let interest = Interest()
     private let refusals = Recorder<Problem?>()
     private let read: @Sendable (FetchFrame) async -> Bool
@@ -25,12 +27,17 @@ package final class ClientFetch: Sendable {
                 command,
                 scope: engine.store.key(for: scope),
                 reader: reader,
-                interest: interest
-            ) { frame in
-                reader.endTransaction()
-                self.frames.record(frame)
-                return await self.read(frame)
-            }
+                interest: interest,
+                heartbeat: {
+                    self.beats.record(true)
+                    return true
+                },
+                emit: { frame in
+                    reader.endTransaction()
+                    self.frames.record(frame)
+                    return await self.read(frame)
+                }
+            )
             reader.endTransaction()
             refusals.record(refusal)
         } catch {

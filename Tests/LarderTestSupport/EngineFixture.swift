@@ -52,7 +52,8 @@ package struct EngineFixture {
         engine = Engine(
             store: temporary.store,
             upstream: upstream,
-            origins: [setup.origin],
+            origins: setup.table,
+            keeping: OriginKeeping(in: temporary.directory),
             clock: clock,
             random: SeededRandom(seed: Self.seed),
             logger: log.logger,

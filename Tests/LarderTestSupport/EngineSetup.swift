@@ -1,3 +1,4 @@
+import LarderEngine
 package import LarderModel
 package import LarderStore
 
@@ -5,14 +6,21 @@ package import LarderStore
 package struct EngineSetup {
     /// The one origin: `example` at https://api.example.com.
     package var origin: OriginSettings
+    /// Whose public URLs are fetched without an origin that names them.
+    package var owner: UInt32?
     /// The store's configuration; its folders are the fixture's own.
     package var store = StoreConfiguration(cacheDirectory: "", stateDirectory: "")
 
     package init() throws {
+        store.reserveBytes = 0
         origin = OriginSettings(
             name: try OriginName("example"),
             baseURL: try WebURL("https://api.example.com")
         )
+    }
+
+    var table: OriginTable {
+        OriginTable([KnownOrigin(origin, from: .file("larder.yaml"))], owner: owner)
     }
 
     /// The default, but for what `change` makes of it.

@@ -7,6 +7,8 @@ package struct OriginAnswer: Sendable {
         case send([UInt8])
         /// Goes on when the gate is open.
         case wait(Gate)
+        /// Sends the same bytes for ever.
+        case `repeat`([UInt8])
         /// Closes the connection.
         case close
     }

@@ -2,6 +2,7 @@ package import LarderModel
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import NIOSSL
 import Synchronization
 
 /// A real HTTP/1.1 server on 127.0.0.1 whose answers a test scripts.
@@ -28,22 +29,30 @@ package final class OriginServer: Sendable {
 
     private let script = Mutex(Script())
     private let running = Mutex<(listener: any Channel, task: Task<Void, Never>)?>(nil)
-    private let stallTime: Duration?
+    private let listening: Listening
 
-    private init(port: Int, stallTime: Duration?, stalls: Recorder<Int>) {
+    /// How it listens.
+    private struct Listening: Sendable {
+        var stallTime: Duration?
+        var tls: NIOSSLContext?
+    }
+
+    private init(port: Int, _ listening: Listening, stalls: Recorder<Int>) {
         self.port = port
-        self.stallTime = stallTime
+        self.listening = listening
         self.stalls = stalls
     }
 
     /// A server that listens on a free port.
     package static func start(
-        reportingStallsAfter stallTime: Duration? = nil
+        reportingStallsAfter stallTime: Duration? = nil,
+        tls: OriginTLS? = nil
     ) async throws -> OriginServer {
         let stalls = Recorder<Int>()
-        let listener = try await listen(port: 0, stallTime: stallTime, stalls: stalls)
+        let listening = Listening(stallTime: stallTime, tls: try tls?.context())
+        let listener = try await listen(port: 0, listening, stalls: stalls)
         let port = listener.channel.localAddress?.port ?? 0
-        let server = OriginServer(port: port, stallTime: stallTime, stalls: stalls)
+        let server = OriginServer(port: port, listening, stalls: stalls)
         server.serve(listener)
         return server
     }
@@ -62,12 +71,15 @@ package final class OriginServer: Sendable {
     /// Listens again on the same port.
     package func restart() async throws {
         await stop()
-        serve(try await Self.listen(port: port, stallTime: stallTime, stalls: stalls))
+        serve(try await Self.listen(port: port, listening, stalls: stalls))
     }
 
-    /// `http://127.0.0.1:PORT` and `path`.
-    package func url(_ path: String = "/") throws -> WebURL {
-        try WebURL("http://127.0.0.1:\(port)\(path)")
+    /// `http://127.0.0.1:PORT` and `path`; with TLS `https://` and another name of that address.
+    package func url(_ path: String = "/", host: String = "localhost") throws -> WebURL {
+        try WebURL(
+            listening.tls == nil
+                ? "http://127.0.0.1:\(port)\(path)" : "https://\(host):\(port)\(path)"
+        )
     }
 
     /// Answers everything that has no answer of its own.
@@ -78,6 +90,10 @@ package final class OriginServer: Sendable {
     /// Answers the next requests for a path (its query included) in this order; the last answer
     /// stays for all that come after it.
     package func answer(_ path: String, with answers: OriginAnswer...) {
+        answer(path, with: answers)
+    }
+
+    package func answer(_ path: String, with answers: [OriginAnswer]) {
         script.withLock { $0.paths[path] = answers }
     }
 
@@ -99,7 +115,7 @@ extension OriginServer {
 
     private static func listen(
         port: Int,
-        stallTime: Duration?,
+        _ listening: Listening,
         stalls: Recorder<Int>
     ) async throws -> Listener {
         try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -107,7 +123,10 @@ extension OriginServer {
             .bind(host: "127.0.0.1", port: port) { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
-                    if let stallTime {
+                    if let tls = listening.tls {
+                        try pipeline.addHandler(NIOSSLServerHandler(context: tls))
+                    }
+                    if let stallTime = listening.stallTime {
                         try pipeline.addHandler(
                             IdleStateHandler(writeTimeout: TimeAmount(stallTime))
                         )
@@ -170,6 +189,8 @@ extension OriginServer {
             switch step {
             case .send(let bytes): try await output.write(ByteBuffer(bytes: bytes))
             case .wait(let gate): try await gate.wait()
+            case .repeat(let bytes):
+                while true { try await output.write(ByteBuffer(bytes: bytes)) }
             case .close: return false
             }
         }

@@ -12,17 +12,28 @@ package final class ScriptedUpstream: Upstream {
     /// Every request whose task was cancelled while it was held.
     package let givenUp = Recorder<UpstreamRequest>()
 
+    /// Whether requests leave at once, or wait for a connection until they are answered.
+    private let departs = Mutex(true)
     private let queues = Mutex<[WebURL: [ScriptedAnswer]]>([:])
 
     package init() {}
+
+    /// Has the requests from now on wait for a connection, so that they are never seen to leave.
+    package func holdRequestsBack() {
+        departs.withLock { $0 = false }
+    }
 
     /// Answers the next requests for `url` in this order, each once.
     package func answer(_ url: WebURL, with answers: ScriptedAnswer...) {
         queues.withLock { $0[url, default: []] += answers }
     }
 
-    package func ask(_ request: UpstreamRequest) async throws(UpstreamError) -> UpstreamReply {
+    package func ask(
+        _ request: UpstreamRequest,
+        onSent: @escaping @Sendable () -> Void
+    ) async throws(UpstreamError) -> UpstreamReply {
         asked.record(request)
+        if departs.withLock({ $0 }) { onSent() }
         let answer = queues.withLock { queues -> ScriptedAnswer? in
             guard let queue = queues[request.url], !queue.isEmpty else { return nil }
             return queues[request.url]?.removeFirst()
@@ -47,6 +58,23 @@ package final class ScriptedUpstream: Upstream {
                 return nil
             }
             return UpstreamReply(status: status, headers: headers, body: body)
+        }
+    }
+
+    /// The same queue as ``ask(_:onSent:)``, over a connection that is made up.
+    package func check(_ request: UpstreamRequest) async -> UpstreamCheck {
+        do throws(UpstreamError) {
+            let reply = try await ask(request)
+            return UpstreamCheck(
+                connection: UpstreamConnection(
+                    peer: "192.0.2.1:443",
+                    httpVersion: "HTTP/1.1",
+                    tlsVersion: "TLS 1.3"
+                ),
+                outcome: .answered(status: reply.status, headers: reply.headers)
+            )
+        } catch {
+            return UpstreamCheck(connection: nil, outcome: .failed(error))
         }
     }
 

@@ -26,6 +26,7 @@ package final class ServerFixture: Sendable {
     /// It has one origin, `example`, at ``baseURL``.
     package static func run(
         maxEntryBytes: Int64 = 64 << 20,
+        administrators: Administrators = .members(of: .init(name: "own", number: getgid())),
         _ body: (ServerFixture) async throws -> Void
     ) async throws {
         let clock = ManualClock()
@@ -33,7 +34,7 @@ package final class ServerFixture: Sendable {
             now: { clock.now() },
             configure: { $0.maxEntryBytes = ByteSize(bytes: maxEntryBytes) }
         )
-        let fixture = try ServerFixture(temporary, clock)
+        let fixture = try ServerFixture(temporary, clock, administrators)
         try await withThrowingTaskGroup(of: Void.self) { group in
             let listening = Gate()
             group.addTask { await fixture.engine.run() }
@@ -61,7 +62,11 @@ package final class ServerFixture: Sendable {
         try await temporary.close()
     }
 
-    private init(_ temporary: TemporaryStore, _ clock: ManualClock) throws {
+    private init(
+        _ temporary: TemporaryStore,
+        _ clock: ManualClock,
+        _ administrators: Administrators
+    ) throws {
         self.clock = clock
         store = temporary.store
         socketPath = temporary.directory.path("run/api.sock")
@@ -69,9 +74,13 @@ package final class ServerFixture: Sendable {
         engine = Engine(
             store: store,
             upstream: upstream,
-            origins: [
-                OriginSettings(name: try OriginName("example"), baseURL: try Self.url(""))
-            ],
+            origins: OriginTable([
+                KnownOrigin(
+                    OriginSettings(name: try OriginName("example"), baseURL: try Self.url("")),
+                    from: .file("larder.yaml")
+                )
+            ]),
+            keeping: OriginKeeping(in: temporary.directory),
             clock: clock,
             random: SeededRandom(seed: 1),
             logger: log.logger,
@@ -79,7 +88,11 @@ package final class ServerFixture: Sendable {
             maxBytes: ByteSize(bytes: 512 << 20)
         )
         server = Server(
-            Server.Configuration(path: socketPath, mode: 0o660),
+            Server.Configuration(
+                path: socketPath,
+                mode: 0o660,
+                administrators: administrators
+            ),
             engine: engine,
             eventLoopGroup: MultiThreadedEventLoopGroup.singleton
         )

@@ -8,6 +8,8 @@ package final class TemporaryStore {
     private let configure: (inout StoreConfiguration) -> Void
     private let now: @Sendable () -> Timestamp
     private var opened: CacheStore?
+    /// Which operations fail from the next start on.
+    package var faults: (any FaultPlan)?
 
     /// The files' keys are made of the number 1, so that a run can be repeated.
     package init(
@@ -35,7 +37,10 @@ package final class TemporaryStore {
             cacheDirectory: directory.path("cache"),
             stateDirectory: directory.path("state")
         )
+        // Thousands of stores are made; who tests the reserve says so.
+        configuration.reserveBytes = 0
         configure(&configuration)
+        if let faults { configuration.faults = faults }
         opened = try CacheStore(configuration, now: now, newKeySeed: { 1 })
     }
 

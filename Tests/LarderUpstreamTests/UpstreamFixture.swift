@@ -54,9 +54,10 @@ struct UpstreamFixture {
 func withOrigin(
     readTime: Duration = Limits.upstreamReadTime,
     reportingStallsAfter stallTime: Duration? = nil,
+    tls: OriginTLS? = nil,
     _ test: (UpstreamFixture) async throws -> Void
 ) async throws {
-    let server = try await OriginServer.start(reportingStallsAfter: stallTime)
+    let server = try await OriginServer.start(reportingStallsAfter: stallTime, tls: tls)
     let upstream = HTTPUpstream(
         eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
         userAgent: "larderd/test",

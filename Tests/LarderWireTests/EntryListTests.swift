@@ -28,7 +28,7 @@ struct EntryListTests {
         #""id":"https://a.example/42","kind":"fetched","origin":"example","status":200,"#
         + #""media_type":"application/json","bytes":10,"size":300,"#
         + #""stored_at":"2026-11-20T18:43:27.120Z","last_used":5,"#
-        + #""fresh_until":"2026-11-20T18:43:28.120Z","stale":false,"rev":7,"etag":"\"a1\"""#
+        + #""fresh_until":"2026-11-20T18:43:28.120Z","stale":false,"rev":7,"etag":"\"a1\"","pinned":false"#
 
     @Test("A page lists its rows and where to go on")
     func page() throws {
@@ -42,7 +42,13 @@ struct EntryListTests {
         let page = EntryPage(
             items: [
                 EntryListItem(entry: try fetched(), accountedBytes: 300, lastUsed: 5, now: now),
-                EntryListItem(entry: blob, accountedBytes: 260, lastUsed: 6, now: now),
+                EntryListItem(
+                    entry: blob,
+                    accountedBytes: 260,
+                    lastUsed: 6,
+                    isPinned: true,
+                    now: now
+                ),
             ],
             next: "c"
         )
@@ -50,7 +56,7 @@ struct EntryListTests {
             #""id":"note","kind":"blob","origin":null,"status":200,"media_type":null,"bytes":0,"#
             + #""size":260,"stored_at":"2026-11-20T18:43:27.120Z","last_used":6,"#
             + #""fresh_until":null,"stale":false,"rev":8,"#
-            + #""etag":"\"larder-000000000000000000000000000000ff\"""#
+            + #""etag":"\"larder-000000000000000000000000000000ff\"","pinned":true"#
         let expected = "{\"items\":[{\(fetchedMembers)},{\(blobMembers)}],\"next\":\"c\"}"
         #expect(text(page.encoded()) == expected)
         #expect(try EntryPage(decoding: page.encoded()) == page)
@@ -95,7 +101,7 @@ struct EntryListTests {
         command.sort = .used
         command.limit = 1_000
         command.cursor = "x+/="
-        command.account = try AccountName("work")
+        command.scope = .own(try AccountName("work"))
         #expect(
             command.query == "prefix=https%3A%2F%2Fa%2F%C3%A9%26b&origin=example&sort=used"
                 + "&limit=1000&cursor=x%2B%2F%3D&account=work"

@@ -21,7 +21,7 @@ struct EvictCommandTests {
         }
         var command = EvictCommand(.all)
         command.isDryRun = true
-        command.account = try AccountName("work")
+        command.scope = .own(try AccountName("work"))
         #expect(text(command.encodedJSON()) == #"{"all":true,"dry_run":true,"account":"work"}"#)
         #expect(try EvictCommand(json: command.encodedJSON()) == command)
     }
@@ -41,7 +41,7 @@ struct EvictCommandTests {
             (#"{"all":false}"#, .badRequest, "all: false"),
             (#"{"all":1}"#, .badRequest, "'all' is a number"),
             (#"{"keys":["a"]}"#, .unknownMember, "'keys'"),
-            (#"{"all":true,"include_pinned":true}"#, .unknownMember, "'include_pinned'"),
+            (#"{"all":true,"include_pinned":1}"#, .badRequest, "'include_pinned' is a number"),
             (#"{"all":true,"colour":1}"#, .unknownMember, "'colour'"),
             (#"{"all":true,"dry_run":"yes"}"#, .badRequest, "'dry_run' is a string"),
             (#"{"all":true,"account":"a b"}"#, .badRequest, "account"),

@@ -6,6 +6,11 @@ import Testing
 struct HostileInputTests {
     private let texts = [
         #"{"url":"https://a/x","policy":"network-first","timeout":"10s","headers":{"A":"b"}}"#,
+        #"{"url":"https://a/x","follow":true,"policy":"stale-while-revalidate"}"#,
+        #"{"ids":["a","b"],"account":"work"}"#, #"{"type":"miss","id":"a"}"#,
+        #"{"type":"deleted","id":"a","source":"cache","rev":1,"status":410}"#,
+        "application/jsonl;q=0.5, text/event-stream;q=1, */*;q=0.1",
+        #"W/"a", "b,c", bare, *"#, "url=https%3A%2F%2Fa%2F&follow=true",
         #"{"ids":["a","b"],"dry_run":true}"#, #"{"to_bytes":"500MiB"}"#,
         #"{"evicted":2,"bytes":700,"skipped":1,"ids":["a"]}"#,
         #"{"type":"end","outcome":"network","rev":8413,"timing":{"cache_ms":0.4}}"#,
@@ -55,6 +60,11 @@ struct HostileInputTests {
         _ = try? EntryListCommand(query: query)
         _ = try? PercentCoding.id(inPath: query)
         _ = try? FetchFrame(line: input)
+        _ = try? BatchCommand(json: input)
+        _ = try? BatchFrame(line: input)
+        _ = FrameFormat(accepting: [text(input), text(input)])
+        _ = EntityTagList.contains("\"b,c\"", in: [text(input)])
+        _ = EntityTagList.contains(text(input), in: [text(input)])
         _ = try? Problem(decoding: input)
         _ = try? EntryPage(decoding: input)
         _ = try? EntryExplanation(decoding: input)
@@ -91,10 +101,10 @@ struct HostileInputTests {
         let problem = #expect(throws: Problem.self) {
             try EvictCommand(json: bytes("{\"all\":true,\(members)}"))
         }
-        #expect(problem?.detail == "the member 'm0' is unknown")
+        #expect(problem?.detail.hasPrefix("the member 'm0' is unknown, there are: ") == true)
         let parameters = (0..<10_000).map { "p\($0)=1" }.joined(separator: "&")
         let refused = #expect(throws: Problem.self) { try EntryListCommand(query: parameters[...]) }
-        #expect(refused?.detail == "the query parameter 'p0' is unknown")
+        #expect(refused?.detail.hasPrefix("the query parameter 'p0' is unknown, ") == true)
     }
 }
 

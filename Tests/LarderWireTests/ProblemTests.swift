@@ -61,7 +61,7 @@ struct ProblemTests {
         let fixed: [(String, Int)] = [
             ("unreachable", 502), ("captive", 502), ("offline", 503), ("timeout", 504),
             ("origin-status", 502), ("redirect-refused", 502), ("deleted", 404), ("miss", 404),
-            ("unknown-origin", 403), ("bad-id", 400),
+            ("unknown-origin", 403), ("bad-id", 400), ("not-permitted", 403),
         ]
         for (name, status) in fixed {
             #expect(ProblemKind(rawValue: name)?.status == status, "\(name)")

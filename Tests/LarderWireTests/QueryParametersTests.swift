@@ -21,11 +21,15 @@ struct QueryParametersTests {
     @Test("A parameter that nobody took is refused by name")
     func unknown() throws {
         var parameters = try QueryParameters("a=1&colour=red")
-        _ = parameters.take("a")
+        _ = (parameters.take("b"), parameters.take("a"))
         let problem = #expect(throws: Problem.self) { try parameters.refuseRest(hint: "h") }
         #expect(
             problem
-                == Problem(.unknownParameter, "the query parameter 'colour' is unknown", hint: "h")
+                == Problem(
+                    .unknownParameter,
+                    "the query parameter 'colour' is unknown, there are: a, b",
+                    hint: "h"
+                )
         )
     }
 

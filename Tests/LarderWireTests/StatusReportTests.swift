@@ -6,7 +6,7 @@ import Testing
 struct StatusReportTests {
     @Test("It is written with its members in order and reads back")
     func roundTrip() throws {
-        let report = StatusReport(
+        var report = StatusReport(
             version: "0.1.0",
             uptime: .seconds(90),
             state: .degraded,
@@ -25,6 +25,7 @@ struct StatusReportTests {
                     sixtyMinutes: 1
                 )
             ),
+            pins: StatusReport.Pins(count: 7, bytes: 20, maxBytes: 200, waiting: 1),
             connections: 5,
             flights: 6,
             origins: [
@@ -38,7 +39,8 @@ struct StatusReportTests {
                     name: try OriginName("b"),
                     baseURL: try WebURL("http://b"),
                     state: .unknown,
-                    since: nil
+                    since: nil,
+                    isOfflineByHand: true
                 ),
             ],
             warnings: ["the disk is nearly full"]
@@ -48,13 +50,22 @@ struct StatusReportTests {
             + #""evictions":3,"hits":4,"misses":1,"hit_rate":{"1m":null,"10m":0.8,"60m":1.0}}"#
         let origins =
             #"[{"name":"a","base_url":"https://a/v1","state":"online","#
-            + #""since":"1970-01-01T00:00:00.000Z"},"#
-            + #"{"name":"b","base_url":"http://b/","state":"unknown","since":null}]"#
+            + #""since":"1970-01-01T00:00:00.000Z","offline_by_hand":false},"#
+            + #"{"name":"b","base_url":"http://b/","state":"unknown","since":null,"#
+            + #""offline_by_hand":true}]"#
         #expect(
             text(report.encoded())
                 == #"{"version":"0.1.0","uptime":90,"state":"degraded","cache":\#(cache),"#
+                + #""pins":{"count":7,"bytes":20,"max_bytes":200,"waiting":1},"#
                 + #""connections":5,"flights":6,"origins":\#(origins),"#
                 + #""warnings":["the disk is nearly full"]}"#
+        )
+        #expect(try StatusReport(decoding: report.encoded()) == report)
+        report.you = StatusReport.You(uid: .max, groups: [0, .max], isAdministrator: true)
+        #expect(
+            text(report.encoded()).hasSuffix(
+                #","you":{"uid":4294967295,"groups":[0,4294967295],"administrator":true}}"#
+            )
         )
         #expect(try StatusReport(decoding: report.encoded()) == report)
     }

@@ -153,13 +153,16 @@ private let layers: [String: Set<String>] = [
         "LarderModel", "LarderJSON", "LarderWire", "LarderEngine", "LarderStore",
     ],
     "LarderClient": ["LarderModel", "LarderJSON", "LarderWire"],
-    "LarderConfiguration": ["LarderModel", "LarderStrategy"],
+    "LarderConfiguration": ["LarderModel", "LarderWire"],
+    "LarderSystemd": [],
     "larderd": [
         "LarderJSON",
         "LarderModel", "LarderConfiguration", "LarderEngine", "LarderServer", "LarderStore",
-        "LarderUpstream",
+        "LarderSystemd", "LarderUpstream", "LarderWire",
     ],
-    "cachectl": ["LarderModel", "LarderJSON", "LarderWire", "LarderClient"],
+    "cachectl": [
+        "LarderModel", "LarderJSON", "LarderWire", "LarderClient", "LarderConfiguration",
+    ],
 ]
 
 private func imports(

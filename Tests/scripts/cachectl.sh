@@ -65,6 +65,10 @@ ls --sort nonsense
 put an-id --ttl never
 evict
 evict --all --prefix x
+ls --uid 1 --all-users
+ls --uid x
+df --all-users --account work
+completions
 evict --all
 --system --user status
 END
@@ -106,6 +110,21 @@ expect_equal "with --fresh a stale answer is none" \
 run get "$origin/fresh.txt"
 run get "$origin/fresh.txt" --policy cache-only --fresh
 expect_match "with --fresh a fresh answer comes" '^0\|plain\|.* s old$' "$(said)"
+run get "$origin/fresh.txt" --policy cache-first --fresh
+expect_match "with cache-first a fresh answer is not asked for" \
+    '^0\|plain\|cachectl: from the cache, [0-9]+ s old$' "$(said)"
+run get "$origin/a.json" --policy cache-first
+expect_equal "with cache-first a stale answer is asked for" \
+    '0|{"a":22}|cachectl: from the network' "$(said)"
+run get "$origin/a.json" --policy stale-while-revalidate
+expect_match "with stale-while-revalidate the cached body comes" \
+    '^0\|\{"a":22\}\|cachectl: from the cache, [0-9]+ s old, stale$' "$(said)"
+run get "$origin/a.json" --policy stale-while-revalidate --fresh
+expect_equal "with --fresh a stale one that is refreshed behind is none" \
+    "75||cachectl: what is cached is stale" "$(said)"
+run get "$origin/a.json" --policy network-only --fresh
+expect_equal "with network-only the network's body comes" \
+    '0|{"a":22}|cachectl: from the network' "$(said)"
 run get "$origin/large.bin"
 expect_same_file "a large body comes byte for byte" "$www/large.bin" "$work/out"
 run get "$origin/large.bin" --policy cache-only
@@ -260,6 +279,13 @@ run status
 expect_match "status exits 0 while all is well" "^0\|.*healthy" "$code|$(<"$work/out")"
 run status --json
 expect_equal "status --json is the API's" ok "$(jq --raw-output .state "$work/out")"
+run stats
+expect_match "stats has what was counted and how long it took" \
+    "^0\|.*lookups +hits: [1-9].*requests .*2xx.*put .*fetches .*time .*network .* ms" \
+    "$code|$(<"$work/out")"
+run stats --json
+expect_equal "stats --json is the API's" "true true" "$(jq --raw-output \
+    '"\(.latencies.put.count > 0) \([.fetches[].count] | add > 0)"' "$work/out")"
 
 chmod 711 "$work" "$work/run"
 if ((EUID != 0)); then
@@ -277,5 +303,58 @@ else
     skip "who may not open the socket is told how to" "another user cannot run cachectl"
 fi
 
+# Where the bytes are
+
+run put doc/1 "$www/large.bin"
+run df
+expect_match "df says where the bytes are" \
+    "^0\|.*cache .* of 512 MiB.*yours .* of bodies.*cache.db .* of log.*state.db.*disk .* free" \
+    "$code|$(tr '\n' ' ' <"$work/out")"
+run df -v
+expect_match "df -v says it by origin and names the largest" "^0\|.*ORIGIN.*local.*LARGEST.*doc/1" \
+    "$code|$(tr '\n' ' ' <"$work/out")"
+run df --json
+expect_equal "df --json is the API's, and its sums are those of the rows" \
+    "$("$bin/cachectl" --socket "$socket" ls --json | jq --slurp 'map(.size) | add')" \
+    "$(jq .bytes "$work/out")"
+run df --all-users --json
+expect_equal "df --all-users adds up what status says" "$(status_of .cache.bytes)" \
+    "$(jq '[.by_user[].bytes] | add' "$work/out")"
+
+# What is wrong
+
+run doctor --config "$config"
+expect_equal "a doctor who finds nothing exits 0" 0 "$code"
+expect_equal "it looked at everything" \
+    "cache.db clock configuration disk log permissions socket state.db version you" \
+    "$(sed -nE 's/^ok +([a-z.]+): .*/\1/p' "$work/out" | sort --unique | paste --serial --delimiters ' ')"
+expect_match "it says how the daemon sees you" "you: uid $EUID, groups .*; an administrator" \
+    "$(<"$work/out")"
+chmod 0755 "$work/state"
+printf 'cahce: {}\n' >"$work/bad.yaml"
+run doctor --config "$work/bad.yaml" --json
+expect_equal "one who finds something exits 1 and says each finding with its fix" \
+    "1|configuration failed larderd --check-config;permissions warning chmod 0700 '$work/state'" \
+    "$code|$(jq --raw-output 'select(.state != "ok")
+        | "\(.subject) \(.state) \(.fix | sub("^See: "; "") | sub(" --config.*"; ""))"' "$work/out" \
+        | paste --serial --delimiters ';')"
+chmod 0700 "$work/state"
+
+# Completions
+
+for shell in bash zsh fish; do
+    run completions "$shell"
+    expect_match "completions $shell knows the commands" "^0\|.*inspect" \
+        "$code|$(tr '\n' ' ' <"$work/out")"
+done
+run completions bash
+expect_equal "bash can read its completions" "" "$(bash -n "$work/out" 2>&1)"
+run completions csh
+expect_equal "an unknown shell is wrong usage" 64 "$code"
+
 end_daemon TERM
+run doctor --config "$config"
+expect_match "without a daemon, doctor looks at the rest and exits 69" \
+    "^69\|ok +configuration: .* is valid.*failed +daemon: no larderd answers" \
+    "$code|$(tr '\n' ' ' <"$work/out")"
 finish

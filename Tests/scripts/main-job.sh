@@ -107,7 +107,8 @@ expect_equal "a redirect over plain http to another host is a portal's" \
     "502 urn:larder:captive" "$(outline)"
 fetch http://elsewhere.example/x.json
 expect_equal "an unknown origin is refused" "403 urn:larder:unknown-origin" "$(outline)"
-expect_match "the refusal says how to add it" "under origins" "$(member .hint)"
+expect_match "the refusal says how to add it" \
+    "cachectl origin add elsewhere.example http://elsewhere.example" "$(member .hint)"
 fetch "$origin/refused.json"
 expect_equal "what the origin refuses is told with its status" \
     "502 urn:larder:origin-status 403 not today" \

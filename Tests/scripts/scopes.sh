@@ -19,6 +19,7 @@ END
 head -c 60000 /dev/zero | tr '\0' 7 >"$www/slow.json"
 start_nginx
 mode=0666 configure <<END
+access: {admin_group: "64090"}
 origins:
   local: {base_url: "$origin", allow_private: true}
 END
@@ -28,9 +29,12 @@ start_daemon
 uid=64001
 account=default
 
-# The same as in support.sh, by the uid.
+# The same as in support.sh, by the uid, in the groups besides its own.
+groups=
 api() {
-    setpriv --reuid="$uid" --regid="$uid" --clear-groups \
+    local in=(--clear-groups)
+    [[ -z $groups ]] || in=(--groups "$groups")
+    setpriv --reuid="$uid" --regid="$uid" "${in[@]}" \
         curl --silent --show-error --max-time 50 --unix-socket "$socket" "$@"
 }
 
@@ -122,6 +126,75 @@ keep_apart() {
     declare -g "${owner[@]}"
     expect_equal "$name: and leaves the owner's" "$url $both $private" "$(listed)"
 }
+
+# Who is an administrator, by the kernel's word.
+is_administrator() {
+    request GET /v1/status
+    member '"\(.you.uid) \(.you.administrator)"'
+}
+uid=64001
+expect_equal "an ordinary user is no administrator" "64001 false" "$(is_administrator)"
+groups=64099,64090
+expect_equal "a member of the group is one" "64001 true" "$(is_administrator)"
+groups=64091
+expect_equal "a member of another group is none" "64001 false" "$(is_administrator)"
+groups=
+uid=64090
+expect_equal "whose own group it is, too" "64090 true" "$(is_administrator)"
+uid=0
+expect_equal "root is one" "0 true" "$(is_administrator)"
+
+# What an administrator may see and evict of others, and others may not.
+uid=64010 account=default
+put note:a one
+account=work
+put note:b two
+account=default
+uid=64011
+put note:a three
+scoped() {
+    request GET "/v1/entries?prefix=note&scope=$1"
+    if ((status == 200)); then
+        member '[.items[] | "\(.id) \(.scope) \(.account)"] | join("; ")'
+    else
+        printf '%s %s' "$status" "$(member .type)"
+    fi
+}
+no="403 urn:larder:not-permitted"
+for scope in all uid:64010 uid:64011; do
+    expect_equal "an ordinary user may not list scope=$scope" "$no" "$(scoped "$scope")"
+    request GET "$(entry note:a)/explain?scope=$scope"
+    expect_equal "nor inspect with scope=$scope" "$no" "$status $(member .type)"
+    request GET "$(entry note:nothing)/explain?scope=$scope"
+    expect_equal "nor learn by it what is not there, with scope=$scope" "$no" \
+        "$status $(member .type)"
+    request POST /v1/evict --data "{\"all\": true, \"dry_run\": true, \"scope\": \"$scope\"}"
+    expect_equal "nor evict scope=$scope" "$no" "$status $(member .type)"
+done
+expect_match "the refusal says how to become an administrator" "usermod -aG 64090" "$(member .hint)"
+expect_equal "an ordinary user may list scope=shared" "" "$(scoped shared)"
+groups=64090
+expect_equal "an administrator lists a user's rows" \
+    "note:a uid:64010 default; note:b uid:64010 work" "$(scoped uid:64010)"
+expect_equal "or those of one account" "note:b uid:64010 work" "$(scoped 'uid:64010&account=work')"
+expect_equal "or everybody's" \
+    "note:a uid:64010 default; note:b uid:64010 work; note:a uid:64011 default" "$(scoped all)"
+request GET "$(entry note:b)/explain?scope=uid:64010&account=work"
+expect_equal "and inspects one" "200 3" "$status $(member .bytes)"
+request GET "$(entry note:b)?scope=uid:64010&account=work"
+expect_equal "the bytes are not for administrators" "400 urn:larder:unknown-parameter" \
+    "$status $(member .type)"
+expect_equal "an administrator evicts a user's rows" "2 note:a note:b" \
+    "$(evict '{"prefix": "note", "scope": "uid:64010"}')"
+expect_equal "and leaves the others'" "note:a uid:64011 default" "$(scoped all)"
+expect_match "each use is logged with the uid" \
+    "an administrator's right was used uid=64011 use=evict scope=uid:64010" "$(<"$work/larderd.log")"
+expect_equal "by cachectl too" "note:a" \
+    "$(setpriv --reuid=64011 --regid=64011 --groups=64090 \
+        "$bin/cachectl" --socket "$socket" ls note --all-users | cut --fields=1)"
+expect_equal "which says who may not" 77 "$(setpriv --reuid=64011 --regid=64011 --clear-groups \
+    "$bin/cachectl" --socket "$socket" ls --uid 64010 >/dev/null 2>&1; printf %s $?)"
+groups=
 
 keep_apart "two uids" 64001 default 64002 default
 keep_apart "two accounts" 64003 default 64003 work

@@ -1,3 +1,4 @@
+import Glibc
 import LarderEngine
 import LarderWire
 import NIOHTTP1
@@ -13,27 +14,49 @@ struct AdministrationRoutes {
         self.loop = loop
     }
 
-    func answer(_ route: Route) async throws(Problem) {
+    func answer(_ route: AdministrationRoute) async throws(Problem) {
         switch route {
         case .evict: try await evict()
         case .status:
             try refuseParameters()
-            let connections = exchange.server.connections.count
-            await exchange.respond(engine.status(connections: connections).encoded())
+            var report = engine.status(connections: exchange.server.connections.count)
+            report.you = try exchange.you
+            await exchange.respond(report.encoded())
+        case .usage: try await usage()
+        case .check: try await check()
+        case .stats:
+            try refuseParameters()
+            await exchange.respond(try await exchange.stats().encoded())
         case .live:
             try refuseParameters()
             await exchange.respond(Self.fine)
         case .ready: try await ready()
-        case .fetch, .fetchByBody, .entries, .readEntry, .putEntry, .removeEntry, .explainEntry:
-            break
+        case .document:
+            try refuseParameters()
+            await exchange.respond(APIDocument.bytes)
         }
     }
 
     private func evict() async throws(Problem) {
         try refuseParameters()
         let command = try EvictCommand(json: try await exchange.command())
-        let report = try await engine.evict(command, exchange.scope(command.account))
+        let rows = try exchange.rows(command.scope, for: "evict")
+        let report = try await engine.evict(command, rows)
         await exchange.respond(report.encoded())
+    }
+
+    private func usage() async throws(Problem) {
+        var parameters = try QueryParameters(exchange.query)
+        let selection = try parameters.takeScope()
+        try parameters.refuseRest()
+        let rows = try exchange.rows(selection, for: "usage")
+        await exchange.respond(try await engine.usage(rows).encoded())
+    }
+
+    private func check() async throws(Problem) {
+        try refuseParameters()
+        try exchange.requireAdministrator("check")
+        await exchange.respond(try await engine.examine(daemonUID: geteuid()).encoded())
     }
 
     /// Ready means that a read of the store succeeds.

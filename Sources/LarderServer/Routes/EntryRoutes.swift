@@ -16,28 +16,44 @@ struct EntryRoutes {
         self.loop = loop
     }
 
-    func answer(_ route: Route) async throws(Problem) {
+    func answer(_ route: EntryRoute) async throws(Problem) {
         switch route {
-        case .entries: try await list()
-        case .readEntry(let id): try await read(id)
-        case .putEntry(let id): try await put(id)
-        case .removeEntry(let id): try await remove(id)
-        case .explainEntry(let id): try await explain(id)
-        case .fetch, .fetchByBody, .evict, .status, .live, .ready: break
+        case .list: try await list()
+        case .read(let id): try await read(id)
+        case .put(let id): try await put(id)
+        case .remove(let id): try await remove(id)
+        case .explain(let id): try await explain(id)
+        case .batch: try await batch()
         }
     }
 
     private func list() async throws(Problem) {
         let command = try EntryListCommand(query: exchange.query)
-        let page = try await engine.list(command, exchange.scope(command.account))
+        let rows = try exchange.rows(command.scope, for: "list")
+        let page = try await engine.list(command, rows)
         await exchange.respond(page.encoded())
     }
 
     private func explain(_ id: EntryID) async throws(Problem) {
-        guard let explanation = try await engine.explain(id, exchange.scope()) else {
+        var parameters = try QueryParameters(exchange.query)
+        let selection = try parameters.takeScope()
+        try parameters.refuseRest()
+        let scope = try exchange.row(selection, for: "explain \(id)")
+        guard let explanation = try await engine.explain(id, scope) else {
             throw Problem.miss(id)
         }
         await exchange.respond(explanation.encoded())
+    }
+
+    private func batch() async throws(Problem) {
+        let parameters = try QueryParameters(exchange.query)
+        try parameters.refuseRest()
+        let command = try BatchCommand(json: try await exchange.command())
+        let stream = FrameStream(exchange)
+        try await engine.batch(command, exchange.scope(command.account)) { frame in
+            await stream.send(frame)
+        }
+        await exchange.writer.end()
     }
 
     // MARK: Reading
@@ -61,13 +77,17 @@ struct EntryRoutes {
         var parameters = try QueryParameters(exchange.query)
         let scope = exchange.scope(try parameters.takeAccount())
         let ttl = try parameters.take("ttl").map { text throws(Problem) in try Self.ttl(text) }
+        let isPinned = try parameters.takeBool("pin") ?? false
         try parameters.refuseRest()
         try refuseTooLarge()
+        let place = try exchange.enterUpload()
+        defer { place?.leave() }
         var intake = try engine.takeBlob(
             id,
             scope,
             mediaType: exchange.head.headers.first(name: "Content-Type"),
-            ttl: ttl
+            ttl: ttl,
+            isPinned: isPinned
         )
         let receipt: BlobIntake.Receipt
         do throws(Problem) {

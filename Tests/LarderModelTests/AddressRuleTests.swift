@@ -1,5 +1,5 @@
 import Glibc
-import LarderUpstream
+import LarderModel
 import Testing
 
 @Suite("Which addresses an origin may not live at")

@@ -1,0 +1,40 @@
+import LarderModel
+package import LarderWire
+
+/// Where the bytes of the cache are.
+public struct CacheUsage: Equatable, Sendable {
+    package let report: UsageReport
+
+    /// What some entries take.
+    public struct Sum: Equatable, Sendable {
+        private let rows: UsageReport.Rows
+
+        init(_ rows: UsageReport.Rows) {
+            self.rows = rows
+        }
+
+        /// How many there are.
+        public var entries: Int64 { rows.entries }
+        /// What they count against the cache's limit: bodies, ids, headers and the cost of rows.
+        public var accountedBytes: Int64 { rows.bytes }
+        /// The bodies alone.
+        public var bodyBytes: Int64 { rows.bodyBytes }
+    }
+
+    /// All entries of the scope that was asked for.
+    public var total: Sum { Sum(report.rows) }
+    /// By the origin's name, the largest first; nil stands for programs' own bytes.
+    public var byOrigin: [(origin: String?, sum: Sum)] {
+        report.byOrigin.map { ($0.name, Sum($0.rows)) }
+    }
+    /// By whose they are, the largest first; empty where one user's account was asked for.
+    public var byOwner: [(owner: EntryOwner, sum: Sum)] {
+        report.byUser.map { (EntryOwner($0.scope), Sum($0.rows)) }
+    }
+    /// The accounted size of everybody's entries.
+    public var cacheBytes: Int64 { report.cacheBytes }
+    /// What that never exceeds.
+    public var cacheBytesMax: Int64 { report.cacheBytesMax }
+    /// Bytes that are free on the cache's disk; nil where the file system does not say.
+    public var diskFreeBytes: Int64? { report.diskFreeBytes }
+}

@@ -1,0 +1,110 @@
+import NIOPosix
+import Synchronization
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// A file on its way to a path, written beside it; gone when it does not take the place.
+///
+/// Used by one task at a time. What blocks runs on threads for that.
+final class DownloadFile: Sendable {
+    private let path: String
+    private let temporary: String
+    private let descriptor: Int32
+    // Relaxed: one task at a time, and the last reference, look at it.
+    private let hasTakenPlace = Atomic<Bool>(false)
+
+    /// Makes the file that will take the place of `path`.
+    init(for path: String) throws(LarderError) {
+        self.path = path
+        let end = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
+        let (folder, name) = (path[..<end], path[end...])
+        guard !name.isEmpty, name != ".", name != ".." else {
+            throw .fileFailed(path: path, reason: "it names no file")
+        }
+        // The name of a file that a process of the same number left behind is passed over.
+        for _ in 0..<Self.namesMax {
+            let number = Self.names.wrappingAdd(1, ordering: .relaxed).newValue
+            let temporary = "\(folder).\(name.prefix(Self.nameLettersMax)).\(getpid()).\(number)"
+            let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+            let descriptor = open(temporary, flags, 0o666)
+            if descriptor >= 0 {
+                self.temporary = temporary
+                self.descriptor = descriptor
+                return
+            }
+            guard errno == EEXIST else { throw Self.failure(path) }
+        }
+        throw .fileFailed(path: path, reason: "too many unfinished files lie beside it")
+    }
+
+    // Relaxed: each number is only ever taken once, and orders nothing.
+    private static let names = Atomic<Int>(0)
+    private static let namesMax = 1_000
+    /// With the rest a name has at most 255 bytes, as file systems want it.
+    private static let nameLettersMax = 40
+
+    deinit {
+        close(descriptor)
+        if !hasTakenPlace.load(ordering: .relaxed) { unlink(temporary) }
+    }
+
+    func write(_ bytes: [UInt8]) async throws(LarderError) {
+        try await offTheCaller { [descriptor, path] in
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let count = rest.withUnsafeBytes { Self.write(descriptor, $0) }
+                if count >= 0 {
+                    rest = rest.dropFirst(count)
+                } else if errno != EINTR {
+                    return Self.failure(path)
+                }
+            }
+            return nil
+        }
+    }
+
+    /// Syncs the bytes, gives the file its name, and syncs that.
+    func takePlace() async throws(LarderError) {
+        try await offTheCaller { [self] in
+            guard fsync(descriptor) == 0, rename(temporary, path) == 0 else {
+                return Self.failure(path)
+            }
+            hasTakenPlace.store(true, ordering: .relaxed)
+            let end = path.lastIndex(of: "/")
+            let folder = end.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+            let opened = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            guard opened >= 0 else { return Self.failure(folder) }
+            defer { close(opened) }
+            // A file system that cannot sync a folder says EINVAL (fsync(2)).
+            return fsync(opened) == 0 || errno == EINVAL ? nil : Self.failure(folder)
+        }
+    }
+
+    private func offTheCaller(
+        _ work: @escaping @Sendable () -> LarderError?
+    ) async throws(LarderError) {
+        let failure: LarderError?
+        do {
+            failure = try await NIOThreadPool.singleton.runIfActive { work() }
+        } catch {
+            throw .cancelled
+        }
+        if let failure { throw failure }
+    }
+
+    private static func failure(_ path: String) -> LarderError {
+        .fileFailed(path: path, reason: String(cString: strerror(errno)))
+    }
+
+    private static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+        #if canImport(Glibc)
+        Glibc.write(descriptor, bytes.baseAddress, bytes.count)
+        #elseif canImport(Musl)
+        Musl.write(descriptor, bytes.baseAddress, bytes.count)
+        #endif
+    }
+}

@@ -1,0 +1,49 @@
+import LarderModel
+import LarderWire
+
+/// Whose entries a list, an inspection or an eviction is about.
+///
+/// Other than ``own`` and ``shared`` is for administrators of the daemon; others get
+/// ``LarderError/notPermitted(_:)``. Each such use is written into the daemon's log.
+public enum EntryScope: Hashable, Sendable {
+    /// This user's, of the client's account.
+    case own
+    /// Those that every user of the daemon sees.
+    case shared
+    /// Another user's: of one account, or without one of all.
+    case user(UInt32, account: String? = nil)
+    /// Everybody's.
+    case all
+}
+
+/// Who sees an entry.
+public enum EntryOwner: Hashable, Sendable {
+    /// One account of one user.
+    case user(UInt32, account: String)
+    /// Every user of the daemon.
+    case everybody
+
+    init(_ scope: Scope) {
+        switch scope {
+        case .own(let uid, let account): self = .user(uid, account: account.text)
+        case .shared: self = .everybody
+        }
+    }
+}
+
+extension LarderClient {
+    /// A scope as it travels.
+    func scopeSelection(_ scope: EntryScope) throws(LarderError) -> ScopeSelection {
+        switch scope {
+        case .own: return .own(try accountName())
+        case .shared: return .shared
+        case .user(let uid, let account?):
+            let name = try LarderError.checking(.badRequest) { () throws(ModelError) in
+                try AccountName(account)
+            }
+            return .user(uid, name)
+        case .user(let uid, nil): return .user(uid, nil)
+        case .all: return .all
+        }
+    }
+}

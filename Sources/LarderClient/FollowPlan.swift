@@ -1,0 +1,82 @@
+import LarderModel
+
+/// Decides what one that follows an entry tells its program, and when it connects again.
+///
+/// What was told before a break is not told again behind it. The first break of a stream that had
+/// something to say is healed in silence; one that lasts is told once.
+struct FollowPlan: Equatable {
+    enum UpdateStep: Equatable {
+        case tell
+        case skip
+    }
+
+    enum BreakStep: Equatable {
+        /// Connect again after the pause; `isTold` says whether the program hears of it.
+        case tryAgain(after: Duration, isTold: Bool)
+        case giveUp
+    }
+
+    /// What the program was shown last.
+    private var shown: Int64?
+    /// Whether the last word was that it is gone.
+    private var isDeleted = false
+    /// Attempts in a row that came to nothing.
+    private var failures = 0
+    private var wasConnected = false
+    private var isOutageTold = false
+
+    init() {}
+
+    /// A snapshot has come, over this connection or a new one.
+    mutating func snapshotArrived(_ revision: Int64, _ source: SnapshotSource) -> UpdateStep {
+        streamSpoke()
+        if let shown, revision == shown { return .skip }
+        // The cache of before: something newer was shown that is no longer cached.
+        if let shown, revision < shown, source == .cache { return .skip }
+        shown = revision
+        isDeleted = false
+        return .tell
+    }
+
+    /// The origin says that it is gone.
+    mutating func deletionArrived() -> UpdateStep {
+        streamSpoke()
+        defer { isDeleted = true }
+        return isDeleted ? .skip : .tell
+    }
+
+    /// The stream has said something else.
+    mutating func streamSpoke() {
+        failures = 0
+        wasConnected = true
+        isOutageTold = false
+    }
+
+    /// There is no stream, or no more.
+    ///
+    /// `chance` in 0..<1 is what full jitter draws with.
+    mutating func broke(_ error: LarderError, chance: Double) -> BreakStep {
+        let mayHeal: Bool
+        switch error {
+        case .deleted:
+            // The daemon is there: only the thing is gone, and may come back.
+            let isTold = deletionArrived() == .tell
+            failures = 1
+            return .tryAgain(after: Limits.followRetryMax, isTold: isTold)
+        case .unreachable, .cutOff:
+            mayHeal = true
+        case .miss(let problem), .unknownOrigin(let problem), .notPermitted(let problem),
+            .offline(let problem), .originFailed(let problem), .tooLarge(let problem),
+            .invalid(let problem), .unavailable(let problem):
+            mayHeal = problem.isRetryable
+        case .socketRefused, .badAnswer, .decoding, .bodyFailed, .fileFailed, .cancelled:
+            mayHeal = false
+        }
+        guard mayHeal else { return .giveUp }
+        let isSilent = isOutageTold || (wasConnected && failures == 0)
+        if !isSilent { isOutageTold = true }
+        let doubled = Limits.followRetryBase * (1 << min(failures, 10))
+        failures += 1
+        return .tryAgain(after: min(doubled, Limits.followRetryMax) * chance, isTold: !isSilent)
+    }
+}

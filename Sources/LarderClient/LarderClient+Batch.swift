@@ -1,0 +1,72 @@
+import AsyncHTTPClient
+public import FoundationEssentials
+import LarderModel
+import LarderWire
+
+extension LarderClient {
+    /// What is cached under several ids, all of it as it was at one moment; nobody else is asked.
+    ///
+    ///     let batch = try await larder.batch(urls, as: Article.self)
+    ///     show(batch.found.map(\.value))
+    ///     fetch(batch.missed)
+    ///
+    /// - Parameters:
+    ///   - ids: 1 to 1,000, none of them twice; the id of a fetched entry is its URL.
+    ///   - type: What the bodies are.
+    ///   - decoder: How dates, keys and the like are spelled.
+    /// - Returns: What is there, and of which ids nothing is.
+    /// - Throws: The problem, such as `urn:larder:bad-request`; ``LarderError/decoding(id:reason:)``
+    ///   where a body is something else.
+    public func batch<Value: Decodable & Sendable>(
+        _ ids: [String],
+        as type: Value.Type,
+        decoder: JSONDecoder = JSONDecoder()
+    ) async throws(LarderError) -> BatchResult<TypedSnapshot<Value>> {
+        let batch = try await batch(ids)
+        var found: [TypedSnapshot<Value>] = []
+        for snapshot in batch.found {
+            found.append(try await snapshot.decoded(as: type, by: decoder))
+        }
+        return BatchResult(found: found, missed: batch.missed, deleted: batch.deleted)
+    }
+
+    /// The same with the bodies as they are.
+    ///
+    /// Those that do not come with the answer, being too large for it, are asked for by
+    /// ``Snapshot/body()`` and are what is there then.
+    ///
+    /// - Parameter ids: 1 to 1,000, none of them twice.
+    /// - Returns: What is there, and of which ids nothing is.
+    /// - Throws: The problem, such as `urn:larder:bad-request`.
+    public func batch(_ ids: [String]) async throws(LarderError) -> BatchResult<Snapshot> {
+        var entryIDs: [EntryID] = []
+        for id in ids { entryIDs.append(try entryID(id)) }
+        var command = BatchCommand(ids: entryIDs)
+        command.account = try accountName()
+        let request = SocketRequest(posting: command.encodedJSON(), to: "/v1/entries/batch")
+        let response = try await connection.send(request)
+        var body = response.body.makeAsyncIterator()
+        var splitter = LineSplitter()
+        var found: [Snapshot] = []
+        var missed: [String] = []
+        var deleted: [String] = []
+        while true {
+            while let line = try splitter.next() {
+                let frame = try LarderError.decoding { () throws(WireError) in
+                    try BatchFrame(line: line)
+                }
+                switch frame {
+                case .snapshot(let frame): found.append(Snapshot(frame, client: self))
+                case .miss(let id): missed.append(id.text)
+                case .deleted(let id, _): deleted.append(id.text)
+                case .end:
+                    // The end of the answer, so that the connection can be used again.
+                    while let rest = try await body.nextChunk(), !rest.isEmpty {}
+                    return BatchResult(found: found, missed: missed, deleted: deleted)
+                }
+            }
+            guard let chunk = try await body.nextChunk() else { throw .cutOff }
+            splitter.append(chunk)
+        }
+    }
+}

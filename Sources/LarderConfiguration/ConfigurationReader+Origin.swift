@@ -1,0 +1,202 @@
+import LarderModel
+import Yams
+
+/// What stands under an origin's name.
+private struct OriginParts {
+    var baseURL: (url: WebURL, place: ConfigurationPlace)?
+    var allowPrivate = false
+    var redirectHosts: [HostPort] = []
+    var proxy: ProxySettings?
+    var tls = TLSSettings()
+    var headers = HeaderFields()
+    var fetch = FetchSettings()
+
+    func settings(_ name: OriginName, _ baseURL: WebURL) -> OriginSettings {
+        var origin = OriginSettings(name: name, baseURL: baseURL)
+        origin.allowPrivate = allowPrivate
+        origin.redirectHosts = redirectHosts
+        origin.proxy = proxy
+        origin.tls = tls
+        origin.headers = headers
+        origin.fetch = fetch
+        return origin
+    }
+}
+
+extension ConfigurationReader {
+    /// Reads everything under the origin's name, also where the name itself is wrong.
+    mutating func origin(
+        _ part: Item,
+        named name: OriginName?,
+        in document: ConfigurationDocument
+    ) -> (OriginSettings, place: ConfigurationPlace)? {
+        let path = "origins.\(part.name)"
+        let count = findings.count
+        var parts = OriginParts()
+        var hasAddress = false
+        for item in items(of: part.value, at: path, in: document) {
+            guard let key = OriginKey(rawValue: item.name) else {
+                reportUnknown(item, at: path, among: OriginKey.allCases.map(\.rawValue))
+                continue
+            }
+            if key == .baseURL { hasAddress = true }
+            read(key, item, at: path, into: &parts, in: document)
+        }
+        if !hasAddress, findings.count == count {
+            report(part.place, "\(path) needs a base_url")
+        }
+        guard let name, let (url, place) = parts.baseURL else { return nil }
+        return (parts.settings(name, url), place)
+    }
+
+    private mutating func read(
+        _ key: OriginKey,
+        _ item: Item,
+        at path: String,
+        into parts: inout OriginParts,
+        in document: ConfigurationDocument
+    ) {
+        switch key {
+        case .baseURL:
+            parts.baseURL = value(item, at: path, in: document) {
+                (setting) throws(ConfigurationFinding) in
+                (try setting.baseURL(), setting.place)
+            }
+        case .allowPrivate:
+            let allows = value(item, at: path, in: document) {
+                (setting) throws(ConfigurationFinding) in try setting.truth()
+            }
+            parts.allowPrivate = allows ?? false
+        case .redirectHosts: parts.redirectHosts = redirectHosts(item, at: path, in: document)
+        case .proxy: parts.proxy = proxy(item, at: path, in: document)
+        case .tls: parts.tls = tls(item, at: "\(path).tls", in: document)
+        case .headers: parts.headers = headers(item, at: "\(path).headers", in: document)
+        case .fetch: parts.fetch = fetchSettings(item, at: "\(path).fetch", in: document)
+        }
+    }
+
+    private mutating func redirectHosts(
+        _ part: Item,
+        at path: String,
+        in document: ConfigurationDocument
+    ) -> [HostPort] {
+        var hosts: [HostPort] = []
+        for setting in list(part, at: "\(path).redirect_hosts", in: document) {
+            guard !setting.isNull else {
+                report(setting.place, "\(path).redirect_hosts: null is no host")
+                continue
+            }
+            let host = collect { () throws(ConfigurationFinding) in try setting.hostPort() }
+            guard let host else { continue }
+            guard hosts.count < Limits.redirectHostsMax else {
+                report(setting.place, "at most \(Limits.redirectHostsMax) hosts are taken")
+                break
+            }
+            if !hosts.contains(host) { hosts.append(host) }
+        }
+        return hosts
+    }
+
+    private mutating func proxy(
+        _ part: Item,
+        at path: String,
+        in document: ConfigurationDocument
+    ) -> ProxySettings? {
+        let setting = settingOrNull(part, at: "\(path).proxy", in: document)
+        guard let setting, !setting.isNull else { return nil }
+        return collect { () throws(ConfigurationFinding) in try setting.proxy() }
+    }
+
+    private mutating func tls(
+        _ part: Item,
+        at path: String,
+        in document: ConfigurationDocument
+    ) -> TLSSettings {
+        let count = findings.count
+        var tls = TLSSettings()
+        var places: [TLSKey: ConfigurationPlace] = [:]
+        for item in items(of: part.value, at: path, in: document) {
+            guard let key = TLSKey(rawValue: item.name) else {
+                reportUnknown(item, at: path, among: TLSKey.allCases.map(\.rawValue))
+                continue
+            }
+            let setting = settingOrNull(item, at: "\(path).\(item.name)", in: document)
+            guard let setting, !setting.isNull else { continue }
+            places[key] = setting.place
+            tls[key] = collect { () throws(ConfigurationFinding) in try setting.pemFile() }
+        }
+        for (key, other) in [
+            (TLSKey.clientCertificate, TLSKey.clientKey), (.clientKey, .clientCertificate),
+        ] {
+            guard let place = places[key], places[other] == nil else { continue }
+            report(place, "\(path).\(key.rawValue) needs \(other.rawValue) beside it")
+        }
+        if findings.count == count, let fault = checkTLS(tls) {
+            report(
+                places[fault.key] ?? part.place,
+                "\(path).\(fault.key.rawValue): the file \(fault.reason)"
+            )
+        }
+        return tls
+    }
+
+    private mutating func headers(
+        _ part: Item,
+        at path: String,
+        in document: ConfigurationDocument
+    ) -> HeaderFields {
+        var headers = HeaderFields()
+        for item in items(of: part.value, at: path, in: document) {
+            let name = collect { () throws(ConfigurationFinding) in
+                try Setting(text: item.name, place: item.place).headerName()
+            }
+            let text = value(item, at: path, in: document) {
+                (setting) throws(ConfigurationFinding) in try setting.headerValue()
+            }
+            guard let name, let text else { continue }
+            if headers[name] == nil {
+                headers.append(name, text)
+            } else {
+                report(item.place, "'\(name)' stands here a second time; case makes no difference")
+            }
+        }
+        return headers
+    }
+
+    private mutating func fetchSettings(
+        _ part: Item,
+        at path: String,
+        in document: ConfigurationDocument
+    ) -> FetchSettings {
+        var fetch = FetchSettings()
+        for item in items(of: part.value, at: path, in: document) {
+            guard let key = FetchKey(rawValue: item.name) else {
+                reportUnknown(item, at: path, among: FetchKey.allCases.map(\.rawValue))
+                continue
+            }
+            let setting =
+                key == .ttl
+                ? settingOrNull(item, at: "\(path).ttl", in: document)
+                : setting(item, at: "\(path).\(item.name)", in: document)
+            guard let setting else { continue }
+            var new = fetch
+            let taken: Void? = collect { () throws(ConfigurationFinding) in
+                try new.set(key, to: setting)
+            }
+            if taken != nil { fetch = new }
+        }
+        return fetch
+    }
+
+    private mutating func value<Value>(
+        _ item: Item,
+        at path: String,
+        in document: ConfigurationDocument,
+        _ read: (Setting) throws(ConfigurationFinding) -> Value
+    ) -> Value? {
+        guard let setting = setting(item, at: "\(path).\(item.name)", in: document) else {
+            return nil
+        }
+        return collect { () throws(ConfigurationFinding) in try read(setting) }
+    }
+}

@@ -1,0 +1,109 @@
+package import LarderModel
+package import LarderWire
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// The folder of the state directory in which the daemon keeps the origins that were added while
+/// it ran: a file for each, which ``Configuration`` reads at the next start.
+package struct OriginFolder: Sendable {
+    package let path: String
+    private let checkTLS: TLSCheck
+
+    package init(inStateDirectory directory: String, checkTLS: @escaping TLSCheck) {
+        path = "\(directory)/\(Configuration.originsFolder)"
+        self.checkTLS = checkTLS
+    }
+
+    /// Reads the keys of an origin as they stand in JSON, by the rules of the configuration file:
+    /// JSON is YAML.
+    @Sendable
+    package func read(_ name: OriginName, _ json: [UInt8]) throws(Problem) -> OriginSettings {
+        guard !name.text.hasPrefix(".") else {
+            throw Problem(.badRequest, "the name '\(name)' begins with a dot, as hidden files do")
+        }
+        let places = StandardPlaces(environment: [:], uid: 0, home: "/")
+        var reader = ConfigurationReader(Configuration(places: places), checkTLS: checkTLS)
+        let text = String(decoding: json, as: UTF8.self)
+        reader.readOrigin(name.text, text: text, file: "", from: .api)
+        if let first = reader.findings.first {
+            throw Problem(
+                first.isUnknownKey ? .unknownMember : .badRequest,
+                reader.findings.map(\.words).joined(separator: "; ")
+            )
+        }
+        guard let origin = reader.configuration.origins.first else {
+            throw Problem(.badRequest, "origins.\(name) needs a base_url")
+        }
+        return origin
+    }
+
+    /// Writes an origin's file, in place of one that is there; synced when it returns.
+    @Sendable
+    package func save(_ origin: OriginSettings) throws(Problem) {
+        let lines = origin.yamlLines(coversSecrets: false).map { $0 + "\n" }.joined()
+        let (target, draft) = (file(of: origin.name), "\(path)/.\(origin.name).draft")
+        try attempt("make the folder") { mkdir(path, 0o700) == 0 || errno == EEXIST }
+        let descriptor = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        try attempt("make a file in it") { descriptor >= 0 }
+        var isKept = false
+        defer {
+            close(descriptor)
+            if !isKept { unlink(draft) }
+        }
+        try write(Array(lines.utf8), to: descriptor)
+        try attempt("sync a file in it") { fsync(descriptor) == 0 }
+        try attempt("rename a file in it") { rename(draft, target) == 0 }
+        isKept = true
+        try syncFolder()
+    }
+
+    /// Takes an origin's file away; synced when it returns.
+    @Sendable
+    package func remove(_ name: OriginName) throws(Problem) {
+        try attempt("remove a file of it") { unlink(file(of: name)) == 0 || errno == ENOENT }
+        try syncFolder()
+    }
+
+    private func file(of name: OriginName) -> String { "\(path)/\(name).yaml" }
+
+    private func write(_ bytes: [UInt8], to descriptor: Int32) throws(Problem) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { bytes in
+                #if canImport(Glibc)
+                Glibc.write(descriptor, bytes.baseAddress, bytes.count)
+                #elseif canImport(Musl)
+                Musl.write(descriptor, bytes.baseAddress, bytes.count)
+                #endif
+            }
+            if count < 0, errno == EINTR { continue }
+            try attempt("write a file in it") { count > 0 }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    private func syncFolder() throws(Problem) {
+        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        // No folder is as good as an empty one.
+        if descriptor < 0, errno == ENOENT { return }
+        try attempt("open it") { descriptor >= 0 }
+        defer { close(descriptor) }
+        try attempt("sync it") { fsync(descriptor) == 0 }
+    }
+
+    /// Does one step, and says what went wrong by `errno`.
+    private func attempt(_ what: String, _ step: () -> Bool) throws(Problem) {
+        guard !step() else { return }
+        let code = errno
+        let isFull = code == ENOSPC || code == EDQUOT
+        throw Problem(
+            .storage,
+            "\(path): cannot \(what): \(String(cString: strerror(code)))",
+            status: isFull ? 507 : nil
+        )
+    }
+}

@@ -1,0 +1,98 @@
+import LarderModel
+package import LarderStore
+package import LarderWire
+import Synchronization
+
+extension Engine {
+    /// What is cached under several ids at one moment: one frame each, in their order, then `end`.
+    ///
+    /// It is read at once and told as fast as the client takes it; what is thrown is told instead
+    /// of any frame.
+    package func batch(
+        _ command: BatchCommand,
+        _ scope: ScopeKey,
+        emit: (BatchFrame) async -> Bool
+    ) async throws(Problem) {
+        guard batches.begin(scope.scope.owner) else {
+            throw Problem(.overloaded, "too many batches are being read already")
+        }
+        defer { batches.end(scope.scope.owner) }
+        let began = clock.monotonic()
+        let now = clock.now()
+        let ids = command.ids
+        var rows: [BatchRow]
+        do throws(StoreError) {
+            rows = try await store.read { reader throws(StoreError) in
+                try reader.batch(scope, ids, now: now, bytesMax: Limits.batchBytesMax)
+            }
+        } catch {
+            throw Problem(error)
+        }
+        let time = clock.monotonic() - began
+        rows.reverse()
+        for id in ids {
+            guard let row = rows.popLast() else { break }
+            if case .damaged(let body) = row { store.drop(body, of: scope, id) }
+            let frame = BatchFrame(row, id, scope.scope, now: now)
+            context.count(isHit: frame.isHit)
+            guard await emit(frame) else { return }
+        }
+        _ = await emit(.end(EndFrame(outcome: .cache, cacheTime: time)))
+    }
+}
+
+extension BatchFrame {
+    fileprivate init(_ row: BatchRow, _ id: EntryID, _ scope: Scope, now: Timestamp) {
+        guard case .found(let entry, let bytes) = row else {
+            self = .miss(id)
+            return
+        }
+        switch entry.kind {
+        case .blob, .fetched:
+            self = .snapshot(
+                SnapshotFrame(
+                    source: .cache,
+                    revision: entry.revision,
+                    isStale: entry.isStale(at: now),
+                    age: entry.age(at: now),
+                    entry: FrameEntry(entry, body: FrameBody(entry, in: scope, bytes: bytes))
+                )
+            )
+        case .tombstone:
+            let frame = DeletedFrame(revision: entry.revision, status: entry.status)
+            self = .deleted(id, frame)
+        case .variants:
+            self = .miss(id)
+        }
+    }
+
+    fileprivate var isHit: Bool {
+        switch self {
+        case .snapshot, .deleted: true
+        case .miss, .end: false
+        }
+    }
+}
+
+/// Batches whose answers are in memory, counted in all and for each user; guarded by a lock.
+final class BatchCount: Sendable {
+    private let running = Mutex<[Scope.Owner: Int]>([:])
+
+    /// False when there are too many.
+    func begin(_ owner: Scope.Owner) -> Bool {
+        running.withLock { running in
+            let ofOwner = running[owner, default: 0]
+            let all = running.values.reduce(0, +)
+            guard all < Limits.batchesMax, ofOwner < Limits.batchesPerUserMax else { return false }
+            running[owner] = ofOwner + 1
+            return true
+        }
+    }
+
+    func end(_ owner: Scope.Owner) {
+        running.withLock { running in
+            let left = running[owner, default: 1] - 1
+            running[owner] = left == 0 ? nil : left
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import LarderModel
+import LarderStore
+package import LarderWire
+
+extension Engine {
+    /// Has the daemon look at itself: its files, who may read them, its clock, its warnings.
+    ///
+    /// It ends within ``Limits/checkTime``; one runs at a time.
+    package func examine(daemonUID: UInt32) async throws(Problem) -> CheckReport {
+        let files: [FileFinding]
+        let latest: Timestamp?
+        do throws(StoreError) {
+            files = try await store.checkFiles { [clock] in
+                // It is cancelled when the check has come to its own end.
+                try? await clock.sleep(for: Limits.checkTime)
+            }
+            latest = try await store.latestStoredAt()
+        } catch {
+            throw Problem(error)
+        }
+        var findings = files.map(CheckReport.Finding.init)
+        let rights = store.fileRights.compactMap {
+            CheckReport.Finding($0, daemonUID: daemonUID)
+        }
+        findings +=
+            rights.isEmpty
+            ? [.init("permissions", .ok, "the files and their folders are the daemon's alone")]
+            : rights
+        findings.append(CheckReport.Finding(clock: clock.now(), latest: latest))
+        let warnings = warnings(store.totals)
+        findings += warnings.map { .init("status", .warning, $0, fix: "See: cachectl status") }
+        return CheckReport(findings: findings)
+    }
+}
+
+extension CheckReport.Finding {
+    fileprivate init(_ file: FileFinding) {
+        if !file.damage.isEmpty {
+            let more = file.damage.count > 1 ? " (and \(file.damage.count - 1) more)" : ""
+            self.init(
+                file.name,
+                .failed,
+                "the file is damaged: \(file.damage[0])\(more)",
+                fix: "Restart the daemon: what it finds damaged then is set aside and made anew."
+            )
+        } else if file.isComplete {
+            self.init(file.name, .ok, "the file is sound")
+        } else {
+            self.init(
+                file.name,
+                .skipped,
+                "the file is too large to be looked at within "
+                    + "\(Limits.checkTime.components.seconds) s; so far it is sound"
+            )
+        }
+    }
+
+    /// Nil for what is as it should be.
+    fileprivate init?(_ file: FileRights, daemonUID: UInt32) {
+        let wanted: UInt32 = file.isDirectory ? 0o700 : 0o600
+        guard file.uid == daemonUID else {
+            self.init(
+                "permissions",
+                .failed,
+                "\(file.path) belongs to uid \(file.uid), the daemon is uid \(daemonUID)",
+                fix: "sudo chown \(daemonUID) '\(file.path)'"
+            )
+            return
+        }
+        guard file.mode & ~wanted & 0o777 != 0 else { return nil }
+        let mode = "0" + String(wanted, radix: 8)
+        self.init(
+            "permissions",
+            .warning,
+            "\(file.path) is open to others: 0\(String(file.mode, radix: 8))",
+            fix: "chmod \(mode) '\(file.path)'"
+        )
+    }
+
+    /// A clock that is behind makes every entry stale, as it lies in the future.
+    fileprivate init(clock now: Timestamp, latest: Timestamp?) {
+        let fix = "Set the clock: timedatectl set-ntp true"
+        if now < Limits.plausibleSince {
+            self.init("clock", .failed, "the clock says \(now.rfc3339)", fix: fix)
+        } else if let latest, latest.since(now) > Limits.clockSlack {
+            self.init(
+                "clock",
+                .warning,
+                "the clock says \(now.rfc3339), and there are entries of \(latest.rfc3339)",
+                fix: fix
+            )
+        } else {
+            self.init("clock", .ok, "the clock says \(now.rfc3339)")
+        }
+    }
+}

@@ -1,0 +1,235 @@
+package import LarderModel
+import LarderStore
+import LarderStrategy
+import LarderUpstream
+package import LarderWire
+import Logging
+import Synchronization
+
+/// Origins: which there are, adding and taking away, offline by hand, and asking whether they
+/// answer.
+extension Engine {
+    /// The origin with a name, as a client with this uid may use it; a public host's name is an
+    /// origin's to the daemon's owner.
+    package func origin(named name: OriginName, for uid: UInt32?) throws(Problem) -> OriginSettings
+    {
+        try context.origin(named: name, for: uid)
+    }
+
+    /// Has `tell` called each time an origin is back, until the interest ends; meanwhile it is
+    /// probed while it is down.
+    package func waitForReturn(
+        of name: OriginName,
+        _ tell: @escaping @Sendable () -> Void
+    ) -> OriginInterest {
+        context.waitForReturn(of: name, tell)
+    }
+
+    /// All origins, the public hosts that were asked for lately among them.
+    package func originReports() -> [OriginReport] {
+        let implicit = context.health.implicitOrigins.map { KnownOrigin($0, from: .implicit) }
+        return (context.origins.known + implicit).map(report)
+            .sorted { $0.settings.name < $1.settings.name }
+    }
+
+    private func report(_ origin: KnownOrigin) -> OriginReport {
+        let (state, since) = condition(of: origin.name)
+        return OriginReport(
+            settings: origin.settings,
+            source: origin.source,
+            state: state,
+            since: since,
+            isOfflineByHand: context.isOfflineByHand(origin.name)
+        )
+    }
+
+    // MARK: Changes
+
+    /// Adds an origin; a name or an address that is another's is refused.
+    package func addOrigin(_ command: OriginCommand) async throws(Problem) -> OriginReport {
+        let origin = try await changes.run { [context, keeping] () throws(Problem) in
+            guard context.origins[command.name] == nil else {
+                throw Problem(.originExists, "there is an origin '\(command.name)' already")
+            }
+            return try Self.put(command, context, keeping)
+        }
+        return report(origin)
+    }
+
+    /// Adds an origin, or replaces one that was added before.
+    package func replaceOrigin(
+        _ command: OriginCommand
+    ) async throws(Problem) -> (report: OriginReport, isNew: Bool) {
+        let (origin, isNew) = try await changes.run { [context, keeping] () throws(Problem) in
+            let old = context.origins[command.name]
+            if let old { try Self.refuseFixed(old) }
+            return (try Self.put(command, context, keeping), old == nil)
+        }
+        return (report(origin), isNew)
+    }
+
+    /// Takes away an origin that was added; what is cached of it stays.
+    package func removeOrigin(_ name: OriginName) async throws(Problem) {
+        try await changes.run { [context, keeping] () throws(Problem) in
+            guard let old = context.origins[name] else {
+                throw Problem(.noSuchOrigin, "there is no origin '\(name)'")
+            }
+            try Self.refuseFixed(old)
+            try keeping.remove(name)
+            context.replaceOrigins(context.origins.without(name))
+        }
+        if context.isOfflineByHand(name) { try await remember(name, isOffline: false) }
+    }
+
+    private static func put(
+        _ command: OriginCommand,
+        _ context: EngineContext,
+        _ keeping: OriginKeeping
+    ) throws(Problem) -> KnownOrigin {
+        let table = context.origins
+        let settings = try keeping.read(command.name, command.settings)
+        let other = table.origins.first { other in
+            other.name != settings.name
+                && other.baseURL.baseAddress == settings.baseURL.baseAddress
+        }
+        if let other {
+            throw Problem(
+                .originExists,
+                "the origin '\(other.name)' has this base_url; an address belongs to one origin",
+                hint: "Use that one, or remove it first: cachectl origin rm \(other.name)"
+            )
+        }
+        let count = table.known.count { $0.source == .api && $0.name != settings.name }
+        guard count < Limits.originFilesMax else {
+            throw Problem(.overloaded, "\(Limits.originFilesMax) origins were added already")
+        }
+        try keeping.save(settings)
+        let origin = KnownOrigin(settings, from: .api)
+        context.replaceOrigins(table.with(origin))
+        return origin
+    }
+
+    private static func refuseFixed(_ origin: KnownOrigin) throws(Problem) {
+        switch origin.source {
+        case .api: return
+        case .file(let path):
+            throw Problem(
+                .originInFile,
+                "the origin '\(origin.name)' stands in \(path)",
+                hint: "Change it there, and start the daemon anew."
+            )
+        case .implicit: throw Problem(.noSuchOrigin, "there is no origin '\(origin.name)'")
+        }
+    }
+
+    // MARK: Offline by hand
+
+    /// Sets an origin offline, so that nothing leaves for it, or online again; for good, over the
+    /// daemon's end too.
+    package func setOffline(
+        _ name: OriginName,
+        _ isOffline: Bool,
+        for uid: UInt32
+    ) async throws(Problem) -> OriginReport {
+        let origin = try context.origin(named: name, for: uid)
+        let count = context.offline.withLock { $0.count }
+        guard !isOffline || count < Limits.offlineOriginsMax else {
+            throw Problem(.overloaded, "\(Limits.offlineOriginsMax) origins are offline already")
+        }
+        if context.isOfflineByHand(name) != isOffline {
+            try await remember(name, isOffline: isOffline)
+        }
+        return report(context.origins[name] ?? KnownOrigin(origin, from: .implicit))
+    }
+
+    /// Nothing leaves from the moment of the wish on, and nothing before it is on disk that it
+    /// is over.
+    private func remember(_ name: OriginName, isOffline: Bool) async throws(Problem) {
+        if isOffline { shut(name, true) }
+        do throws(StoreError) {
+            try await store.setOffline(name.text, isOffline)
+        } catch {
+            if isOffline { shut(name, false) }
+            throw Problem(error)
+        }
+        if !isOffline { shut(name, false) }
+        logger.notice(
+            "an origin was set offline or online",
+            metadata: .larder([.origin: "\(name)", .state: isOffline ? "offline" : "online"])
+        )
+    }
+
+    private func shut(_ name: OriginName, _ isOffline: Bool) {
+        context.offline.withLock { names in
+            if isOffline { names.insert(name) } else { names.remove(name) }
+        }
+        context.changed(name)
+        if !isOffline { context.keeper.post(.originAnswered(name)) }
+    }
+
+    /// Those that were set offline before the daemon's last end.
+    static func offlineOrigins(_ store: CacheStore, _ logger: Logger) -> Set<OriginName> {
+        do throws(StoreError) {
+            return Set(try store.offlineOrigins().compactMap { try? OriginName($0) })
+        } catch {
+            logger.error(
+                "which origins were set offline cannot be read",
+                metadata: .larder([.reason: "\(error.message)"])
+            )
+            return []
+        }
+    }
+
+    // MARK: Asking whether it answers
+
+    /// Asks an origin now, whatever its state, over a connection of its own, and stores nothing.
+    ///
+    /// `path` is where to ask on its host, under its base URL; nil asks for that itself.
+    package func checkOrigin(
+        _ name: OriginName,
+        path: String?,
+        for uid: UInt32
+    ) async throws(Problem) -> OriginCheckReport {
+        let origin = try context.origin(named: name, for: uid)
+        guard !context.isOfflineByHand(name) else { throw Problem(offline: name) }
+        let url = try checkedURL(path, of: origin)
+        let began = clock.monotonic()
+        let check = await context.upstream.check(
+            UpstreamRequest(origin: origin, url: url, timeout: origin.fetch.timeout)
+        )
+        var report = OriginCheckReport(name: name, url: url, latency: clock.monotonic() - began)
+        report.peer = check.connection?.peer
+        report.isPeerProxy = check.connection != nil && origin.proxy != nil
+        report.httpVersion = check.connection?.httpVersion
+        report.tlsVersion = check.connection?.tlsVersion
+        switch check.outcome {
+        case .answered(let status, let headers):
+            report.status = status
+            if !context.noteProbe(of: origin, status, headers) {
+                report.problem = Problem(FlightFailure.captive(host: url.host), url: url)
+            }
+        case .failed(let error):
+            context.noteFailure(of: name, error)
+            report.problem = Problem(FlightFailure(error), url: url)
+        }
+        return report
+    }
+
+    private func checkedURL(
+        _ path: String?,
+        of origin: OriginSettings
+    ) throws(Problem) -> WebURL {
+        guard let path else { return origin.baseURL }
+        guard path.utf8.first == UInt8(ascii: "/"),
+            let url = try? WebURL(origin.baseURL.originText + path),
+            origin.baseURL.isPrefix(of: url), !url.hasDotSegments
+        else {
+            throw Problem(
+                .badRequest,
+                "path: '\(path)' does not lie under \(origin.baseURL)",
+                hint: "Give a path that begins with that of the origin's base_url."
+            )
+        }
+        return url
+    }
+}

@@ -1,0 +1,201 @@
+package import LarderModel
+package import LarderStore
+import LarderStrategy
+package import LarderWire
+
+/// What is kept for good.
+extension Engine {
+    /// What pinning came to, and what is known of the pin.
+    package enum PinAnswer: Sendable {
+        /// Its bytes are on disk; whether it was not pinned before.
+        case held(PinItem, isNew: Bool)
+        /// It is fetched as soon as its origin answers.
+        case waiting(PinItem)
+    }
+
+    /// Keeps an entry for good: what is cached, else what its origin gives now or later.
+    ///
+    /// What the origin refuses, or what has no room, is a problem; its pin stays and says why.
+    /// `wait` is how long the client waits for its origin to be back.
+    package func pin(
+        _ id: EntryID,
+        _ scope: ScopeKey,
+        wait: Duration? = nil,
+        interest: Interest = Interest()
+    ) async throws(Problem) -> PinAnswer {
+        let attempt = PinAttempt(context, board, scope, id)
+        let outcome = try await storing { () async throws(StoreError) in
+            let origin = attempt?.origin.name
+            return try await store.pin(scope, id, origin: origin, now: clock.now())
+        }
+        switch outcome {
+        case .held(let isNew):
+            return .held(try await item(of: id, scope), isNew: isNew)
+        case .tooLarge(let trouble):
+            throw Problem(trouble).ofKeptPin
+        case .waiting(let isNew):
+            guard let attempt else { throw .nothingToPin(id) }
+            return try await fetch(attempt, isNew: isNew, wait: wait, interest: interest)
+        case .miss:
+            throw .nothingToPin(id)
+        }
+    }
+
+    /// What a client that has pinned hears of.
+    private enum Event: Sendable {
+        case attempted(PinAttempt.Outcome)
+        /// Something has changed for some pin.
+        case looked
+        case patienceEnded
+    }
+
+    /// Asks the origin now, and answers when that is settled.
+    ///
+    /// Without `wait` it takes as long as a request to the origin may; while that is known to be
+    /// down, no longer than a cached answer. With it, it takes until the pin waits no longer.
+    private func fetch(
+        _ attempt: PinAttempt,
+        isNew: Bool,
+        wait: Duration?,
+        interest: Interest
+    ) async throws(Problem) -> PinAnswer {
+        let mailbox = Mailbox<Event>()
+        guard let seat = sessions.add({ mailbox.post(.patienceEnded) }) else {
+            throw Problem(.shuttingDown, "the daemon is ending")
+        }
+        defer { sessions.remove(seat) }
+        interest.whenGivenUp { mailbox.post(.patienceEnded) }
+        let ear = keeper.listen { mailbox.post(.looked) }
+        defer { keeper.stopListening(ear) }
+        // It may have been settled before anybody listened.
+        mailbox.post(.looked)
+        keeper.beginAsking(attempt.scope, attempt.id)
+        let isTaken = work.add { [keeper] in
+            let outcome = await attempt.run()
+            keeper.endAsking(attempt.scope, attempt.id)
+            mailbox.post(.attempted(outcome))
+            keeper.post(outcome.isSettled ? .reached(attempt.name) : .notReached(attempt.name))
+        }
+        guard isTaken else {
+            keeper.endAsking(attempt.scope, attempt.id)
+            throw Problem(.shuttingDown, "the daemon is ending")
+        }
+        let settings = attempt.origin.fetch
+        let patience =
+            wait ?? (context.isDown(attempt.name) ? settings.networkWait : settings.timeout)
+        let result = await withDiscardingTaskGroup(
+            returning: Result<PinAnswer, Problem>.self
+        ) { group in
+            group.addTask { [clock] in
+                guard (try? await clock.sleep(for: patience)) != nil else { return }
+                mailbox.post(.patienceEnded)
+            }
+            defer { group.cancelAll() }
+            do throws(Problem) {
+                return .success(
+                    try await answer(attempt, mailbox, isNew: isNew, isPatient: wait != nil)
+                )
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+
+    private func answer(
+        _ attempt: PinAttempt,
+        _ mailbox: Mailbox<Event>,
+        isNew: Bool,
+        isPatient: Bool
+    ) async throws(Problem) -> PinAnswer {
+        for await event in mailbox.events {
+            switch event {
+            case .attempted(.refused(let problem)):
+                throw problem.ofKeptPin
+            case .attempted(.notReached) where isPatient:
+                continue
+            case .patienceEnded, .attempted(.notReached):
+                return .waiting(try await item(of: attempt.id, attempt.scope))
+            case .attempted(.held), .looked:
+                let item = try await item(of: attempt.id, attempt.scope)
+                switch item.state {
+                case .held, .gone: return .held(item, isNew: isNew)
+                case .waiting: continue
+                case .tooLarge, .failed:
+                    throw item.trouble.map { Problem($0).ofKeptPin }
+                        ?? Problem(.internal, "the pin of '\(attempt.id)' does not say why")
+                }
+            }
+        }
+        throw Problem(.shuttingDown, "the daemon is ending")
+    }
+
+    /// Gives an entry back to the cache; false when it was not pinned.
+    package func unpin(_ id: EntryID, _ scope: ScopeKey) async throws(Problem) -> Bool {
+        try await storing { () async throws(StoreError) in
+            try await store.unpin(scope, id, now: clock.now())
+        }
+    }
+
+    /// A page of the scope's pins in the order of their ids.
+    package func pins(
+        _ command: PinListCommand,
+        _ scope: ScopeKey
+    ) async throws(Problem) -> PinPage {
+        let pins = try await storing { () async throws(StoreError) in
+            try await store.pins(of: scope, after: command.cursor, limit: command.limit)
+        }
+        let next = pins.count == command.limit ? pins.last?.id.text : nil
+        return PinPage(items: pins.map(PinItem.init), next: next)
+    }
+
+    private func item(of id: EntryID, _ scope: ScopeKey) async throws(Problem) -> PinItem {
+        let pin = try await storing { () async throws(StoreError) in
+            try await store.pin(scope, id)
+        }
+        guard let pin else { throw Problem(.miss, "'\(id)' was unpinned just now") }
+        return PinItem(pin)
+    }
+
+    private func storing<Value>(
+        _ work: () async throws(StoreError) -> Value
+    ) async throws(Problem) -> Value {
+        do throws(StoreError) {
+            return try await work()
+        } catch {
+            throw Problem(error)
+        }
+    }
+}
+
+extension PinItem {
+    fileprivate init(_ pin: Pin) {
+        self.init(
+            id: pin.id,
+            state: pin.state,
+            origin: pin.origin,
+            byteCount: pin.entry?.body.byteCount,
+            pinnedAt: pin.pinnedAt,
+            storedAt: pin.entry?.storedAt,
+            revision: pin.entry?.revision,
+            trouble: pin.trouble
+        )
+    }
+}
+
+extension Problem {
+    fileprivate static func nothingToPin(_ id: EntryID) -> Problem {
+        Problem(
+            .miss,
+            "nothing is cached under '\(id)', and it is no URL of an origin",
+            hint: "Put it with PUT /v1/entries/ID?pin=true, or pin the URL of a known origin."
+        )
+    }
+
+    /// The same when the pin is still there.
+    fileprivate var ofKeptPin: Problem {
+        var problem = self
+        problem.hint += " The pin stays and says so: pin it again to try again, or unpin it."
+        return problem
+    }
+}

@@ -1,0 +1,49 @@
+import LarderModel
+package import LarderStore
+package import LarderWire
+
+extension Engine {
+    /// Where the bytes of some scopes are, and how the files and the disk are.
+    package func usage(_ scopes: RowScopes) async throws(Problem) -> UsageReport {
+        let usage: StoreUsage
+        do throws(StoreError) {
+            usage = try await store.read { reader throws(StoreError) in try reader.usage(scopes) }
+        } catch {
+            throw Problem(error)
+        }
+        let totals = store.totals
+        return UsageReport(
+            rows: UsageReport.Rows(usage.total),
+            byKind: usage.byKind.map { group in
+                let kind = group.name.flatMap(Int64.init).flatMap(EntryKind.init(rawValue:))
+                return UsageReport.Group(name: kind?.name, rows: UsageReport.Rows(group))
+            },
+            byOrigin: usage.byOrigin.map { group in
+                UsageReport.Group(name: group.name, rows: UsageReport.Rows(group))
+            },
+            byUser: usage.byScope.compactMap { group in
+                guard let scope = group.name.flatMap(Scope.init(text:)) else { return nil }
+                return UsageReport.Owned(scope: scope, rows: UsageReport.Rows(group))
+            },
+            cacheBytes: totals.bytes,
+            cacheBytesMax: maxBytes,
+            budgetBytes: totals.budget,
+            files: store.fileLengths.enumerated().map { index, file in
+                UsageReport.File(
+                    name: file.name,
+                    bytes: file.bytes,
+                    walBytes: file.walBytes,
+                    freeBytes: index == 0 ? usage.freeBytes : nil
+                )
+            },
+            diskFreeBytes: store.diskFreeBytes,
+            minFreeBytes: store.minFreeBytes
+        )
+    }
+}
+
+extension UsageReport.Rows {
+    fileprivate init(_ group: UsageGroup) {
+        self.init(entries: group.entries, bytes: group.bytes, bodyBytes: group.bodyBytes)
+    }
+}

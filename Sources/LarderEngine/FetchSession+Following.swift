@@ -1,0 +1,91 @@
+import LarderModel
+import LarderStore
+import LarderStrategy
+import LarderWire
+
+/// What is told behind the last word to one that follows: each new view of the row.
+extension FetchSession {
+    /// Whether the last word was told, and nobody listens for changes yet.
+    var isToFollow: Bool {
+        guard case .following = machine.state else { return false }
+        return following == nil
+    }
+
+    /// Begins to listen for changes of the id that was shown, and looks once what has changed since
+    /// it was read.
+    mutating func beginFollowing(_ reader: StoreReader) async {
+        guard let id = shown?.id else { return }
+        // From here on the row is read anew: a follower keeps no body.
+        cached = nil
+        cachedBody = nil
+        following = Following(id, scope, context.store, followers) { [mailbox] in
+            mailbox.post(.rowChanged)
+        }
+        if request.policy != .cacheOnly {
+            waiting = context.waitForReturn(of: request.origin.name) { [mailbox] in
+                mailbox.post(.originReturned)
+            }
+        }
+        await readFollowed(reader)
+    }
+
+    /// Reads the followed row, and tells what is new in it.
+    mutating func readFollowed(_ reader: StoreReader) async {
+        guard let following else { return }
+        following.rowIsRead()
+        let row: CachedAnswer?
+        do throws(StoreError) {
+            row = try CachedAnswer(reader, scope, following.id, now: context.clock.now())
+        } catch {
+            // Its next change is read again.
+            return context.noteUnread(error)
+        }
+        following.rowWasRead(bytes: Int64(row?.entry.body.byteCount ?? 0))
+        switch machine.rowWasRead(view(of: row)) {
+        case .nothing: break
+        case .show:
+            if let row { await showFollowed(row) }
+        case .tellDeleted:
+            guard let entry = row?.entry else { return }
+            await tellDeleted(entry.revision, status: entry.status)
+        }
+    }
+
+    /// Has the origin say what is new since it was down; what comes of it is heard of by the row.
+    func askAgain(_ reader: StoreReader) {
+        guard following != nil else { return }
+        let known: CachedAnswer?
+        do throws(StoreError) {
+            known = try request.lookUp(reader, scope, now: context.clock.now())
+        } catch {
+            known = nil
+            context.noteUnread(error)
+        }
+        let entry = known.flatMap { $0.entry.kind == .fetched ? $0.entry : nil }
+        flights.board(request, scope, cached: entry) { _ in }
+    }
+
+    private func view(of row: CachedAnswer?) -> FetchMachine<Problem>.FollowedRow {
+        guard let entry = row?.entry else { return .missing }
+        switch entry.kind {
+        case .fetched:
+            return .entry(entry.revision, isAsTold: entry.body == shown?.body)
+        case .tombstone: return .tombstone(entry.revision)
+        // Not what was asked for: only another configuration can have left it there.
+        case .blob, .variants: return .missing
+        }
+    }
+
+    private mutating func showFollowed(_ row: CachedAnswer) async {
+        let body: FrameBody?
+        do throws(StoreError) {
+            body = try await row.frameBody(context.store, scope, now: context.clock.now())
+        } catch {
+            return context.noteUnread(error)
+        }
+        // Replaced while it was read: then there is another notice on its way.
+        guard let body else { return }
+        await show(.cache, row.entry, body)
+        lastWord = (.cache, row.entry.revision)
+    }
+}

@@ -1,0 +1,113 @@
+import LarderModel
+import LarderStore
+import LarderStrategy
+import LarderWire
+
+/// What the client of a fetch gets.
+extension FetchSession {
+    mutating func showCached() async {
+        guard let cached, let cachedBody else { return }
+        await show(.cache, cached.entry, cachedBody)
+    }
+
+    mutating func show(_ source: AnswerSource, _ entry: Entry, _ body: FrameBody) async {
+        let now = context.clock.now()
+        shown = (entry.id, entry.body)
+        await send(
+            .snapshot(
+                SnapshotFrame(
+                    source: source,
+                    revision: entry.revision,
+                    isStale: source == .cache && entry.isStale(at: now),
+                    age: source == .cache ? entry.age(at: now) : .zero,
+                    entry: FrameEntry(entry, body: body)
+                )
+            )
+        )
+    }
+
+    mutating func tellDeleted(_ revision: Revision, status: Int) async {
+        shown?.body = nil
+        lastWord = (.deleted, revision)
+        await send(.deleted(DeletedFrame(revision: revision, status: status)))
+    }
+
+    mutating func showNetwork(
+        _ answer: Landing.Answer,
+        _ sequel: FetchMachine<Problem>.Sequel,
+        _ reader: StoreReader
+    ) async {
+        guard let body = await networkBody(answer, reader) else {
+            let problem = Problem(
+                .badAnswer,
+                "what \(request.url) confirmed was evicted meanwhile"
+            )
+            return hasSent ? await fail(problem, sequel) : refuse(problem)
+        }
+        await show(.network, answer.entry, body)
+        await conclude(sequel, .network, answer.entry.revision)
+    }
+
+    /// The body of what the network has; after a 304 it is in the cache.
+    private func networkBody(_ answer: Landing.Answer, _ reader: StoreReader) async -> FrameBody? {
+        if let body = answer.body { return body }
+        if let cachedBody, cached?.entry.revision == answer.entry.revision { return cachedBody }
+        let now = context.clock.now()
+        let found = try? CachedAnswer(reader, scope, answer.entry.id, now: now)
+        guard let found, found.entry.revision == answer.entry.revision else { return nil }
+        return try? await found.frameBody(context.store, scope, now: now)
+    }
+
+    mutating func fail(_ problem: Problem, _ sequel: FetchMachine<Problem>.Sequel) async {
+        await send(.error(problem))
+        await conclude(sequel, .error, cached?.entry.revision)
+    }
+
+    /// Behind the last word on what was asked.
+    mutating func conclude(
+        _ sequel: FetchMachine<Problem>.Sequel,
+        _ outcome: FetchOutcome,
+        _ revision: Revision?
+    ) async {
+        switch sequel {
+        case .follow: lastWord = (outcome, revision)
+        case .end: await end(outcome, revision)
+        }
+    }
+
+    private mutating func end(_ outcome: FetchOutcome, _ revision: Revision?) async {
+        await send(
+            .end(
+                EndFrame(
+                    outcome: outcome,
+                    revision: revision,
+                    cacheTime: cacheTime,
+                    networkTime: networkTime
+                )
+            )
+        )
+        isOver = true
+    }
+
+    mutating func refuseAsDeleted(_ status: Int?) {
+        var problem = Problem(.deleted, "the origin says that \(request.url) is gone")
+        problem.originStatus = status
+        refuse(problem)
+    }
+
+    mutating func refuse(_ problem: Problem) {
+        refusal = problem
+        isOver = true
+    }
+
+    mutating func send(_ frame: FetchFrame) async {
+        guard !isOver else { return }
+        hasSent = true
+        if !(await emit(frame)) { nobodyReads() }
+    }
+
+    mutating func nobodyReads() {
+        machine.clientHungUp()
+        isOver = true
+    }
+}

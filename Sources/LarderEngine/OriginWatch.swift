@@ -1,0 +1,118 @@
+import LarderModel
+import LarderStrategy
+import Synchronization
+
+/// Who waits for which origin, and the ``ProbeMachine`` of each; guarded by a lock.
+///
+/// It holds what it decided; its shell is ``EngineContext``, which sleeps and asks.
+final class OriginWatch: Sendable {
+    private struct Watched {
+        var machine = ProbeMachine(isDown: false)
+        /// Whether requests to it fail at the moment, by hand or not.
+        var isShut = false
+        var waiting: [Int: @Sendable () -> Void] = [:]
+    }
+
+    private struct State {
+        var origins: [OriginName: Watched] = [:]
+        var nextID = 0
+
+        mutating func change<Result>(
+            _ name: OriginName,
+            _ body: (inout Watched) -> Result
+        ) -> Result {
+            var watched = origins[name] ?? Watched()
+            let result = body(&watched)
+            let isKept = !watched.machine.isForgettable || watched.isShut
+            origins[name] = isKept ? watched : nil
+            return result
+        }
+    }
+
+    /// How an origin is.
+    struct Condition {
+        /// The last requests failed.
+        var isDown: Bool
+        var isOfflineByHand: Bool
+    }
+
+    private let state = Mutex(State())
+
+    /// Has `tell` called each time the origin is back, until ``leave(_:_:)`` with the number.
+    func wait(
+        for name: OriginName,
+        _ tell: @escaping @Sendable () -> Void
+    ) -> (number: Int, action: ProbeMachine.StartAction) {
+        state.withLock { state in
+            let number = state.nextID
+            state.nextID += 1
+            let action = state.change(name) { watched in
+                watched.waiting[number] = tell
+                return watched.machine.interestBegan()
+            }
+            return (number, action)
+        }
+    }
+
+    func leave(_ name: OriginName, _ number: Int) {
+        state.withLock { state in
+            state.change(name) { watched in
+                guard watched.waiting.removeValue(forKey: number) != nil else { return }
+                watched.machine.interestEnded()
+            }
+        }
+    }
+
+    /// The origin's condition may have changed; `condition` reads the newest under the lock, so
+    /// that of two changes the later one is seen last.
+    ///
+    /// Returns who is to be told that it is back.
+    func changed(
+        _ name: OriginName,
+        _ condition: () -> Condition
+    ) -> (told: [@Sendable () -> Void], action: ProbeMachine.StartAction) {
+        state.withLock { state in
+            state.change(name) { watched in
+                let new = condition()
+                let wasShut = watched.isShut
+                watched.isShut = new.isDown || new.isOfflineByHand
+                let told = wasShut && !watched.isShut ? Array(watched.waiting.values) : []
+                guard new.isDown, !new.isOfflineByHand else {
+                    watched.machine.cameBack()
+                    return (told, .nothing)
+                }
+                return (told, watched.machine.wentDown())
+            }
+        }
+    }
+
+    /// Whether it is probed at the moment.
+    func state(of name: OriginName) -> ProbeMachine.State {
+        state.withLock { $0.origins[name]?.machine.state ?? .idle }
+    }
+
+    func requestAnswered(_ name: OriginName) {
+        state.withLock { state in
+            guard state.origins[name] != nil else { return }
+            state.change(name) { $0.machine.requestAnswered() }
+        }
+    }
+
+    func pauseEnded(_ name: OriginName) -> ProbeMachine.PauseAction {
+        state.withLock { state in state.change(name) { $0.machine.pauseEnded() } }
+    }
+
+    func probeEnded(_ name: OriginName) -> ProbeMachine.ProbeAction {
+        state.withLock { state in state.change(name) { $0.machine.probeEnded() } }
+    }
+
+    /// The origin is there no more; whoever waits for it is heard of no more.
+    func forget(_ name: OriginName) {
+        state.withLock { state in
+            state.change(name) { watched in
+                watched.isShut = false
+                watched.machine.cameBack()
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+import LarderModel
+import LarderStore
+import LarderStrategy
+import Logging
+import Synchronization
+
+/// Fetches what pins wait for as soon as their origins answer: the shell of a ``PinRetryMachine``.
+///
+/// Everything that happens comes as an event into one mailbox, and one task takes them out in
+/// order; it asks each origin in a task of its own.
+final class PinKeeper: Sendable {
+    enum Event: Sendable {
+        /// Something may want to be fetched that did not before.
+        case wanted
+        /// An origin has answered somebody after a time in which it did not.
+        case originAnswered(OriginName)
+        case reached(OriginName)
+        case notReached(OriginName)
+        case restEnded
+    }
+
+    /// One pin that somebody waits for.
+    private struct Name: Hashable {
+        let scope: ScopeKey
+        let id: EntryID
+    }
+
+    private struct Listeners {
+        var next = 0
+        var tell: [Int: @Sendable () -> Void] = [:]
+    }
+
+    private let mailbox = Mailbox<Event>()
+    /// Pins that are being asked for on behalf of clients, and of how many; guarded by its lock.
+    private let asked = Mutex<[Name: Int]>([:])
+    /// Clients that wait for a pin; guarded by its lock.
+    private let listeners = Mutex(Listeners())
+    // Relaxed: it only keeps looks that say the same from piling up.
+    private let isLooking = Atomic<Bool>(false)
+
+    /// May be called from anywhere.
+    func post(_ event: Event) {
+        if case .wanted = event {
+            guard !isLooking.exchange(true, ordering: .relaxed) else { return }
+        }
+        mailbox.post(event)
+    }
+
+    /// A client's pin is asked for by itself, so nobody else does so until ``endAsking(_:_:)``.
+    func beginAsking(_ scope: ScopeKey, _ id: EntryID) {
+        asked.withLock { $0[Name(scope: scope, id: id), default: 0] += 1 }
+    }
+
+    func endAsking(_ scope: ScopeKey, _ id: EntryID) {
+        let name = Name(scope: scope, id: id)
+        asked.withLock { asked in
+            let left = asked[name, default: 1] - 1
+            asked[name] = left == 0 ? nil : left
+        }
+    }
+
+    private func isAsked(_ scope: ScopeKey, _ id: EntryID) -> Bool {
+        asked.withLock { $0[Name(scope: scope, id: id)] != nil }
+    }
+
+    /// Has `tell` called whenever something may have changed for a pin.
+    func listen(_ tell: @escaping @Sendable () -> Void) -> Int {
+        listeners.withLock { listeners in
+            listeners.next += 1
+            listeners.tell[listeners.next] = tell
+            return listeners.next
+        }
+    }
+
+    func stopListening(_ ear: Int) {
+        listeners.withLock { _ = $0.tell.removeValue(forKey: ear) }
+    }
+
+    /// Runs until it is cancelled.
+    func run(_ context: EngineContext, _ board: FlightBoard) async {
+        await withDiscardingTaskGroup { group in
+            var machine = PinRetryMachine()
+            var alarm: Duration?
+            post(.wanted)
+            for await event in mailbox.events {
+                let now = context.clock.monotonic()
+                switch event {
+                case .wanted: isLooking.store(false, ordering: .relaxed)
+                case .originAnswered(let name): machine.originAnswered(name)
+                case .reached(let name): machine.reached(name)
+                case .notReached(let name): machine.notReached(name, now: now)
+                case .restEnded: alarm = nil
+                }
+                for tell in listeners.withLock({ Array($0.tell.values) }) { tell() }
+                let wanted = await lookUp(context, board)
+                for name in machine.looked(Set(wanted.keys), now: now) {
+                    let attempts = wanted[name] ?? []
+                    group.addTask { await self.ask(name, attempts) }
+                }
+                guard let due = machine.nextDue, alarm.map({ due < $0 }) ?? true else { continue }
+                alarm = due
+                group.addTask {
+                    guard (try? await context.clock.sleep(for: due - now)) != nil else { return }
+                    self.post(.restEnded)
+                }
+            }
+            group.cancelAll()
+        }
+    }
+
+    /// What is wanted, by origin; what no origin can give is told to its pin.
+    private func lookUp(
+        _ context: EngineContext,
+        _ board: FlightBoard
+    ) async -> [OriginName: [PinAttempt]] {
+        var attempts: [OriginName: [PinAttempt]] = [:]
+        do throws(StoreError) {
+            var last: Int64 = 0
+            while true {
+                let page = try await context.store.wantedPins(after: last)
+                guard let end = page.last else { return attempts }
+                last = end.number
+                for pin in page {
+                    let scope = context.store.key(for: pin.scope)
+                    guard !isAsked(scope, pin.id) else { continue }
+                    if let attempt = PinAttempt(context, board, scope, pin.id) {
+                        attempts[attempt.name, default: []].append(attempt)
+                    } else {
+                        let reason = "it belongs to no configured origin"
+                        let trouble = PinTrouble(problem: "unknown-origin", reason: reason)
+                        try await context.store.setTrouble(scope, pin.id, .failed, trouble)
+                    }
+                }
+            }
+        } catch {
+            context.logger.warning(
+                "what pins wait for was not looked up",
+                metadata: .larder([.reason: "\(error.message)"])
+            )
+            return attempts
+        }
+    }
+
+    /// Asks for one after the other, until the origin cannot be reached.
+    private func ask(_ name: OriginName, _ attempts: [PinAttempt]) async {
+        for attempt in attempts {
+            switch await attempt.run() {
+            case .held, .refused: continue
+            case .notReached: return post(.notReached(name))
+            }
+        }
+        post(.reached(name))
+    }
+}

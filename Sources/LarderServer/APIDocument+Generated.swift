@@ -1,0 +1,2675 @@
+// Made by scripts/generate-schema from schema/openapi.json; change that.
+// swift-format-ignore-file
+
+extension APIDocument {
+    static let text = #"""
+        {
+          "openapi": "3.1.0",
+          "info": {
+            "title": "Larder",
+            "version": "1",
+            "summary": "An offline-first cache daemon on a Unix socket.",
+            "description": "HTTP/1.1 over a Unix socket, JSON in UTF-8. `curl --unix-socket /run/larder/api.sock http://larder/v1/status` is a first-class client; the host name counts for nothing.\n\nWho asks is what the kernel says of the socket's other end (SO_PEERCRED): a client sees its own rows and shared ones, and no header changes that.\n\nEvery error is `application/problem+json` (RFC 9457), see the schema `Problem`. An unknown query parameter and an unknown member of a body are refused by name with 400; a member of a body that is null counts as not given. A member of an answer that a client does not know is to be ignored: later versions add some.\n\nDurations are a whole number and a unit, `ms`, `s`, `m`, `h` or `d`: `300ms`, `10s`, `7d`. Sizes are a whole number and `B`, `KiB`, `MiB`, `GiB` or `TiB`. Moments are RFC 3339 in UTC. Every route that touches rows takes `account`, which keeps several accounts of one user apart.\n\nAny route may also answer 400 `urn:larder:bad-request` to what is no HTTP/1.1 request, 405 `urn:larder:method-not-allowed` with `Allow`, 431 `urn:larder:head-too-large`, and 500 `urn:larder:storage`; after a 400 to a broken head and after a 431 the connection ends."
+          },
+          "servers": [
+            {
+              "url": "http://larder",
+              "description": "The Unix socket; any host name will do."
+            }
+          ],
+          "tags": [
+            {
+              "name": "Fetch",
+              "description": "What is cached of a URL, and what the network says of it."
+            },
+            {
+              "name": "Entries",
+              "description": "The id / data / timestamp cache itself."
+            },
+            {
+              "name": "Origins",
+              "description": "The servers that may be asked. Everybody may list them; the rest is for administrators."
+            },
+            {
+              "name": "Raw",
+              "description": "An origin's answers as they are."
+            },
+            {
+              "name": "Pins",
+              "description": "What is kept for good, beside the cache."
+            },
+            {
+              "name": "Administration",
+              "description": "Eviction, and what the daemon says of itself."
+            }
+          ],
+          "paths": {
+            "/v1/fetch": {
+              "get": {
+                "tags": ["Fetch"],
+                "operationId": "fetchByQuery",
+                "summary": "Fetch a URL",
+                "description": "The members of the POST's body as parameters, except `headers`. `curl -G --data-urlencode url=…` encodes the URL.",
+                "parameters": [
+                  {
+                    "name": "url",
+                    "in": "query",
+                    "required": true,
+                    "description": "The URL, percent-encoded as in a form.",
+                    "schema": { "$ref": "#/components/schemas/FetchURL" },
+                    "example": "https://api.example.com/articles/42"
+                  },
+                  {
+                    "name": "policy",
+                    "in": "query",
+                    "description": "In which order cache and network are asked; without it the origin's.",
+                    "schema": { "$ref": "#/components/schemas/FetchPolicy" },
+                    "example": "network-first"
+                  },
+                  {
+                    "name": "network_wait",
+                    "in": "query",
+                    "description": "How long `network-first`, and `cache-first` with a stale answer, wait for the network while the cache has one: 0ms to 1h.",
+                    "schema": { "$ref": "#/components/schemas/Duration" },
+                    "example": "300ms"
+                  },
+                  {
+                    "name": "timeout",
+                    "in": "query",
+                    "description": "How long to wait in all: 1ms to 1h.",
+                    "schema": { "$ref": "#/components/schemas/Duration" },
+                    "example": "10s"
+                  },
+                  {
+                    "name": "follow",
+                    "in": "query",
+                    "description": "Whether the stream stays open: each new view of the entry is a further `snapshot`, its deletion a `deleted`, and `end` comes when the daemon ends.",
+                    "schema": { "type": "boolean", "default": false },
+                    "example": true
+                  },
+                  { "$ref": "#/components/parameters/account" }
+                ],
+                "responses": {
+                  "200": { "$ref": "#/components/responses/FetchFrames" },
+                  "403": { "$ref": "#/components/responses/UnknownOrigin" },
+                  "404": { "$ref": "#/components/responses/NothingToShow" },
+                  "502": { "$ref": "#/components/responses/NetworkFailed" },
+                  "503": { "$ref": "#/components/responses/NotNow" },
+                  "504": { "$ref": "#/components/responses/Timeout" },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              },
+              "post": {
+                "tags": ["Fetch"],
+                "operationId": "fetchByBody",
+                "summary": "Fetch a URL, with headers for the origin",
+                "requestBody": {
+                  "required": true,
+                  "content": {
+                    "application/json": {
+                      "schema": { "$ref": "#/components/schemas/FetchCommand" }
+                    }
+                  }
+                },
+                "responses": {
+                  "200": { "$ref": "#/components/responses/FetchFrames" },
+                  "403": { "$ref": "#/components/responses/UnknownOrigin" },
+                  "404": { "$ref": "#/components/responses/NothingToShow" },
+                  "502": { "$ref": "#/components/responses/NetworkFailed" },
+                  "503": { "$ref": "#/components/responses/NotNow" },
+                  "504": { "$ref": "#/components/responses/Timeout" },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              }
+            },
+            "/v1/entries": {
+              "get": {
+                "tags": ["Entries"],
+                "operationId": "listEntries",
+                "summary": "A page of rows, without bodies",
+                "parameters": [
+                  {
+                    "name": "prefix",
+                    "in": "query",
+                    "description": "Only ids that begin with it; empty: all.",
+                    "schema": { "type": "string", "maxLength": 8192 },
+                    "example": "https://api.example.com/articles/"
+                  },
+                  {
+                    "name": "origin",
+                    "in": "query",
+                    "description": "Only entries of this origin.",
+                    "schema": { "$ref": "#/components/schemas/OriginName" },
+                    "example": "example"
+                  },
+                  {
+                    "name": "sort",
+                    "in": "query",
+                    "description": "The order: by `id`; `size`, the largest first; `age`, the longest stored first; `used`, the least recently used first, which is the order of eviction.",
+                    "schema": {
+                      "type": "string",
+                      "enum": ["id", "size", "age", "used"],
+                      "403": { "$ref": "#/components/responses/NotPermitted" },
+                  "default": "id"
+                    },
+                    "example": "size"
+                  },
+                  {
+                    "name": "limit",
+                    "in": "query",
+                    "description": "Rows in the page.",
+                    "schema": {
+                      "type": "integer",
+                      "minimum": 1,
+                      "maximum": 1000,
+                      "default": 100
+                    },
+                    "example": 20
+                  },
+                  {
+                    "name": "cursor",
+                    "in": "query",
+                    "description": "The `next` of the page before, as it came. It holds as long as the other parameters stay the same.",
+                    "schema": { "type": "string" },
+                    "example": "0/1000:default/https://api.example.com/articles/42"
+                  },
+                  { "$ref": "#/components/parameters/scope" },
+                  { "$ref": "#/components/parameters/account" }
+                ],
+                "responses": {
+                  "200": {
+                    "description": "The page.",
+                    "content": {
+                      "application/json": {
+                        "schema": { "$ref": "#/components/schemas/EntryPage" }
+                      }
+                    }
+                  },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              }
+            },
+            "/v1/entries/batch": {
+              "post": {
+                "tags": ["Entries"],
+                "operationId": "readBatch",
+                "summary": "What is cached under several ids, as it is at one moment",
+                "description": "All rows are read in one transaction; the network is not asked. Bodies stand in the frames as in those of a fetch, up to 16 MiB in all; beyond that they are named by `body_href`. At most 16 batches, 8 of one user, are read at once, else 503 `urn:larder:overloaded`.",
+                "requestBody": {
+                  "required": true,
+                  "content": {
+                    "application/json": {
+                      "schema": { "$ref": "#/components/schemas/BatchCommand" }
+                    }
+                  }
+                },
+                "responses": {
+                  "200": { "$ref": "#/components/responses/BatchFrames" },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              }
+            },
+            "/v1/entries/{id}": {
+              "parameters": [{ "$ref": "#/components/parameters/id" }],
+              "get": {
+                "tags": ["Entries"],
+                "operationId": "readEntry",
+                "summary": "The bytes of an entry",
+                "parameters": [
+                  { "$ref": "#/components/parameters/account" },
+                  { "$ref": "#/components/parameters/ifNoneMatch" }
+                ],
+                "responses": {
+                  "200": { "$ref": "#/components/responses/EntryBytes" },
+                  "304": { "$ref": "#/components/responses/EntryUnchanged" },
+                  "404": { "$ref": "#/components/responses/Miss" },
+                  "410": { "$ref": "#/components/responses/Deleted" },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              },
+              "head": {
+                "tags": ["Entries"],
+                "operationId": "readEntryHead",
+                "summary": "The headers of an entry",
+                "parameters": [
+                  { "$ref": "#/components/parameters/account" },
+                  { "$ref": "#/components/parameters/ifNoneMatch" }
+                ],
+                "responses": {
+                  "200": { "$ref": "#/components/responses/EntryHead" },
+                  "304": { "$ref": "#/components/responses/EntryUnchanged" },
+                  "404": { "description": "A miss: nothing is cached under the id." },
+                  "410": { "description": "The origin says that it is gone." },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              },
+              "put": {
+                "tags": ["Entries"],
+                "operationId": "putEntry",
+                "summary": "Keep a blob of one's own",
+                "description": "The body and its Content-Type are kept as they are. The answer comes after the commit. An id under an origin's base URL is refused: those belong to the origin.",
+                "parameters": [
+                  {
+                    "name": "ttl",
+                    "in": "query",
+                    "description": "After this time the blob reads as a miss and is the first to be evicted; more than 0ms. Without it, it stays until it is evicted.",
+                    "schema": { "$ref": "#/components/schemas/Duration" },
+                    "example": "7d"
+                  },
+                  {
+                    "name": "pin",
+                    "in": "query",
+                    "description": "Pins the blob as well, both or neither; see `/v1/pins/{id}`.",
+                    "schema": { "type": "boolean", "default": false },
+                    "example": true
+                  },
+                  { "$ref": "#/components/parameters/account" }
+                ],
+                "requestBody": {
+                  "required": false,
+                  "description": "Any bytes, none too, up to `cache.max_entry_bytes`.",
+                  "content": {
+                    "*/*": {
+                      "schema": {}
+                    }
+                  }
+                },
+                "responses": {
+                  "201": { "$ref": "#/components/responses/Stored" },
+                  "204": { "$ref": "#/components/responses/Stored" },
+                  "409": { "$ref": "#/components/responses/OriginID" },
+                  "413": { "$ref": "#/components/responses/EntryTooLarge" },
+                  "507": { "$ref": "#/components/responses/CacheFull" },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              },
+              "delete": {
+                "tags": ["Entries"],
+                "operationId": "removeEntry",
+                "summary": "Delete a blob, or forget a fetched entry",
+                "description": "A fetched entry is only forgotten, as by an eviction: the next fetch brings it back. What is pinned is refused until it is unpinned.",
+                "parameters": [{ "$ref": "#/components/parameters/account" }],
+                "responses": {
+                  "204": { "description": "It is gone." },
+                  "404": { "$ref": "#/components/responses/Miss" },
+                  "409": {
+                    "description": "`urn:larder:pinned`: unpin it first.",
+                    "content": {
+                      "application/problem+json": {
+                        "schema": { "$ref": "#/components/schemas/Problem" }
+                      }
+                    }
+                  },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              }
+            },
+            "/v1/entries/{id}/explain": {
+              "parameters": [{ "$ref": "#/components/parameters/id" }],
+              "get": {
+                "tags": ["Entries"],
+                "operationId": "explainEntry",
+                "summary": "Everything that is known of an entry, without its bytes",
+                "parameters": [
+                  { "$ref": "#/components/parameters/scope" },
+                  { "$ref": "#/components/parameters/account" }
+                ],
+                "responses": {
+                  "200": {
+                    "description": "What is known.",
+                    "content": {
+                      "application/json": {
+                        "schema": { "$ref": "#/components/schemas/EntryExplanation" }
+                      }
+                    }
+                  },
+                  "403": { "$ref": "#/components/responses/NotPermitted" },
+                  "404": { "$ref": "#/components/responses/Miss" },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              }
+            },
+            "/v1/origins": {
+              "get": {
+                "tags": ["Origins"],
+                "operationId": "listOrigins",
+                "summary": "The servers that may be asked",
+                "responses": {
+                  "200": {
+                    "description": "All of them; `next` is null.",
+                    "content": {
+                      "application/json": {
+                        "schema": { "$ref": "#/components/schemas/OriginPage" }
+                      }
+                    }
+                  },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              },
+              "post": {
+                "tags": ["Origins"],
+                "operationId": "addOrigin",
+                "summary": "Add an origin, which stays over the daemon's end; for administrators",
+                "requestBody": {
+                  "required": true,
+                  "content": {
+                    "application/json": {
+                      "schema": { "$ref": "#/components/schemas/OriginCommand" }
+                    }
+                  }
+                },
+                "responses": {
+                  "201": {
+                    "description": "It is there and kept.",
+                    "headers": {
+                      "Location": {
+                        "description": "The origin's path.",
+                        "schema": { "type": "string" }
+                      }
+                    },
+                    "content": {
+                      "application/json": {
+                        "schema": { "$ref": "#/components/schemas/OriginReport" }
+                      }
+                    }
+                  },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              }
+            },
+            "/v1/origins/{name}": {
+              "parameters": [
+                { "$ref": "#/components/parameters/originName" }
+              ],
+              "put": {
+                "tags": ["Origins"],
+                "operationId": "replaceOrigin",
+                "summary": "Add an origin, or replace one that was added; for administrators",
+                "requestBody": {
+                  "required": true,
+                  "content": {
+                    "application/json": {
+                      "schema": { "$ref": "#/components/schemas/OriginSettings" }
+                    }
+                  }
+                },
+                "responses": {
+                  "200": {
+                    "description": "It was replaced.",
+                    "content": {
+                      "application/json": {
+                        "schema": { "$ref": "#/components/schemas/OriginReport" }
+                      }
+                    }
+                  },
+                  "201": {
+                    "description": "It was not there before.",
+                    "headers": {
+                      "Location": {
+                        "description": "The origin's path.",
+                        "schema": { "type": "string" }
+                      }
+                    },
+                    "content": {
+                      "application/json": {
+                        "schema": { "$ref": "#/components/schemas/OriginReport" }
+                      }
+                    }
+                  },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              },
+              "delete": {
+                "tags": ["Origins"],
+                "operationId": "removeOrigin",
+                "summary": "Take an origin away that was added; for administrators",
+                "responses": {
+                  "204": { "description": "It is gone; what is cached of it stays." },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              }
+            },
+            "/v1/origins/{name}/offline": {
+              "parameters": [
+                { "$ref": "#/components/parameters/originName" }
+              ],
+              "post": {
+                "tags": ["Origins"],
+                "operationId": "setOriginOffline",
+                "summary": "Let nothing leave for an origin until it is online again; for administrators",
+                "responses": {
+                  "200": {
+                    "description": "The origin.",
+                    "content": {
+                      "application/json": {
+                        "schema": { "$ref": "#/components/schemas/OriginReport" }
+                      }
+                    }
+                  },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              }
+            },
+            "/v1/origins/{name}/online": {
+              "parameters": [
+                { "$ref": "#/components/parameters/originName" }
+              ],
+              "post": {
+                "tags": ["Origins"],
+                "operationId": "setOriginOnline",
+                "summary": "Let requests leave again; for administrators",
+                "responses": {
+                  "200": {
+                    "description": "The origin.",
+                    "content": {
+                      "application/json": {
+                        "schema": { "$ref": "#/components/schemas/OriginReport" }
+                      }
+                    }
+                  },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              }
+            },
+            "/v1/origins/{name}/check": {
+              "parameters": [
+                { "$ref": "#/components/parameters/originName" }
+              ],
+              "post": {
+                "tags": ["Origins"],
+                "operationId": "checkOrigin",
+                "summary": "Ask an origin now and store nothing; for administrators",
+                "requestBody": {
+                  "required": false,
+                  "content": {
+                    "application/json": {
+                      "schema": { "$ref": "#/components/schemas/OriginCheckCommand" }
+                    }
+                  }
+                },
+                "responses": {
+                  "200": {
+                    "description": "What came of it, also where it did not answer.",
+                    "content": {
+                      "application/json": {
+                        "schema": { "$ref": "#/components/schemas/OriginCheckReport" }
+                      }
+                    }
+                  },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              }
+            },
+            "/v1/pins": {
+              "get": {
+                "tags": ["Pins"],
+                "operationId": "listPins",
+                "summary": "A page of what is pinned, in the order of the ids",
+                "parameters": [
+                  {
+                    "name": "limit",
+                    "in": "query",
+                    "description": "Pins in the page.",
+                    "schema": { "type": "integer", "minimum": 1, "maximum": 1000, "default": 100 },
+                    "example": 100
+                  },
+                  {
+                    "name": "cursor",
+                    "in": "query",
+                    "description": "The `next` of the page before.",
+                    "schema": { "type": "string" },
+                    "example": "notes/1"
+                  },
+                  { "$ref": "#/components/parameters/account" }
+                ],
+                "responses": {
+                  "200": {
+                    "description": "The page.",
+                    "content": {
+                      "application/json": {
+                        "schema": { "$ref": "#/components/schemas/PinPage" }
+                      }
+                    }
+                  },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              }
+            },
+            "/v1/pins/{id}": {
+              "parameters": [{ "$ref": "#/components/parameters/id" }],
+              "put": {
+                "tags": ["Pins"],
+                "operationId": "pin",
+                "summary": "Keep an entry for good",
+                "description": "It is never evicted and outlives the loss of the cache; each later answer takes the place of its bytes. What is not cached is fetched now, or as soon as its origin is back. What the origin refuses, or what has no room, is a problem; its pin stays and says so.",
+                "parameters": [
+                  {
+                    "name": "wait",
+                    "in": "query",
+                    "description": "How long to wait while the origin does not answer, an hour at most. Without it, as long as a request to it may take, and `network_wait` while it is known to be down.",
+                    "schema": { "$ref": "#/components/schemas/Duration" },
+                    "example": "30s"
+                  },
+                  { "$ref": "#/components/parameters/account" }
+                ],
+                "responses": {
+                  "201": {
+                    "description": "Its bytes are on disk, synced.",
+                    "content": {
+                      "application/json": {
+                        "schema": { "$ref": "#/components/schemas/PinItem" }
+                      }
+                    }
+                  },
+                  "202": {
+                    "description": "It waits for its origin.",
+                    "content": {
+                      "application/json": {
+                        "schema": { "$ref": "#/components/schemas/PinItem" }
+                      }
+                    }
+                  },
+                  "204": { "description": "The same as 201, and it was pinned before." },
+                  "404": { "$ref": "#/components/responses/Miss" },
+                  "507": {
+                    "description": "`urn:larder:pins-full`: there is no room within `pins.max_bytes`, or one user has too many pins.",
+                    "content": {
+                      "application/problem+json": {
+                        "schema": { "$ref": "#/components/schemas/Problem" }
+                      }
+                    }
+                  },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              },
+              "delete": {
+                "tags": ["Pins"],
+                "operationId": "unpin",
+                "summary": "Let a pinned entry be an ordinary one again",
+                "parameters": [{ "$ref": "#/components/parameters/account" }],
+                "responses": {
+                  "204": { "description": "It is not pinned any more." },
+                  "404": { "$ref": "#/components/responses/Miss" },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              }
+            },
+            "/v1/evict": {
+              "post": {
+                "tags": ["Administration"],
+                "operationId": "evict",
+                "summary": "Evict entries, or say which would go",
+                "requestBody": {
+                  "required": true,
+                  "content": {
+                    "application/json": {
+                      "schema": { "$ref": "#/components/schemas/EvictCommand" }
+                    }
+                  }
+                },
+                "responses": {
+                  "200": {
+                    "description": "What went, or with a dry run would go.",
+                    "content": {
+                      "application/json": {
+                        "schema": { "$ref": "#/components/schemas/EvictReport" }
+                      }
+                    }
+                  },
+                  "403": { "$ref": "#/components/responses/NotPermitted" },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              }
+            },
+            "/v1/status": {
+              "get": {
+                "tags": ["Administration"],
+                "operationId": "status",
+                "summary": "One screen on the daemon's health",
+                "responses": {
+                  "200": {
+                    "description": "How it is.",
+                    "content": {
+                      "application/json": {
+                        "schema": { "$ref": "#/components/schemas/StatusReport" }
+                      }
+                    }
+                  },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              }
+            },
+            "/v1/usage": {
+              "get": {
+                "tags": ["Administration"],
+                "operationId": "usage",
+                "summary": "Where the bytes are",
+                "parameters": [
+                  { "$ref": "#/components/parameters/scope" },
+                  { "$ref": "#/components/parameters/account" }
+                ],
+                "responses": {
+                  "200": {
+                    "description": "The rows of the scope added up, and how the files and the disk are.",
+                    "content": {
+                      "application/json": {
+                        "schema": { "$ref": "#/components/schemas/UsageReport" }
+                      }
+                    }
+                  },
+                  "403": { "$ref": "#/components/responses/NotPermitted" },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              }
+            },
+            "/v1/check": {
+              "post": {
+                "tags": ["Administration"],
+                "operationId": "check",
+                "summary": "Have the daemon look at its files, their permissions and its clock",
+                "description": "For administrators. It reads both files whole, ends after 30 s at the latest, and runs once at a time; a second one is 503 `urn:larder:overloaded`.",
+                "responses": {
+                  "200": {
+                    "description": "What was found, the good too.",
+                    "content": {
+                      "application/json": {
+                        "schema": { "$ref": "#/components/schemas/CheckReport" }
+                      }
+                    }
+                  },
+                  "403": { "$ref": "#/components/responses/NotPermitted" },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              }
+            },
+            "/v1/stats": {
+              "get": {
+                "tags": ["Administration"],
+                "operationId": "stats",
+                "summary": "Counters and latencies since the daemon's start",
+                "description": "Nothing in it grows with users, ids or origins.",
+                "responses": {
+                  "200": {
+                    "description": "What was counted and timed.",
+                    "content": {
+                      "application/json": {
+                        "schema": { "$ref": "#/components/schemas/StatsReport" }
+                      }
+                    }
+                  },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              }
+            },
+            "/v1/health/live": {
+              "get": {
+                "tags": ["Administration"],
+                "operationId": "live",
+                "summary": "Whether it lives",
+                "responses": {
+                  "200": { "$ref": "#/components/responses/Fine" },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              }
+            },
+            "/v1/health/ready": {
+              "get": {
+                "tags": ["Administration"],
+                "operationId": "ready",
+                "summary": "Whether a read of the store succeeds",
+                "responses": {
+                  "200": { "$ref": "#/components/responses/Fine" },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              }
+            },
+            "/o/{origin}/{path}": {
+              "parameters": [
+                {
+                  "name": "origin",
+                  "in": "path",
+                  "required": true,
+                  "description": "The origin's name.",
+                  "schema": { "$ref": "#/components/schemas/OriginName" },
+                  "example": "example"
+                },
+                {
+                  "name": "path",
+                  "in": "path",
+                  "required": true,
+                  "description": "The path below the base URL, with slashes as they are, and the origin's query.",
+                  "schema": { "type": "string" },
+                  "example": "articles/42"
+                }
+              ],
+              "get": {
+                "tags": ["Raw"],
+                "operationId": "raw",
+                "summary": "An origin's answer as one body",
+                "description": "For clients that can only set a base URL: `/o/NAME` stands for the origin's `base_url`, and path and query behind it go to the origin as they were sent. The order of asking is the origin's policy, of which `cache-then-network` counts as `network-first`. The client's other header fields go to the origin, but for User-Agent and those of the connection; Set-Cookie never comes back, and Range is not heeded.\n\nA status of the origin other than 2xx, 404 and 410 comes through with its body; for 500, 502, 503 and 504 what is cached is given instead, if the policy allows. A body above `cache.max_entry_bytes`, or asked for with `no-store`, is passed on as it comes and not kept.",
+                "parameters": [
+                  { "$ref": "#/components/parameters/requestCacheControl" },
+                  { "$ref": "#/components/parameters/larderAccount" },
+                  { "$ref": "#/components/parameters/ifNoneMatch" },
+                  { "$ref": "#/components/parameters/ifModifiedSince" }
+                ],
+                "responses": {
+                  "200": { "$ref": "#/components/responses/RawBody" },
+                  "304": { "$ref": "#/components/responses/RawUnchanged" },
+                  "404": { "$ref": "#/components/responses/RawGone" },
+                  "502": { "$ref": "#/components/responses/NetworkFailed" },
+                  "503": { "$ref": "#/components/responses/NotNow" },
+                  "504": { "$ref": "#/components/responses/RawTimeout" },
+                  "default": { "$ref": "#/components/responses/RawRefusal" }
+                }
+              },
+              "head": {
+                "tags": ["Raw"],
+                "operationId": "rawHead",
+                "summary": "The same without the body",
+                "description": "The origin is asked as for GET, and the answer is kept.",
+                "parameters": [
+                  { "$ref": "#/components/parameters/requestCacheControl" },
+                  { "$ref": "#/components/parameters/larderAccount" },
+                  { "$ref": "#/components/parameters/ifNoneMatch" },
+                  { "$ref": "#/components/parameters/ifModifiedSince" }
+                ],
+                "responses": {
+                  "200": { "$ref": "#/components/responses/RawHead" },
+                  "304": { "$ref": "#/components/responses/RawUnchanged" },
+                  "404": { "$ref": "#/components/responses/RawGone" },
+                  "502": { "$ref": "#/components/responses/NetworkFailed" },
+                  "503": { "$ref": "#/components/responses/NotNow" },
+                  "504": { "$ref": "#/components/responses/RawTimeout" },
+                  "default": { "$ref": "#/components/responses/RawRefusal" }
+                }
+              }
+            },
+            "/v1/openapi.json": {
+              "get": {
+                "tags": ["Administration"],
+                "operationId": "openapi",
+                "summary": "This document",
+                "responses": {
+                  "200": {
+                    "description": "The document, byte for byte as it stands in the source.",
+                    "content": {
+                      "application/json": {
+                        "schema": { "type": "object" }
+                      }
+                    }
+                  },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              }
+            }
+          },
+          "components": {
+            "parameters": {
+              "id": {
+                "name": "id",
+                "in": "path",
+                "required": true,
+                "description": "The id, percent-encoded UTF-8 with `/` as `%2F`; 1 to 8,192 bytes decoded, no control characters. The id of a fetched entry is its URL.",
+                "schema": { "$ref": "#/components/schemas/EntryID" },
+                "example": "notes/1"
+              },
+              "originName": {
+                "name": "name",
+                "in": "path",
+                "required": true,
+                "description": "The origin's name.",
+                "schema": { "$ref": "#/components/schemas/OriginName" },
+                "example": "files"
+              },
+              "account": {
+                "name": "account",
+                "in": "query",
+                "description": "Keeps several accounts of one user apart.",
+                "schema": { "$ref": "#/components/schemas/AccountName" },
+                "example": "work"
+              },
+              "scope": {
+                "name": "scope",
+                "in": "query",
+                "description": "Whose rows: one's `own`; those that are `shared` by all users; `uid:N`, another user's, of the account that `account` names or without it of all; `all`. Other than `own` and `shared` is for administrators, and each use is logged.",
+                "schema": { "$ref": "#/components/schemas/ScopeName" },
+                "example": "uid:1000"
+              },
+              "requestCacheControl": {
+                "name": "Cache-Control",
+                "in": "header",
+                "description": "`only-if-cached`: only the cache, 504 if it has nothing. `no-cache`: only the network, which may confirm what is cached. `no-store`: the answer is not kept. `max-stale`, `max-stale=SECONDS`: what is stale by so much at most is given without asking, and nothing staler at all. `max-age`, `min-fresh`: what is beyond is given only where the network fails. Others count for nothing.",
+                "schema": { "type": "string" },
+                "example": "max-stale=3600"
+              },
+              "larderAccount": {
+                "name": "Larder-Account",
+                "in": "header",
+                "description": "Which of the user's accounts, as the query is the origin's; without it `default`.",
+                "schema": { "$ref": "#/components/schemas/AccountName" },
+                "example": "work"
+              },
+              "ifModifiedSince": {
+                "name": "If-Modified-Since",
+                "in": "header",
+                "description": "Counts without If-None-Match, for an answer with Last-Modified that is not later: a 304.",
+                "schema": { "type": "string" },
+                "example": "Tue, 14 Nov 2023 22:13:20 GMT"
+              },
+              "ifNoneMatch": {
+                "name": "If-None-Match",
+                "in": "header",
+                "description": "Entity tags that the client has, or `*`; one that matches makes the answer a 304.",
+                "schema": { "type": "string" },
+                "example": "\"larder-9a6f3c0e5d2b41788c1f0d3e7a5b9c24\""
+              }
+            },
+            "headers": {
+              "ETag": {
+                "description": "The origin's when the bytes are exactly its own, otherwise `\"larder-<digest of the bytes>\"`.",
+                "schema": { "type": "string" }
+              },
+              "Age": {
+                "description": "Seconds since the entry was stored or confirmed.",
+                "schema": { "type": "integer", "minimum": 0 }
+              },
+              "Last-Modified": {
+                "description": "As the origin said, otherwise when the entry was stored.",
+                "schema": { "type": "string" }
+              },
+              "Cache-Status": {
+                "description": "RFC 9211: `larder; hit`, with `ttl` where a lifetime is known; less than 0 is stale.",
+                "schema": { "type": "string" }
+              },
+              "RawCacheStatus": {
+                "description": "RFC 9211: `larder; hit`, or `larder; fwd=…` with `uri-miss`, `stale`, `request` or `bypass`; `fwd-status`, `stored`, `ttl` in seconds, and as `detail` what went wrong. What the origin sent stands before it.",
+                "schema": { "type": "string" }
+              },
+              "Larder-Rev": {
+                "description": "The revision of what is shown.",
+                "schema": { "type": "integer" }
+              },
+              "Larder-Pending": {
+                "description": "How many unsettled modifiers touch it.",
+                "schema": { "type": "integer", "minimum": 0 }
+              }
+            },
+            "responses": {
+              "FetchFrames": {
+                "description": "One JSON object a line, each a frame; the last is `end`, and a stream without it was cut off. Blank lines are heartbeats: behind the first frame one comes every 15 s that the client waits. The head waits for the first frame, so that a miss with a failing network is a problem and no 200. `Accept` chooses the form, JSON Lines where it names none of them. As `text/event-stream` each frame is an event: `event` is its type, `id` its revision, `data` the JSON; heartbeats are comments. With `follow` what the row shows later comes before `end`, each view once and in the order of the revisions; when the network fails behind the first snapshot, `error` comes and the stream goes on.",
+                "headers": {
+                  "Cache-Control": { "schema": { "const": "no-store" } }
+                },
+                "content": {
+                  "application/jsonl": {
+                    "schema": { "$ref": "#/components/schemas/FetchFrame" }
+                  },
+                  "application/x-ndjson": {
+                    "schema": { "$ref": "#/components/schemas/FetchFrame" }
+                  },
+                  "text/event-stream": {
+                    "schema": { "type": "string" }
+                  }
+                }
+              },
+              "BatchFrames": {
+                "description": "One frame for each id in the order asked, then `end`: as the rows were at one moment. It travels as the frames of a fetch do.",
+                "headers": {
+                  "Cache-Control": { "schema": { "const": "no-store" } }
+                },
+                "content": {
+                  "application/jsonl": {
+                    "schema": { "$ref": "#/components/schemas/BatchFrame" }
+                  },
+                  "application/x-ndjson": {
+                    "schema": { "$ref": "#/components/schemas/BatchFrame" }
+                  },
+                  "text/event-stream": {
+                    "schema": { "type": "string" }
+                  }
+                }
+              },
+              "EntryBytes": {
+                "description": "The bytes, with the media type that they were stored with.",
+                "headers": {
+                  "ETag": { "$ref": "#/components/headers/ETag" },
+                  "Age": { "$ref": "#/components/headers/Age" },
+                  "Last-Modified": { "$ref": "#/components/headers/Last-Modified" },
+                  "Cache-Status": { "$ref": "#/components/headers/Cache-Status" },
+                  "Larder-Rev": { "$ref": "#/components/headers/Larder-Rev" },
+                  "Larder-Pending": { "$ref": "#/components/headers/Larder-Pending" }
+                },
+                "content": {
+                  "*/*": {
+                    "schema": {}
+                  }
+                }
+              },
+              "EntryHead": {
+                "description": "As for GET, without the bytes.",
+                "headers": {
+                  "ETag": { "$ref": "#/components/headers/ETag" },
+                  "Age": { "$ref": "#/components/headers/Age" },
+                  "Last-Modified": { "$ref": "#/components/headers/Last-Modified" },
+                  "Cache-Status": { "$ref": "#/components/headers/Cache-Status" },
+                  "Larder-Rev": { "$ref": "#/components/headers/Larder-Rev" },
+                  "Larder-Pending": { "$ref": "#/components/headers/Larder-Pending" }
+                }
+              },
+              "RawBody": {
+                "description": "The origin's bytes, with its own end-to-end header fields. What is kept has `Age`, `ETag` and `Larder-Rev` as well; a 2xx of another number stays what it is.",
+                "headers": {
+                  "Cache-Status": { "$ref": "#/components/headers/RawCacheStatus" },
+                  "Larder-Pending": { "$ref": "#/components/headers/Larder-Pending" }
+                },
+                "content": {
+                  "*/*": { "schema": {} }
+                }
+              },
+              "RawHead": {
+                "description": "The head that GET has.",
+                "headers": {
+                  "Cache-Status": { "$ref": "#/components/headers/RawCacheStatus" },
+                  "Larder-Pending": { "$ref": "#/components/headers/Larder-Pending" }
+                }
+              },
+              "RawUnchanged": {
+                "description": "What the client has is what it would get.",
+                "headers": {
+                  "Cache-Status": { "$ref": "#/components/headers/RawCacheStatus" },
+                  "Larder-Pending": { "$ref": "#/components/headers/Larder-Pending" }
+                }
+              },
+              "RawGone": {
+                "description": "`urn:larder:deleted`: the origin answered 404, or 410, which is then the status. `urn:larder:unknown-origin`: no origin has the name.",
+                "content": {
+                  "application/problem+json": {
+                    "schema": { "$ref": "#/components/schemas/Problem" }
+                  }
+                }
+              },
+              "RawTimeout": {
+                "description": "`urn:larder:timeout`: nothing to give, and no answer in time. `urn:larder:miss`: only the cache may answer, and it has nothing.",
+                "content": {
+                  "application/problem+json": {
+                    "schema": { "$ref": "#/components/schemas/Problem" }
+                  }
+                }
+              },
+              "RawRefusal": {
+                "description": "The origin's own status and body, or a problem of Larder's (`application/problem+json` with a `type` that begins with `urn:larder:`).",
+                "content": {
+                  "*/*": { "schema": {} }
+                }
+              },
+              "EntryUnchanged": {
+                "description": "What the client has is what is cached.",
+                "headers": {
+                  "ETag": { "$ref": "#/components/headers/ETag" },
+                  "Larder-Rev": { "$ref": "#/components/headers/Larder-Rev" }
+                }
+              },
+              "Stored": {
+                "description": "It is committed: 201 for a new id, 204 for one that was there.",
+                "headers": {
+                  "ETag": { "$ref": "#/components/headers/ETag" },
+                  "Larder-Rev": { "$ref": "#/components/headers/Larder-Rev" }
+                }
+              },
+              "Fine": {
+                "description": "It is.",
+                "content": {
+                  "application/json": {
+                    "schema": { "$ref": "#/components/schemas/Health" }
+                  }
+                }
+              },
+              "Miss": {
+                "description": "`urn:larder:miss`: nothing is cached under the id.",
+                "content": {
+                  "application/problem+json": {
+                    "schema": { "$ref": "#/components/schemas/Problem" }
+                  }
+                }
+              },
+              "Deleted": {
+                "description": "`urn:larder:deleted`: the origin says that it is gone.",
+                "content": {
+                  "application/problem+json": {
+                    "schema": { "$ref": "#/components/schemas/Problem" }
+                  }
+                }
+              },
+              "OriginID": {
+                "description": "`urn:larder:origin-id`: the id lies under an origin's base URL.",
+                "content": {
+                  "application/problem+json": {
+                    "schema": { "$ref": "#/components/schemas/Problem" }
+                  }
+                }
+              },
+              "EntryTooLarge": {
+                "description": "`urn:larder:entry-too-large`: the body has more than `cache.max_entry_bytes`.",
+                "content": {
+                  "application/problem+json": {
+                    "schema": { "$ref": "#/components/schemas/Problem" }
+                  }
+                }
+              },
+              "CacheFull": {
+                "description": "`urn:larder:cache-full`: what is protected from eviction fills the cache. `urn:larder:disk-full`: the disk is full; what is stored stays readable.",
+                "content": {
+                  "application/problem+json": {
+                    "schema": { "$ref": "#/components/schemas/Problem" }
+                  }
+                }
+              },
+              "NotPermitted": {
+                "description": "`urn:larder:not-permitted`: only an administrator may do this; the hint says how to become one.",
+                "content": {
+                  "application/problem+json": {
+                    "schema": { "$ref": "#/components/schemas/Problem" }
+                  }
+                }
+              },
+              "UnknownOrigin": {
+                "description": "`urn:larder:unknown-origin`: the URL belongs to no configured origin; the hint says how to add it.",
+                "content": {
+                  "application/problem+json": {
+                    "schema": { "$ref": "#/components/schemas/Problem" }
+                  }
+                }
+              },
+              "NothingToShow": {
+                "description": "`urn:larder:deleted`: the origin answered 404 or 410. `urn:larder:miss`: `cache-only`, and nothing is cached.",
+                "content": {
+                  "application/problem+json": {
+                    "schema": { "$ref": "#/components/schemas/Problem" }
+                  }
+                }
+              },
+              "NetworkFailed": {
+                "description": "Nothing is cached and the network failed: `urn:larder:unreachable`, `urn:larder:captive`, `urn:larder:origin-status` with `origin_status` and `body`, `urn:larder:redirect-refused`, `urn:larder:address-refused` or `urn:larder:bad-answer`.",
+                "content": {
+                  "application/problem+json": {
+                    "schema": { "$ref": "#/components/schemas/Problem" }
+                  }
+                }
+              },
+              "NotNow": {
+                "description": "`urn:larder:offline`: the origin was set offline and nothing is cached. `urn:larder:overloaded`, `urn:larder:shutting-down`: try again.",
+                "content": {
+                  "application/problem+json": {
+                    "schema": { "$ref": "#/components/schemas/Problem" }
+                  }
+                }
+              },
+              "Timeout": {
+                "description": "`urn:larder:timeout`: the origin did not answer in time, and nothing is cached.",
+                "content": {
+                  "application/problem+json": {
+                    "schema": { "$ref": "#/components/schemas/Problem" }
+                  }
+                }
+              },
+              "Problem": {
+                "description": "The request was refused, or could not be answered.",
+                "content": {
+                  "application/problem+json": {
+                    "schema": { "$ref": "#/components/schemas/Problem" }
+                  }
+                }
+              }
+            },
+            "schemas": {
+              "EntryID": {
+                "description": "The text an entry is found by: 1 to 8,192 bytes of UTF-8 without control characters. Two ids are the same when their bytes are.",
+                "type": "string",
+                "minLength": 1,
+                "maxLength": 8192,
+                "pattern": "^[^\\u0000-\\u001F\\u007F]+$"
+              },
+              "AccountName": {
+                "description": "An account; `default` where none is given.",
+                "type": "string",
+                "minLength": 1,
+                "maxLength": 64,
+                "pattern": "^[A-Za-z0-9._@-]+$",
+                "default": "default"
+              },
+              "ScopeName": {
+                "description": "Whose rows.",
+                "type": "string",
+                "pattern": "^(own|shared|all|uid:[0-9]{1,10})$",
+                "default": "own"
+              },
+              "OriginName": {
+                "description": "The name of a configured server.",
+                "type": "string",
+                "minLength": 1,
+                "maxLength": 64,
+                "pattern": "^[A-Za-z0-9._-]+$"
+              },
+              "Duration": {
+                "description": "A whole number and a unit.",
+                "type": "string",
+                "pattern": "^[0-9]+(ms|s|m|h|d)$"
+              },
+              "Moment": {
+                "description": "RFC 3339 in UTC, with milliseconds.",
+                "type": "string",
+                "format": "date-time"
+              },
+              "FetchURL": {
+                "description": "An absolute http or https URL without a user name, under an origin's `base_url`.",
+                "type": "string",
+                "format": "uri",
+                "pattern": "^[Hh][Tt][Tt][Pp][Ss]?://"
+              },
+              "FetchPolicy": {
+                "description": "`cache-then-network`: what is cached at once, then what the network says. `cache-first`: what is cached while it is fresh, else as `network-first`. `network-first`: the network, and the cache when that fails or takes longer than `network_wait`. `stale-while-revalidate`: what is cached, once; the network is asked behind it. `cache-only`: what is cached, or a miss. `network-only`: the network, whose answer is stored; never what is cached.",
+                "type": "string",
+                "enum": ["cache-then-network", "cache-first", "network-first", "stale-while-revalidate", "cache-only", "network-only"]
+              },
+              "FetchCommand": {
+                "type": "object",
+                "additionalProperties": false,
+                "required": ["url"],
+                "properties": {
+                  "url": { "$ref": "#/components/schemas/FetchURL" },
+                  "policy": { "$ref": "#/components/schemas/FetchPolicy" },
+                  "network_wait": {
+                    "description": "How long `network-first`, and `cache-first` with a stale answer, wait for the network while the cache has one: 0ms to 1h.",
+                    "$ref": "#/components/schemas/Duration"
+                  },
+                  "timeout": {
+                    "description": "How long to wait in all: 1ms to 1h.",
+                    "$ref": "#/components/schemas/Duration"
+                  },
+                  "account": { "$ref": "#/components/schemas/AccountName" },
+                  "follow": {
+                    "description": "Whether the stream stays open: each new view of the entry is a further `snapshot`, its deletion a `deleted`, and `end` comes when the daemon ends. A client that follows is no reason to ask the network again.",
+                    "type": "boolean",
+                    "default": false
+                  },
+                  "headers": {
+                    "description": "Sent to the origin, at most 64 and 16,384 bytes. Those that the daemon sets itself are refused: `Host`, `Accept-Encoding`, `Range`, the conditional ones, and what belongs to one connection.",
+                    "type": "object",
+                    "maxProperties": 64,
+                    "propertyNames": { "pattern": "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$" },
+                    "additionalProperties": { "type": "string" }
+                  }
+                },
+                "examples": [
+                  {
+                    "url": "https://api.example.com/articles/42",
+                    "policy": "network-first",
+                    "network_wait": "300ms",
+                    "timeout": "10s",
+                    "account": "work",
+                    "headers": { "Accept": "application/json" }
+                  },
+                  { "url": "https://api.example.com/articles/42", "follow": true }
+                ]
+              },
+              "BatchCommand": {
+                "type": "object",
+                "additionalProperties": false,
+                "required": ["ids"],
+                "properties": {
+                  "ids": {
+                    "description": "Answered in this order; none may stand here twice.",
+                    "type": "array",
+                    "minItems": 1,
+                    "maxItems": 1000,
+                    "items": { "$ref": "#/components/schemas/EntryID" }
+                  },
+                  "account": { "$ref": "#/components/schemas/AccountName" }
+                },
+                "examples": [
+                  { "ids": ["notes/1", "https://api.example.com/articles/42"] },
+                  { "ids": ["notes/1"], "account": "work" }
+                ]
+              },
+              "BatchFrame": {
+                "description": "One line of a batch.",
+                "oneOf": [
+                  { "$ref": "#/components/schemas/SnapshotFrame" },
+                  { "$ref": "#/components/schemas/MissFrame" },
+                  { "$ref": "#/components/schemas/CachedDeletionFrame" },
+                  { "$ref": "#/components/schemas/EndFrame" }
+                ]
+              },
+              "MissFrame": {
+                "description": "Nothing is cached under the id: it was never there, or was evicted.",
+                "type": "object",
+                "required": ["type", "id"],
+                "properties": {
+                  "type": { "const": "miss" },
+                  "id": { "$ref": "#/components/schemas/EntryID" }
+                },
+                "examples": [
+                  { "type": "miss", "id": "https://api.example.com/articles/43" }
+                ]
+              },
+              "CachedDeletionFrame": {
+                "description": "What is cached is that the origin has deleted it.",
+                "type": "object",
+                "required": ["type", "id", "source", "rev", "status"],
+                "properties": {
+                  "type": { "const": "deleted" },
+                  "id": { "$ref": "#/components/schemas/EntryID" },
+                  "source": { "const": "cache" },
+                  "rev": { "$ref": "#/components/schemas/Revision" },
+                  "status": { "type": "integer", "enum": [404, 410] }
+                },
+                "examples": [
+                  {
+                    "type": "deleted",
+                    "id": "https://api.example.com/articles/44",
+                    "source": "cache",
+                    "rev": 8410,
+                    "status": 410
+                  }
+                ]
+              },
+              "FetchFrame": {
+                "description": "One line of a fetch.",
+                "oneOf": [
+                  { "$ref": "#/components/schemas/SnapshotFrame" },
+                  { "$ref": "#/components/schemas/UnchangedFrame" },
+                  { "$ref": "#/components/schemas/DeletedFrame" },
+                  { "$ref": "#/components/schemas/ErrorFrame" },
+                  { "$ref": "#/components/schemas/EndFrame" }
+                ]
+              },
+              "SnapshotFrame": {
+                "description": "What is known of the URL at this moment.",
+                "type": "object",
+                "required": ["type", "source", "rev", "stale", "age_ms", "pending", "pending_ids", "failed", "complete", "entry"],
+                "properties": {
+                  "type": { "const": "snapshot" },
+                  "source": { "type": "string", "enum": ["cache", "network"] },
+                  "rev": { "$ref": "#/components/schemas/Revision" },
+                  "stale": {
+                    "description": "Whether it is past its freshness lifetime.",
+                    "type": "boolean"
+                  },
+                  "age_ms": {
+                    "description": "Milliseconds since it was stored or confirmed.",
+                    "type": "integer",
+                    "minimum": 0
+                  },
+                  "pending": {
+                    "description": "Unsettled modifiers that touch what is shown.",
+                    "type": "integer",
+                    "minimum": 0
+                  },
+                  "pending_ids": {
+                    "type": "array",
+                    "items": { "type": "string" }
+                  },
+                  "failed": {
+                    "description": "Modifiers that failed on what is shown.",
+                    "type": "integer",
+                    "minimum": 0
+                  },
+                  "complete": {
+                    "description": "Whether nothing was evicted of what it shows; otherwise `missing` names it.",
+                    "type": "boolean"
+                  },
+                  "missing": {
+                    "type": "array",
+                    "items": { "type": "string" }
+                  },
+                  "entry": { "$ref": "#/components/schemas/FrameEntry" }
+                },
+                "examples": [
+                  {
+                    "type": "snapshot",
+                    "source": "cache",
+                    "rev": 8412,
+                    "stale": true,
+                    "age_ms": 86400000,
+                    "pending": 0,
+                    "pending_ids": [],
+                    "failed": 0,
+                    "complete": true,
+                    "entry": {
+                      "id": "https://api.example.com/articles/42",
+                      "status": 200,
+                      "media_type": "application/json",
+                      "etag": "\"a1\"",
+                      "stored_at": "2026-11-20T21:04:11.799Z",
+                      "body": { "title": "Larder" }
+                    }
+                  },
+                  {
+                    "type": "snapshot",
+                    "source": "network",
+                    "rev": 8413,
+                    "stale": false,
+                    "age_ms": 0,
+                    "pending": 0,
+                    "pending_ids": [],
+                    "failed": 0,
+                    "complete": true,
+                    "entry": {
+                      "id": "https://api.example.com/logo.png",
+                      "status": 200,
+                      "media_type": "image/png",
+                      "etag": "\"larder-9a6f3c0e5d2b41788c1f0d3e7a5b9c24\"",
+                      "stored_at": "2026-11-20T21:04:11.799Z",
+                      "body_href": "/v1/entries/https%3A%2F%2Fapi.example.com%2Flogo.png"
+                    }
+                  }
+                ]
+              },
+              "FrameEntry": {
+                "description": "An entry with its body in one of three members: JSON up to 1 MiB inline as `body`, with each CR and LF replaced by a space; other bytes up to 64 KiB as `body_b64`; anything larger under the path `body_href`, where the exact bytes are.",
+                "type": "object",
+                "required": ["id", "status", "media_type", "etag", "stored_at"],
+                "properties": {
+                  "id": { "$ref": "#/components/schemas/EntryID" },
+                  "status": {
+                    "description": "What the origin answered.",
+                    "type": "integer"
+                  },
+                  "media_type": { "type": ["string", "null"] },
+                  "etag": { "type": "string" },
+                  "stored_at": { "$ref": "#/components/schemas/Moment" },
+                  "body": { "description": "Any JSON." },
+                  "body_b64": {
+                    "type": "string",
+                    "contentEncoding": "base64"
+                  },
+                  "body_href": { "type": "string" }
+                }
+              },
+              "UnchangedFrame": {
+                "description": "The network has the same bytes as the snapshot before.",
+                "type": "object",
+                "required": ["type", "source", "rev", "status"],
+                "properties": {
+                  "type": { "const": "unchanged" },
+                  "source": { "const": "network" },
+                  "rev": { "$ref": "#/components/schemas/Revision" },
+                  "status": { "type": "integer" }
+                },
+                "examples": [
+                  { "type": "unchanged", "source": "network", "rev": 8412, "status": 304 }
+                ]
+              },
+              "DeletedFrame": {
+                "description": "The origin says that it is gone.",
+                "type": "object",
+                "required": ["type", "source", "rev", "status"],
+                "properties": {
+                  "type": { "const": "deleted" },
+                  "source": { "const": "network" },
+                  "rev": { "$ref": "#/components/schemas/Revision" },
+                  "status": { "type": "integer", "enum": [404, 410] }
+                },
+                "examples": [
+                  { "type": "deleted", "source": "network", "rev": 8413, "status": 404 }
+                ]
+              },
+              "ErrorFrame": {
+                "description": "The network failed after the cached answer.",
+                "type": "object",
+                "required": ["type", "source", "problem"],
+                "properties": {
+                  "type": { "const": "error" },
+                  "source": { "const": "network" },
+                  "problem": { "$ref": "#/components/schemas/Problem" }
+                },
+                "examples": [
+                  {
+                    "type": "error",
+                    "source": "network",
+                    "problem": {
+                      "type": "urn:larder:unreachable",
+                      "title": "The origin cannot be reached",
+                      "status": 502,
+                      "detail": "https://api.example.com cannot be reached: Connection refused",
+                      "request_id": "mwpgvo72-1",
+                      "retryable": true,
+                      "hint": "Try again when the network is back."
+                    }
+                  }
+                ]
+              },
+              "EndFrame": {
+                "description": "The last line: what the last word was.",
+                "type": "object",
+                "required": ["type", "outcome", "timing"],
+                "properties": {
+                  "type": { "const": "end" },
+                  "outcome": {
+                    "description": "`cache`: the network was not asked, or not waited for. `error`: it failed after the cached answer.",
+                    "type": "string",
+                    "enum": ["network", "unchanged", "deleted", "cache", "error"]
+                  },
+                  "rev": { "$ref": "#/components/schemas/Revision" },
+                  "timing": {
+                    "description": "How long cache and network took, where they were asked.",
+                    "type": "object",
+                    "properties": {
+                      "cache_ms": { "type": "number", "minimum": 0 },
+                      "network_ms": { "type": "number", "minimum": 0 }
+                    }
+                  }
+                },
+                "examples": [
+                  {
+                    "type": "end",
+                    "outcome": "network",
+                    "rev": 8413,
+                    "timing": { "cache_ms": 0.4, "network_ms": 183.2 }
+                  }
+                ]
+              },
+              "Revision": {
+                "description": "The number of one logical step; one counter, which survives restarts.",
+                "type": "integer",
+                "minimum": 0
+              },
+              "EntryListItem": {
+                "description": "One row without its bytes.",
+                "type": "object",
+                "required": ["id", "kind", "origin", "status", "media_type", "bytes", "size", "stored_at", "last_used", "fresh_until", "stale", "rev", "etag", "pinned"],
+                "properties": {
+                  "id": { "$ref": "#/components/schemas/EntryID" },
+                  "scope": {
+                    "description": "Whose row it is, as the parameter `scope` spells it; in lists of others' rows only.",
+                    "$ref": "#/components/schemas/ScopeName"
+                  },
+                  "account": {
+                    "description": "Its account, with `scope`; null for a shared row.",
+                    "type": ["string", "null"]
+                  },
+                  "kind": {
+                    "description": "A client's `blob`, a `fetched` answer, or the `tombstone` of what the origin has deleted.",
+                    "type": "string",
+                    "enum": ["blob", "fetched", "tombstone", "variants"]
+                  },
+                  "origin": { "type": ["string", "null"] },
+                  "status": { "type": "integer" },
+                  "media_type": { "type": ["string", "null"] },
+                  "bytes": {
+                    "description": "The length of the body.",
+                    "type": "integer",
+                    "minimum": 0
+                  },
+                  "size": {
+                    "description": "What it counts against `cache.max_bytes`.",
+                    "type": "integer",
+                    "minimum": 0
+                  },
+                  "stored_at": { "$ref": "#/components/schemas/Moment" },
+                  "last_used": {
+                    "description": "By the logical clock that eviction goes by.",
+                    "type": "integer"
+                  },
+                  "fresh_until": {
+                    "type": ["string", "null"],
+                    "format": "date-time"
+                  },
+                  "stale": { "type": "boolean" },
+                  "rev": { "$ref": "#/components/schemas/Revision" },
+                  "etag": { "type": "string" },
+                  "pinned": {
+                    "description": "Whether it is kept for good.",
+                    "type": "boolean"
+                  }
+                }
+              },
+              "PinItem": {
+                "description": "What is known of a pin, without its bytes.",
+                "type": "object",
+                "required": ["id", "state", "origin", "bytes", "pinned_at", "stored_at", "rev", "problem", "reason"],
+                "properties": {
+                  "id": { "$ref": "#/components/schemas/EntryID" },
+                  "state": {
+                    "description": "`held`: the bytes are kept. `waiting`: it is fetched as soon as its origin answers. `too-large`: what was last given does not fit; older bytes stay. `gone`: the origin has deleted it; the bytes stay. `failed`: the origin refuses it, or its bytes were damaged.",
+                    "type": "string",
+                    "enum": ["held", "waiting", "too-large", "gone", "failed"]
+                  },
+                  "origin": { "type": ["string", "null"] },
+                  "bytes": {
+                    "description": "The length of the body; null while there is none.",
+                    "type": ["integer", "null"],
+                    "minimum": 0
+                  },
+                  "pinned_at": { "$ref": "#/components/schemas/Moment" },
+                  "stored_at": { "type": ["string", "null"], "format": "date-time" },
+                  "rev": { "type": ["integer", "null"] },
+                  "problem": {
+                    "description": "The type of the problem for which it is neither held nor waiting.",
+                    "type": ["string", "null"]
+                  },
+                  "reason": {
+                    "description": "The same in one sentence.",
+                    "type": ["string", "null"]
+                  }
+                }
+              },
+              "PinPage": {
+                "type": "object",
+                "required": ["items", "next"],
+                "properties": {
+                  "items": {
+                    "type": "array",
+                    "items": { "$ref": "#/components/schemas/PinItem" }
+                  },
+                  "next": {
+                    "description": "The `cursor` of the page after this one; null on the last.",
+                    "type": ["string", "null"]
+                  }
+                },
+                "examples": [
+                  {
+                    "items": [
+                      {
+                        "id": "notes/1",
+                        "state": "held",
+                        "origin": null,
+                        "bytes": 5,
+                        "pinned_at": "2026-11-20T21:04:11.799Z",
+                        "stored_at": "2026-11-20T21:04:10.000Z",
+                        "rev": 8412,
+                        "problem": null,
+                        "reason": null
+                      },
+                      {
+                        "id": "https://api.example.com/films/9",
+                        "state": "failed",
+                        "origin": "example",
+                        "bytes": null,
+                        "pinned_at": "2026-11-20T21:04:11.799Z",
+                        "stored_at": null,
+                        "rev": null,
+                        "problem": "urn:larder:origin-status",
+                        "reason": "https://api.example.com answered 403"
+                      }
+                    ],
+                    "next": null
+                  }
+                ]
+              },
+              "EntryPage": {
+                "type": "object",
+                "required": ["items", "next"],
+                "properties": {
+                  "items": {
+                    "type": "array",
+                    "items": { "$ref": "#/components/schemas/EntryListItem" }
+                  },
+                  "next": {
+                    "description": "The `cursor` of the page after this one; null on the last.",
+                    "type": ["string", "null"]
+                  }
+                },
+                "examples": [
+                  {
+                    "items": [
+                      {
+                        "id": "notes/1",
+                        "kind": "blob",
+                        "origin": null,
+                        "status": 200,
+                        "media_type": "text/plain",
+                        "bytes": 5,
+                        "size": 268,
+                        "stored_at": "2026-11-20T21:04:11.799Z",
+                        "last_used": 7,
+                        "fresh_until": null,
+                        "stale": false,
+                        "rev": 8412,
+                        "etag": "\"larder-9a6f3c0e5d2b41788c1f0d3e7a5b9c24\"",
+                        "pinned": false
+                      }
+                    ],
+                    "next": null
+                  }
+                ]
+              },
+              "EntryExplanation": {
+                "allOf": [
+                  { "$ref": "#/components/schemas/EntryListItem" },
+                  {
+                    "type": "object",
+                    "required": ["last_modified", "headers", "digest", "protected_by"],
+                    "properties": {
+                      "last_modified": {
+                        "description": "The origin's validator, as it spelled it.",
+                        "type": ["string", "null"]
+                      },
+                      "headers": {
+                        "description": "The origin's other header fields; a name may repeat.",
+                        "type": "array",
+                        "items": {
+                          "type": "object",
+                          "required": ["name", "value"],
+                          "properties": {
+                            "name": { "type": "string" },
+                            "value": { "type": "string" }
+                          }
+                        }
+                      },
+                      "digest": {
+                        "description": "XXH3 of the bytes, 128 bits.",
+                        "type": "string",
+                        "pattern": "^[0-9a-f]{32}$"
+                      },
+                      "protected_by": {
+                        "description": "Why it cannot be evicted now; empty when it can. `in-flight`: it is being revalidated.",
+                        "type": "array",
+                        "items": { "type": "string" }
+                      }
+                    }
+                  }
+                ],
+                "examples": [
+                  {
+                    "id": "https://api.example.com/articles/42",
+                    "kind": "fetched",
+                    "origin": "example",
+                    "status": 200,
+                    "media_type": "application/json",
+                    "bytes": 18,
+                    "size": 331,
+                    "stored_at": "2026-11-20T21:04:11.799Z",
+                    "last_used": 9,
+                    "fresh_until": "2026-11-20T21:14:11.799Z",
+                    "stale": false,
+                    "rev": 8412,
+                    "etag": "\"a1\"",
+                    "pinned": false,
+                    "last_modified": "Fri, 20 Nov 2026 21:00:00 GMT",
+                    "headers": [{ "name": "Content-Language", "value": "en" }],
+                    "digest": "9a6f3c0e5d2b41788c1f0d3e7a5b9c24",
+                    "protected_by": ["in-flight"]
+                  }
+                ]
+              },
+              "EvictCommand": {
+                "description": "Exactly one of `ids`, `prefix`, `origin`, `older_than`, `to_bytes` and `all` selects. Protected entries stay and are counted as skipped.",
+                "type": "object",
+                "additionalProperties": false,
+                "oneOf": [
+                  { "required": ["ids"] },
+                  { "required": ["prefix"] },
+                  { "required": ["origin"] },
+                  { "required": ["older_than"] },
+                  { "required": ["to_bytes"] },
+                  { "required": ["all"] }
+                ],
+                "properties": {
+                  "ids": {
+                    "type": "array",
+                    "minItems": 1,
+                    "maxItems": 10000,
+                    "items": { "$ref": "#/components/schemas/EntryID" }
+                  },
+                  "prefix": {
+                    "description": "Entries whose ids begin with it.",
+                    "$ref": "#/components/schemas/EntryID"
+                  },
+                  "origin": { "$ref": "#/components/schemas/OriginName" },
+                  "older_than": {
+                    "description": "Entries stored or confirmed longer ago.",
+                    "$ref": "#/components/schemas/Duration"
+                  },
+                  "to_bytes": {
+                    "description": "The least recently used, until the cache has at most this size: a text with a unit, or a number of bytes.",
+                    "oneOf": [
+                      {
+                        "type": "string",
+                        "pattern": "^[0-9]+([KMGT]i)?B$"
+                      },
+                      {
+                        "type": "integer",
+                        "minimum": 0
+                      }
+                    ]
+                  },
+                  "all": { "const": true },
+                  "dry_run": {
+                    "description": "Says what would go and lets it stay.",
+                    "type": "boolean",
+                    "default": false
+                  },
+                  "include_pinned": {
+                    "description": "What is pinned is unpinned and goes too; without it, it is skipped and counted. `to_bytes` is about the cache, in which what is pinned does not count.",
+                    "type": "boolean",
+                    "default": false
+                  },
+                  "scope": { "$ref": "#/components/schemas/ScopeName" },
+                  "account": { "$ref": "#/components/schemas/AccountName" }
+                },
+                "examples": [
+                  { "ids": ["notes/1", "notes/2"], "dry_run": true, "account": "work" },
+                  { "prefix": "https://api.example.com/articles/", "scope": "uid:1000", "account": "work" },
+                  { "origin": "example" },
+                  { "older_than": "7d" },
+                  { "to_bytes": 524288000 },
+                  { "all": true, "include_pinned": true }
+                ]
+              },
+              "EvictReport": {
+                "type": "object",
+                "required": ["evicted", "bytes", "skipped", "ids"],
+                "properties": {
+                  "evicted": {
+                    "description": "How many went.",
+                    "type": "integer",
+                    "minimum": 0
+                  },
+                  "bytes": {
+                    "description": "What they counted against `cache.max_bytes`.",
+                    "type": "integer",
+                    "minimum": 0
+                  },
+                  "skipped": {
+                    "description": "How many were asked for and are protected.",
+                    "type": "integer",
+                    "minimum": 0
+                  },
+                  "ids": {
+                    "description": "At most 10,000 of them; `evicted` counts all.",
+                    "type": "array",
+                    "items": { "$ref": "#/components/schemas/EntryID" }
+                  }
+                },
+                "examples": [
+                  { "evicted": 1, "bytes": 268, "skipped": 0, "ids": ["notes/1"] }
+                ]
+              },
+              "StatusReport": {
+                "type": "object",
+                "required": ["version", "uptime", "state", "cache", "pins", "connections", "flights", "origins", "warnings"],
+                "properties": {
+                  "version": { "type": "string" },
+                  "uptime": {
+                    "description": "Whole seconds since the start.",
+                    "type": "integer",
+                    "minimum": 0
+                  },
+                  "state": {
+                    "description": "`degraded` when there are warnings.",
+                    "type": "string",
+                    "enum": ["ok", "degraded"]
+                  },
+                  "cache": {
+                    "type": "object",
+                    "required": ["bytes", "max_bytes", "entries", "database_bytes", "wal_bytes", "evictions", "hits", "misses", "hit_rate"],
+                    "properties": {
+                      "bytes": {
+                        "description": "The accounted size, never above `max_bytes`.",
+                        "type": "integer",
+                        "minimum": 0
+                      },
+                      "max_bytes": { "type": "integer", "minimum": 0 },
+                      "entries": { "type": "integer", "minimum": 0 },
+                      "database_bytes": {
+                        "description": "The size of the file.",
+                        "type": "integer",
+                        "minimum": 0
+                      },
+                      "wal_bytes": { "type": "integer", "minimum": 0 },
+                      "evictions": {
+                        "description": "Since the start, as the next two.",
+                        "type": "integer",
+                        "minimum": 0
+                      },
+                      "hits": { "type": "integer", "minimum": 0 },
+                      "misses": { "type": "integer", "minimum": 0 },
+                      "hit_rate": {
+                        "description": "Hits of all lookups over the last minutes, 0 to 1; null where there were none.",
+                        "type": "object",
+                        "required": ["1m", "10m", "60m"],
+                        "properties": {
+                          "1m": { "type": ["number", "null"], "minimum": 0, "maximum": 1 },
+                          "10m": { "type": ["number", "null"], "minimum": 0, "maximum": 1 },
+                          "60m": { "type": ["number", "null"], "minimum": 0, "maximum": 1 }
+                        }
+                      }
+                    }
+                  },
+                  "pins": {
+                    "description": "What is kept for good, of all users.",
+                    "type": "object",
+                    "required": ["count", "bytes", "max_bytes", "waiting"],
+                    "properties": {
+                      "count": { "type": "integer", "minimum": 0 },
+                      "bytes": {
+                        "description": "The accounted size, never above `max_bytes`.",
+                        "type": "integer",
+                        "minimum": 0
+                      },
+                      "max_bytes": { "type": "integer", "minimum": 0 },
+                      "waiting": {
+                        "description": "Pins that are fetched as soon as their origins answer.",
+                        "type": "integer",
+                        "minimum": 0
+                      }
+                    }
+                  },
+                  "connections": {
+                    "description": "Open connections at the socket.",
+                    "type": "integer",
+                    "minimum": 0
+                  },
+                  "flights": {
+                    "description": "Requests under way to origins.",
+                    "type": "integer",
+                    "minimum": 0
+                  },
+                  "origins": {
+                    "type": "array",
+                    "items": { "$ref": "#/components/schemas/OriginStatus" }
+                  },
+                  "warnings": {
+                    "description": "One sentence each on what somebody should look at.",
+                    "type": "array",
+                    "items": { "type": "string" }
+                  },
+                  "you": {
+                    "description": "How the daemon sees whoever asks, by the kernel's word.",
+                    "type": "object",
+                    "required": ["uid", "groups", "administrator"],
+                    "properties": {
+                      "uid": { "type": "integer", "minimum": 0 },
+                      "groups": {
+                        "description": "Those that the client ran in when it connected, in order.",
+                        "type": "array",
+                        "items": { "type": "integer", "minimum": 0 }
+                      },
+                      "administrator": {
+                        "description": "Whether it may do what is for administrators.",
+                        "type": "boolean"
+                      }
+                    }
+                  }
+                },
+                "examples": [
+                  {
+                    "version": "0.1.0",
+                    "uptime": 3600,
+                    "state": "ok",
+                    "cache": {
+                      "bytes": 1048576,
+                      "max_bytes": 536870912,
+                      "entries": 120,
+                      "database_bytes": 1200128,
+                      "wal_bytes": 0,
+                      "evictions": 0,
+                      "hits": 900,
+                      "misses": 100,
+                      "hit_rate": { "1m": null, "10m": 0.5, "60m": 0.9 }
+                    },
+                    "pins": { "count": 1, "bytes": 300, "max_bytes": 1073741824, "waiting": 0 },
+                    "connections": 2,
+                    "flights": 0,
+                    "origins": [
+                      {
+                        "name": "example",
+                        "base_url": "https://api.example.com/",
+                        "state": "online",
+                        "since": "2026-11-20T21:04:11.799Z",
+                        "offline_by_hand": false
+                      }
+                    ],
+                    "warnings": [],
+                    "you": { "uid": 1000, "groups": [100, 1000], "administrator": false }
+                  }
+                ]
+              },
+              "OriginSettings": {
+                "description": "The keys of an origin, as the configuration has them; `base_url` is all that one needs. In an answer the values of headers and the user of a proxy are `***`.",
+                "type": "object",
+                "additionalProperties": false,
+                "required": ["base_url"],
+                "properties": {
+                  "base_url": {
+                    "description": "Scheme, host, and where needed port and path.",
+                    "type": "string",
+                    "format": "uri"
+                  },
+                  "allow_private": {
+                    "description": "Whether it may live on loopback or a private address.",
+                    "type": "boolean",
+                    "default": false
+                  },
+                  "redirect_hosts": {
+                    "description": "Where else its redirects may lead: hosts, each with the port if it is not its scheme's.",
+                    "type": "array",
+                    "maxItems": 256,
+                    "items": { "type": "string" }
+                  },
+                  "proxy": {
+                    "description": "What its connections go through, such as `http://user:password@proxy.example.com:3128`.",
+                    "type": ["string", "null"]
+                  },
+                  "tls": { "$ref": "#/components/schemas/OriginTLS" },
+                  "headers": {
+                    "description": "Sent with each request to it.",
+                    "type": "object",
+                    "additionalProperties": { "type": "string" }
+                  },
+                  "fetch": { "$ref": "#/components/schemas/OriginFetch" }
+                },
+                "examples": [
+                  {
+                    "base_url": "https://files.example.com/",
+                    "allow_private": false,
+                    "redirect_hosts": ["cdn.example.com:8443"],
+                    "proxy": "http://proxy.example.com:3128",
+                    "tls": { "ca_file": null, "client_cert": null, "client_key": null },
+                    "headers": { "X-Client": "larder" },
+                    "fetch": {
+                      "policy": "cache-then-network",
+                      "network_wait": "300ms",
+                      "timeout": "30s",
+                      "connect_timeout": "5s",
+                      "ttl": null,
+                      "store_no_store": false
+                    }
+                  }
+                ]
+              },
+              "OriginCommand": {
+                "description": "A name, and the keys of an origin, as OriginSettings has them.",
+                "type": "object",
+                "additionalProperties": false,
+                "required": ["name", "base_url"],
+                "properties": {
+                  "name": { "$ref": "#/components/schemas/OriginName" },
+                  "base_url": {
+                    "description": "Scheme, host, and where needed port and path.",
+                    "type": "string",
+                    "format": "uri"
+                  },
+                  "allow_private": {
+                    "description": "Whether it may live on loopback or a private address.",
+                    "type": "boolean",
+                    "default": false
+                  },
+                  "redirect_hosts": {
+                    "description": "Where else its redirects may lead: hosts, each with the port if it is not its scheme's.",
+                    "type": "array",
+                    "maxItems": 256,
+                    "items": { "type": "string" }
+                  },
+                  "proxy": {
+                    "description": "What its connections go through, such as `http://user:password@proxy.example.com:3128`.",
+                    "type": ["string", "null"]
+                  },
+                  "tls": { "$ref": "#/components/schemas/OriginTLS" },
+                  "headers": {
+                    "description": "Sent with each request to it.",
+                    "type": "object",
+                    "additionalProperties": { "type": "string" }
+                  },
+                  "fetch": { "$ref": "#/components/schemas/OriginFetch" }
+                },
+                "examples": [
+                  { "name": "news", "base_url": "https://news.example.com", "fetch": { "policy": "network-first" } }
+                ]
+              },
+              "OriginTLS": {
+                "description": "Absolute paths of files in PEM where the daemon is: the roots that are trusted in place of the system's, the certificate that shows who asks, and its key.",
+                "type": "object",
+                "additionalProperties": false,
+                "properties": {
+                  "ca_file": { "type": ["string", "null"] },
+                  "client_cert": { "type": ["string", "null"] },
+                  "client_key": { "type": ["string", "null"] }
+                }
+              },
+              "OriginFetch": {
+                "description": "How its answers are asked for and kept.",
+                "type": "object",
+                "additionalProperties": false,
+                "properties": {
+                  "policy": { "$ref": "#/components/schemas/FetchPolicy" },
+                  "network_wait": { "$ref": "#/components/schemas/Duration" },
+                  "timeout": { "$ref": "#/components/schemas/Duration" },
+                  "connect_timeout": { "$ref": "#/components/schemas/Duration" },
+                  "ttl": {
+                    "description": "How long each answer stays fresh; null leaves it to the answer's headers.",
+                    "type": ["string", "null"]
+                  },
+                  "store_no_store": { "type": "boolean" }
+                }
+              },
+              "OriginReport": {
+                "type": "object",
+                "required": ["name", "base_url", "source", "file", "state", "since", "offline_by_hand", "settings"],
+                "properties": {
+                  "name": { "$ref": "#/components/schemas/OriginName" },
+                  "base_url": { "type": "string", "format": "uri" },
+                  "source": {
+                    "description": "Where it comes from: a `file` of the configuration, the `api`, or `implicit`: a public host that the user of a daemon of one's own asked.",
+                    "type": "string",
+                    "enum": ["file", "api", "implicit"]
+                  },
+                  "file": {
+                    "description": "The file that it stands in; null where it comes from elsewhere.",
+                    "type": ["string", "null"]
+                  },
+                  "state": {
+                    "description": "What the last requests to it told, or `offline` while it is so by hand.",
+                    "type": "string",
+                    "enum": ["online", "unknown", "offline", "captive"]
+                  },
+                  "since": {
+                    "description": "Since when that is so; null while nothing was asked of it.",
+                    "type": ["string", "null"],
+                    "format": "date-time"
+                  },
+                  "offline_by_hand": {
+                    "description": "Whether it was set offline, so that nothing leaves for it.",
+                    "type": "boolean"
+                  },
+                  "settings": { "$ref": "#/components/schemas/OriginSettings" }
+                },
+                "examples": [
+                  {
+                    "name": "files",
+                    "base_url": "https://files.example.com/",
+                    "source": "api",
+                    "file": null,
+                    "state": "offline",
+                    "since": "2026-11-20T21:04:11.799Z",
+                    "offline_by_hand": false,
+                    "settings": {
+                    "base_url": "https://files.example.com/",
+                    "allow_private": false,
+                    "redirect_hosts": ["cdn.example.com:8443"],
+                    "proxy": null,
+                    "tls": { "ca_file": null, "client_cert": null, "client_key": null },
+                    "headers": { "X-Client": "***" },
+                    "fetch": {
+                      "policy": "cache-then-network",
+                      "network_wait": "300ms",
+                      "timeout": "30s",
+                      "connect_timeout": "5s",
+                      "ttl": null,
+                      "store_no_store": false
+                    }
+                  }
+                  }
+                ]
+              },
+              "OriginPage": {
+                "type": "object",
+                "required": ["items", "next"],
+                "properties": {
+                  "items": {
+                    "type": "array",
+                    "items": { "$ref": "#/components/schemas/OriginReport" }
+                  },
+                  "next": { "type": "null" }
+                }
+              },
+              "OriginCheckCommand": {
+                "description": "Where to ask; without it at the base URL.",
+                "type": "object",
+                "additionalProperties": false,
+                "properties": {
+                  "path": {
+                    "description": "Path and query on the origin's host, under its base URL.",
+                    "type": "string"
+                  }
+                },
+                "examples": [
+                  { "path": "/articles/42" }
+                ]
+              },
+              "OriginCheckReport": {
+                "type": "object",
+                "required": ["name", "url", "latency_ms", "status", "peer", "peer_is_proxy", "protocol", "tls", "problem"],
+                "properties": {
+                  "name": { "$ref": "#/components/schemas/OriginName" },
+                  "url": { "type": "string", "format": "uri" },
+                  "latency_ms": {
+                    "description": "From the wish to the answer's head, the connection's making included.",
+                    "type": "number",
+                    "minimum": 0
+                  },
+                  "status": {
+                    "description": "What it answered; null where it did not.",
+                    "type": ["integer", "null"]
+                  },
+                  "peer": {
+                    "description": "The address and port that the connection led to; null where none came about.",
+                    "type": ["string", "null"]
+                  },
+                  "peer_is_proxy": { "type": "boolean" },
+                  "protocol": {
+                    "description": "`HTTP/1.1` or `HTTP/2`.",
+                    "type": ["string", "null"]
+                  },
+                  "tls": {
+                    "description": "The version, such as `TLS 1.3`, always with the certificate verified; null without TLS.",
+                    "type": ["string", "null"]
+                  },
+                  "problem": {
+                    "description": "Why it counts as not answering; null where it answered.",
+                    "oneOf": [{ "type": "null" }, { "$ref": "#/components/schemas/Problem" }]
+                  }
+                },
+                "examples": [
+                  {
+                    "name": "files",
+                    "url": "https://files.example.com/articles/42",
+                    "latency_ms": 83.4,
+                    "status": 200,
+                    "peer": "203.0.113.7:443",
+                    "peer_is_proxy": false,
+                    "protocol": "HTTP/2",
+                    "tls": "TLS 1.3",
+                    "problem": null
+                  }
+                ]
+              },
+              "StatsReport": {
+                "type": "object",
+                "required": ["uptime", "connections", "bytes", "requests", "lookups", "fetches", "flights", "latencies", "evictions", "groups"],
+                "properties": {
+                  "uptime": {
+                    "description": "Whole seconds since the start.",
+                    "type": "integer",
+                    "minimum": 0
+                  },
+                  "connections": {
+                    "type": "object",
+                    "required": ["open", "accepted", "refused"],
+                    "properties": {
+                      "open": { "type": "integer", "minimum": 0 },
+                      "accepted": { "type": "integer", "minimum": 0 },
+                      "refused": {
+                        "description": "Closed at once, as there were too many in all or of their user.",
+                        "type": "integer",
+                        "minimum": 0
+                      }
+                    }
+                  },
+                  "bytes": {
+                    "description": "Bytes of bodies, heads left out.",
+                    "type": "object",
+                    "required": ["received", "sent"],
+                    "properties": {
+                      "received": { "type": "integer", "minimum": 0 },
+                      "sent": { "type": "integer", "minimum": 0 }
+                    }
+                  },
+                  "requests": {
+                    "description": "Answers by family of routes and by the hundred of their status. `read` and `put` are GET, HEAD and PUT of one entry, `entries` the other routes under /v1/entries; `none` is what is no route or could not be read.",
+                    "type": "array",
+                    "items": {
+                      "type": "object",
+                      "required": ["family", "2xx", "3xx", "4xx", "5xx"],
+                      "properties": {
+                        "family": { "type": "string" },
+                        "2xx": { "type": "integer", "minimum": 0 },
+                        "3xx": { "type": "integer", "minimum": 0 },
+                        "4xx": { "type": "integer", "minimum": 0 },
+                        "5xx": { "type": "integer", "minimum": 0 }
+                      }
+                    }
+                  },
+                  "lookups": {
+                    "description": "Reads of an id in the cache.",
+                    "type": "object",
+                    "required": ["hits", "misses"],
+                    "properties": {
+                      "hits": { "type": "integer", "minimum": 0 },
+                      "misses": { "type": "integer", "minimum": 0 }
+                    }
+                  },
+                  "fetches": {
+                    "description": "Fetches by policy, by where the last thing came from that they showed, and by how they ended: as the `end` frame says, with a `problem` in place of frames, or `abandoned` by the client. Only what occurred is listed.",
+                    "type": "array",
+                    "items": {
+                      "type": "object",
+                      "required": ["policy", "source", "outcome", "count"],
+                      "properties": {
+                        "policy": { "$ref": "#/components/schemas/FetchPolicy" },
+                        "source": { "type": "string", "enum": ["cache", "network", "none"] },
+                        "outcome": {
+                          "type": "string",
+                          "enum": ["network", "unchanged", "deleted", "cache", "error", "problem", "abandoned"]
+                        },
+                        "count": { "type": "integer", "minimum": 1 }
+                      }
+                    }
+                  },
+                  "flights": {
+                    "description": "Requests to origins.",
+                    "type": "object",
+                    "required": ["open", "started", "joined"],
+                    "properties": {
+                      "open": { "type": "integer", "minimum": 0 },
+                      "started": { "type": "integer", "minimum": 0 },
+                      "joined": {
+                        "description": "Fetches that came along on another's.",
+                        "type": "integer",
+                        "minimum": 0
+                      }
+                    }
+                  },
+                  "latencies": {
+                    "type": "object",
+                    "required": ["hit", "fetch", "put", "network"],
+                    "properties": {
+                      "hit": {
+                        "description": "A read of an entry, from the request whole to the answer handed to the socket; one in 16 is timed.",
+                        "$ref": "#/components/schemas/Latency"
+                      },
+                      "fetch": {
+                        "description": "A fetch until its first frame, or its problem.",
+                        "$ref": "#/components/schemas/Latency"
+                      },
+                      "put": {
+                        "description": "A put from its last byte to its commit.",
+                        "$ref": "#/components/schemas/Latency"
+                      },
+                      "network": {
+                        "description": "A request to an origin with its redirects and repetitions, until it was stored.",
+                        "$ref": "#/components/schemas/Latency"
+                      }
+                    }
+                  },
+                  "evictions": {
+                    "description": "Rows that had to go: `lru` for room, the least recently used; `expired`, blobs past their ttl; `asked`, those that somebody evicted.",
+                    "type": "object",
+                    "required": ["lru", "expired", "asked"],
+                    "properties": {
+                      "lru": { "type": "integer", "minimum": 0 },
+                      "expired": { "type": "integer", "minimum": 0 },
+                      "asked": { "type": "integer", "minimum": 0 }
+                    }
+                  },
+                  "groups": {
+                    "description": "How many writes one transaction of the cache took; null where there was none.",
+                    "type": "object",
+                    "required": ["count", "p50", "p90", "p99", "max"],
+                    "properties": {
+                      "count": { "type": "integer", "minimum": 0 },
+                      "p50": { "type": ["integer", "null"], "minimum": 1 },
+                      "p90": { "type": ["integer", "null"], "minimum": 1 },
+                      "p99": { "type": ["integer", "null"], "minimum": 1 },
+                      "max": { "type": ["integer", "null"], "minimum": 1 }
+                    }
+                  }
+                },
+                "examples": [
+                  {
+                    "uptime": 3600,
+                    "connections": { "open": 2, "accepted": 10, "refused": 0 },
+                    "bytes": { "received": 1000, "sent": 20000 },
+                    "requests": [
+                      { "family": "read", "2xx": 90, "3xx": 5, "4xx": 5, "5xx": 0 }
+                    ],
+                    "lookups": { "hits": 100, "misses": 5 },
+                    "fetches": [
+                      { "policy": "cache-then-network", "source": "network", "outcome": "network", "count": 3 }
+                    ],
+                    "flights": { "open": 0, "started": 3, "joined": 1 },
+                    "latencies": {
+                      "hit": { "count": 6, "p50_ms": 0.00575, "p90_ms": 0.00767, "p99_ms": 0.01125, "max_ms": 0.01125 },
+                      "fetch": { "count": 3, "p50_ms": 12.5, "p90_ms": 183.5, "p99_ms": 183.5, "max_ms": 183.5 },
+                      "put": { "count": 0, "p50_ms": null, "p90_ms": null, "p99_ms": null, "max_ms": null },
+                      "network": { "count": 3, "p50_ms": 12.5, "p90_ms": 183.5, "p99_ms": 183.5, "max_ms": 183.5 }
+                    },
+                    "evictions": { "lru": 0, "expired": 0, "asked": 2 },
+                    "groups": { "count": 4, "p50": 1, "p90": 3, "p99": 3, "max": 3 }
+                  }
+                ]
+              },
+              "Latency": {
+                "description": "Percentiles in milliseconds, at most a sixteenth above the true ones; null where nothing was timed.",
+                "type": "object",
+                "required": ["count", "p50_ms", "p90_ms", "p99_ms", "max_ms"],
+                "properties": {
+                  "count": { "type": "integer", "minimum": 0 },
+                  "p50_ms": { "type": ["number", "null"], "minimum": 0 },
+                  "p90_ms": { "type": ["number", "null"], "minimum": 0 },
+                  "p99_ms": { "type": ["number", "null"], "minimum": 0 },
+                  "max_ms": { "type": ["number", "null"], "minimum": 0 }
+                }
+              },
+              "OriginStatus": {
+                "type": "object",
+                "required": ["name", "base_url", "state", "since", "offline_by_hand"],
+                "properties": {
+                  "name": { "$ref": "#/components/schemas/OriginName" },
+                  "base_url": { "type": "string", "format": "uri" },
+                  "state": {
+                    "description": "What the last requests to it told.",
+                    "type": "string",
+                    "enum": ["online", "unknown", "offline", "captive"]
+                  },
+                  "since": {
+                    "description": "Since when; null while nothing was asked of it.",
+                    "type": ["string", "null"],
+                    "format": "date-time"
+                  },
+                  "offline_by_hand": {
+                    "description": "Whether it was set offline, so that nothing leaves for it.",
+                    "type": "boolean"
+                  }
+                }
+              },
+              "UsageSum": {
+                "description": "What some rows take together.",
+                "type": "object",
+                "required": ["entries", "bytes", "body_bytes"],
+                "properties": {
+                  "entries": { "type": "integer", "minimum": 0 },
+                  "bytes": {
+                    "description": "The accounted size: bodies, ids, headers and the fixed cost of rows.",
+                    "type": "integer",
+                    "minimum": 0
+                  },
+                  "body_bytes": {
+                    "description": "The bodies alone.",
+                    "type": "integer",
+                    "minimum": 0
+                  }
+                }
+              },
+              "UsageReport": {
+                "description": "The rows of the scope added up; each part names the 1,000 largest at most, the sums are exact.",
+                "allOf": [
+                  { "$ref": "#/components/schemas/UsageSum" },
+                  {
+                    "type": "object",
+                    "required": ["by_kind", "by_origin", "by_user", "cache", "files", "disk"],
+                    "properties": {
+                      "by_kind": {
+                        "type": "array",
+                        "items": {
+                          "allOf": [
+                            { "$ref": "#/components/schemas/UsageSum" },
+                            {
+                              "type": "object",
+                              "required": ["kind"],
+                              "properties": { "kind": { "type": ["string", "null"] } }
+                            }
+                          ]
+                        }
+                      },
+                      "by_origin": {
+                        "description": "The largest first; null stands for clients' own blobs.",
+                        "type": "array",
+                        "items": {
+                          "allOf": [
+                            { "$ref": "#/components/schemas/UsageSum" },
+                            {
+                              "type": "object",
+                              "required": ["origin"],
+                              "properties": { "origin": { "type": ["string", "null"] } }
+                            }
+                          ]
+                        }
+                      },
+                      "by_user": {
+                        "description": "The largest first; empty where one scope was asked for.",
+                        "type": "array",
+                        "items": {
+                          "allOf": [
+                            { "$ref": "#/components/schemas/UsageSum" },
+                            {
+                              "type": "object",
+                              "required": ["scope", "account"],
+                              "properties": {
+                                "scope": { "$ref": "#/components/schemas/ScopeName" },
+                                "account": { "type": ["string", "null"] }
+                              }
+                            }
+                          ]
+                        }
+                      },
+                      "cache": {
+                        "description": "Everybody's rows together.",
+                        "type": "object",
+                        "required": ["bytes", "max_bytes", "budget_bytes"],
+                        "properties": {
+                          "bytes": { "type": "integer", "minimum": 0 },
+                          "max_bytes": { "type": "integer", "minimum": 0 },
+                          "budget_bytes": {
+                            "description": "What they may be now: less than `max_bytes` while the disk is short of space.",
+                            "type": "integer",
+                            "minimum": 0
+                          }
+                        }
+                      },
+                      "files": {
+                        "type": "array",
+                        "items": {
+                          "type": "object",
+                          "required": ["name", "bytes", "wal_bytes", "free_bytes"],
+                          "properties": {
+                            "name": { "type": "string" },
+                            "bytes": { "type": "integer", "minimum": 0 },
+                            "wal_bytes": { "type": "integer", "minimum": 0 },
+                            "free_bytes": {
+                              "description": "Pages inside that hold nothing; null where it was not looked at.",
+                              "type": ["integer", "null"],
+                              "minimum": 0
+                            }
+                          }
+                        }
+                      },
+                      "disk": {
+                        "type": "object",
+                        "required": ["free_bytes", "min_free_bytes"],
+                        "properties": {
+                          "free_bytes": {
+                            "description": "On the cache's disk; null where the file system does not say.",
+                            "type": ["integer", "null"],
+                            "minimum": 0
+                          },
+                          "min_free_bytes": {
+                            "description": "`cache.min_free_bytes`.",
+                            "type": "integer",
+                            "minimum": 0
+                          }
+                        }
+                      }
+                    }
+                  }
+                ],
+                "examples": [
+                  {
+                    "entries": 3,
+                    "bytes": 1400,
+                    "body_bytes": 500,
+                    "by_kind": [
+                      { "kind": "fetched", "entries": 2, "bytes": 1000, "body_bytes": 400 },
+                      { "kind": "blob", "entries": 1, "bytes": 400, "body_bytes": 100 }
+                    ],
+                    "by_origin": [
+                      { "origin": "example", "entries": 2, "bytes": 1000, "body_bytes": 400 },
+                      { "origin": null, "entries": 1, "bytes": 400, "body_bytes": 100 }
+                    ],
+                    "by_user": [
+                      { "scope": "uid:1000", "account": "default", "entries": 2, "bytes": 1000, "body_bytes": 400 },
+                      { "scope": "shared", "account": null, "entries": 1, "bytes": 400, "body_bytes": 100 }
+                    ],
+                    "cache": { "bytes": 1400, "max_bytes": 536870912, "budget_bytes": 536870912 },
+                    "files": [
+                      { "name": "cache.db", "bytes": 57344, "wal_bytes": 0, "free_bytes": 4096 },
+                      { "name": "state.db", "bytes": 24576, "wal_bytes": 0, "free_bytes": null }
+                    ],
+                    "disk": { "free_bytes": 21474836480, "min_free_bytes": 268435456 }
+                  }
+                ]
+              },
+              "CheckReport": {
+                "type": "object",
+                "required": ["findings"],
+                "properties": {
+                  "findings": {
+                    "type": "array",
+                    "items": {
+                      "type": "object",
+                      "required": ["subject", "state", "detail", "fix"],
+                      "properties": {
+                        "subject": {
+                          "description": "What was looked at, such as `cache.db`.",
+                          "type": "string"
+                        },
+                        "state": {
+                          "description": "`warning`: it works, and somebody should look at it. `failed`: it does not work, or not safely. `skipped`: it was not looked at, or not to its end.",
+                          "type": "string",
+                          "enum": ["ok", "warning", "failed", "skipped"]
+                        },
+                        "detail": { "type": "string" },
+                        "fix": {
+                          "description": "What to do; null where nothing has to be done.",
+                          "type": ["string", "null"]
+                        }
+                      }
+                    }
+                  }
+                },
+                "examples": [
+                  {
+                    "findings": [
+                      { "subject": "cache.db", "state": "ok", "detail": "the file is sound", "fix": null },
+                      {
+                        "subject": "permissions",
+                        "state": "warning",
+                        "detail": "/var/lib/larder is open to others: 0755",
+                        "fix": "chmod 0700 '/var/lib/larder'"
+                      }
+                    ]
+                  }
+                ]
+              },
+              "Health": {
+                "type": "object",
+                "required": ["status"],
+                "properties": {
+                  "status": { "const": "ok" }
+                }
+              },
+              "Problem": {
+                "description": "An error, as RFC 9457 has it.",
+                "type": "object",
+                "required": ["type", "title", "status", "detail", "request_id", "retryable", "hint"],
+                "properties": {
+                  "type": { "$ref": "#/components/schemas/ProblemType" },
+                  "title": {
+                    "description": "What the type means, always in the same words.",
+                    "type": "string"
+                  },
+                  "status": {
+                    "description": "The status of the answer; in a frame, what it would have been.",
+                    "type": "integer",
+                    "minimum": 400,
+                    "maximum": 599
+                  },
+                  "detail": {
+                    "description": "One sentence on this occurrence.",
+                    "type": "string"
+                  },
+                  "request_id": {
+                    "description": "Which request it was.",
+                    "type": "string"
+                  },
+                  "retryable": {
+                    "description": "Whether the same request may go well later without anybody changing it.",
+                    "type": "boolean"
+                  },
+                  "hint": {
+                    "description": "One sentence that says what to do.",
+                    "type": "string"
+                  },
+                  "raw_href": {
+                    "description": "For `urn:larder:entry-too-large` of a fetch: the path under which the answer is passed through.",
+                    "type": "string"
+                  },
+                  "origin_status": {
+                    "description": "What the origin answered, for `urn:larder:origin-status` and `urn:larder:deleted`.",
+                    "type": "integer"
+                  },
+                  "body": {
+                    "description": "The first 64 KiB of an origin's refusal: JSON as it is, anything else as a string."
+                  }
+                },
+                "examples": [
+                  {
+                    "type": "urn:larder:miss",
+                    "title": "Nothing is cached under the id",
+                    "status": 404,
+                    "detail": "nothing is cached under 'notes/1'",
+                    "request_id": "mwpgvo72-1",
+                    "retryable": false,
+                    "hint": "Fetch it with a policy that asks the network."
+                  },
+                  {
+                    "type": "urn:larder:origin-status",
+                    "title": "The origin refused the request",
+                    "status": 502,
+                    "detail": "https://api.example.com answered 403",
+                    "request_id": "mwpgvo72-2",
+                    "retryable": false,
+                    "hint": "See origin_status and body for what the origin said.",
+                    "origin_status": 403,
+                    "body": { "error": "forbidden" }
+                  }
+                ]
+              },
+              "ProblemType": {
+                "description": "What went wrong, for programs. `x-status` is the usual status; `urn:larder:deleted` is 404 for a fetch and 410 for an entry.",
+                "type": "string",
+                "oneOf": [
+                  { "const": "urn:larder:bad-request", "title": "The request cannot be understood", "x-status": 400, "x-retryable": false },
+                  { "const": "urn:larder:bad-id", "title": "The id cannot be taken", "x-status": 400, "x-retryable": false },
+                  { "const": "urn:larder:bad-url", "title": "The URL cannot be fetched", "x-status": 400, "x-retryable": false },
+                  { "const": "urn:larder:unknown-parameter", "title": "A query parameter is unknown", "x-status": 400, "x-retryable": false },
+                  { "const": "urn:larder:unknown-member", "title": "A member of the body is unknown", "x-status": 400, "x-retryable": false },
+                  { "const": "urn:larder:not-found", "title": "There is no such route", "x-status": 404, "x-retryable": false },
+                  { "const": "urn:larder:method-not-allowed", "title": "The route does not take this method", "x-status": 405, "x-retryable": false },
+                  { "const": "urn:larder:body-too-large", "title": "The body of the request is too large", "x-status": 413, "x-retryable": false },
+                  { "const": "urn:larder:head-too-large", "title": "The head of the request is too large", "x-status": 431, "x-retryable": false },
+                  { "const": "urn:larder:unknown-origin", "title": "The URL belongs to no configured origin", "x-status": 403, "x-retryable": false },
+                  { "const": "urn:larder:not-permitted", "title": "Only an administrator may do this", "x-status": 403, "x-retryable": false },
+                  { "const": "urn:larder:origin-id", "title": "The id belongs to an origin", "x-status": 409, "x-retryable": false },
+                  { "const": "urn:larder:no-such-origin", "title": "There is no such origin", "x-status": 404, "x-retryable": false },
+                  { "const": "urn:larder:origin-exists", "title": "There is such an origin already", "x-status": 409, "x-retryable": false },
+                  { "const": "urn:larder:origin-in-file", "title": "The origin stands in a file of the configuration", "x-status": 409, "x-retryable": false },
+                  { "const": "urn:larder:entry-too-large", "title": "The entry is larger than the cache takes", "x-status": 413, "x-retryable": false },
+                  { "const": "urn:larder:cache-full", "title": "The cache is full of protected entries", "x-status": 507, "x-retryable": true },
+                  { "const": "urn:larder:disk-full", "title": "The disk is full", "x-status": 507, "x-retryable": true },
+                  { "const": "urn:larder:pinned", "title": "The entry is pinned", "x-status": 409, "x-retryable": false },
+                  { "const": "urn:larder:pins-full", "title": "There is no room for what is pinned", "x-status": 507, "x-retryable": false },
+                  { "const": "urn:larder:miss", "title": "Nothing is cached under the id", "x-status": 404, "x-retryable": false },
+                  { "const": "urn:larder:deleted", "title": "The origin says that it is gone", "x-status": 404, "x-retryable": false },
+                  { "const": "urn:larder:unreachable", "title": "The origin cannot be reached", "x-status": 502, "x-retryable": true },
+                  { "const": "urn:larder:captive", "title": "A captive portal stands before the network", "x-status": 502, "x-retryable": true },
+                  { "const": "urn:larder:offline", "title": "The origin was set offline", "x-status": 503, "x-retryable": true },
+                  { "const": "urn:larder:timeout", "title": "The origin did not answer in time", "x-status": 504, "x-retryable": true },
+                  { "const": "urn:larder:origin-status", "title": "The origin refused the request", "x-status": 502, "x-retryable": false },
+                  { "const": "urn:larder:redirect-refused", "title": "The origin redirects to a host that is not listed", "x-status": 502, "x-retryable": false },
+                  { "const": "urn:larder:address-refused", "title": "The origin's address is not permitted", "x-status": 502, "x-retryable": false },
+                  { "const": "urn:larder:bad-answer", "title": "The origin's answer cannot be used", "x-status": 502, "x-retryable": true },
+                  { "const": "urn:larder:overloaded", "title": "The daemon has too much to do", "x-status": 503, "x-retryable": true },
+                  { "const": "urn:larder:shutting-down", "title": "The daemon is ending", "x-status": 503, "x-retryable": true },
+                  { "const": "urn:larder:storage", "title": "The cache's file cannot be used", "x-status": 500, "x-retryable": true },
+                  { "const": "urn:larder:internal", "title": "The daemon made a mistake", "x-status": 500, "x-retryable": false }
+                ]
+              }
+            }
+          }
+        }
+
+        """#
+}

@@ -1,0 +1,92 @@
+import LarderEngine
+import LarderModel
+import LarderStore
+import LarderWire
+import Logging
+
+extension Exchange {
+    /// Whether the client is an administrator; asked on the connection's event loop.
+    var isByAdministrator: Bool {
+        get throws(Problem) {
+            try asking { () throws(ServerError) in
+                try server.administrators.include(peer) { () throws(ServerError) in
+                    try PeerGroups(of: peer, on: writer.channel)
+                }
+            }
+        }
+    }
+
+    /// How the daemon sees the client.
+    var you: StatusReport.You {
+        get throws(Problem) {
+            let groups = try asking { () throws(ServerError) in
+                try PeerGroups(of: peer, on: writer.channel)
+            }
+            return StatusReport.You(
+                uid: peer.uid,
+                groups: Array(groups.all.sorted().prefix(Limits.toldGroupsMax)),
+                isAdministrator: try isByAdministrator
+            )
+        }
+    }
+
+    /// Whose rows a request is about; refused where they are others' and the client is no
+    /// administrator.
+    ///
+    /// `use` says for the log what is done with them.
+    func rows(_ selection: ScopeSelection, for use: String) throws(Problem) -> RowScopes {
+        if selection.isOthers {
+            let account = selection.account.map { " account=\($0.text)" } ?? ""
+            try requireAdministrator("\(use) scope=\(selection.text)\(account)")
+        }
+        return switch selection {
+        case .own(let account): .one(scope(account))
+        case .shared: .one(engine.store.key(for: .shared))
+        case .user(let uid, let account?):
+            .one(engine.store.key(for: .own(uid: uid, account: account)))
+        case .user(let uid, nil): .user(uid)
+        case .all: .all
+        }
+    }
+
+    /// The same for what is about one row: without an account it is a user's default one.
+    func row(_ selection: ScopeSelection, for use: String) throws(Problem) -> ScopeKey {
+        var selection = selection
+        if case .user(let uid, nil) = selection { selection = .user(uid, .default) }
+        guard case .one(let scope) = try rows(selection, for: use) else {
+            throw Problem(
+                .badRequest,
+                "scope: one row is asked for, which has one scope",
+                hint: "Give scope=uid:N, and account=NAME unless it is the default one."
+            )
+        }
+        return scope
+    }
+
+    private func asking<Answer>(
+        _ kernel: () throws(ServerError) -> Answer
+    ) throws(Problem) -> Answer {
+        do throws(ServerError) {
+            return try kernel()
+        } catch {
+            throw Problem(.internal, "the kernel did not say which groups the client is in")
+        }
+    }
+
+    /// Refuses whoever is no administrator, and writes down what one does.
+    ///
+    /// `use` says for the log what it is: `evict scope=all`.
+    func requireAdministrator(_ use: String) throws(Problem) {
+        guard try isByAdministrator else {
+            throw Problem(
+                .notPermitted,
+                "uid \(peer.uid) is no administrator of this daemon",
+                hint: server.administrators.hint
+            )
+        }
+        engine.logger.notice(
+            "an administrator's right was used",
+            metadata: .larder([.uid: "\(peer.uid)", .use: "\(use)"])
+        )
+    }
+}

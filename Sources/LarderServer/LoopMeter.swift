@@ -1,0 +1,70 @@
+import LarderModel
+import LarderWire
+import NIOCore
+import NIOHTTP1
+
+/// What the connections of one event loop count; used on that loop only, so that counting costs
+/// no lock and no shared memory.
+final class LoopMeter {
+    private(set) var counts = LoopCounts()
+    private var hits = 0
+
+    /// An answer's head is on its way.
+    func answered(_ family: RouteFamily, _ status: HTTPResponseStatus) {
+        counts.requests[family.rawValue * LoopCounts.classCount + LoopCounts.classIndex(status)] +=
+            1
+    }
+
+    func received(_ bytes: Int) { counts.received += Int64(bytes) }
+    func sent(_ bytes: Int) { counts.sent += Int64(bytes) }
+
+    /// Whether the read that is about to be answered is one to be timed.
+    func wantsTime() -> Bool {
+        hits &+= 1
+        return hits % Limits.hitsPerSample == 0
+    }
+
+    func hitAnswered(after time: TimeAmount) { counts.hit.record(time.nanoseconds) }
+    func putAnswered(after time: TimeAmount) { counts.put.record(time.nanoseconds) }
+}
+
+/// What ``LoopMeter`` has counted.
+struct LoopCounts: Sendable {
+    static let classCount = StatsReport.Requests.classes.count
+
+    /// By family, and within it by the hundred of the status.
+    fileprivate(set) var requests = [Int64](
+        repeating: 0,
+        count: RouteFamily.allCases.count * classCount
+    )
+    fileprivate(set) var received: Int64 = 0
+    fileprivate(set) var sent: Int64 = 0
+    fileprivate(set) var hit = Histogram()
+    fileprivate(set) var put = Histogram()
+
+    mutating func add(_ other: LoopCounts) {
+        for index in requests.indices { requests[index] += other.requests[index] }
+        received += other.received
+        sent += other.sent
+        hit.add(other.hit)
+        put.add(other.put)
+    }
+
+    fileprivate static func classIndex(_ status: HTTPResponseStatus) -> Int {
+        min(max(Int(status.code) / 100 - 2, 0), classCount - 1)
+    }
+
+    /// Fills in what is counted at the socket.
+    func fill(_ report: inout StatsReport) {
+        report.bytes.received = received
+        report.bytes.sent = sent
+        report.latencies.hit = StatsReport.Latency(hit)
+        report.latencies.put = StatsReport.Latency(put)
+        report.requests = RouteFamily.allCases.map { family in
+            var counted = StatsReport.Requests(family: family.name)
+            let first = family.rawValue * Self.classCount
+            counted.byClass = Array(requests[first..<first + Self.classCount])
+            return counted
+        }
+    }
+}

@@ -1,0 +1,43 @@
+/// Routes that are counted together.
+enum RouteFamily: Int, CaseIterable {
+    case read
+    case put
+    /// The other routes of entries.
+    case entries
+    case fetch
+    case pins
+    case origins
+    case raw
+    case administration
+    /// There is no such route, or the request could not be read.
+    case none
+
+    var name: String {
+        switch self {
+        case .read: "read"
+        case .put: "put"
+        case .entries: "entries"
+        case .fetch: "fetch"
+        case .pins: "pins"
+        case .origins: "origins"
+        case .raw: "raw"
+        case .administration: "administration"
+        case .none: "none"
+        }
+    }
+}
+
+extension Route {
+    var family: RouteFamily {
+        switch self {
+        case .entries(.read): .read
+        case .entries(.put): .put
+        case .entries(.list), .entries(.remove), .entries(.explain), .entries(.batch): .entries
+        case .fetch: .fetch
+        case .pins: .pins
+        case .origins: .origins
+        case .raw: .raw
+        case .administration: .administration
+        }
+    }
+}

@@ -1,0 +1,45 @@
+import LarderWire
+import NIOHTTP1
+
+/// A path of the API with the methods that it takes, as the OpenAPI document spells it.
+struct RoutePattern: Sendable {
+    /// Makes the route of a method from what stands in the place of the parameter.
+    typealias Make = @Sendable (Substring) throws(Problem) -> Route
+
+    /// Such as `/v1/entries/{id}/explain`, whose parameter may be empty and may contain slashes.
+    ///
+    /// Of a path with a second one, `/o/{origin}/{path}`, all from the first one's place on is the
+    /// parameter, and what is in it is told apart behind.
+    let template: String
+    let methods: [(method: HTTPMethod, make: Make)]
+    private let prefix: String
+    /// Nil where there is no parameter.
+    private let suffix: String?
+
+    init(_ template: String, _ methods: [(HTTPMethod, Make)]) {
+        self.template = template
+        self.methods = methods.map { (method: $0.0, make: $0.1) }
+        prefix = String(template.prefix(while: { $0 != "{" }))
+        suffix = template.firstIndex(of: "}").map { end in
+            let rest = template[end...].dropFirst()
+            return rest.contains("{") ? "" : String(rest)
+        }
+    }
+
+    /// Whether it is one path only.
+    var isFixed: Bool { suffix == nil }
+
+    /// What stands in the place of the parameter; nil for a path that is another's.
+    func parameter(of path: Substring) -> Substring? {
+        guard let suffix else { return path == prefix ? path[path.endIndex...] : nil }
+        guard path.hasPrefix(prefix) else { return nil }
+        let rest = path.dropFirst(prefix.count)
+        guard !suffix.isEmpty else { return rest }
+        guard rest.hasSuffix(suffix), rest.count > suffix.count else { return nil }
+        return rest.dropLast(suffix.count)
+    }
+
+    func make(_ method: HTTPMethod) -> Make? {
+        methods.first { $0.method == method }?.make
+    }
+}

@@ -1,0 +1,47 @@
+import LarderEngine
+import LarderWire
+import NIOHTTP1
+
+/// `/v1/fetch`: what is cached and what the network says, as frames.
+struct FetchRoutes {
+    private let exchange: Exchange
+    private let loop: LoopReader
+
+    init(_ exchange: Exchange, _ loop: LoopReader) {
+        self.exchange = exchange
+        self.loop = loop
+    }
+
+    func answer(_ route: FetchRoute) async throws(Problem) {
+        let command =
+            switch route {
+            case .byBody: try FetchCommand(json: await bodyOfCommand())
+            case .byQuery: try FetchCommand(query: exchange.query)
+            }
+        let stream = FrameStream(exchange)
+        let refusal = await exchange.engine.fetch(
+            command,
+            scope: exchange.scope(command.account),
+            reader: loop.reader,
+            interest: exchange.interest,
+            heartbeat: { await stream.beat() },
+            emit: { frame in await stream.send(named(frame)) }
+        )
+        if let refusal { throw refusal }
+        await exchange.writer.end()
+    }
+
+    /// An error frame with a request id of its own.
+    private func named(_ frame: FetchFrame) -> FetchFrame {
+        guard case .error(var problem) = frame else { return frame }
+        problem.requestID = exchange.server.nextRequestID()
+        return .error(problem)
+    }
+
+    /// A POST takes its parameters in the body only.
+    private func bodyOfCommand() async throws(Problem) -> [UInt8] {
+        let parameters = try QueryParameters(exchange.query)
+        try parameters.refuseRest()
+        return try await exchange.command()
+    }
+}

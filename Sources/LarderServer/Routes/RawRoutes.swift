@@ -1,0 +1,97 @@
+import LarderEngine
+import LarderModel
+import LarderStore
+import LarderWire
+import NIOCore
+import NIOHTTP1
+
+/// `/o/{origin}/{path}`: an origin's answer as one body, for clients that can only set a base URL.
+struct RawRoutes {
+    static let patterns = [
+        RoutePattern(
+            RawCommand.pathPrefix + "{origin}/{path}",
+            [(.GET, { _ in .raw }), (.HEAD, { _ in .raw })]
+        )
+    ]
+
+    private let exchange: Exchange
+    private let loop: LoopReader
+    private var writer: ResponseWriter { exchange.writer }
+
+    init(_ exchange: Exchange, _ loop: LoopReader) {
+        self.exchange = exchange
+        self.loop = loop
+    }
+
+    func answer() async throws(Problem) {
+        let fields = exchange.head.headers.map {
+            HeaderFields.Field(name: $0.name, value: $0.value)
+        }
+        let command = try RawCommand(uri: exchange.head.uri, headers: HeaderFields(fields))
+        let reply = try await exchange.engine.raw(
+            command,
+            scope: exchange.scope(command.account),
+            reader: loop.reader,
+            interest: exchange.interest
+        )
+        switch reply {
+        case .answer(let answer): await send(answer)
+        case .problem(let problem, let fields):
+            await exchange.respond(problem, HTTPHeaders(fields))
+        // Nobody reads any more.
+        case nil: await writer.abort()
+        }
+    }
+
+    private func send(_ answer: RawAnswer) async {
+        let status = HTTPResponseStatus(statusCode: answer.status)
+        var headers = HTTPHeaders(answer.fields)
+        if !headers.contains(name: "Date") {
+            headers.add(name: "Date", value: loop.date(at: exchange.engine.clock.now()))
+        }
+        switch answer.body {
+        case .none:
+            guard await writer.begin(status, headers, isFlushed: false) else { return }
+            await writer.end()
+        case .bytes(let bytes):
+            guard status.mayHaveResponseBody else {
+                guard await writer.begin(status, headers, isFlushed: false) else { return }
+                return await writer.end()
+            }
+            await writer.respond(status, headers, body: bytes)
+        case .stored(let reader):
+            headers.add(name: "Content-Length", value: String(reader.body.byteCount))
+            await copy(status, headers) { try await reader.next() }
+        case .passed(let body, let byteCount):
+            exchange.interest.whenGivenUp { body.giveUp() }
+            if let byteCount { headers.add(name: "Content-Length", value: String(byteCount)) }
+            await copy(status, headers) { try await body.next() }
+            body.giveUp()
+        }
+    }
+
+    /// Sends a body that comes piece by piece, no faster than it is read; one that breaks off cuts
+    /// the answer off, as its head has been sent.
+    private func copy(
+        _ status: HTTPResponseStatus,
+        _ headers: HTTPHeaders,
+        next: () async throws -> [UInt8]?
+    ) async {
+        guard await writer.begin(status, headers) else { return }
+        guard !writer.isHeadOnly, status.mayHaveResponseBody else { return await writer.end() }
+        do {
+            while let piece = try await next() {
+                guard await writer.send(piece) else { return }
+            }
+        } catch {
+            return await writer.abort()
+        }
+        await writer.end()
+    }
+}
+
+extension HTTPHeaders {
+    fileprivate init(_ fields: HeaderFields) {
+        self.init(fields.fields.map { ($0.name, $0.value) })
+    }
+}

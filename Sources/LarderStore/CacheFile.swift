@@ -1,0 +1,68 @@
+/// An open `cache.db` as its writer has it; another file is another one of these.
+///
+/// Nobody but the writer writes the file, and it only when it checkpoints. So between two
+/// checkpoints the file looks the same from outside, unless it was deleted, replaced, cut or
+/// written by somebody else.
+final class CacheFile {
+    let connection: SQLiteConnection
+    let statements: CacheWriterStatements
+    let wal: WriteAheadLog
+    private let database: DatabaseFile
+    private var stamp: FileStamp?
+    private let walStamp: FileStamp?
+
+    /// What a look at the file from outside says.
+    enum Look: Equatable {
+        case untouched
+        /// It is no longer the file that is open: what was done to it, in words.
+        case lost(String)
+        /// Somebody has written into it.
+        case written
+    }
+
+    init(_ database: DatabaseFile, _ connection: SQLiteConnection) throws(StoreError) {
+        self.database = database
+        self.connection = connection
+        statements = try CacheWriterStatements(connection)
+        wal = WriteAheadLog(of: connection)
+        stamp = FileStamp(database.path)
+        walStamp = FileStamp(database.path + "-wal")
+    }
+
+    func look() -> Look {
+        guard let stamp, let walStamp else { return .lost("it was gone when it was opened") }
+        guard let now = FileStamp(database.path) else { return .lost("it was deleted") }
+        guard now.isSameFile(as: stamp) else { return .lost("it was replaced") }
+        guard now.bytes == stamp.bytes else { return .lost("it was cut or extended") }
+        guard let walNow = FileStamp(database.path + "-wal") else {
+            return .lost("its WAL was deleted")
+        }
+        guard walNow.isSameFile(as: walStamp) else { return .lost("its WAL was replaced") }
+        return now == stamp ? .untouched : .written
+    }
+
+    /// Takes the file as it looks now for right.
+    func accept() {
+        stamp = FileStamp(database.path)
+    }
+
+    /// Reads every page as it lies on the disk; for a file that somebody has written.
+    func isSound() -> Bool {
+        do throws(StoreError) {
+            let reader = try database.openReader(cacheBytes: 0)
+            return try reader.text("PRAGMA quick_check(1)") == "ok"
+        } catch {
+            return false
+        }
+    }
+
+    func checkpoint(truncating: Bool) throws(StoreError) {
+        defer { accept() }
+        try wal.checkpoint(truncating: truncating)
+    }
+
+    /// Has the connection leave the files alone when it is closed.
+    func abandon() {
+        connection.keepWALOnClose(true)
+    }
+}

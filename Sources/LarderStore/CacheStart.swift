@@ -1,0 +1,76 @@
+import LarderModel
+
+/// What becomes of `cache.db` when the process starts: opened, made anew, or done without.
+struct CacheStart {
+    /// Nil where the folder is the state's, whose lock serves both.
+    let folder: FolderHold?
+    let opening: Result<CacheOpening, StoreError>
+    let keySeed: UInt64
+
+    /// Another process that holds the folder is the only error: it holds the file too.
+    init(
+        _ database: DatabaseFile,
+        _ configuration: StoreConfiguration,
+        _ reserve: Reserve,
+        keySeed: UInt64
+    ) throws(StoreError) {
+        let isShared = configuration.cacheDirectory == configuration.stateDirectory
+        let folder = isShared ? nil : FolderHold(configuration.cacheDirectory)
+        let opening: Result<CacheOpening, StoreError>
+        do throws(StoreError) {
+            try folder?.ensure()
+            opening = Self.open(database, configuration.pageCacheBytes, reserve, keySeed)
+        } catch .inUse(let path) {
+            throw .inUse(path: path)
+        } catch {
+            opening = .failure(error)
+        }
+        self.folder = folder
+        self.opening = opening
+        switch opening {
+        case .success(let opening): self.keySeed = opening.contents.keySeed
+        case .failure: self.keySeed = keySeed
+        }
+    }
+
+    var highestRevision: Revision {
+        switch opening {
+        case .success(let opening): opening.contents.highestRevision
+        case .failure: Revision(0)
+        }
+    }
+
+    /// Tries again, as the fault of a moment is not worth the keys of a good file: a later try has
+    /// to go by this process' own.
+    ///
+    /// On a full disk with what can be given up: the copy that was set aside and the reserve, and
+    /// then the file itself.
+    private static func open(
+        _ database: DatabaseFile,
+        _ cacheBytes: Int64,
+        _ reserve: Reserve,
+        _ keySeed: UInt64
+    ) -> Result<CacheOpening, StoreError> {
+        let birth = CacheOpening.Birth(keySeed: keySeed)
+        func attempt() -> Result<CacheOpening, StoreError> {
+            Result { () throws(StoreError) in
+                try CacheOpening(database, cacheBytes: cacheBytes, birth)
+            }
+        }
+        let first = attempt()
+        guard case .failure(let error) = first else { return first }
+        guard case .diskFull = error else { return attempt() }
+        database.removeAside()
+        _ = reserve.release()
+        let second = attempt()
+        guard case .failure(.diskFull) = second, reserve.bytesNeeded > 0,
+            database.bytes >= reserve.bytesNeeded
+        else {
+            return second
+        }
+        return Result { () throws(StoreError) in
+            try database.remove()
+            return try attempt().get()
+        }
+    }
+}

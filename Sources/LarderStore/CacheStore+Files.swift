@@ -1,0 +1,51 @@
+package import LarderModel
+
+/// How the files are, for those who look after them.
+extension CacheStore {
+    /// The names and lengths of the files, and of their WALs.
+    package var fileLengths: [(name: String, bytes: Int64, walBytes: Int64)] {
+        databaseFiles.map { file in
+            (
+                file.name, DiskSpace.fileBytes(at: file.path),
+                DiskSpace.fileBytes(at: file.path + "-wal")
+            )
+        }
+    }
+
+    /// Bytes that are free where the cache's file lies; nil where it cannot be told.
+    package var diskFreeBytes: Int64? { configuration.freeBytes(configuration.cacheDirectory) }
+
+    /// What the cache leaves free there.
+    package var minFreeBytes: Int64 { configuration.minFreeBytes.bytes }
+
+    /// Has SQLite look at the structure of both files, off the event loops, until it is done or
+    /// `over` returns.
+    package func checkFiles(
+        until over: @escaping @Sendable () async -> Void
+    ) async throws(StoreError) -> [FileFinding] {
+        try await examiner.check(databaseFiles, until: over)
+    }
+
+    /// Who may read the folders and the files.
+    package var fileRights: [FileRights] {
+        var directories = [configuration.cacheDirectory]
+        if configuration.stateDirectory != configuration.cacheDirectory {
+            directories.append(configuration.stateDirectory)
+        }
+        return FileExaminer.rights(directories, databaseFiles)
+    }
+
+    /// When the bytes of the row that was stored last were given; nil in an empty cache.
+    package func latestStoredAt() async throws(StoreError) -> Timestamp? {
+        try await read { reader throws(StoreError) in
+            let latest = try reader.reading { file throws(StoreError) -> Timestamp? in
+                let statement = try file.connection.prepare("SELECT max(stored_at) FROM recency")
+                guard try statement.step() else { return nil }
+                return statement.integerOrNil(0).map(Timestamp.init(milliseconds:))
+            }
+            return latest ?? nil
+        }
+    }
+
+    private var databaseFiles: [DatabaseFile] { [database, stateFile.file] }
+}

@@ -1,0 +1,113 @@
+package import LarderModel
+
+/// What is kept for good; see ``PinStore``.
+extension CacheStore {
+    /// Keeps what is cached under an id, or has it wait when there is an `origin` to fetch it from.
+    ///
+    /// What it says is synced when it returns.
+    package func pin(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        origin: OriginName?,
+        now: Timestamp
+    ) async throws(StoreError) -> PinOutcome {
+        try await pins.pin(scope, id, origin: origin, now: now)
+    }
+
+    /// Gives an entry back to the cache; false when it was not pinned.
+    package func unpin(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        now: Timestamp
+    ) async throws(StoreError) -> Bool {
+        try await pins.unpin(scope, id, now: now)
+    }
+
+    /// Takes a pin away with its entry; false when there was none.
+    package func evictPinned(_ scope: ScopeKey, _ id: EntryID) async throws(StoreError) -> Bool {
+        try await pins.drop(scope, id)
+    }
+
+    /// Stores an entry and pins it, both or neither; synced when it returns.
+    package func putPinned(
+        _ new: NewEntry,
+        now: Timestamp
+    ) async throws(StoreError) -> PutReceipt {
+        let limit = maxEntryBytes
+        guard Int64(new.entry.body.byteCount) <= limit else {
+            throw .tooLarge(bytes: Int64(new.entry.body.byteCount), limit: limit)
+        }
+        return try await pins.putPinned(new, now: now)
+    }
+
+    /// Says of a pin that has no bytes why it has none.
+    package func setTrouble(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        _ state: PinState,
+        _ trouble: PinTrouble
+    ) async throws(StoreError) {
+        try await pins.setTrouble(scope, id, state, trouble)
+    }
+
+    /// Whether an id is pinned, whatever the pin's state.
+    package func isPinned(_ scope: ScopeKey, _ id: EntryID) -> Bool {
+        shared.pins.covers(scope, id)
+    }
+
+    /// What is known of an id's pin; nil when there is none.
+    package func pin(_ scope: ScopeKey, _ id: EntryID) async throws(StoreError) -> Pin? {
+        try await read { reader throws(StoreError) in try reader.pinReader().pin(scope, id) }
+    }
+
+    /// A page of a scope's pins in the order of their ids.
+    package func pins(
+        of scope: ScopeKey,
+        after cursor: String?,
+        limit: Int
+    ) async throws(StoreError) -> [Pin] {
+        try await read { reader throws(StoreError) in
+            try reader.pinReader().pins(of: scope, after: cursor, limit: limit)
+        }
+    }
+
+    /// A page of the pins that are to be fetched as soon as their origins answer, in the order of
+    /// their numbers.
+    package func wantedPins(after number: Int64) async throws(StoreError) -> [Pin] {
+        try await read { reader throws(StoreError) in
+            let limit = Limits.pageRowsMax
+            return try reader.pinReader().pins(after: number, isWanted: true, limit: limit)
+        }
+    }
+
+    package var pinTotals: PinTotals { shared.pins.totals }
+
+    /// Has `tell` called whenever a pin has got what it waited for, or wants it again as its bytes
+    /// were damaged.
+    package func whenPinsHaveNews(_ tell: @escaping @Sendable () -> Void) {
+        shared.pins.whenNews(tell)
+    }
+
+    /// Takes away every row of `cache.db` that a pin has replaced, if some may have stayed.
+    func sweepShadows() async throws(StoreError) {
+        guard shared.pins.comesFirst else { return }
+        // Whoever fails to take one away from now on says so again.
+        shared.pins.comesFirst = false
+        do throws(StoreError) {
+            var last: Int64 = 0
+            while true {
+                let after = last
+                let page = try await read { reader throws(StoreError) in
+                    let limit = Limits.evictionBatchRowsMax
+                    return try reader.pinReader().pins(after: after, isWanted: false, limit: limit)
+                }
+                guard let end = page.last else { return }
+                last = end.number
+                try await pins.dropShadows(of: page)
+            }
+        } catch {
+            shared.pins.comesFirst = true
+            throw error
+        }
+    }
+}

@@ -1,0 +1,173 @@
+import CSQLite
+import LarderModel
+
+/// The file under the writer: opened, looked after, and made anew when it is lost.
+///
+/// Whatever happens to `cache.db`, the daemon goes on (P-07): with a new file if one can be made,
+/// else without one, so that nothing is stored and every read is a miss. In both cases readers are
+/// told by the generation, which they compare when they begin a transaction.
+extension CacheWriter {
+    /// What a new file is given: nobody's keys, revisions or bodies mean anything else in it.
+    var birth: CacheOpening.Birth {
+        CacheOpening.Birth(
+            keySeed: shared.keySeed,
+            revision: max(revisions.last, state.highestRevision),
+            body: shared.highestBody
+        )
+    }
+
+    /// Begins with what the start of the process came to.
+    func start(with start: CacheStart) {
+        reserve.take()
+        do throws(StoreError) {
+            try adopt(try start.opening.get())
+        } catch {
+            goWithout(error)
+        }
+    }
+
+    /// Goes on with an opened file.
+    func adopt(_ opening: CacheOpening) throws(StoreError) {
+        let contents = opening.contents
+        let evictions = state.totals.evictions
+        state = CacheWriterState(contents, budget: configuration.maxBytes.bytes)
+        state.totals.evictions = evictions
+        shared.clock.advance(to: contents.highestTick)
+        shared.noteBody(contents.highestBody)
+        file = opening.file
+        if let finding = opening.finding { findings.add(finding) }
+        do throws(StoreError) { try measureSpace() } catch {
+            close(because: error)
+            throw error
+        }
+        shared.fileOpened(state.totals)
+    }
+
+    /// Goes on without a file.
+    func goWithout(_ error: StoreError) {
+        shared.absence = error
+        findings.tell("\(database.path) cannot be used, nothing is stored: \(error.message)")
+    }
+
+    // MARK: Looking after it
+
+    /// Looks whether the file is still there and untouched, and makes it anew if it is not; tries
+    /// again to have one where there is none.
+    func look() {
+        guard let file else { return tryAgain() }
+        switch file.look() {
+        case .untouched: break
+        case .lost(let what): remake("\(database.path): \(what) while it was in use")
+        case .written:
+            if file.isSound() {
+                file.accept()
+            } else {
+                remake("\(database.path): it was damaged while it was in use")
+            }
+        }
+    }
+
+    /// Hears from a reader that it cannot read the file of a generation.
+    func readerFailed(_ error: StoreError, _ generation: Generation) {
+        guard shared.generation == generation else { return }
+        if error.meansDamage { remake(error.message) } else { look() }
+    }
+
+    func checkpoint(truncating: Bool) throws(StoreError) {
+        // What somebody else did to the file has to be seen before it looks different anyway.
+        look()
+        try file?.checkpoint(truncating: truncating)
+    }
+
+    var wantsCheckpoint: Bool { file?.wal.wantsCheckpoint ?? false }
+
+    /// True when the file is another one now, so that a command may succeed in it.
+    func recover(from error: StoreError) -> Bool {
+        if case .noRoom = error {
+            state.totals.isFull = true
+            shared.publish(state.totals)
+        }
+        let before = shared.generation
+        guard before.hasFile else { return false }
+        if error.meansDamage {
+            remake(error.message)
+        } else if case .diskFull = error {
+            return makeRoom()
+        } else if case .sqlite = error {
+            look()
+        }
+        return shared.generation != before && shared.generation.hasFile
+    }
+
+    // MARK: Making it anew
+
+    func remake(_ reason: String, keepsAside: Bool = true) {
+        close(because: .noFile(reason: reason))
+        let now = now()
+        guard recreations.allows(at: now) else {
+            goWithout(.noFile(reason: "\(reason); made anew too often, it is left for a while"))
+            return
+        }
+        recreations.recreated(at: now)
+        do throws(StoreError) {
+            try folder?.ensure()
+            if keepsAside { try database.setAside() } else { try database.remove() }
+            try adopt(try makeOpening())
+            let fate = keepsAside ? "set aside as \(database.path).aside" : "removed"
+            findings.add("\(reason): it was \(fate) and made anew")
+        } catch {
+            goWithout(error)
+        }
+    }
+
+    private func makeOpening() throws(StoreError) -> CacheOpening {
+        try CacheOpening(database, cacheBytes: configuration.pageCacheBytes, birth)
+    }
+
+    private func tryAgain() {
+        guard recreations.allows(at: now()) else { return }
+        do throws(StoreError) {
+            try folder?.ensure()
+            reserve.take()
+            var opening = try makeOpening()
+            if opening.contents.keySeed != shared.keySeed {
+                // Made by another process, with keys of its own.
+                opening.file.abandon()
+                try database.setAside()
+                opening = try makeOpening()
+            }
+            try adopt(opening)
+            findings.tell("\(database.path) is there again, and new entries are stored")
+        } catch {
+            shared.absence = error
+        }
+    }
+
+    /// Lets go of the file as it lies; whoever reads it still, reads on.
+    private func close(because error: StoreError) {
+        shared.absence = error
+        guard let file else { return }
+        file.abandon()
+        self.file = nil
+        var empty = CacheWriterState(budget: configuration.maxBytes.bytes)
+        empty.totals.evictions = state.totals.evictions
+        empty.highestRevision = state.highestRevision
+        state = empty
+        if shared.generation.hasFile { shared.fileLost(state.totals) }
+    }
+}
+
+extension StoreError {
+    /// Whether it tells of damage: of pages, or of rows that contradict each other.
+    var meansDamage: Bool {
+        switch self {
+        case .corrupt: true
+        case .sqlite(_, let code, _):
+            [SQLITE_ERROR, SQLITE_CONSTRAINT, SQLITE_MISMATCH].contains(code & 0xFF)
+        case .cannotOpen, .inUse, .newer, .unusable, .diskFull, .tooLarge, .noRoom, .pinned,
+            .pinsFull, .tooManyPins, .overloaded,
+            .closed, .badChunk, .noFile, .uploadLost:
+            false
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import Glibc
+
+/// How a file that is of no use gets out of the way of a new one.
+extension DatabaseFile {
+    /// The file, its WAL and the index of the WAL, in the order in which they go: without its file
+    /// a WAL is nobody's, while a file without its WAL would pass for whole.
+    private static let suffixes = ["", "-wal", "-shm"]
+
+    private func asidePath(_ suffix: String) -> String { path + ".aside" + suffix }
+
+    /// Renames the file and its WAL, over the copy that an earlier time left.
+    ///
+    /// Whoever has them open goes on with them under their new names.
+    func setAside() throws(StoreError) {
+        for suffix in Self.suffixes {
+            let step = "set aside \(path + suffix)"
+            if let code = faults?.failure(before: step) {
+                throw StoreError(code: code, step: step, message: "injected")
+            }
+            let old = asidePath(suffix)
+            if unlink(old) != 0, errno == EISDIR { rmdir(old) }
+            guard (path + suffix).isThere else { continue }
+            guard rename(path + suffix, old) == 0 else {
+                throw .cannotOpen(path: path + suffix, reason: lastSystemError())
+            }
+        }
+    }
+
+    /// What the file and its WAL take.
+    var bytes: Int64 {
+        Self.suffixes.dropLast().reduce(0) { $0 + DiskSpace.fileBytes(at: path + $1) }
+    }
+
+    /// Removes what was set aside; true when there was something.
+    @discardableResult
+    func removeAside() -> Bool {
+        Self.suffixes.reduce(false) { unlink(asidePath($1)) == 0 || $0 }
+    }
+
+    /// Removes the file and its WAL, so that their space is free at once.
+    ///
+    /// They are cut first, as whoever has them open would keep it; what is read from them
+    /// afterwards is found damaged.
+    func remove() throws(StoreError) {
+        for suffix in Self.suffixes where (path + suffix).isThere {
+            if suffix != "-shm" { truncate(path + suffix, 0) }
+            guard unlink(path + suffix) == 0 else {
+                throw .cannotOpen(path: path + suffix, reason: lastSystemError())
+            }
+        }
+    }
+}
+
+extension String {
+    /// Whether there is anything under this path, a link that leads nowhere included.
+    var isThere: Bool {
+        var answer = stat()
+        return lstat(self, &answer) == 0
+    }
+}

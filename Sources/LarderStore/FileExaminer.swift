@@ -1,0 +1,99 @@
+import Dispatch
+import Glibc
+import LarderModel
+import Synchronization
+
+/// What was found of one of the files.
+package struct FileFinding: Equatable, Sendable {
+    package let name: String
+    /// What SQLite finds wrong, at most ``Limits/checkFindingsMax``; empty for a sound file.
+    package let damage: [String]
+    /// Whether the whole file was looked at in the time that was given.
+    package let isComplete: Bool
+}
+
+/// Who may read a file or a folder.
+package struct FileRights: Equatable, Sendable {
+    package let path: String
+    package let isDirectory: Bool
+    /// The permission bits.
+    package let mode: UInt32
+    package let uid: UInt32
+}
+
+/// Looks at the files off the event loops, once at a time.
+///
+/// It reads through connections of its own, each of which keeps the WAL from starting anew while a
+/// check lasts; hence its bound.
+final class FileExaminer: Sendable {
+    private let queue = DispatchQueue(label: "larder.examiner")
+    private let isBusy = Mutex(false)
+
+    /// Checks files one after the other until `over` returns; refused while another check runs.
+    func check(
+        _ files: [DatabaseFile],
+        until over: @escaping @Sendable () async -> Void
+    ) async throws(StoreError) -> [FileFinding] {
+        let isMine = isBusy.withLock { isBusy in
+            defer { isBusy = true }
+            return !isBusy
+        }
+        guard isMine else { throw .overloaded }
+        defer { isBusy.withLock { $0 = false } }
+        let checkBreak = CheckBreak()
+        return try await withTaskGroup { group -> Result<[FileFinding], StoreError> in
+            group.addTask {
+                await over()
+                checkBreak.end()
+            }
+            defer { group.cancelAll() }
+            return await run(files, checkBreak)
+        }.get()
+    }
+
+    private func run(
+        _ files: [DatabaseFile],
+        _ checkBreak: CheckBreak
+    ) async -> Result<[FileFinding], StoreError> {
+        await withCheckedContinuation { waiter in
+            queue.async {
+                waiter.resume(
+                    returning: Result { () throws(StoreError) in
+                        var findings: [FileFinding] = []
+                        for file in files { findings.append(try Self.check(file, checkBreak)) }
+                        return findings
+                    }
+                )
+            }
+        }
+    }
+
+    private static func check(
+        _ file: DatabaseFile,
+        _ checkBreak: CheckBreak
+    ) throws(StoreError) -> FileFinding {
+        let damage = try file.openReader(cacheBytes: Limits.checkCacheBytes)
+            .quickCheck(until: checkBreak)
+        return FileFinding(name: file.name, damage: damage ?? [], isComplete: damage != nil)
+    }
+
+    /// Who may read some folders and the database files in them.
+    static func rights(_ directories: [String], _ files: [DatabaseFile]) -> [FileRights] {
+        let paths = files.flatMap { file in ["", "-wal", "-shm"].map { file.path + $0 } }
+        return (directories + paths).compactMap { path in
+            var answer = stat()
+            guard stat(path, &answer) == 0 else { return nil }
+            return FileRights(
+                path: path,
+                isDirectory: answer.st_mode & S_IFMT == S_IFDIR,
+                mode: UInt32(answer.st_mode & 0o7777),
+                uid: answer.st_uid
+            )
+        }
+    }
+}
+
+extension DatabaseFile {
+    /// The last part of its path.
+    var name: String { String(path.split(separator: "/").last ?? "") }
+}

@@ -1,0 +1,34 @@
+import LarderModel
+import Synchronization
+
+/// What was found wrong with the files and what was done about it, in sentences: the last few.
+final class Findings: Sendable {
+    private struct Kept {
+        var recent: [String] = []
+        var untold: [String] = []
+    }
+
+    private let kept = Mutex(Kept())
+
+    /// Remembers something for the log and for status.
+    func add(_ sentence: String) {
+        tell(sentence)
+        kept.withLock { $0.recent = ($0.recent + [sentence]).suffix(Limits.findingsMax) }
+    }
+
+    /// Remembers something for the log only, as status tells it otherwise.
+    func tell(_ sentence: String) {
+        kept.withLock { $0.untold = ($0.untold + [sentence]).suffix(Limits.findingsMax) }
+    }
+
+    /// For status: the oldest first.
+    var recent: [String] { kept.withLock { $0.recent } }
+
+    /// For the log: what was not taken before.
+    func takeUntold() -> [String] {
+        kept.withLock { kept in
+            defer { kept.untold = [] }
+            return kept.untold
+        }
+    }
+}

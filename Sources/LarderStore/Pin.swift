@@ -1,0 +1,70 @@
+package import LarderModel
+
+/// What is known of a pin, without its bytes.
+package struct Pin: Equatable, Sendable {
+    package let id: EntryID
+    package let scope: Scope
+    package let state: PinState
+    /// Why it is neither held nor waiting.
+    package let trouble: PinTrouble?
+    /// Where it is fetched from; nil for a client's blob.
+    package let origin: OriginName?
+    /// The entry whose bytes are kept; nil while there are none.
+    package let entry: Entry?
+    /// What it counts against `pins.max_bytes`.
+    package let size: Int64
+    package let pinnedAt: Timestamp
+    /// Whether it is to be fetched as soon as its origin answers.
+    package let isWanted: Bool
+    /// What the origin answered when it had deleted it.
+    let goneStatus: Int?
+    /// In which order pins are walked through.
+    package let number: Int64
+
+    /// Where the page after it begins in the order of ids.
+    package var cursor: RowCursor { RowCursor(value: 0, scope: scope.text, id: id.text) }
+
+    /// Reads a row whose columns are ``columns``; nil for one with a scope or an id that is none,
+    /// which only damage leaves.
+    init?(_ statement: SQLiteStatement) {
+        guard let id = try? EntryID(statement.text(2) ?? ""),
+            let scope = statement.text(1).flatMap(Scope.init(text:))
+        else { return nil }
+        self.id = id
+        self.scope = scope
+        number = statement.integer(0)
+        origin = statement.text(7).flatMap { try? OriginName($0) }
+        entry = statement.isNull(3) ? nil : EntryRow(statement).entry()
+        size = statement.integer(19)
+        pinnedAt = Timestamp(milliseconds: statement.integer(20))
+        state = PinState(rawValue: statement.integer(21)) ?? .failed
+        trouble = statement.text(22).map {
+            PinTrouble(problem: $0, reason: statement.text(23) ?? "")
+        }
+        goneStatus = statement.integerOrNil(24).map(Int.init)
+        isWanted = statement.integer(25) != 0
+    }
+
+    /// The columns of a row as ``EntryRow`` has them, and those of a pin.
+    static let columns = bodyColumns.replacing(", data", with: ", NULL") + ownColumns
+    /// The same with the body that stands in the row.
+    static let columnsWithBody = bodyColumns + ownColumns
+
+    /// Those of an entry, but that its number is the pin's.
+    static let bodyColumns = "pin" + EntryRow.columns.dropFirst("key".count)
+    private static let ownColumns = """
+        , size, pinned_at, state, problem, reason, gone_status, wanted
+        """
+}
+
+/// What pinning came to.
+package enum PinOutcome: Equatable, Sendable {
+    /// Its bytes are kept; whether it was not pinned before.
+    case held(isNew: Bool)
+    /// There are no bytes yet, and there is somewhere to fetch them from.
+    case waiting(isNew: Bool)
+    /// What is cached is too large for the room that pins have.
+    case tooLarge(PinTrouble)
+    /// There is nothing to pin, and nowhere to fetch it from.
+    case miss
+}

@@ -1,0 +1,133 @@
+import LarderModel
+
+/// Carries bodies between the two files, chunk by chunk, each in a transaction of its own.
+final class PinCarrier: Sendable {
+    private let cache: CommitQueue<CacheWriter>
+    private let state: CommitQueue<StateWriter>
+    private let shared: SharedCacheState
+    private let bodies: BlockingReader
+
+    init(
+        cache: CommitQueue<CacheWriter>,
+        state: CommitQueue<StateWriter>,
+        shared: SharedCacheState,
+        bodies: BlockingReader
+    ) {
+        self.cache = cache
+        self.state = state
+        self.shared = shared
+        self.bodies = bodies
+    }
+
+    /// An entry's body where `file` can link it: the same, or a copy if it was uploaded elsewhere.
+    func carry(
+        _ new: NewEntry,
+        to file: BodyFile,
+        now: Timestamp
+    ) async throws(StoreError) -> NewBody {
+        guard let upload = new.body.upload, upload.file != file else { return new.body }
+        let source = ChunkedBody(
+            number: upload.body,
+            byteCount: new.entry.body.byteCount,
+            file: upload.file
+        )
+        return .uploaded(
+            try await copy(source, to: file, for: new.entry, in: new.scope, now: now)
+        )
+    }
+
+    /// Copies a body that stays in place meanwhile.
+    func copy(
+        _ source: ChunkedBody,
+        to file: BodyFile,
+        for entry: Entry,
+        in scope: ScopeKey,
+        now: Timestamp
+    ) async throws(StoreError) -> UploadID {
+        let upload = try await begin(file, entry, scope)
+        do throws(StoreError) {
+            var position: Int64 = 0
+            var copied = 0
+            while copied < source.byteCount {
+                let next = position
+                let chunk = try await bodies.read { reader throws(StoreError) in
+                    try reader.chunk(next, of: source)
+                }
+                guard !chunk.isEmpty, copied + chunk.count <= source.byteCount else {
+                    throw .badChunk
+                }
+                try await append(chunk, to: upload, now: now)
+                position += 1
+                copied += chunk.count
+            }
+            return upload
+        } catch {
+            abandon(.uploaded(upload))
+            throw error
+        }
+    }
+
+    private func begin(
+        _ file: BodyFile,
+        _ entry: Entry,
+        _ scope: ScopeKey
+    ) async throws(StoreError) -> UploadID {
+        switch file {
+        case .cache:
+            return try await cache.submit { writer throws(StoreError) in
+                try writer.beginUpload()
+            }
+        case .state:
+            let size = entry.rowSize(in: scope, isChunked: true)
+            return try await state.submit { writer throws(StoreError) in
+                // Better now than after most of it was copied.
+                try writer.checkRoom(for: size, scope, entry.id)
+                return try writer.beginUpload(scope, entry.id)
+            }
+        }
+    }
+
+    func append(
+        _ chunk: [UInt8],
+        to upload: UploadID,
+        now: Timestamp
+    ) async throws(StoreError) {
+        switch upload.file {
+        case .cache:
+            try await cache.submit { writer throws(StoreError) in
+                try writer.append(chunk, to: upload, now: now)
+            }
+        case .state:
+            try await state.submit { writer throws(StoreError) in
+                try writer.append(chunk, to: upload)
+            }
+        }
+    }
+
+    /// Gives a body up that no row names.
+    ///
+    /// It does not wait: its chunks go when the writer has time.
+    func abandon(_ body: NewBody) {
+        guard let upload = body.upload else { return }
+        switch upload.file {
+        case .cache:
+            shared.abandon(upload)
+            cache.wake()
+        case .state:
+            shared.pins.abandon(upload)
+            state.wake()
+        }
+    }
+}
+
+extension NewBody {
+    /// The upload that it is; nil for one that stands in its row.
+    var upload: UploadID? {
+        switch self {
+        case .inline: nil
+        case .uploaded(let upload): upload
+        }
+    }
+
+    var isUploaded: Bool { upload != nil }
+}

@@ -1,0 +1,26 @@
+/// An open `cache.db` as one reader has it, with what it asks again and again.
+final class ReaderFile {
+    let generation: Generation
+    let connection: SQLiteConnection
+    let begin: SQLiteStatement
+    let end: SQLiteStatement
+    let get: SQLiteStatement
+    let chunk: SQLiteStatement
+    let body: SQLiteStatement
+
+    init(
+        _ database: DatabaseFile,
+        cacheBytes: Int64,
+        _ generation: Generation
+    ) throws(StoreError) {
+        self.generation = generation
+        connection = try database.openReader(cacheBytes: cacheBytes)
+        begin = try connection.prepare("BEGIN")
+        end = try connection.prepare("COMMIT")
+        get = try connection.prepare(
+            "SELECT \(EntryRow.columns) FROM entry WHERE key BETWEEN ?1 AND ?2"
+        )
+        chunk = try connection.prepare("SELECT checksum, data FROM chunk WHERE chunk = ?1")
+        body = try connection.prepare("SELECT size FROM body WHERE body = ?1 AND linked = 1")
+    }
+}

@@ -1,0 +1,89 @@
+import Glibc
+import LarderModel
+import Synchronization
+
+/// Space on a disk that is given up when the disk is full: even a row's deletion has to be written
+/// down first.
+///
+/// A preallocated file, `reserve`, beside a database. Whoever meets the full disk releases it, for
+/// what makes room or settles what is under way, and takes it again when there is room. While it is
+/// not held nothing new is begun that would need it.
+final class Reserve: Sendable {
+    private let directory: String
+    private let bytes: Int64
+    private let freeBytes: @Sendable (String) -> Int64?
+    private let held = Mutex(false)
+
+    /// Nothing is held before it is taken; one of no bytes is always held.
+    init(
+        directory: String,
+        bytes: Int64,
+        freeBytes: @escaping @Sendable (String) -> Int64?
+    ) {
+        self.directory = directory
+        self.bytes = bytes
+        self.freeBytes = freeBytes
+    }
+
+    private var path: String { directory + "/reserve" }
+
+    var isHeld: Bool { bytes == 0 || held.withLock { $0 } }
+
+    /// What has to be free so that it can be taken: its size, and some for everybody else, as it is
+    /// not to be the reason that the disk is full.
+    var bytesNeeded: Int64 { bytes == 0 ? 0 : bytes + Limits.reserveSpareBytes }
+
+    /// Makes the file if there is room for it, or finds the one of an earlier process.
+    ///
+    /// True when it is held afterwards.
+    @discardableResult
+    func take() -> Bool {
+        guard bytes > 0 else { return true }
+        return held.withLock { isHeld in
+            if isHeld, isAllocated { return true }
+            isHeld = isAllocated || make()
+            return isHeld
+        }
+    }
+
+    /// Gives its space back to the disk; false when it was not held.
+    func release() -> Bool {
+        guard bytes > 0 else { return false }
+        return held.withLock { isHeld in
+            guard isHeld || isAllocated else { return false }
+            isHeld = false
+            return unlink(path) == 0
+        }
+    }
+
+    /// Runs what settles something, a second time with the released space if the disk is full.
+    func settle<Value>(_ work: () throws(StoreError) -> Value) throws(StoreError) -> Value {
+        do throws(StoreError) {
+            return try work()
+        } catch .diskFull(let step) {
+            guard release() else { throw .diskFull(step: step) }
+            return try work()
+        }
+    }
+
+    /// Whether the file is there with blocks under every byte of it: a sparse one holds no space.
+    private var isAllocated: Bool {
+        var answer = stat()
+        guard lstat(path, &answer) == 0, answer.st_mode & S_IFMT == S_IFREG else { return false }
+        return Int64(answer.st_size) >= bytes && Int64(answer.st_blocks) * 512 >= bytes
+    }
+
+    private func make() -> Bool {
+        if let free = freeBytes(directory), free < bytesNeeded { return false }
+        let flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW
+        let descriptor = open(path, flags, 0o600)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        // Where the file system cannot preallocate, the C library writes into every block.
+        guard posix_fallocate(descriptor, 0, off_t(bytes)) == 0, isAllocated else {
+            unlink(path)
+            return false
+        }
+        return true
+    }
+}

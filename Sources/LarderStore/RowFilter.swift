@@ -1,0 +1,77 @@
+package import LarderModel
+
+/// Whose rows a list or an eviction is about.
+package enum RowScopes: Sendable, Hashable {
+    case one(ScopeKey)
+    /// Every account of a user.
+    case user(UInt32)
+    case all
+}
+
+/// Which rows a list or an eviction is about.
+package struct RowFilter: Sendable {
+    package var scopes: RowScopes
+    package var prefix: String?
+    package var origin: OriginName?
+    /// Only rows whose bytes were given or confirmed before this.
+    package var storedBefore: Timestamp?
+    /// Only rows that are anybody's to see at this moment: no blob past its `ttl`, and none of the
+    /// rows that Larder keeps for itself.
+    package var shownAt: Timestamp?
+
+    package init(scope: ScopeKey) {
+        self.init(.one(scope))
+    }
+
+    package init(_ scopes: RowScopes) {
+        self.scopes = scopes
+    }
+}
+
+/// In which order a list goes: ids ascending, the largest, the oldest, the least recently used.
+///
+/// Where it is about several scopes, rows that are equal in it follow each other by scope and id.
+package enum RowOrder: Sendable, CaseIterable {
+    case id
+    case size
+    case age
+    case used
+}
+
+/// Where a page ended: the sorting value, the scope and the id of its last row.
+package struct RowCursor: Equatable, Sendable {
+    package var value: Int64
+    /// The scope as it stands in rows.
+    package var scope: String
+    package var id: String
+
+    package init(value: Int64, scope: String, id: String) {
+        self.value = value
+        self.scope = scope
+        self.id = id
+    }
+}
+
+/// A row of a list.
+package struct ListedRow: Equatable, Sendable {
+    package let entry: Entry
+    package let scope: Scope
+    /// The accounted size.
+    package let size: Int64
+    /// The logical clock's number of its last use.
+    package let lastUsed: Int64
+    /// Whether its id is pinned.
+    package internal(set) var isPinned: Bool
+
+    /// Where the page after this row begins.
+    package func cursor(_ order: RowOrder) -> RowCursor {
+        let value =
+            switch order {
+            case .id: Int64(0)
+            case .size: size
+            case .age: entry.storedAt.milliseconds
+            case .used: lastUsed
+            }
+        return RowCursor(value: value, scope: scope.text, id: entry.id.text)
+    }
+}

@@ -1,0 +1,167 @@
+import LarderModel
+
+/// The statement behind a list or an eviction: what it says, and what is bound to it.
+///
+/// One scope's rows come through the index of scope and id, in the order of ids without sorting.
+/// The rows of all come through the same index, or through that of uses; see RowQueryTests for what
+/// SQLite makes of each.
+struct RowQuery {
+    let filter: RowFilter
+    let order: RowOrder
+    let cursor: RowCursor?
+    var table = RowTable.cache
+
+    /// The numbers of the parameters.
+    private enum Parameter {
+        static let scope: Int32 = 1
+        static let prefix: Int32 = 2
+        static let origin: Int32 = 3
+        static let storedBefore: Int32 = 4
+        static let afterValue: Int32 = 5
+        static let afterID: Int32 = 6
+        static let prefixEnd: Int32 = 7
+        static let shownAt: Int32 = 8
+        static let scopeEnd: Int32 = 9
+        static let afterScope: Int32 = 10
+    }
+
+    func sql(_ columns: String) -> String {
+        let conditions = self.conditions
+        let filtered = conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ")
+        let qualified = columns.replacing(
+            "key, scope, id, kind, stored_at",
+            with: "key, scope, id, kind, entry.stored_at"
+        )
+        return switch table {
+        case .cache:
+            """
+            SELECT \(qualified) FROM entry JOIN recency USING (key)
+            \(filtered) ORDER BY \(orderColumns)
+            """
+        case .pins, .pinsWithBytes:
+            "SELECT \(columns) FROM pin \(filtered) ORDER BY \(orderColumns)"
+        }
+    }
+
+    func bind(to statement: SQLiteStatement) {
+        bindScope(to: statement)
+        if let prefix = filter.prefix { statement.bind(Parameter.prefix, prefix) }
+        if let prefixEnd { statement.bind(Parameter.prefixEnd, prefixEnd) }
+        if let origin = filter.origin { statement.bind(Parameter.origin, origin.text) }
+        if let moment = filter.storedBefore {
+            statement.bind(Parameter.storedBefore, moment.milliseconds)
+        }
+        if let moment = filter.shownAt, table == .cache {
+            statement.bind(Parameter.shownAt, moment.milliseconds)
+        }
+        guard let cursor else { return }
+        if order != .id { statement.bind(Parameter.afterValue, cursor.value) }
+        guard order != .used else { return }
+        statement.bind(Parameter.afterID, cursor.id)
+        if !isOfOneScope { statement.bind(Parameter.afterScope, cursor.scope) }
+    }
+
+    /// The part of a statement that narrows it to the scopes.
+    var scopeCondition: String {
+        scopeConditions.isEmpty ? "" : "WHERE " + scopeConditions.joined(separator: " AND ")
+    }
+
+    func bindScope(to statement: SQLiteStatement) {
+        switch filter.scopes {
+        case .one(let scope):
+            statement.bind(Parameter.scope, scope.text)
+        case .user(let uid):
+            // The text of a scope is the uid, a colon and the account; a semicolon comes next.
+            statement.bind(Parameter.scope, "\(uid):")
+            statement.bind(Parameter.scopeEnd, "\(uid);")
+        case .all:
+            break
+        }
+    }
+
+    private var scopeConditions: [String] {
+        switch filter.scopes {
+        case .one: ["scope = ?1"]
+        case .user: ["scope >= ?1", "scope < ?9"]
+        case .all: []
+        }
+    }
+
+    private var conditions: [String] {
+        var conditions = scopeConditions
+        switch table {
+        case .cache: if filter.shownAt != nil { conditions.append(Self.isShown) }
+        case .pins: break
+        // A pin outlives its blob's ttl.
+        case .pinsWithBytes: conditions.append("kind IS NOT NULL")
+        }
+        if filter.prefix != nil { conditions.append("id >= ?2") }
+        if prefixEnd != nil { conditions.append("id < ?7") }
+        if filter.origin != nil { conditions.append("origin = ?3") }
+        if filter.storedBefore != nil { conditions.append("\(storedAt) < ?4") }
+        if cursor != nil { conditions.append(after) }
+        return conditions
+    }
+
+    private var storedAt: String { table == .cache ? "recency.stored_at" : "stored_at" }
+    private var lastUsed: String { table == .cache ? "last_used" : RowTable.lastUsedOfPin }
+
+    private var isOfOneScope: Bool {
+        if case .one = filter.scopes { true } else { false }
+    }
+
+    private var orderColumns: String {
+        let row = isOfOneScope ? "id" : "scope, id"
+        return switch order {
+        case .id: row
+        case .size: "size DESC, \(row)"
+        case .age: "\(storedAt), \(row)"
+        // No two rows have the same use.
+        case .used: lastUsed
+        }
+    }
+
+    /// The rows after the cursor's.
+    private var after: String {
+        let isAfterRow = isOfOneScope ? "id > ?6" : "(scope, id) > (?10, ?6)"
+        return switch order {
+        case .id: isAfterRow
+        case .size: "(size < ?5 OR size = ?5 AND \(isAfterRow))"
+        case .age: "(\(storedAt) > ?5 OR \(storedAt) = ?5 AND \(isAfterRow))"
+        case .used: "\(lastUsed) > ?5"
+        }
+    }
+
+    private static let isShown = """
+        kind <> \(EntryKind.variants.rawValue) AND \
+        (kind <> \(EntryKind.blob.rawValue) OR fresh_until IS NULL OR fresh_until > ?8)
+        """
+
+    private var prefixEnd: String? { filter.prefix.flatMap(Self.end(ofPrefix:)) }
+
+    /// The first text in the order of bytes that does not begin with `prefix`; nil when every
+    /// later one does.
+    private static func end(ofPrefix prefix: String) -> String? {
+        var scalars = Array(prefix.unicodeScalars)
+        while let last = scalars.popLast() {
+            // UTF-8 keeps the order of scalars; the surrogates' gap is jumped over.
+            let next = last.value == 0xD7FF ? 0xE000 : last.value + 1
+            guard let scalar = Unicode.Scalar(next) else { continue }
+            scalars.append(scalar)
+            var text = String.UnicodeScalarView()
+            text.append(contentsOf: scalars)
+            return String(text)
+        }
+        return nil
+    }
+}
+
+/// Which rows a ``RowQuery`` is about: those of `cache.db`, or those of `state.db`.
+enum RowTable {
+    case cache
+    case pins
+    case pinsWithBytes
+
+    /// What is pinned is never evicted: in the order of uses it comes after everything else.
+    static let lastUsedOfPin = "(pin + 4503599627370496)"
+}

@@ -1,0 +1,71 @@
+import LarderModel
+import Synchronization
+
+/// Who wants to hear that a row has changed; the one place where that is told.
+///
+/// Every change of a row is a command of the writer, so nothing that changes one can forget it: a
+/// put, a 304, a removal, an eviction, a damaged row that goes. What is told is that there is
+/// something to read, not what: however often a row changes, one read of it brings the latest.
+///
+/// Guarded by its lock. The order that makes it safe: a watcher stands in the table first and reads
+/// the row after that; the writer commits first and looks at the table after that. So one of them
+/// sees the other.
+final class RowWatches: Sendable {
+    private struct Table {
+        var next = 0
+        var watchers: [RowKey: [Int: @Sendable () -> Void]] = [:]
+    }
+
+    private let table = Mutex(Table())
+
+    /// Has `tell` called after each commit that changed a row; on the writer's thread.
+    func add(_ key: RowKey, _ tell: @escaping @Sendable () -> Void) -> Int {
+        table.withLock { table in
+            defer { table.next += 1 }
+            table.watchers[key.first, default: [:]][table.next] = tell
+            return table.next
+        }
+    }
+
+    func remove(_ key: RowKey, _ number: Int) {
+        table.withLock { table in
+            table.watchers[key.first]?[number] = nil
+            if table.watchers[key.first]?.isEmpty == true { table.watchers[key.first] = nil }
+        }
+    }
+
+    /// Tells whoever watches one of these rows; called after the commit.
+    func rowsChanged(_ keys: [RowKey]) {
+        guard !keys.isEmpty else { return }
+        let waiting = table.withLock { table -> [@Sendable () -> Void] in
+            guard !table.watchers.isEmpty else { return [] }
+            return Set(keys.map(\.first)).flatMap { key in
+                table.watchers[key].map { Array($0.values) } ?? []
+            }
+        }
+        for tell in waiting { tell() }
+    }
+
+    /// Tells everybody, as the file with all rows is another one.
+    func allChanged() {
+        let waiting = table.withLock { $0.watchers.values.flatMap { Array($0.values) } }
+        for tell in waiting { tell() }
+    }
+}
+
+/// A watch over one id's row, which ends when this is gone.
+package final class RowWatch: Sendable {
+    private let watches: RowWatches
+    private let key: RowKey
+    private let number: Int
+
+    init(_ watches: RowWatches, _ key: RowKey, _ tell: @escaping @Sendable () -> Void) {
+        self.watches = watches
+        self.key = key
+        number = watches.add(key, tell)
+    }
+
+    deinit {
+        watches.remove(key, number)
+    }
+}

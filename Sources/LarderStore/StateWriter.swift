@@ -1,0 +1,157 @@
+import LarderModel
+
+/// The one connection that writes `state.db`, and alone checkpoints it.
+///
+/// Confined to the queue of its ``CommitQueue``. What it keeps in memory beside the file is
+/// ``StateWriterState``, which goes back with a transaction that is rolled back. It gives no
+/// revisions: reserving them is one of its own commands, for which it would wait for ever.
+final class StateWriter: CommitWriter {
+    let connection: SQLiteConnection
+    let statements: StateWriterStatements
+    let wal: WriteAheadLog
+    let pins: PinIndex
+    private let watches: RowWatches
+    /// Which bodies of pins are being read.
+    let leases: BodyLeases
+    var state: StateWriterState
+    private var saved: StateWriterState
+
+    init(
+        connection: SQLiteConnection,
+        pins: PinIndex,
+        watches: RowWatches,
+        leases: BodyLeases
+    ) throws(StoreError) {
+        self.connection = connection
+        self.pins = pins
+        self.watches = watches
+        self.leases = leases
+        wal = WriteAheadLog(of: connection)
+        statements = try StateWriterStatements(connection)
+        state = try StateWriterState(reading: connection, maxBytes: pins.totals.maxBytes)
+        saved = state
+        pins.publish(state.totals)
+    }
+
+    // MARK: Transactions
+
+    func begin() throws(StoreError) {
+        // Before the state is saved: an upload that was given up stays so, whatever fails.
+        for upload in pins.takeAbandoned() { forget(upload) }
+        saved = state
+        try statements.begin.run()
+    }
+
+    func commit() throws(StoreError) {
+        try statements.commit.run()
+        pins.publish(state.totals)
+        watches.rowsChanged(state.changedRows)
+        state.changedRows.removeAll(keepingCapacity: true)
+        guard state.hasNews else { return }
+        state.hasNews = false
+        pins.tellNews()
+    }
+
+    func rollBack() {
+        connection.rollBack()
+        state = saved
+    }
+
+    func recover(from error: StoreError) -> Bool { false }
+
+    var wantsCheckpoint: Bool { wal.wantsCheckpoint }
+
+    func checkpoint(truncating: Bool) throws(StoreError) {
+        try wal.checkpoint(truncating: truncating)
+    }
+
+    // MARK: Housekeeping
+
+    /// What is done between two groups of commands.
+    enum Housekeeping {
+        /// Chunks of bodies that no pin names and nobody reads.
+        case removeBodies
+    }
+
+    var nextHousekeeping: Housekeeping? { hasRemovableBodies ? .removeBodies : nil }
+
+    func keepHouse(_ step: Housekeeping, now: Timestamp) throws(StoreError) {
+        switch step {
+        case .removeBodies: try removeStep()
+        }
+    }
+
+    /// Gives free pages up, a step at a time; false when there are none.
+    func vacuumStep() throws(StoreError) -> Bool {
+        guard let free = try connection.integer("PRAGMA freelist_count"), free > 0 else {
+            return false
+        }
+        try connection.execute("PRAGMA incremental_vacuum(\(Limits.vacuumPagesMax))")
+        return true
+    }
+
+    // MARK: Revisions
+
+    static func nextRevision(_ connection: SQLiteConnection) throws(StoreError) -> Int64 {
+        let sql = "SELECT next_rev FROM revision_block WHERE one = 1"
+        guard let next = try connection.integer(sql), Limits.revisions.contains(next) else {
+            throw .corrupt(step: sql)
+        }
+        return next
+    }
+
+    /// From now on every number below `end` counts as given.
+    func reserveRevisions(upTo end: Int64) throws(StoreError) {
+        try connection.execute("UPDATE revision_block SET next_rev = \(end) WHERE one = 1")
+    }
+
+    // MARK: Origins
+
+    func setOffline(_ name: String, _ isOffline: Bool) throws(StoreError) {
+        let statement = try connection.prepare(
+            isOffline
+                ? "INSERT OR IGNORE INTO offline_origin (name) VALUES (?1)"
+                : "DELETE FROM offline_origin WHERE name = ?1"
+        )
+        statement.bind(1, name)
+        try statement.run()
+    }
+}
+
+/// What the writer of `state.db` remembers beside its file.
+struct StateWriterState {
+    var totals: PinTotals
+    /// Bodies that no pin names any more, to be removed once nobody reads them.
+    var unlinkedBodies: [Int64] = []
+    /// The ids that the open transaction has changed, for those who watch them.
+    var changedRows: [RowKey] = []
+    /// Whether the open transaction has given a pin what it wanted, or made it want it again.
+    var hasNews = false
+    /// Uploads that are under way.
+    var uploads: [Int64: Upload] = [:]
+
+    struct Upload {
+        var chunks: Int64 = 0
+        /// With the chunks' overhead, as counted in the totals once it is linked.
+        var size: Int64 = 0
+        /// What the pin counts now that it is to replace.
+        let replacedSize: Int64
+    }
+
+    init(reading connection: SQLiteConnection, maxBytes: Int64) throws(StoreError) {
+        totals = PinTotals(maxBytes: maxBytes)
+        let waiting = PinState.waiting.rawValue
+        let sums = try connection.prepare(
+            "SELECT count(*), coalesce(sum(size), 0), coalesce(sum(state = \(waiting)), 0) FROM pin"
+        )
+        if try sums.step() {
+            totals.count = sums.integer(0)
+            totals.bytes = sums.integer(1)
+            totals.waiting = sums.integer(2)
+        }
+        let statement = try connection.prepare("SELECT body FROM pin_body WHERE linked = 0")
+        while try statement.step() {
+            unlinkedBodies.append(statement.integer(0))
+        }
+    }
+}

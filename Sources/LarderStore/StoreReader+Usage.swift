@@ -1,0 +1,78 @@
+import LarderModel
+
+/// What rows have in common, and what they take together.
+package struct UsageGroup: Equatable, Sendable {
+    /// A scope's text, an origin's name, or a kind's number; nil where the rows have none.
+    package let name: String?
+    package let entries: Int64
+    /// The accounted size.
+    package let bytes: Int64
+    package let bodyBytes: Int64
+}
+
+/// Where the bytes of some scopes are, as of one commit.
+package struct StoreUsage: Equatable, Sendable {
+    package var total: UsageGroup
+    package var byKind: [UsageGroup]
+    /// The largest first, at most ``Limits/usageGroupsMax``.
+    package var byOrigin: [UsageGroup]
+    /// The same; empty for one scope.
+    package var byScope: [UsageGroup]
+    /// Bytes of `cache.db` in pages that hold nothing.
+    package var freeBytes: Int64
+}
+
+extension StoreReader {
+    /// Adds up the rows of some scopes, in one transaction.
+    ///
+    /// It goes through all of them, but not through their bodies, which stand last in a row.
+    package func usage(_ scopes: RowScopes) throws(StoreError) -> StoreUsage {
+        defer { endTransaction() }
+        let isOfOneScope = if case .one = scopes { true } else { false }
+        let nothing = UsageGroup(name: nil, entries: 0, bytes: 0, bodyBytes: 0)
+        let usage = try reading { file throws(StoreError) in
+            let pages = try file.connection.integer("PRAGMA freelist_count") ?? 0
+            let pageSize = try file.connection.integer("PRAGMA page_size") ?? 0
+            return StoreUsage(
+                total: try groups(by: nil, scopes, file).first ?? nothing,
+                byKind: try groups(by: "kind", scopes, file),
+                byOrigin: try groups(by: "origin", scopes, file),
+                byScope: isOfOneScope ? [] : try groups(by: "scope", scopes, file),
+                freeBytes: pages * pageSize
+            )
+        }
+        return usage
+            ?? StoreUsage(total: nothing, byKind: [], byOrigin: [], byScope: [], freeBytes: 0)
+    }
+
+    private func groups(
+        by column: String?,
+        _ scopes: RowScopes,
+        _ file: ReaderFile
+    ) throws(StoreError) -> [UsageGroup] {
+        let query = RowQuery(filter: RowFilter(scopes), order: .id, cursor: nil)
+        let grouping = column.map {
+            "GROUP BY \($0) ORDER BY 3 DESC LIMIT \(Limits.usageGroupsMax)"
+        }
+        let statement = try file.connection.prepare(
+            """
+            SELECT \(column ?? "NULL"), count(*), coalesce(sum(size), 0), coalesce(sum(bytes), 0)
+            FROM entry JOIN recency USING (key) \(query.scopeCondition) \(grouping ?? "")
+            """
+        )
+        query.bindScope(to: statement)
+        defer { statement.reset() }
+        var groups: [UsageGroup] = []
+        while try statement.step() {
+            groups.append(
+                UsageGroup(
+                    name: statement.text(0),
+                    entries: statement.integer(1),
+                    bytes: statement.integer(2),
+                    bodyBytes: statement.integer(3)
+                )
+            )
+        }
+        return groups
+    }
+}

@@ -1,0 +1,52 @@
+import CSQLite
+import LarderModel
+
+/// The WAL of a file, as its only writer sees it: how long it is, and when it is written back.
+///
+/// Done by the writer's connection only, as SQLite before 3.51.3 can lose committed pages when two
+/// connections checkpoint and commit at once. Pages are counted after each commit
+/// (https://sqlite.org/c3ref/wal_hook.html).
+final class WriteAheadLog {
+    private let connection: SQLiteConnection
+    private var pages = 0
+    /// From how many pages on the next checkpoint is made.
+    private var checkpointAt = Limits.walPagesMax
+
+    init(of connection: SQLiteConnection) {
+        self.connection = connection
+        // The writer keeps both, so this outlives the hook that points to it.
+        let pointer = Unmanaged.passUnretained(self).toOpaque()
+        sqlite3_wal_hook(
+            connection.handle,
+            { context, _, _, pages in
+                guard let context else { return SQLITE_OK }
+                Unmanaged<WriteAheadLog>.fromOpaque(context).takeUnretainedValue()
+                    .committed(pages: Int(pages))
+                return SQLITE_OK
+            },
+            pointer
+        )
+    }
+
+    var wantsCheckpoint: Bool { pages >= checkpointAt }
+
+    /// Fewer pages than before: the WAL has started anew.
+    private func committed(pages: Int) {
+        if pages < self.pages { checkpointAt = Limits.walPagesMax }
+        self.pages = pages
+    }
+
+    /// Writes back what no reader is in the way of.
+    ///
+    /// The WAL starts anew with a later commit, unless a reader stands in the way or the checkpoint
+    /// failed; so the next try comes a quarter later. Readers hold no transaction while they wait.
+    func checkpoint(truncating: Bool) throws(StoreError) {
+        checkpointAt = pages + Limits.walPagesMax / 4
+        try connection.check(before: "checkpoint")
+        let mode = truncating ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE
+        let code = sqlite3_wal_checkpoint_v2(connection.handle, nil, mode, nil, nil)
+        guard code == SQLITE_OK || code == SQLITE_BUSY else {
+            throw connection.error(code, step: "checkpoint")
+        }
+    }
+}

@@ -1,0 +1,68 @@
+package import LarderModel
+
+/// The origin that stands for a public host that nobody has configured, under the host's name.
+package enum ImplicitOrigin {
+    /// The origin of a URL that ``PublicRule`` admits; nil for any other.
+    ///
+    /// `isTaken` says whether a name is a configured origin's: the configured one keeps it, and
+    /// `_` is put behind this one's.
+    package static func origin(
+        for url: WebURL,
+        isTaken: (OriginName) -> Bool
+    ) -> OriginSettings? {
+        guard PublicRule.admits(url), let base = try? WebURL(url.originText) else { return nil }
+        var text = name(of: url)
+        while let name = try? OriginName(text) {
+            guard isTaken(name) else { return OriginSettings(name: name, baseURL: base) }
+            text += "_"
+        }
+        return nil
+    }
+
+    /// The URL of the origin that has this name, if it is an implicit one's: a host, and where
+    /// its port is not 443 `_` and the port.
+    package static func baseURL(named name: OriginName) -> WebURL? {
+        var text = Substring(name.text)
+        while text.utf8.last == UInt8(ascii: "_") { text = text.dropLast() }
+        let parts = text.split(separator: "_", omittingEmptySubsequences: false)
+        guard parts.count <= 2, let host = parts.first else { return nil }
+        let port = parts.count == 2 ? ":\(parts[1])" : ""
+        guard let url = try? WebURL("https://\(host)\(port)"), PublicRule.admits(url) else {
+            return nil
+        }
+        return url
+    }
+
+    /// A name for a host that is added to the configuration, as the hint for an unknown origin
+    /// suggests it.
+    package static func suggestedName(for url: WebURL) -> OriginName? {
+        let port = url.port == url.defaultPort ? "" : "-\(url.port)"
+        return try? OriginName(bounded(plain(url.host), port))
+    }
+
+    private static func name(of url: WebURL) -> String {
+        bounded(plain(url.host), url.port == url.defaultPort ? "" : "_\(url.port)")
+    }
+
+    /// The host with what a name cannot have replaced: the brackets and colons of IPv6.
+    private static func plain(_ host: String) -> String {
+        String(decoding: host.utf8.filter { $0 != bracket && $0 != otherBracket }, as: UTF8.self)
+            .replacing(":", with: "-")
+    }
+
+    /// Within ``Limits/originNameBytesMax``, with room for `_`; what is longer ends with its hash.
+    private static func bounded(_ host: String, _ suffix: String) -> String {
+        let room = Limits.originNameBytesMax - suffix.utf8.count - 4
+        guard host.utf8.count > room else { return host + suffix }
+        // FNV-1a: it tells long names apart and promises nothing.
+        let hash = host.utf8.reduce(UInt64(0xCBF2_9CE4_8422_2325)) { hash, byte in
+            (hash ^ UInt64(byte)) &* 0x100_0000_01B3
+        }
+        let tail = "-" + String(hash, radix: 16)
+        let kept = host.utf8.prefix(room - tail.utf8.count)
+        return String(decoding: kept, as: UTF8.self) + tail + suffix
+    }
+}
+
+private let bracket = UInt8(ascii: "[")
+private let otherBracket = UInt8(ascii: "]")

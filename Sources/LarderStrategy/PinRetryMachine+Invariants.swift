@@ -1,0 +1,16 @@
+import LarderModel
+
+extension PinRetryMachine {
+    /// Holds the machine against the invariants of its documentation; costs nothing in release.
+    func checkInvariants() {
+        for state in origins.values {
+            switch state {
+            case .asked(let failures):
+                assert(failures >= 0)
+            case .resting(let failures, let end):
+                assert(failures >= 1, "a rest follows a failure")
+                assert(end >= Self.rest(after: 1), "a rest has a length")
+            }
+        }
+    }
+}

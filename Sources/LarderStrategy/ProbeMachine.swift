@@ -1,0 +1,151 @@
+import LarderModel
+
+/// When an origin that is down is asked whether it is back: only while somebody waits for it, and
+/// ever more seldom.
+///
+/// # Terms
+///
+/// - *waiting*: whoever wants to be told when the origin is back.
+/// - *down*: the last requests failed, or somebody else answered them. An origin that was set
+///   offline by hand does not count as down here: it is not asked at all.
+///
+/// # States
+///
+/// ```
+///              interestBegan, wentDown                pauseEnded
+///    idle ──────────────────────────────► pausing ───────────────► asking
+///     ▲                                   │    ▲                     │  │
+///     └──── pauseEnded, nobody waits ◄────┘    └──── probeEnded ─────┘  │
+///     └──────────────── probeEnded, it is back or nobody waits ◄────────┘
+/// ```
+///
+/// The loop that sleeps and asks runs exactly while the state is not `idle`; it is begun by a
+/// `.pause` and hears of nobody waiting any more at its next step.
+///
+/// # Invariants (``checkInvariants()``)
+///
+/// 1. The number of those who wait is never negative, and the failures are at most ``failuresMax``.
+/// 2. A probe is begun only while somebody waits and the origin is down.
+/// 3. A pause is at most 1 s × 2^n, n being the probes since a client's request was answered, and
+///    never longer than ``Limits/probePauseMax``.
+package struct ProbeMachine: Equatable, Sendable {
+    package enum State: Equatable, Sendable {
+        case idle
+        case pausing
+        case asking
+    }
+
+    package private(set) var state = State.idle
+    package private(set) var waiting = 0
+    package private(set) var isDown: Bool
+    /// Probes since the last request of a client was answered; they make the pauses longer.
+    package private(set) var failures = 0
+
+    package init(isDown: Bool) {
+        self.isDown = isDown
+    }
+
+    /// Whether nothing of it needs to be remembered.
+    package var isForgettable: Bool { state == .idle && waiting == 0 && !isDown }
+
+    package enum StartAction: Equatable, Sendable {
+        case nothing
+        /// Begin the loop with a pause of up to this, told by ``pauseEnded()``.
+        case pause(upTo: Duration)
+    }
+
+    // MARK: Who waits
+
+    /// Somebody waits for the origin from now on.
+    package mutating func interestBegan() -> StartAction {
+        defer { checkInvariants() }
+        waiting += 1
+        return begin()
+    }
+
+    /// Somebody does not wait any more.
+    package mutating func interestEnded() {
+        precondition(waiting > 0, "an interest ends once")
+        defer { checkInvariants() }
+        waiting -= 1
+    }
+
+    // MARK: What is known of it
+
+    /// The origin is down.
+    package mutating func wentDown() -> StartAction {
+        defer { checkInvariants() }
+        isDown = true
+        return begin()
+    }
+
+    /// The origin is not down, or is not to be asked.
+    package mutating func cameBack() {
+        defer { checkInvariants() }
+        isDown = false
+    }
+
+    /// A client's request was answered: the next time begins with a short pause again.
+    ///
+    /// A probe that is answered does not do that, as what answers it may fail every request.
+    package mutating func requestAnswered() {
+        defer { checkInvariants() }
+        failures = 0
+    }
+
+    private mutating func begin() -> StartAction {
+        guard state == .idle, waiting > 0, isDown else { return .nothing }
+        state = .pausing
+        return .pause(upTo: ceiling)
+    }
+
+    // MARK: The loop
+
+    package enum PauseAction: Equatable, Sendable {
+        case ask
+        case stop
+    }
+
+    /// The pause is over.
+    package mutating func pauseEnded() -> PauseAction {
+        precondition(state == .pausing, "a pause ends once")
+        defer { checkInvariants() }
+        guard waiting > 0, isDown else {
+            state = .idle
+            return .stop
+        }
+        state = .asking
+        return .ask
+    }
+
+    package enum ProbeAction: Equatable, Sendable {
+        case pause(upTo: Duration)
+        case stop
+    }
+
+    /// The probe has come to its end, and what it told was noted.
+    package mutating func probeEnded() -> ProbeAction {
+        precondition(state == .asking, "a probe ends once")
+        defer { checkInvariants() }
+        failures = min(failures + 1, Self.failuresMax)
+        guard waiting > 0, isDown else {
+            state = .idle
+            return .stop
+        }
+        state = .pausing
+        return .pause(upTo: ceiling)
+    }
+
+    /// From here on the pause does not grow.
+    static let failuresMax = 5
+
+    private var ceiling: Duration {
+        min(Limits.probePauseBase * (1 << failures), Limits.probePauseMax)
+    }
+
+    /// A pause of up to `ceiling`: between its half and all of it, as `chance` in 0..<1 draws, so
+    /// that many daemons do not probe an origin at the same moment.
+    package static func pause(upTo ceiling: Duration, chance: Double) -> Duration {
+        ceiling * (0.5 + 0.5 * chance)
+    }
+}

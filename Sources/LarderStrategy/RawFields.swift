@@ -1,0 +1,58 @@
+package import LarderModel
+
+/// The header fields of an answer on the raw routes.
+package enum RawFields {
+    /// Those of what is cached or was just stored: the origin's, Age (RFC 9111 5.1), Cache-Status
+    /// (RFC 9211), and the revision.
+    ///
+    /// Where the origin named no ETag, one of the bytes' digest stands, so that every answer can be
+    /// asked for conditionally.
+    package static func of(_ entry: Entry, _ status: CacheStatus, now: Timestamp) -> HeaderFields {
+        var fields = passed(entry.headers)
+        if let mediaType = entry.mediaType { fields.append("Content-Type", mediaType) }
+        fields.append("ETag", entry.entityTag)
+        if let lastModified = entry.lastModified { fields.append("Last-Modified", lastModified) }
+        let seconds = age(of: entry, now: now).milliseconds / 1_000
+        fields.append("Age", String(seconds))
+        var status = status
+        status.lifetime = entry.freshUntil.map { $0.since(now) }
+        fields.append("Cache-Status", status.text)
+        fields.append("Larder-Rev", String(entry.revision.number))
+        fields.append("Larder-Pending", "0")
+        return fields
+    }
+
+    /// Those of an answer that is passed on as it comes, from its own end-to-end fields.
+    package static func passingOn(_ headers: HeaderFields, _ status: CacheStatus) -> HeaderFields {
+        var fields = passed(headers)
+        if let age = headers["Age"] { fields.append("Age", age) }
+        fields.append("Cache-Status", status.text)
+        fields.append("Larder-Pending", "0")
+        return fields
+    }
+
+    /// The age that a cached answer has (RFC 9111 4.2.3): how long it is here, and how old it was
+    /// when it came.
+    ///
+    /// The origin's Date is left out of it, as 4.2.3 allows, so that a clock that goes wrong on one
+    /// side ages nothing.
+    package static func age(of entry: Entry, now: Timestamp) -> Duration {
+        let before = entry.headers["Age"].flatMap { Duration(deltaSeconds: $0) } ?? .zero
+        return entry.age(at: now) + before
+    }
+
+    /// What of an origin's fields a client gets.
+    ///
+    /// Ours are not the origin's to say, and ranges are not served here. An origin's Cache-Status
+    /// stays, as each cache on the way adds a member of its own.
+    private static func passed(_ headers: HeaderFields) -> HeaderFields {
+        HeaderFields(
+            headers.fields.filter { field in
+                let name = field.name.lowercased()
+                return !name.hasPrefix("larder-") && !own.contains(name)
+            }
+        )
+    }
+
+    private static let own: Set<String> = ["age", "accept-ranges", "content-length"]
+}

@@ -1,0 +1,126 @@
+package import LarderModel
+
+/// What a request on the raw routes lets the cache do: its origin's policy, and over it what the
+/// request's own Cache-Control says (RFC 9111 5.2.1).
+///
+/// | directive | what it does |
+/// |---|---|
+/// | `only-if-cached` | only the cache, a stale answer too; `max-age`, `min-fresh` and `max-stale` are then limits |
+/// | `no-cache` | only the network, which may confirm what is cached; its failure is the answer |
+/// | `no-store` | what the network answers is passed on and not kept |
+/// | `max-stale`, `max-stale=n` | a cached answer that is stale by so much at most counts as fresh; `n` is a limit |
+/// | `max-age=n`, `min-fresh=n` | an answer beyond it does not count as fresh; it is still given where the network fails |
+///
+/// There is one answer, so ``FetchPolicy/cacheThenNetwork`` counts as
+/// ``FetchPolicy/networkFirst``.
+package struct RawRules: Equatable, Sendable {
+    /// What a cached answer is good for.
+    package enum Grade: Equatable, Sendable {
+        /// It may be given without a word of the network.
+        case fresh
+        /// It may be given where the network fails or is slow.
+        case stale
+        /// It may not be given at all.
+        case refused
+    }
+
+    package let policy: FetchPolicy
+    /// Whether what the network answers may be stored.
+    package let isKept: Bool
+    /// Whether it is the request and not the policy that wants the network to be asked.
+    package let asksNetwork: Bool
+    private let isOnlyCached: Bool
+    private let maxAge: Duration?
+    private let minFresh: Duration?
+    private let maxStale: Tolerance
+
+    private enum Tolerance: Equatable, Sendable {
+        case unsaid
+        case any
+        case upTo(Duration)
+    }
+
+    /// The rules of a request with the Cache-Control value `control` to an origin with `policy`.
+    ///
+    /// An unknown directive counts for nothing; of one that is given twice the first counts, and an
+    /// argument that cannot be read is zero, which asks for the most.
+    package init(_ policy: FetchPolicy, control: String) {
+        var isNoCache = false
+        var isNoStore = false
+        var isOnlyCached = false
+        var maxAge: Duration?
+        var minFresh: Duration?
+        var maxStale = Tolerance.unsaid
+        for directive in CacheDirective.list(control) {
+            let time = directive.argument.map { Duration(deltaSeconds: $0) ?? .zero }
+            switch directive.name {
+            case "no-cache": isNoCache = true
+            case "no-store": isNoStore = true
+            case "only-if-cached": isOnlyCached = true
+            case "max-age" where maxAge == nil: maxAge = time ?? .zero
+            case "min-fresh" where minFresh == nil: minFresh = time ?? .zero
+            case "max-stale" where maxStale == .unsaid:
+                maxStale = time.map { .upTo($0) } ?? .any
+            default: continue
+            }
+        }
+        self.isOnlyCached = isOnlyCached
+        self.maxAge = maxAge
+        self.minFresh = minFresh
+        self.maxStale = maxStale
+        isKept = !isNoStore
+        asksNetwork = isNoCache || maxAge != nil || minFresh != nil
+        // What contradicts itself can only be refused: nothing cached may be given unconfirmed.
+        refusesCached = isOnlyCached && isNoCache
+        self.policy = Self.policy(
+            policy,
+            isOnlyCached: isOnlyCached,
+            isNoCache: isNoCache,
+            toleratesStale: maxStale != .unsaid,
+            isPicky: maxAge != nil || minFresh != nil
+        )
+    }
+
+    private let refusesCached: Bool
+
+    private static func policy(
+        _ policy: FetchPolicy,
+        isOnlyCached: Bool,
+        isNoCache: Bool,
+        toleratesStale: Bool,
+        isPicky: Bool
+    ) -> FetchPolicy {
+        if isOnlyCached { return .cacheOnly }
+        if isNoCache { return .networkOnly }
+        switch policy {
+        case .cacheThenNetwork, .networkFirst, .networkOnly:
+            if toleratesStale { return .cacheFirst }
+            return policy == .networkOnly ? .networkOnly : .networkFirst
+        case .staleWhileRevalidate:
+            // What it would give unasked may be too old for the request.
+            return isPicky ? .cacheFirst : .staleWhileRevalidate
+        case .cacheFirst, .cacheOnly:
+            return policy
+        }
+    }
+
+    /// What an answer is good for that was given or confirmed `age` ago and has a lifetime of
+    /// `freshFor` left, below zero once it is over; nil: it never had one.
+    package func grade(age: Duration, freshFor: Duration?) -> Grade {
+        if refusesCached { return .refused }
+        let staleness = freshFor.map { .zero - $0 } ?? age
+        let isFresh = freshFor.map { $0 > .zero } ?? false
+        var isTolerated = isFresh
+        switch maxStale {
+        case .unsaid: break
+        case .any: isTolerated = true
+        case .upTo(let limit):
+            guard isFresh || staleness <= limit else { return .refused }
+            isTolerated = true
+        }
+        let isYoung = maxAge.map { age <= $0 } ?? true
+        let staysFresh = minFresh.map { (freshFor ?? .zero) >= $0 } ?? true
+        if isOnlyCached { return isYoung && staysFresh ? .fresh : .refused }
+        return isTolerated && isYoung && staysFresh ? .fresh : .stale
+    }
+}

@@ -1,0 +1,36 @@
+import LarderModel
+
+/// What makes two requests share connections to the same host.
+struct ConnectionSettings: Hashable {
+    let connectTimeout: Duration
+    let allowsPrivate: Bool
+    let proxy: ProxySettings?
+    let tls: TLSSettings
+    /// See ``UpstreamRequest/isPassedOn``.
+    let isForPassingOn: Bool
+
+    /// The client's certificate is shown to the origin and to nobody that it redirects to.
+    init(for request: UpstreamRequest) {
+        let origin = request.origin
+        connectTimeout = origin.fetch.connectTimeout
+        allowsPrivate = origin.allowPrivate
+        proxy = origin.proxy
+        var tls = origin.tls
+        if request.url.originText != origin.baseURL.originText {
+            tls.clientCertificate = nil
+            tls.clientKey = nil
+        }
+        self.tls = tls
+        isForPassingOn = request.isPassedOn
+    }
+
+    /// Whether the peer of a connection is the one that the URL names, so that its address tells
+    /// where the request goes.
+    var checksAddress: Bool { !allowsPrivate && proxy == nil }
+
+    /// Refuses what a connection to a proxy would not show: a private address in the URL itself.
+    func judge(_ url: WebURL) throws(UpstreamError) {
+        guard proxy != nil, !allowsPrivate, HostKind(url.host).isRefusedAddress else { return }
+        throw .addressRefused(host: url.host, address: url.host)
+    }
+}

@@ -1,0 +1,66 @@
+package import LarderModel
+import NIOSSL
+
+/// What an origin's `tls` holds, in the form that connections take.
+package enum TLSMaterial {
+    /// What is wrong with a file, if anything is.
+    @Sendable
+    package static func fault(in settings: TLSSettings) -> TLSFault? {
+        do throws(TLSFault) {
+            _ = try configuration(settings)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    static func configuration(
+        _ settings: TLSSettings
+    ) throws(TLSFault) -> TLSConfiguration {
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.minimumTLSVersion = .tlsv12
+        if settings.caFile != nil {
+            configuration.trustRoots = .certificates(try certificates(settings, .caFile))
+        }
+        guard let key = settings.clientKey else { return configuration }
+        let chain = try certificates(settings, .clientCertificate)
+        configuration.certificateChain = chain.map { .certificate($0) }
+        let privateKey = try privateKey(key)
+        configuration.privateKey = .privateKey(privateKey)
+        do {
+            // That a key belongs to its certificate is seen only when both are put to use.
+            _ = try NIOSSLContext(configuration: configuration)
+        } catch {
+            throw TLSFault(.clientKey, "does not hold the key of client_cert")
+        }
+        return configuration
+    }
+
+    private static func certificates(
+        _ settings: TLSSettings,
+        _ key: TLSKey
+    ) throws(TLSFault) -> [NIOSSLCertificate] {
+        let found: [NIOSSLCertificate]
+        do {
+            found = try NIOSSLCertificate.fromPEMBytes(settings[key]?.bytes ?? [])
+        } catch {
+            throw TLSFault(key, "holds no certificates in PEM")
+        }
+        guard !found.isEmpty else { throw TLSFault(key, "holds no certificates in PEM") }
+        return found
+    }
+
+    private static func privateKey(_ file: PEMFile) throws(TLSFault) -> NIOSSLPrivateKey {
+        do {
+            // Without the callback the library would ask for a passphrase on the terminal.
+            return try NIOSSLPrivateKey(bytes: file.bytes, format: .pem) {
+                (_: NIOSSLPassphraseSetter<[UInt8]>) in
+                throw PassphraseNeeded()
+            }
+        } catch {
+            throw TLSFault(.clientKey, "holds no private key in PEM without a passphrase")
+        }
+    }
+}
+
+private struct PassphraseNeeded: Error {}

@@ -1,0 +1,57 @@
+import LarderModel
+
+/// How the frames of a stream travel; in the order in which they are preferred.
+package enum FrameFormat: CaseIterable, Sendable {
+    /// JSON Lines: each frame a line, heartbeats blank lines.
+    case jsonLines
+    /// The same under its other name.
+    case ndjson
+    /// Server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html):
+    /// `event` is the type, `id` the revision, `data` the JSON; heartbeats are comments.
+    case eventStream
+
+    package var mediaType: String {
+        switch self {
+        case .jsonLines: "application/jsonl"
+        case .ndjson: "application/x-ndjson"
+        case .eventStream: "text/event-stream"
+        }
+    }
+
+    /// The form that a client likes best, by the values of its Accept headers (RFC 9110 12.5.1).
+    ///
+    /// Of those that it likes equally, the one that it names more exactly, then the first. A client
+    /// that accepts none of them gets JSON Lines all the same: what it cannot use it can say no to,
+    /// and most that say `application/json` read them.
+    package init(accepting values: [String]) {
+        let accepted = AcceptedTypes(values)
+        self = .jsonLines
+        guard !accepted.isEmpty else { return }
+        var best = AcceptedTypes.Match.none
+        for format in Self.allCases {
+            let match = accepted.match(format.mediaType)
+            if match.quality > 0, match > best { (self, best) = (format, match) }
+        }
+    }
+
+    package func encode(_ frame: some StreamFrame) -> [UInt8] {
+        switch self {
+        case .jsonLines, .ndjson: return frame.encodedLine()
+        case .eventStream:
+            var event = Array("event: \(frame.type)\n".utf8)
+            if let revision = frame.revision { event += Array("id: \(revision.number)\n".utf8) }
+            event += Array("data: ".utf8)
+            event += frame.encodedJSON()
+            event += [UInt8(ascii: "\n"), UInt8(ascii: "\n")]
+            return event
+        }
+    }
+
+    /// Says that the stream lives, and nothing else.
+    package var heartbeat: [UInt8] {
+        switch self {
+        case .jsonLines, .ndjson: [UInt8(ascii: "\n")]
+        case .eventStream: Array(":\n\n".utf8)
+        }
+    }
+}

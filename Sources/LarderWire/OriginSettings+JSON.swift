@@ -1,0 +1,72 @@
+import LarderJSON
+package import LarderModel
+
+extension OriginSettings {
+    /// The keys of an origin with their values, as the configuration has them.
+    package func encoded() -> [UInt8] {
+        var json = JSONWriter()
+        json.object { write(to: &$0, coversSecrets: false) }
+        return json.bytes
+    }
+
+    /// Files of `tls` travel by their paths; secrets that are covered as `***`.
+    func write(to json: inout JSONWriter, coversSecrets: Bool) {
+        json.member("base_url", baseURL.text)
+        json.member("allow_private", allowPrivate)
+        json.member("redirect_hosts", redirectHosts.map(\.description))
+        json.member("proxy", coversSecrets ? proxy?.maskedText : proxy?.text)
+        json.member("tls") { json in
+            for key in TLSKey.allCases { json.member(key.rawValue, tls[key]?.path) }
+        }
+        json.member("headers") { json in
+            for field in headers.fields {
+                json.member(field.name, coversSecrets ? "***" : field.value)
+            }
+        }
+        json.member("fetch") { fetch.write(to: &$0) }
+    }
+
+    /// Reads what was written; of a file of `tls` the path only.
+    init(name: OriginName, _ object: WireObject) throws(WireError) {
+        self.init(
+            name: name,
+            baseURL: try object.required("base_url") { try? WebURL($0) }
+        )
+        allowPrivate = try object.bool("allow_private")
+        for text in try object.strings("redirect_hosts") {
+            guard let host = try? HostPort(text) else {
+                throw .unknownValue(member: "redirect_hosts", text: text)
+            }
+            redirectHosts.append(host)
+        }
+        proxy = try object.optional("proxy") { try? ProxySettings($0) }
+        let files = try object.object("tls")
+        for key in TLSKey.allCases {
+            tls[key] = try files.optionalString(key.rawValue).map { PEMFile(path: $0, bytes: []) }
+        }
+        let fields = try object.object("headers")
+        for name in fields.names { headers.append(name, try fields.string(name)) }
+        fetch = try FetchSettings(object.object("fetch"))
+    }
+}
+
+extension FetchSettings {
+    fileprivate func write(to json: inout JSONWriter) {
+        json.member("policy", policy.rawValue)
+        json.member("network_wait", networkWait.unitText)
+        json.member("timeout", timeout.unitText)
+        json.member("connect_timeout", connectTimeout.unitText)
+        json.member("ttl", ttl?.unitText)
+        json.member("store_no_store", storesNoStore)
+    }
+
+    fileprivate init(_ object: WireObject) throws(WireError) {
+        self.init()
+        policy = try object.required("policy") { FetchPolicy(rawValue: $0) }
+        networkWait = try object.required("network_wait") { try? Duration(unit: $0) }
+        timeout = try object.required("timeout") { try? Duration(unit: $0) }
+        connectTimeout = try object.required("connect_timeout") { try? Duration(unit: $0) }
+        ttl = try object.optional("ttl") { try? Duration(unit: $0) }
+        storesNoStore = try object.bool("store_no_store")
+    }
+}

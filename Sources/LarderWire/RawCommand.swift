@@ -1,0 +1,80 @@
+package import LarderModel
+
+/// What `GET` and `HEAD /o/{origin}/path?query` ask for.
+///
+/// The query is the origin's, so whose credential is used stands in the header
+/// `Larder-Account`; without it the default account is meant.
+package struct RawCommand: Equatable, Sendable {
+    package var origin: OriginName
+    /// Path and query as they were sent, behind the origin's name: empty, or from `/` or `?` on.
+    package var target: String
+    package var account = AccountName.default
+    /// What goes to the origin.
+    package var headers = HeaderFields()
+    /// The request's Cache-Control, empty where there is none.
+    package var cacheControl = ""
+    package var ifNoneMatch: String?
+    package var ifModifiedSince: String?
+
+    package static let pathPrefix = "/o/"
+
+    package init(origin: OriginName, target: String) {
+        self.origin = origin
+        self.target = target
+    }
+
+    /// Reads the head of a request to `uri`, which begins with ``pathPrefix``.
+    package init(uri: String, headers: HeaderFields) throws(Problem) {
+        let rest = uri.utf8.dropFirst(Self.pathPrefix.utf8.count)
+        let name = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
+        do throws(ModelError) {
+            origin = try OriginName(String(Substring(name)))
+            account =
+                try headers["Larder-Account"].map { text throws(ModelError) in
+                    try AccountName(text)
+                } ?? .default
+        } catch {
+            switch error {
+            case .badAccount: throw Problem(.badRequest, "Larder-Account: \(error.message)")
+            default: throw Problem(.badRequest, error.message)
+            }
+        }
+        target = String(Substring(rest.dropFirst(name.count)))
+        self.headers = try RequestHeaderRules.forwarded(headers)
+        cacheControl = headers.list("Cache-Control") ?? ""
+        ifNoneMatch = headers.list("If-None-Match")
+        ifModifiedSince = headers["If-Modified-Since"]
+    }
+
+    /// The URL that is meant: the origin's base URL with the path and the query behind it, byte for
+    /// byte, but for what no URL may contain.
+    package func url(under base: WebURL) throws(Problem) -> WebURL {
+        guard !target.utf8.contains(UInt8(ascii: "#")) else {
+            throw Problem(.badURL, "the path contains '#'", hint: "Encode it as %23.")
+        }
+        var path = base.path
+        if path.utf8.last == UInt8(ascii: "/") { path = path.dropLast() }
+        let url: WebURL
+        do throws(ModelError) {
+            url = try WebURL(base.originText + path + target)
+        } catch {
+            throw Problem(.badURL, error.message)
+        }
+        guard !url.hasDotSegments else {
+            throw Problem(
+                .badURL,
+                "the path contains a segment '.' or '..'",
+                hint: "Give the path without such segments."
+            )
+        }
+        return url
+    }
+
+    /// Where the exact bytes of `url`, which lies under `base`, are passed through.
+    package static func path(of url: WebURL, origin: OriginName, base: WebURL) -> String {
+        var path = base.path
+        if path.utf8.last == UInt8(ascii: "/") { path = path.dropLast() }
+        let rest = url.pathAndQuery.utf8.dropFirst(path.utf8.count)
+        return pathPrefix + origin.text + String(Substring(rest))
+    }
+}

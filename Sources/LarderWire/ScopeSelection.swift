@@ -1,0 +1,84 @@
+import LarderJSON
+package import LarderModel
+
+/// Whose rows a list, an inspection or an eviction is about: `scope=own|shared|uid:N|all`.
+///
+/// `account` says which account within `own`, where it is the default one without it, and within
+/// `uid:N`, where without it all of them count. Other than `own` and `shared` is for administrators.
+package enum ScopeSelection: Equatable, Sendable {
+    case own(AccountName)
+    case shared
+    case user(UInt32, AccountName?)
+    case all
+
+    /// Reads the two parameters; nil for one that was not given.
+    package init(scope: String?, account: AccountName?) throws(Problem) {
+        guard let scope, scope != "own" else {
+            self = .own(account ?? .default)
+            return
+        }
+        if scope.hasPrefix("uid:"), let uid = Scope.uid(scope.dropFirst(4)) {
+            self = .user(uid, account)
+            return
+        }
+        let everybodys = [ScopeSelection.shared, .all]
+        guard let selection = everybodys.first(where: { $0.text == scope }) else {
+            throw Problem(.badRequest, "scope: '\(scope)' is none of own, shared, uid:N, all")
+        }
+        guard account == nil else {
+            throw Problem(.badRequest, "account: it does not go with scope=\(scope)")
+        }
+        self = selection
+    }
+
+    /// The parameter `scope`.
+    package var text: String {
+        switch self {
+        case .own: "own"
+        case .shared: "shared"
+        case .user(let uid, _): "uid:\(uid)"
+        case .all: "all"
+        }
+    }
+
+    /// The parameter `account`.
+    package var account: AccountName? {
+        switch self {
+        case .own(let account): account == .default ? nil : account
+        case .user(_, let account): account
+        case .shared, .all: nil
+        }
+    }
+
+    /// The parameters that differ from what counts without them.
+    package var parameters: [(name: String, value: String)] {
+        var parameters: [(name: String, value: String)] = []
+        switch self {
+        case .own: break
+        case .shared, .user, .all: parameters.append(("scope", text))
+        }
+        if let account { parameters.append(("account", account.text)) }
+        return parameters
+    }
+
+    package var isOthers: Bool {
+        switch self {
+        case .own, .shared: false
+        case .user, .all: true
+        }
+    }
+}
+
+extension QueryParameters {
+    /// `scope=` and `account=`.
+    package mutating func takeScope() throws(Problem) -> ScopeSelection {
+        try ScopeSelection(scope: take("scope"), account: takeAccountIfGiven())
+    }
+}
+
+extension CommandMembers {
+    /// The members `scope` and `account`.
+    mutating func takeScope() throws(Problem) -> ScopeSelection {
+        try ScopeSelection(scope: takeString("scope"), account: takeAccountIfGiven())
+    }
+}

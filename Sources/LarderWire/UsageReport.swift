@@ -1,0 +1,98 @@
+package import LarderModel
+
+/// What `GET /v1/usage` answers: where the bytes are.
+package struct UsageReport: Equatable, Sendable {
+    /// The rows of the scope that was asked for, all together.
+    package var rows: Rows
+    package var byKind: [Group]
+    /// By the origin's name, the largest first, null for clients' own blobs; at most
+    /// ``Limits/usageGroupsMax``.
+    package var byOrigin: [Group]
+    /// By whose they are, the largest first, as many; empty where one scope was asked for.
+    package var byUser: [Owned]
+    /// The accounted size of the whole cache, and what it may be now.
+    package var cacheBytes: Int64
+    package var cacheBytesMax: Int64
+    package var budgetBytes: Int64
+    package var files: [File]
+    /// Bytes that are free where the cache's file lies; nil where the file system does not say.
+    package var diskFreeBytes: Int64?
+    /// What is left free there: `cache.min_free_bytes`.
+    package var minFreeBytes: Int64
+
+    package struct Rows: Equatable, Sendable {
+        package var entries: Int64
+        /// The accounted size: bodies, ids, headers and the fixed cost of rows.
+        package var bytes: Int64
+        /// The bodies alone.
+        package var bodyBytes: Int64
+
+        package init(entries: Int64, bytes: Int64, bodyBytes: Int64) {
+            self.entries = entries
+            self.bytes = bytes
+            self.bodyBytes = bodyBytes
+        }
+    }
+
+    /// The rows that have a name in common.
+    package struct Group: Equatable, Sendable {
+        package var name: String?
+        package var rows: Rows
+
+        package init(name: String?, rows: Rows) {
+            self.name = name
+            self.rows = rows
+        }
+    }
+
+    /// The rows of one scope.
+    package struct Owned: Equatable, Sendable {
+        package var scope: Scope
+        package var rows: Rows
+
+        package init(scope: Scope, rows: Rows) {
+            self.scope = scope
+            self.rows = rows
+        }
+    }
+
+    /// A file with its write-ahead log.
+    package struct File: Equatable, Sendable {
+        package var name: String
+        package var bytes: Int64
+        package var walBytes: Int64
+        /// Pages inside that hold nothing; nil where it was not looked at.
+        package var freeBytes: Int64?
+
+        package init(name: String, bytes: Int64, walBytes: Int64, freeBytes: Int64?) {
+            self.name = name
+            self.bytes = bytes
+            self.walBytes = walBytes
+            self.freeBytes = freeBytes
+        }
+    }
+
+    package init(
+        rows: Rows,
+        byKind: [Group],
+        byOrigin: [Group],
+        byUser: [Owned],
+        cacheBytes: Int64,
+        cacheBytesMax: Int64,
+        budgetBytes: Int64,
+        files: [File],
+        diskFreeBytes: Int64?,
+        minFreeBytes: Int64
+    ) {
+        self.rows = rows
+        self.byKind = byKind
+        self.byOrigin = byOrigin
+        self.byUser = byUser
+        self.cacheBytes = cacheBytes
+        self.cacheBytesMax = cacheBytesMax
+        self.budgetBytes = budgetBytes
+        self.files = files
+        self.diskFreeBytes = diskFreeBytes
+        self.minFreeBytes = minFreeBytes
+    }
+}

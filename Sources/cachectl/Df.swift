@@ -1,0 +1,143 @@
+import ArgumentParser
+import LarderClient
+import LarderWire
+
+/// `cachectl df`.
+struct Df: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Says where the cache's bytes are.",
+        discussion: """
+            Entries count with their bodies, ids, headers and the cost of their rows; the files \
+            hold free pages besides. With -v also by origin, by user, and the largest entries.
+
+            Example: cachectl df -v
+            """
+    )
+
+    @OptionGroup(title: "Options of every command")
+    var options: GlobalOptions
+
+    @OptionGroup(title: "Others' entries")
+    var whose: ScopeOptions
+
+    @Flag(name: [.short, .long], help: "Also by origin, by user, and the largest entries.")
+    var verbose = false
+
+    func validate() throws {
+        _ = try whose.scope(options)
+    }
+
+    func run() async throws {
+        let scope = try whose.scope(options)
+        let (usage, largest) = try await options.withClient { client in
+            let usage = try await client.usage(scope: scope)
+            guard verbose else { return (usage, [EntryItem]()) }
+            let page = try await client.entries(
+                sort: .size,
+                limit: Self.largestShown,
+                scope: scope
+            )
+            return (usage, page.items)
+        }
+        let console = Console()
+        guard !options.json else {
+            try console.write(usage.report.encoded() + [UInt8(ascii: "\n")])
+            for item in largest { try console.write(item.item.encoded() + [UInt8(ascii: "\n")]) }
+            return
+        }
+        for line in summary(usage.report).lines { try console.line(line) }
+        guard verbose else { return }
+        for table in details(usage, largest) {
+            try console.line("")
+            for line in table.lines { try console.line(line) }
+        }
+    }
+
+    private static let largestShown = 10
+
+    private func summary(_ report: UsageReport) -> Table {
+        var table = Table(alignsRight: [false, false])
+        table.add(
+            "cache",
+            "\(Words.size(report.cacheBytes)) of \(Words.size(report.cacheBytesMax)) "
+                + "(\(Words.share(report.cacheBytes, of: report.cacheBytesMax)))"
+        )
+        if report.budgetBytes < report.cacheBytesMax {
+            table.add(
+                "now at most",
+                "\(Words.size(report.budgetBytes)), as the disk is short of space"
+            )
+        }
+        let rows = report.rows
+        table.add(
+            options.words(whose),
+            "\(Words.size(rows.bytes)), \(Words.entries(Int(rows.entries))): "
+                + "\(Words.size(rows.bodyBytes)) of bodies, "
+                + "\(Words.size(rows.bytes - rows.bodyBytes)) of ids, headers and rows"
+        )
+        for kind in report.byKind {
+            let entries = Words.entries(Int(kind.rows.entries))
+            table.add("  \(Words.kind(kind.name))", "\(Words.size(kind.rows.bytes)), \(entries)")
+        }
+        for file in report.files {
+            let free = file.freeBytes.map { ", \(Words.size($0)) of it free" } ?? ""
+            table.add(
+                file.name,
+                "\(Words.size(file.bytes))\(free), and \(Words.size(file.walBytes)) of log"
+            )
+        }
+        table.add(
+            "disk",
+            "\(report.diskFreeBytes.map(Words.size) ?? "an unknown number of bytes") free, of which "
+                + "\(Words.size(report.minFreeBytes)) are left to others"
+        )
+        return table
+    }
+
+    private func details(_ usage: CacheUsage, _ largest: [EntryItem]) -> [Table] {
+        var origins = Table(alignsRight: [true, true, false])
+        origins.add("SIZE", "ENTRIES", "ORIGIN")
+        for (origin, sum) in usage.byOrigin {
+            origins.add(
+                sum.sizeAndCount + [TerminalText.harmless(origin ?? "(bytes of one's own)")]
+            )
+        }
+        var users = Table(alignsRight: [true, true, false])
+        users.add("SIZE", "ENTRIES", "USER")
+        for (owner, sum) in usage.byOwner { users.add(sum.sizeAndCount + [owner.words]) }
+        var rows = Table(alignsRight: [true, false])
+        rows.add("SIZE", "LARGEST")
+        for item in largest {
+            rows.add(Words.size(item.accountedBytes), TerminalText.harmless(item.id))
+        }
+        return usage.byOwner.isEmpty ? [origins, rows] : [origins, users, rows]
+    }
+}
+
+extension CacheUsage.Sum {
+    fileprivate var sizeAndCount: [String] { [Words.size(accountedBytes), String(entries)] }
+}
+
+extension GlobalOptions {
+    /// Whose entries are added up, for a person.
+    fileprivate func words(_ whose: ScopeOptions) -> String {
+        if whose.allUsers { return "everybody's" }
+        return whose.uid.map { "user \($0)" } ?? "yours"
+    }
+}
+
+extension Words {
+    fileprivate static func share(_ bytes: Int64, of most: Int64) -> String {
+        percent(most > 0 ? Double(bytes) / Double(most) : nil)
+    }
+
+    fileprivate static func kind(_ name: String?) -> String {
+        switch name {
+        case "fetched": "origins' answers"
+        case "blob": "bytes of one's own"
+        case "tombstone": "marks of deletion"
+        case "variants": "variants of answers"
+        default: "others"
+        }
+    }
+}

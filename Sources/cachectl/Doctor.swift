@@ -1,0 +1,62 @@
+import ArgumentParser
+import LarderClient
+import LarderWire
+
+/// `cachectl doctor`.
+struct Doctor: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Looks for what is wrong, and says how to put it right.",
+        discussion: """
+            It looks at the configuration, the socket, how the daemon sees you, its files and \
+            their permissions, their logs, the disk, the clock, and whether your own daemon \
+            outlives your session. What only an administrator may ask is skipped for others.
+
+            Exit codes: 0 nothing was found, 1 something was, 69 no daemon answers (what needs none \
+            was looked at), 77 its socket may not be opened.
+
+            Example: cachectl doctor --json | jq 'select(.state != "ok")'
+            """
+    )
+
+    @OptionGroup(title: "Options of every command")
+    var options: GlobalOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "The configuration file to look at; by default that of the daemon's standard place.",
+            valueName: "file"
+        ),
+        completion: .file()
+    )
+    var config: String?
+
+    func run() async throws {
+        let console = Console()
+        let examination = Examination(options: options, configurationFile: config)
+        let (findings, failure) = await examination.run()
+        for finding in findings {
+            if options.json {
+                try console.write(finding.encoded() + [UInt8(ascii: "\n")])
+            } else {
+                for line in lines(finding, console) { try console.line(line) }
+            }
+        }
+        if let failure { throw failure }
+        if findings.contains(where: { $0.state == .failed || $0.state == .warning }) {
+            throw ExitCode(CommandFailure.Code.failed.rawValue)
+        }
+    }
+
+    private func lines(_ finding: CheckReport.Finding, _ console: Console) -> [String] {
+        let mark =
+            switch finding.state {
+            case .ok: console.coloured("ok     ", .good)
+            case .warning: console.coloured("warning", .warning)
+            case .failed: console.coloured("failed ", .bad)
+            case .skipped: console.coloured("skipped", .quiet)
+            }
+        let detail = TerminalText.harmless(finding.detail)
+        let fix = finding.fix.map { ["         " + TerminalText.harmless($0)] } ?? []
+        return ["\(mark)  \(TerminalText.harmless(finding.subject)): \(detail)"] + fix
+    }
+}

@@ -1,0 +1,109 @@
+import ArgumentParser
+import LarderClient
+import LarderModel
+import LarderWire
+
+/// `cachectl origin add`.
+struct OriginAdd: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add",
+        abstract: "Adds a server that the daemon may ask.",
+        discussion: """
+            It is there at once and stays when the daemon is started anew; a file of the state \
+            directory keeps it. A URL on loopback or a private address sets --allow-private. For \
+            administrators of the daemon.
+
+            Example: cachectl origin add api https://api.example.com/v1
+            """
+    )
+
+    @OptionGroup(title: "Options of every command")
+    var options: GlobalOptions
+
+    @Argument(help: "Its name: 1 to 64 letters, digits, '.', '_', '-'.")
+    var name: String
+
+    @Argument(help: "Its base URL: scheme, host, and where needed port and path.")
+    var url: String
+
+    @Flag(help: "Let it live on loopback or a private address.")
+    var allowPrivate = false
+
+    @Option(
+        name: .customLong("redirect-host"),
+        help: ArgumentHelp("Where else its redirects may lead; repeatable.", valueName: "host")
+    )
+    var redirectHosts: [String] = []
+
+    @Option(help: ArgumentHelp("What its connections go through.", valueName: "url"))
+    var proxy: String?
+
+    @Option(
+        help: ArgumentHelp("Roots to trust in place of the system's, in PEM.", valueName: "file"),
+        completion: .file()
+    )
+    var caFile: String?
+
+    @Option(
+        help: ArgumentHelp("A certificate that shows who asks, in PEM.", valueName: "file"),
+        completion: .file()
+    )
+    var clientCert: String?
+
+    @Option(help: ArgumentHelp("Its key, in PEM.", valueName: "file"), completion: .file())
+    var clientKey: String?
+
+    @Option(
+        name: .customLong("header"),
+        help: ArgumentHelp("Sent with each request, 'Name: value'; repeatable.", valueName: "field")
+    )
+    var headers: [String] = []
+
+    @Flag(help: "Replace one of this name that was added before.")
+    var replace = false
+
+    func validate() throws {
+        for header in headers where !header.contains(":") {
+            throw ValidationError("'\(header)' is not a header such as 'X-Client: larder'.")
+        }
+    }
+
+    func run() async throws {
+        let definition = definition
+        let origin = try await options.withClient { client in
+            try await client.addOrigin(definition, replacing: replace)
+        }
+        let console = Console()
+        if options.json {
+            try console.write(origin.report.encoded() + [UInt8(ascii: "\n")])
+        } else {
+            console.remark("added \(origin.name) (\(origin.baseURL))")
+        }
+    }
+
+    private var definition: OriginDefinition {
+        var definition = OriginDefinition(name: name, baseURL: url)
+        definition.allowsPrivate = allowPrivate || isPrivate
+        definition.redirectHosts = redirectHosts
+        definition.proxy = proxy
+        definition.caFile = caFile.map(InputFile.absolutePath)
+        definition.clientCertificate = clientCert.map(InputFile.absolutePath)
+        definition.clientKey = clientKey.map(InputFile.absolutePath)
+        definition.headers = headers.map { header in
+            let name = header.prefix(while: { $0 != ":" })
+            let value = header.dropFirst(name.count + 1)
+            return OriginDefinition.Header(
+                name: String(name),
+                value: String(value.drop(while: { $0 == " " }))
+            )
+        }
+        return definition
+    }
+
+    /// Whether the URL itself says that the server lives on loopback or a private address.
+    private var isPrivate: Bool {
+        guard let url = try? WebURL(url) else { return false }
+        let isLocal = url.host == "localhost" || url.host.hasSuffix(".localhost")
+        return isLocal || HostKind(url.host).isRefusedAddress
+    }
+}

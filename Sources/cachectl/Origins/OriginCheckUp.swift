@@ -1,0 +1,54 @@
+import ArgumentParser
+import LarderClient
+import LarderWire
+
+/// `cachectl origin check`.
+struct OriginCheckUp: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Asks a server now and says what came of it.",
+        discussion: """
+            It stores nothing. Exit codes: 0 if the server answered, whatever its status, 75 if it \
+            did not or is set offline. For administrators of the daemon.
+
+            Example: cachectl origin check api --path /v1/health
+            """
+    )
+
+    @OptionGroup(title: "Options of every command")
+    var options: GlobalOptions
+
+    @Argument(help: "Its name.")
+    var name: String
+
+    @Option(help: "Where to ask on its host, under its base URL.")
+    var path: String?
+
+    func run() async throws {
+        let check = try await options.withClient { try await $0.checkOrigin(name, path: path) }
+        let console = Console()
+        if options.json {
+            try console.write(check.report.encoded() + [UInt8(ascii: "\n")])
+        } else {
+            for line in lines(check).lines { try console.line(line) }
+        }
+        guard let problem = check.problem else { return }
+        throw CommandFailure(.nothingToShow, problem.detail, hint: problem.hint)
+    }
+
+    private func lines(_ check: OriginCheck) -> Table {
+        var table = Table(alignsRight: [false, false])
+        table.add("url", check.url)
+        if let status = check.status { table.add("status", "\(status)") }
+        let milliseconds = (check.latency / .milliseconds(1) * 10).rounded() / 10
+        table.add("took", "\(milliseconds) ms")
+        if let peer = check.peer {
+            table.add(check.report.isPeerProxy ? "proxy" : "address", peer)
+        }
+        if let version = check.httpVersion { table.add("protocol", version) }
+        if check.peer != nil {
+            table.add("tls", check.tlsVersion.map { "\($0), certificate verified" } ?? "none")
+        }
+        return table
+    }
+}

@@ -1,0 +1,63 @@
+import ArgumentParser
+import LarderClient
+import LarderModel
+import LarderWire
+
+/// `cachectl origin list`.
+struct OriginList: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "Lists the servers that the daemon may ask.",
+        discussion: """
+            In a pipe the columns are name, base URL, state (online, unknown, offline, captive, or \
+            offline-by-hand), since when, and the file that it stands in, api for one that was \
+            added, or implicit for a public host that was asked; with tabs between them.
+
+            Example: cachectl origin list
+            """
+    )
+
+    @OptionGroup(title: "Options of every command")
+    var options: GlobalOptions
+
+    func run() async throws {
+        let origins = try await options.withClient { try await $0.origins() }
+        let console = Console()
+        if options.json {
+            for origin in origins { try console.write(origin.report.encoded() + [newline]) }
+        } else if console.isTerminalOut {
+            for line in table(origins, console).lines { try console.line(line) }
+        } else {
+            for origin in origins { try console.line(fields(origin).joined(separator: "\t")) }
+        }
+        if origins.isEmpty, !options.json {
+            console.remark("no origins; add one with: cachectl origin add NAME URL")
+        }
+    }
+
+    private var newline: UInt8 { UInt8(ascii: "\n") }
+
+    private func table(_ origins: [Origin], _ console: Console) -> Table {
+        var table = Table(alignsRight: [false, false, false, false, false])
+        if !origins.isEmpty { table.add("NAME", "URL", "STATE", "SINCE", "FROM") }
+        for origin in origins {
+            let fields = fields(origin).map(TerminalText.harmless)
+            table.add(fields[0], fields[1], fields[2], fields[3], fields[4])
+        }
+        return table
+    }
+
+    private func fields(_ origin: Origin) -> [String] {
+        let source =
+            switch origin.source {
+            case .file(let path): path
+            case .api: "api"
+            case .implicit: "implicit"
+            }
+        return [
+            origin.name, origin.baseURL,
+            origin.isOfflineByHand ? "offline-by-hand" : origin.state.rawValue,
+            origin.report.since?.rfc3339 ?? "-", source,
+        ]
+    }
+}

@@ -1,0 +1,158 @@
+import ArgumentParser
+import LarderClient
+import LarderModel
+import LarderWire
+
+/// `cachectl pin`.
+struct Pin: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Keeps an entry for good, or lists what is kept.",
+        discussion: """
+            A pinned entry is never evicted and outlives the loss of the cache. What is not cached \
+            is fetched now, or as soon as its origin is back. It waits until the bytes are held, \
+            as long as --wait says; exit code 75 if they are not by then, and the daemon goes on \
+            waiting for them.
+
+            With --list the columns are state (held, waiting, too-large, gone or failed), bytes, \
+            time of storing, id and reason, with tabs between them in a pipe.
+
+            Example: cachectl pin https://api.example.com/articles/42
+            """
+    )
+
+    @OptionGroup(title: "Options of every command")
+    var options: GlobalOptions
+
+    @Argument(help: "The URL of an origin's answer, or the id of bytes of your own.")
+    var id: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "How long to wait while the origin does not answer, an hour at most.",
+            valueName: "duration"
+        ),
+        transform: durationArgument
+    )
+    var wait = Duration.seconds(30)
+
+    @Flag(help: "List what is pinned.")
+    var list = false
+
+    func validate() throws {
+        guard (id == nil) == list else {
+            throw ValidationError("Give an id, or --list.")
+        }
+        guard wait <= Limits.fetchTimeMax else {
+            throw ValidationError("--wait is at most \(Limits.fetchTimeMax.unitText).")
+        }
+    }
+
+    func run() async throws {
+        let console = Console()
+        guard let id else {
+            return try await options.withClient { try await show($0, on: console) }
+        }
+        let name = EntryArgument(id).rowID
+        console.remark("waiting for \(name) to be held")
+        let outcome = try await options.withClient { client in
+            do throws(LarderError) {
+                return try await client.pin(name, waitingFor: wait)
+            } catch {
+                throw CommandFailure(pinningFailedWith: error)
+            }
+        }
+        let word =
+            switch outcome {
+            case .held: "held"
+            case .waiting: "waiting"
+            }
+        if options.json {
+            try console.write(JSONLine.object(["id": name, "state": word]))
+        }
+        switch outcome {
+        case .held:
+            if !options.json { console.remark("held \(name)") }
+        case .waiting:
+            throw CommandFailure(
+                .nothingToShow,
+                "\(name) is not held yet: it is fetched as soon as its origin answers",
+                hint: "See how it stands with: cachectl pin --list"
+            )
+        }
+    }
+
+    private func show(_ client: LarderClient, on console: Console) async throws {
+        var table = Table(alignsRight: [false, true, true, false, false])
+        table.add("STATE", "SIZE", "AGE", "ID", "REASON")
+        var count = 0
+        for try await pin in client.pins() {
+            count += 1
+            if options.json {
+                try console.write(pin.item.encoded() + [UInt8(ascii: "\n")])
+            } else if console.isTerminalOut {
+                add(pin.item, to: &table)
+                guard count % Limits.pageRowsMax == 0 else { continue }
+                for line in table.lines { try console.line(line) }
+                table = Table(alignsRight: [false, true, true, false, false])
+            } else {
+                try console.line(fields(pin.item))
+            }
+        }
+        guard !options.json else { return }
+        guard count > 0 else { return console.remark("nothing is pinned") }
+        if console.isTerminalOut { for line in table.lines { try console.line(line) } }
+    }
+
+    private func add(_ item: PinItem, to table: inout Table) {
+        table.add(
+            item.state.text,
+            item.byteCount.map { Words.size(Int64($0)) } ?? "-",
+            item.storedAt.map { Words.span(WallClock.now().since($0)) } ?? "-",
+            TerminalText.harmless(item.id.text),
+            TerminalText.harmless(item.trouble?.reason ?? "")
+        )
+    }
+
+    private func fields(_ item: PinItem) -> String {
+        [
+            item.state.text, item.byteCount.map { String($0) } ?? "-",
+            item.storedAt?.rfc3339 ?? "-", item.id.text,
+            TerminalText.harmless(item.trouble?.reason ?? "-"),
+        ].joined(separator: "\t")
+    }
+}
+
+/// `cachectl unpin`.
+struct Unpin: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Lets a pinned entry be an ordinary one again.",
+        discussion: """
+            It stays cached as long as there is room for it. Exit code 3 if it is not pinned.
+
+            Example: cachectl unpin https://api.example.com/articles/42
+            """
+    )
+
+    @OptionGroup(title: "Options of every command")
+    var options: GlobalOptions
+
+    @Argument(help: "The URL or the id that was pinned.")
+    var id: String
+
+    func run() async throws {
+        let id = EntryArgument(id).rowID
+        try await options.withClient { client in
+            do throws(LarderError) {
+                try await client.unpin(id)
+            } catch {
+                throw CommandFailure(pinningFailedWith: error)
+            }
+        }
+        let console = Console()
+        if options.json {
+            try console.write(JSONLine.object(["id": id, "outcome": "unpinned"]))
+        } else {
+            console.remark("unpinned \(id)")
+        }
+    }
+}

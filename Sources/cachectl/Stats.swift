@@ -1,0 +1,120 @@
+import ArgumentParser
+import LarderClient
+import LarderModel
+import LarderWire
+
+/// `cachectl stats`.
+struct Stats: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Says what the daemon has counted, and how long it took, since its start.",
+        discussion: """
+            Times are what half of the requests did not exceed, 90 and 99 in a hundred, and the \
+            longest.
+
+            Example: cachectl stats --json | jq .latencies.hit
+            """
+    )
+
+    @OptionGroup(title: "Options of every command")
+    var options: GlobalOptions
+
+    func run() async throws {
+        let report = try await options.withClient { try await $0.stats() }.report
+        let console = Console()
+        if options.json {
+            return try console.write(report.encoded() + [UInt8(ascii: "\n")])
+        }
+        let parts = [counts(report), requests(report), fetches(report), latencies(report)]
+        for line in parts.filter({ !$0.isEmpty }).joined(separator: [""]) {
+            try console.line(line)
+        }
+    }
+
+    private func counts(_ report: StatsReport) -> [String] {
+        let (connections, flights) = (report.connections, report.flights)
+        let (evictions, groups) = (report.evictions, report.groups)
+        var table = Table(alignsRight: [false, false])
+        table.add("since", "\(Words.span(report.uptime)) ago")
+        table.add(
+            "connections",
+            "open: \(connections.open), accepted: \(connections.accepted), "
+                + "refused: \(connections.refused)"
+        )
+        table.add(
+            "bodies",
+            "\(Words.size(report.bytes.received)) received, \(Words.size(report.bytes.sent)) sent"
+        )
+        table.add("lookups", "hits: \(report.lookups.hits), misses: \(report.lookups.misses)")
+        table.add(
+            "origins",
+            "requests: \(flights.started), shared by others: \(flights.joined), "
+                + "under way: \(flights.open)"
+        )
+        table.add(
+            "evicted",
+            "for room: \(evictions.lru), past their ttl: \(evictions.expired), "
+                + "by request: \(evictions.asked)"
+        )
+        if let median = groups.median, let max = groups.max {
+            table.add(
+                "writes",
+                "transactions: \(groups.count), with \(median) writes as a rule, \(max) at most"
+            )
+        }
+        return table.lines
+    }
+
+    private func requests(_ report: StatsReport) -> [String] {
+        var table = Table(alignsRight: [false, true, true, true, true])
+        table.add("requests", "2xx", "3xx", "4xx", "5xx")
+        let asked = report.requests.filter { $0.byClass.contains { $0 > 0 } }
+        for requests in asked {
+            let counts = requests.byClass.map { String($0) }
+            table.add(
+                TerminalText.harmless(requests.family),
+                counts[0],
+                counts[1],
+                counts[2],
+                counts[3]
+            )
+        }
+        return asked.isEmpty ? [] : table.lines
+    }
+
+    private func fetches(_ report: StatsReport) -> [String] {
+        guard !report.fetches.isEmpty else { return [] }
+        var table = Table(alignsRight: [false, false, false, true])
+        table.add("fetches", "shown from", "outcome", "count")
+        for fetches in report.fetches {
+            table.add(
+                fetches.policy.rawValue,
+                fetches.source.rawValue,
+                fetches.outcome.rawValue,
+                String(fetches.count)
+            )
+        }
+        return table.lines
+    }
+
+    private func latencies(_ report: StatsReport) -> [String] {
+        let latencies = report.latencies
+        let rows = [
+            ("hit", latencies.hit), ("fetch", latencies.fetch), ("put", latencies.put),
+            ("network", latencies.network),
+        ].filter { $0.1.count > 0 }
+        guard !rows.isEmpty else { return [] }
+        var table = Table(alignsRight: [false, true, true, true, true, true])
+        table.add("time", "half", "90 %", "99 %", "longest", "timed")
+        for (name, latency) in rows {
+            table.add(
+                name,
+                Words.time(latency.median),
+                Words.time(latency.ninetieth),
+                Words.time(latency.ninetyNinth),
+                Words.time(latency.max),
+                String(latency.count)
+            )
+        }
+        return table.lines
+    }
+}

@@ -1,0 +1,72 @@
+import LarderClient
+import LarderModel
+import LarderTestSupport
+import LarderWire
+import Testing
+
+@Suite("A batch of a client", .timeLimit(.minutes(1)))
+struct BatchTests {
+    private static let path = "/v1/entries/batch"
+
+    private func answer(_ frames: BatchFrame...) -> OriginAnswer {
+        OriginAnswer([.fetchHead] + frames.map { .chunk($0.encodedLine()) } + [.chunk([])])
+    }
+
+    private func snapshot(_ body: String) throws -> BatchFrame {
+        guard case .snapshot(let frame) = try Frames.snapshot(.cache, .json(Array(body.utf8)))
+        else { preconditionFailure("a snapshot is one") }
+        return .snapshot(frame)
+    }
+
+    @Test("What is there comes decoded, and what is not by its id")
+    func found() async throws {
+        try await withDaemon(account: "work") { daemon, client in
+            let gone = DeletedFrame(revision: Revision(3), status: 410)
+            let end = EndFrame(outcome: .cache)
+            daemon.answer(
+                Self.path,
+                with: answer(
+                    try snapshot("[1]"),
+                    .miss(try EntryID("m")),
+                    .deleted(try EntryID("d"), gone),
+                    .end(end)
+                )
+            )
+            let batch = try await client.batch([Frames.url, "m", "d"], as: [Int].self)
+            #expect(batch.found.map(\.value) == [[1]])
+            #expect(batch.found.map(\.snapshot.id) == [Frames.url])
+            #expect(batch.missed == ["m"])
+            #expect(batch.deleted == ["d"])
+            let command = try BatchCommand(json: try await daemon.requests.element(0).body)
+            #expect(command.ids.map(\.text) == [Frames.url, "m", "d"])
+            #expect(command.account.text == "work")
+        }
+    }
+
+    @Test("An answer that is cut off, or refused, or of another type, is an error")
+    func errors() async throws {
+        try await withDaemon { daemon, client in
+            let whole = try snapshot("{}").encodedLine()
+            daemon.answer(
+                Self.path,
+                with: OriginAnswer([.fetchHead, .chunk(whole), .chunk([])]),
+                .problem(Problem(.overloaded, "too many")),
+                answer(try snapshot("{}"), .end(EndFrame(outcome: .cache)))
+            )
+            await #expect(throws: LarderError.cutOff) { try await client.batch(["a"]) }
+            await expectProblem("urn:larder:overloaded") { () async throws(LarderError) in
+                try await client.batch(["a"])
+            }
+            let error = await #expect(throws: LarderError.self) {
+                try await client.batch(["a"], as: [Int].self)
+            }
+            guard case .decoding = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            await expectProblem("urn:larder:bad-id") { () async throws(LarderError) in
+                try await client.batch([""])
+            }
+        }
+    }
+}

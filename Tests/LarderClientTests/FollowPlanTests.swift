@@ -1,0 +1,79 @@
+import LarderModel
+import LarderWire
+import Testing
+
+@testable import LarderClient
+
+@Suite("What one that follows tells and tries")
+struct FollowPlanTests {
+    private static let refused = LarderError.unreachable([])
+
+    private func retry(_ milliseconds: Int, isTold: Bool) -> FollowPlan.BreakStep {
+        .tryAgain(after: .milliseconds(milliseconds), isTold: isTold)
+    }
+
+    @Test("A view is told once, over however many connections it comes")
+    func views() {
+        var plan = FollowPlan()
+        #expect(plan.snapshotArrived(7, .cache) == .tell)
+        #expect(plan.snapshotArrived(8, .network) == .tell)
+        _ = plan.broke(.cutOff, chance: 0)
+        #expect(plan.snapshotArrived(8, .cache) == .skip)
+        #expect(plan.snapshotArrived(7, .cache) == .skip)
+        #expect(plan.snapshotArrived(8, .network) == .skip)
+        #expect(plan.snapshotArrived(9, .cache) == .tell)
+    }
+
+    @Test("What the network says counts even below what was known: the daemon lost its numbers")
+    func lostNumbers() {
+        var plan = FollowPlan()
+        #expect(plan.snapshotArrived(900, .cache) == .tell)
+        #expect(plan.snapshotArrived(1, .network) == .tell)
+        #expect(plan.snapshotArrived(2, .cache) == .tell)
+    }
+
+    @Test("A deletion is told once, and what comes back is told")
+    func deletions() {
+        var plan = FollowPlan()
+        #expect(plan.deletionArrived() == .tell)
+        #expect(plan.deletionArrived() == .skip)
+        let gone = LarderError.problem(Problem(.deleted, "gone"))
+        #expect(plan.broke(gone, chance: 0.5) == retry(30_000, isTold: false))
+        #expect(plan.snapshotArrived(9, .network) == .tell)
+        #expect(plan.broke(gone, chance: 0.5) == retry(30_000, isTold: true))
+    }
+
+    @Test("Pauses double up to a bound, by chance; an outage is told once, a short one never")
+    func pauses() {
+        var plan = FollowPlan()
+        let firsts = [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]
+        for (index, pause) in firsts.enumerated() {
+            let step = plan.broke(Self.refused, chance: 1)
+            #expect(step == retry(pause, isTold: index == 0))
+        }
+        for _ in 0..<100 { _ = plan.broke(Self.refused, chance: 1) }
+        #expect(plan.broke(Self.refused, chance: 0.5) == retry(15_000, isTold: false))
+        plan.streamSpoke()
+        #expect(plan.broke(.cutOff, chance: 0.5) == retry(250, isTold: false))
+        #expect(plan.broke(Self.refused, chance: 0.5) == retry(500, isTold: true))
+        #expect(plan.broke(Self.refused, chance: 0) == retry(0, isTold: false))
+    }
+
+    @Test("What no second try can heal is given up")
+    func final() {
+        let errors: [LarderError] = [
+            .socketRefused(path: "s"), .badAnswer("x"), .decoding(id: "a", reason: "b"),
+            .cancelled, .problem(Problem(.miss, "m")), .problem(Problem(.unknownOrigin, "o")),
+            .problem(Problem(.badRequest, "r")), .problem(Problem(.originStatus, "s")),
+        ]
+        for error in errors {
+            var plan = FollowPlan()
+            #expect(plan.broke(error, chance: 0) == .giveUp, "\(error)")
+        }
+        for kind in [ProblemKind.unreachable, .timeout, .overloaded, .shuttingDown, .storage] {
+            var plan = FollowPlan()
+            let step = plan.broke(.problem(Problem(kind, "x")), chance: 0)
+            #expect(step == retry(0, isTold: true), "\(kind)")
+        }
+    }
+}

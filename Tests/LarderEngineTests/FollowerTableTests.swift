@@ -1,0 +1,48 @@
+import LarderModel
+import LarderStore
+import LarderTestSupport
+import Testing
+
+@testable import LarderEngine
+
+@Suite("The table of followers")
+struct FollowerTableTests {
+    @Test("A user may have many followers, not more, and another user as many")
+    func bound() async throws {
+        let temporary = try TemporaryStore()
+        let first = temporary.store.key(for: .own(uid: 1_000, account: .default))
+        let account = try AccountName("work")
+        let work = temporary.store.key(for: .own(uid: 1_000, account: account))
+        let other = temporary.store.key(for: .own(uid: 1_001, account: .default))
+        let table = FollowerTable(maxBytes: 1_000)
+        #expect(Limits.followersPerUserMax >= 500)
+        for _ in 0..<Limits.followersPerUserMax {
+            #expect(table.add(first))
+        }
+        #expect(!table.add(first))
+        #expect(!table.add(work))
+        #expect(table.add(other))
+        table.remove(first)
+        #expect(table.add(work))
+        #expect(table.count == Limits.followersPerUserMax + 1)
+    }
+
+    @Test("What one user holds ends at half of the cache; what is let go makes room")
+    func share() async throws {
+        let temporary = try TemporaryStore()
+        let scope = temporary.store.key(for: .own(uid: 1_000, account: .default))
+        let other = temporary.store.key(for: .own(uid: 1_001, account: .default))
+        let table = FollowerTable(maxBytes: 1_000)
+        let (a, b) = (try EntryID("a"), try EntryID("b"))
+        for scope in [scope, scope, other] { #expect(table.add(scope)) }
+        #expect(table.hold(scope, a, bytes: 300))
+        #expect(!table.hold(scope, b, bytes: 201))
+        #expect(table.hold(other, b, bytes: 201))
+        #expect(table.hold(scope, b, bytes: 200))
+        #expect(table.holders(of: b, in: scope) == 1)
+        table.letGo(scope, a, bytes: 300)
+        #expect(table.hold(scope, b, bytes: 300))
+        #expect(table.holders(of: a, in: scope) == 0)
+        #expect(table.holders(of: b, in: scope) == 2)
+    }
+}

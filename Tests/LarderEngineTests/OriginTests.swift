@@ -1,0 +1,237 @@
+import LarderModel
+import LarderStore
+import LarderStrategy
+import LarderTestSupport
+import LarderUpstream
+import LarderWire
+import Testing
+
+@testable import LarderEngine
+
+/// Origins that come and go while the engine runs, public hosts, redirects to listed hosts, and
+/// checks.
+@Suite(.timeLimit(.minutes(1)))
+struct OriginTests {
+    private func command(_ name: String, _ json: String) throws -> OriginCommand {
+        try OriginCommand(try OriginName(name), json: Array(json.utf8))
+    }
+
+    private func kind(_ body: () async throws -> Void) async -> ProblemKind? {
+        do {
+            try await body()
+            return nil
+        } catch {
+            return (error as? Problem)?.kind
+        }
+    }
+
+    @Test("An unknown origin is refused with the command that adds it")
+    func unknown() async throws {
+        try await EngineFixture.run { fixture in
+            let url = try WebURL("https://other.example.com:8443/x")
+            let refusal = try await fixture.fetch(url).refusal
+            #expect(refusal?.kind == .unknownOrigin)
+            #expect(
+                refusal?.hint == "An administrator adds it with: cachectl origin add "
+                    + "other.example.com-8443 https://other.example.com:8443"
+            )
+        }
+    }
+
+    @Test("A public host is the daemon's user's, under an origin of its name, and nobody else's")
+    func implicit() async throws {
+        try await EngineFixture.run(.with { $0.owner = 1_000 }) { fixture in
+            let url = try WebURL("https://other.example.com/x")
+            try await fixture.cache(url, .json("[1]"))
+            let list = EntryListCommand()
+            let rows = try await fixture.engine.list(list, .one(fixture.scope)).items
+            #expect(rows.map { $0.origin?.text } == ["other.example.com"])
+            let stranger = Scope.own(uid: 1_001, account: .default)
+            #expect(try await fixture.fetch(url, as: stranger).refusal?.kind == .unknownOrigin)
+            let reports = fixture.engine.originReports()
+            #expect(reports.map(\.settings.name.text) == ["example", "other.example.com"])
+            #expect(reports.map(\.source) == [.file("larder.yaml"), .implicit])
+            #expect(reports[1].state == .online)
+            let status = fixture.engine.status(connections: 0).origins
+            #expect(status.map(\.name.text) == ["example", "other.example.com"])
+        }
+    }
+
+    @Test("The public hosts that are remembered are bounded; the one not asked longest goes")
+    func bounded() async throws {
+        try await EngineFixture.run(.with { $0.owner = 1_000 }) { fixture in
+            let context = fixture.engine.context
+            for number in 0...Limits.implicitOriginsMax {
+                let url = try WebURL("https://h\(number).example/")
+                let origin = try context.origin(of: url, in: fixture.scope)
+                context.noteConnectFailure(origin.name)
+                // The first is asked again and again.
+                _ = try context.origin(of: try WebURL("https://h0.example/"), in: fixture.scope)
+            }
+            let names = context.health.implicitOrigins.map(\.name.text)
+            #expect(names.count == Limits.implicitOriginsMax)
+            #expect(names.contains("h0.example"))
+            #expect(!names.contains("h1.example"))
+            #expect(context.health[try OriginName("h1.example")] == nil)
+        }
+    }
+
+    @Test("A blob cannot lie under a public host of the daemon's user")
+    func blobID() async throws {
+        try await EngineFixture.run(.with { $0.owner = 1_000 }) { fixture in
+            let id = try EntryID("https://other.example.com/x")
+            let problem = #expect(throws: Problem.self) {
+                _ = try fixture.engine.takeBlob(id, fixture.scope, mediaType: nil, ttl: nil)
+            }
+            #expect(problem?.kind == .originID)
+            let stranger = fixture.engine.store.key(for: .own(uid: 7, account: .default))
+            _ = try fixture.engine.takeBlob(id, stranger, mediaType: nil, ttl: nil)
+        }
+    }
+
+    @Test("An origin that is added is there at once, and kept in a file that nobody else reads")
+    func added() async throws {
+        try await EngineFixture.run { fixture in
+            let url = try WebURL("https://new.example/x")
+            let report = try await fixture.engine.addOrigin(
+                try command(
+                    "new",
+                    #"{"base_url":"https://new.example","headers":{"X-Key":"se\"cret"}}"#
+                )
+            )
+            #expect(report.source == .api)
+            #expect(report.settings.headers["X-Key"] == "se\"cret")
+            fixture.upstream.answer(url, with: .json("[1]"))
+            #expect(try await fixture.fetch(url).shape == ["network", "end network"])
+            let file = fixture.temporary.directory.path("state/origins.d/new.yaml")
+            let text = String(decoding: try bytes(ofFile: file), as: UTF8.self)
+            #expect(text.contains(#"X-Key: "se\"cret""#))
+            #expect(try permissions(ofFile: file) == 0o600)
+        }
+    }
+
+    @Test("What cannot be added says why")
+    func refused() async throws {
+        try await EngineFixture.run { fixture in
+            let engine = fixture.engine
+            _ = try await engine.addOrigin(try command("new", #"{"base_url":"https://n.example"}"#))
+            let cases: [(String, String, ProblemKind)] = [
+                ("new", #"{"base_url":"https://m.example"}"#, .originExists),
+                ("example", #"{"base_url":"https://m.example"}"#, .originExists),
+                ("other", #"{"base_url":"https://n.example/"}"#, .originExists),
+                ("other", #"{"base_url":"https://api.example.com"}"#, .originExists),
+                ("other", #"{"base_url":"ftp://n.example"}"#, .badRequest),
+                ("other", "{}", .badRequest),
+                ("other", #"{"base_url":["https://m.example"]}"#, .badRequest),
+                ("other", #"{"base_url":"https://m.example","bas":1}"#, .unknownMember),
+                ("other", #"{"base_url":"https://m.example","tls":{"ca":1}}"#, .unknownMember),
+                (
+                    "other", #"{"base_url":"https://m.example","tls":{"ca_file":"/no/such"}}"#,
+                    .badRequest
+                ),
+                (".other", #"{"base_url":"https://m.example"}"#, .badRequest),
+            ]
+            for (name, json, expected) in cases {
+                let found = await kind { _ = try await engine.addOrigin(try command(name, json)) }
+                #expect(found == expected, "\(name) \(json)")
+            }
+            #expect(engine.context.origins.known.map(\.name.text) == ["example", "new"])
+        }
+    }
+
+    @Test("One that was added is replaced and removed, one of a file is neither")
+    func changed() async throws {
+        try await EngineFixture.run { fixture in
+            let engine = fixture.engine
+            let name = try OriginName("new")
+            let file = fixture.temporary.directory.path("state/origins.d/new.yaml")
+            let first = try await engine.replaceOrigin(
+                try command("new", #"{"base_url":"https://n.example"}"#)
+            )
+            #expect(first.isNew)
+            engine.context.noteAnswer(name)
+            let second = try await engine.replaceOrigin(
+                try command("new", #"{"base_url":"https://n.example","allow_private":true}"#)
+            )
+            #expect(!second.isNew)
+            #expect(second.report.settings.allowPrivate)
+            // It is the same place: what is known of it stays.
+            #expect(second.report.state == .online)
+            let third = try await engine.replaceOrigin(
+                try command("new", #"{"base_url":"https://m.example"}"#)
+            )
+            #expect(third.report.state == .unknown)
+            _ = try await engine.setOffline(name, true, for: 1_000)
+            try await engine.removeOrigin(name)
+            #expect(engine.context.origins[name] == nil)
+            #expect(try engine.store.offlineOrigins().isEmpty)
+            #expect(throws: TemporaryDirectoryError.self) { try bytes(ofFile: file) }
+            #expect(await kind { try await engine.removeOrigin(name) } == .noSuchOrigin)
+            let fixed = try OriginName("example")
+            #expect(await kind { try await engine.removeOrigin(fixed) } == .originInFile)
+            let body = try command("example", #"{"base_url":"https://m.example"}"#)
+            #expect(await kind { _ = try await engine.replaceOrigin(body) } == .originInFile)
+        }
+    }
+
+    @Test("A redirect to a listed host is followed, without what could be a credential")
+    func listedRedirect() async throws {
+        let setup = try EngineSetup.with { setup in
+            setup.origin.redirectHosts = [try HostPort("cdn.example")]
+        }
+        try await EngineFixture.run(setup) { fixture in
+            let url = try fixture.url("/a")
+            let target = try WebURL("https://cdn.example/b")
+            fixture.upstream.answer(
+                url,
+                with: .reply(status: 302, headers: ["Location": "https://cdn.example/b"])
+            )
+            fixture.upstream.answer(target, with: .json("[1]"))
+            let result = try await fixture.fetch(url) { command in
+                command.headers = HeaderFields([
+                    .init(name: "Accept", value: "application/json"),
+                    .init(name: "Authorization", value: "secret"),
+                ])
+            }
+            #expect(result.shape == ["network", "end network"])
+            let asked = fixture.upstream.asked.all
+            #expect(asked.map(\.url) == [url, target])
+            #expect(asked.map { $0.headers["Authorization"] } == ["secret", nil])
+            #expect(asked.map { $0.headers["Accept"] } == ["application/json", "application/json"])
+        }
+    }
+
+    @Test("A check asks whatever the state is, stores nothing, and tells what it met")
+    func check() async throws {
+        try await EngineFixture.run { fixture in
+            let engine = fixture.engine
+            let name = try OriginName("example")
+            engine.context.noteConnectFailure(name)
+            fixture.upstream.answer(try fixture.url("/"), with: .reply("no", status: 500))
+            var report = try await engine.checkOrigin(name, path: nil, for: 1_000)
+            #expect(report.status == 500)
+            #expect(report.peer == "192.0.2.1:443")
+            #expect(report.tlsVersion == "TLS 1.3")
+            #expect(report.problem == nil)
+            #expect(engine.context.health[name]?.state == .online)
+            report = try await engine.checkOrigin(name, path: "/v1?x", for: 1_000)
+            #expect(report.url == (try fixture.url("/v1?x")))
+            #expect(report.problem?.kind == .unreachable)
+            #expect(engine.context.health[name]?.state == .offline)
+            fixture.upstream.answer(try fixture.url("/"), with: .reply(status: 511))
+            report = try await engine.checkOrigin(name, path: nil, for: 1_000)
+            #expect(report.problem?.kind == .captive)
+            #expect(engine.context.health[name]?.state == .captive)
+            #expect(engine.store.totals.entries == 0)
+            for path in ["x", "//x/../..", "/a/../b", ""] {
+                let found = await kind {
+                    _ = try await engine.checkOrigin(name, path: path, for: 1_000)
+                }
+                #expect(found == .badRequest, "\(path)")
+            }
+            _ = try await engine.setOffline(name, true, for: 1_000)
+            let found = await kind { _ = try await engine.checkOrigin(name, path: nil, for: 1) }
+            #expect(found == .offline)
+        }
+    }
+}

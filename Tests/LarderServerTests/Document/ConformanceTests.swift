@@ -1,0 +1,140 @@
+import LarderEngine
+import LarderJSON
+import LarderModel
+import LarderStore
+import LarderTestSupport
+import LarderWire
+import Testing
+
+@Suite("The server by its OpenAPI document", .timeLimit(.minutes(4)))
+struct ConformanceTests {
+    private let api: DocumentedAPI
+
+    init() throws {
+        api = try DocumentedAPI()
+    }
+
+    /// The first example of an operation's body.
+    private func exampleBody(_ operation: DocumentedOperation) -> JSONValue? {
+        guard let schema = operation.bodySchema else { return nil }
+        return api.resolved(schema)["examples"]?.elements?.first
+    }
+
+    private func ask(
+        _ server: ServerFixture,
+        _ operation: DocumentedOperation,
+        _ target: String,
+        _ body: JSONValue?
+    ) async throws -> RawResponse {
+        let client = try await server.connect()
+        guard operation.body != nil else { return try await client.ask(operation.method, target) }
+        let bytes = Array((body?.json ?? "bytes").utf8)
+        return try await client.ask(operation.method, target, body: bytes)
+    }
+
+    /// The names that a refusal of `bogus` says there are.
+    private func knownNames(_ response: RawResponse, _ kind: ProblemKind) throws -> [String] {
+        let problem = try response.problem()
+        #expect(problem.kind == kind, "\(problem.detail)")
+        #expect(problem.detail.contains("'bogus'"))
+        let names = problem.detail.split(separator: " there are: ", maxSplits: 1)
+        return names.count == 2 ? names[1].split(separator: ", ").map(String.init) : []
+    }
+
+    @Test("Each route takes the query parameters that are documented, and no other")
+    func queryParameters() async throws {
+        try await ServerFixture.run { server in
+            for operation in api.operations
+            where operation.method != "HEAD" && !operation.passesQuery {
+                let target = operation.exampleTarget
+                let bogus = target + (target.contains("?") ? "&" : "?") + "bogus=1"
+                let answer = try await ask(server, operation, bogus, exampleBody(operation))
+                let known = try knownNames(answer, .unknownParameter)
+                #expect(known == operation.queryNames.sorted(), "\(operation)")
+            }
+        }
+    }
+
+    @Test("A HEAD takes what the GET takes")
+    func heads() throws {
+        for head in api.operations where head.method == "HEAD" {
+            let get = try #require(
+                api.operations.first { $0.path == head.path && $0.method == "GET" }
+            )
+            #expect(head.parameters == get.parameters)
+        }
+    }
+
+    @Test("Each command takes the members that are documented, and no other")
+    func members() async throws {
+        try await ServerFixture.run { server in
+            for operation in api.operations {
+                guard let schema = operation.bodySchema, var body = exampleBody(operation)?.members
+                else { continue }
+                body.append(JSONMember(name: "bogus", value: .null))
+                let answer = try await ask(
+                    server,
+                    operation,
+                    operation.exampleTarget,
+                    .object(body)
+                )
+                let properties = api.resolved(schema)["properties"]?.members ?? []
+                let known = try knownNames(answer, .unknownMember)
+                #expect(known == properties.map(\.name).sorted(), "\(operation)")
+            }
+        }
+    }
+
+    @Test("What a route answers to an example is as documented")
+    func answers() async throws {
+        let judge = SchemaJudge(api: api)
+        for operation in api.operations {
+            try await ServerFixture.run { server in
+                try await prepare(server, for: operation)
+                let target = operation.exampleTarget
+                let answer = try await ask(server, operation, target, exampleBody(operation))
+                let good = operation.responses.compactMap { Int($0.name) }.filter { $0 < 300 }
+                #expect(good.contains(answer.status), "\(operation): \(answer.text)")
+                let documented = try #require(operation.response(answer.status), "\(operation)")
+                for header in documented["headers"]?.members ?? [] {
+                    #expect(answer.headers[header.name] != nil, "\(operation): \(header.name)")
+                }
+                guard !answer.body.isEmpty, operation.method != "HEAD" else { return }
+                let type = answer.headers["Content-Type"] ?? ""
+                let content = documented["content"]
+                let schema = try #require(
+                    content?[type]?["schema"] ?? content?["*/*"]?["schema"],
+                    "\(operation): \(type)"
+                )
+                for text in type == "application/jsonl" ? answer.lines : [answer.text] {
+                    guard content?[type] != nil else { continue }
+                    let value = try JSONValue(parsing: Array(text.utf8))
+                    #expect(judge.complaints(value, schema, at: operation.description) == [])
+                }
+            }
+        }
+    }
+
+    /// What the examples speak of is there.
+    private func prepare(
+        _ server: ServerFixture,
+        for operation: DocumentedOperation
+    ) async throws {
+        try await server.store("notes/1", Array("hello".utf8), kind: .blob)
+        if operation.description == "DELETE /v1/pins/{id}" {
+            let id = try EntryID("notes/1")
+            _ = try await server.store.pin(server.scope, id, origin: nil, now: server.clock.now())
+        }
+        let url = try ServerFixture.url("/articles/42")
+        server.upstream.answer(url, with: .json(#"{"title":"Larder"}"#))
+        let files = OriginSettings(
+            name: try OriginName("files"),
+            baseURL: try WebURL("https://files.example.com")
+        )
+        _ = try await server.engine.addOrigin(OriginCommand(files))
+        server.upstream.answer(
+            try WebURL("https://files.example.com/articles/42"),
+            with: .json("[]")
+        )
+    }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import LarderJSON
+import LarderWire
+
+/// `schema/openapi.json` as the tests read it.
+struct DocumentedAPI {
+    let root: JSONValue
+
+    init() throws {
+        root = try JSONValue(parsing: try Self.bytes())
+    }
+
+    static func bytes() throws -> [UInt8] {
+        let tree = URL(filePath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        return Array(try Data(contentsOf: tree.appending(path: "schema/openapi.json")))
+    }
+
+    /// What a `$ref` stands for, or the value itself.
+    func resolved(_ value: JSONValue) -> JSONValue {
+        guard let reference = value["$ref"]?.string else { return value }
+        let path = reference.split(separator: "/").dropFirst()
+        return path.reduce(root) { found, name in
+            found[String(name)] ?? .null
+        }
+    }
+
+    /// The named schemas.
+    var schemas: [JSONMember] { root["components"]?["schemas"]?.members ?? [] }
+
+    /// Every method of every path.
+    var operations: [DocumentedOperation] {
+        (root["paths"]?.members ?? []).flatMap { path in
+            let shared = path.value["parameters"]?.elements ?? []
+            return (path.value.members ?? []).filter { $0.name != "parameters" }.map { method in
+                DocumentedOperation(
+                    path: path.name,
+                    method: method.name.uppercased(),
+                    parameters: (shared + (method.value["parameters"]?.elements ?? []))
+                        .map(resolved),
+                    body: method.value["requestBody"].map(resolved),
+                    responses: (method.value["responses"]?.members ?? []).map {
+                        JSONMember(name: $0.name, value: resolved($0.value))
+                    }
+                )
+            }
+        }
+    }
+}
+
+/// One method of one path of the document, with its references resolved.
+struct DocumentedOperation: CustomStringConvertible {
+    let path: String
+    let method: String
+    let parameters: [JSONValue]
+    let body: JSONValue?
+    let responses: [JSONMember]
+
+    var description: String { "\(method) \(path)" }
+
+    /// Whether the query is the origin's, so that any goes.
+    var passesQuery: Bool { path.hasPrefix(RawCommand.pathPrefix) }
+
+    /// The names of the parameters that stand in the query.
+    var queryNames: [String] {
+        parameters.filter { $0["in"]?.string == "query" }.compactMap { $0["name"]?.string }
+    }
+
+    /// The schema of a JSON body; nil where there is none.
+    var bodySchema: JSONValue? { body?["content"]?["application/json"]?["schema"] }
+
+    /// The path with an example in the place of its parameter, and the query that it needs.
+    var exampleTarget: String {
+        var target = path
+        var query: [String] = []
+        for parameter in parameters where parameter["required"]?.bool == true {
+            guard let name = parameter["name"]?.string, let example = parameter["example"]?.text
+            else { continue }
+            if parameter["in"]?.string == "path" {
+                let encoded = PercentCoding.encode(example)
+                // A rest of a path has its slashes as they are.
+                let place = name == "path" ? encoded.replacing("%2F", with: "/") : encoded
+                target = target.replacing("{\(name)}", with: place)
+            } else {
+                query.append("\(name)=\(PercentCoding.encode(example))")
+            }
+        }
+        return query.isEmpty ? target : "\(target)?\(query.joined(separator: "&"))"
+    }
+
+    /// What the document says of an answer of this status.
+    func response(_ status: Int) -> JSONValue? {
+        (responses.first { $0.name == String(status) } ?? responses.first { $0.name == "default" })?
+            .value
+    }
+}
+
+extension JSONValue {
+    /// A string, or a number as it stands in a query.
+    fileprivate var text: String? { string ?? integer.map { String($0) } }
+}

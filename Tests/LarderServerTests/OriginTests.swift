@@ -1,0 +1,165 @@
+import LarderEngine
+import LarderJSON
+import LarderModel
+import LarderTestSupport
+import LarderWire
+import Testing
+
+@testable import LarderServer
+
+@Suite("Origins over the socket", .timeLimit(.minutes(1)))
+struct OriginTests {
+    private func ask(
+        _ server: ServerFixture,
+        _ method: String,
+        _ path: String,
+        _ body: String? = nil
+    ) async throws -> RawResponse {
+        let client = try await server.connect()
+        return try await client.ask(method, path, body: body.map { Array($0.utf8) } ?? [])
+    }
+
+    private func refusal(
+        _ server: ServerFixture,
+        _ method: String,
+        _ path: String,
+        _ body: String? = nil
+    ) async throws -> String {
+        let problem = try await ask(server, method, path, body).problem()
+        return "\(problem.status) \(problem.kind.rawValue)"
+    }
+
+    private static let body =
+        #"{"name":"new","base_url":"https://new.example","headers":{"K":"v"}}"#
+
+    @Test("One is added, listed without its secrets, replaced and taken away")
+    func life() async throws {
+        try await ServerFixture.run { server in
+            var response = try await ask(server, "POST", "/v1/origins", Self.body)
+            #expect(response.status == 201)
+            #expect(response.headers["Location"] == "/v1/origins/new")
+            #expect(!response.text.contains(#""v""#))
+            let added = try OriginReport(decoding: response.body)
+            response = try await ask(server, "GET", "/v1/origins")
+            let listed = try OriginReport.list(decoding: response.body)
+            #expect(listed.map(\.settings.name.text) == ["example", "new"])
+            #expect(listed[1] == added)
+            #expect(listed.map(\.source) == [.file("larder.yaml"), .api])
+            #expect(added.settings.headers["K"] == "***")
+            response = try await ask(
+                server,
+                "PUT",
+                "/v1/origins/new",
+                #"{"base_url":"https://newer.example"}"#
+            )
+            #expect(response.status == 200)
+            let replaced = try OriginReport(decoding: response.body)
+            #expect(replaced.settings.baseURL == (try WebURL("https://newer.example")))
+            response = try await ask(
+                server,
+                "PUT",
+                "/v1/origins/other",
+                #"{"base_url":"https://other.example"}"#
+            )
+            #expect(response.status == 201)
+            for name in ["new", "other"] {
+                #expect(try await ask(server, "DELETE", "/v1/origins/\(name)").status == 204)
+            }
+            #expect(server.engine.originReports().count == 1)
+        }
+    }
+
+    @Test("What cannot be done is a problem that says why")
+    func refused() async throws {
+        try await ServerFixture.run { server in
+            _ = try await ask(server, "POST", "/v1/origins", Self.body)
+            let cases: [(String, String, String?, String)] = [
+                ("POST", "/v1/origins", Self.body, "409 origin-exists"),
+                ("POST", "/v1/origins", nil, "400 bad-request"),
+                ("POST", "/v1/origins", "[]", "400 bad-request"),
+                ("POST", "/v1/origins", #"{"base_url":"https://a.example"}"#, "400 bad-request"),
+                ("POST", "/v1/origins", #"{"name":"a b"}"#, "400 bad-request"),
+                ("POST", "/v1/origins", #"{"name":"a","x":1}"#, "400 unknown-member"),
+                ("PUT", "/v1/origins/new", #"{"name":"new"}"#, "400 unknown-member"),
+                ("PUT", "/v1/origins/new", "{}", "400 bad-request"),
+                ("PUT", "/v1/origins/a%20b", "{}", "400 bad-request"),
+                ("PUT", "/v1/origins/%FF", "{}", "400 bad-request"),
+                ("PUT", "/v1/origins/example", #"{"base_url":"http://a"}"#, "409 origin-in-file"),
+                ("DELETE", "/v1/origins/example", nil, "409 origin-in-file"),
+                ("DELETE", "/v1/origins/none", nil, "404 no-such-origin"),
+                ("POST", "/v1/origins/none/offline", nil, "404 no-such-origin"),
+                ("POST", "/v1/origins/none/check", nil, "404 no-such-origin"),
+                ("POST", "/v1/origins/new/check", #"{"path":1}"#, "400 bad-request"),
+                ("POST", "/v1/origins/new/check", #"{"url":"/"}"#, "400 unknown-member"),
+                ("POST", "/v1/origins/new/offline", #"{"path":"/"}"#, "400 unknown-member"),
+                ("GET", "/v1/origins?x=1", nil, "400 unknown-parameter"),
+                ("GET", "/v1/origins/new", nil, "405 method-not-allowed"),
+                ("POST", "/v1/origins/new", "{}", "405 method-not-allowed"),
+            ]
+            for (method, path, body, expected) in cases {
+                let found = try await refusal(server, method, path, body)
+                #expect(found == expected, "\(method) \(path) \(body ?? "")")
+            }
+            try await server.expectServing()
+        }
+    }
+
+    @Test("One is set offline, so that a fetch is 503 at once, and online again")
+    func offline() async throws {
+        try await ServerFixture.run { server in
+            var response = try await ask(server, "POST", "/v1/origins/example/offline")
+            #expect(try OriginReport(decoding: response.body).isOfflineByHand)
+            let fetch = "/v1/fetch?url=https%3A%2F%2Fapi.example.com%2Fx"
+            #expect(try await refusal(server, "GET", fetch) == "503 offline")
+            let check = try await refusal(server, "POST", "/v1/origins/example/check")
+            #expect(check == "503 offline")
+            #expect(server.upstream.asked.all.isEmpty)
+            response = try await ask(server, "POST", "/v1/origins/example/online", "{}")
+            #expect(try !OriginReport(decoding: response.body).isOfflineByHand)
+            server.upstream.answer(try ServerFixture.url("/x"), with: .json("[1]"))
+            #expect(try await ask(server, "GET", fetch).status == 200)
+        }
+    }
+
+    @Test("A check answers 200 also where the origin does not answer")
+    func check() async throws {
+        try await ServerFixture.run { server in
+            server.upstream.answer(try ServerFixture.url("/"), with: .reply(status: 404))
+            var response = try await ask(server, "POST", "/v1/origins/example/check")
+            var report = try OriginCheckReport(decoding: response.body)
+            #expect(report.status == 404)
+            #expect(report.problem == nil)
+            response = try await ask(server, "POST", "/v1/origins/example/check", "{}")
+            report = try OriginCheckReport(decoding: response.body)
+            #expect(response.status == 200)
+            #expect(report.status == nil)
+            #expect(report.problem?.kind == .unreachable)
+        }
+    }
+
+    @Test("Changes are written down as an administrator's")
+    func logged() async throws {
+        try await ServerFixture.run { server in
+            _ = try await ask(server, "POST", "/v1/origins", Self.body)
+            let uses = server.log.lines.all.filter { $0.contains("origin add") }
+            #expect(uses.count == 1)
+        }
+    }
+
+    @Test("Whoever is no administrator may list them, and nothing else")
+    func notPermitted() async throws {
+        let nobody = Administrators.Group(name: "keepers", number: nil)
+        try await ServerFixture.run(administrators: .members(of: nobody)) { server in
+            #expect(try await ask(server, "GET", "/v1/origins").status == 200)
+            for (method, path) in [
+                ("POST", "/v1/origins"), ("PUT", "/v1/origins/new"),
+                ("DELETE", "/v1/origins/example"), ("POST", "/v1/origins/example/offline"),
+                ("POST", "/v1/origins/example/online"), ("POST", "/v1/origins/example/check"),
+            ] {
+                let found = try await refusal(server, method, path, Self.body)
+                #expect(found == "403 not-permitted", "\(method) \(path)")
+            }
+            #expect(server.engine.originReports().count == 1)
+        }
+    }
+}

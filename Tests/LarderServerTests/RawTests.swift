@@ -1,0 +1,267 @@
+import LarderModel
+import LarderTestSupport
+import LarderUpstream
+import LarderWire
+import Testing
+
+/// The raw route over a scripted upstream, with a clock that stands still.
+@Suite("The raw route", .timeLimit(.minutes(1)))
+struct RawTests {
+    private static let headers = [
+        "Content-Type": "text/plain", "ETag": "\"a\"", "Cache-Control": "max-age=60",
+        "Last-Modified": "Tue, 14 Nov 2023 22:13:20 GMT", "X-Own": "1", "Set-Cookie": "s=1",
+        "Content-Encoding": "br", "Age": "10",
+    ]
+
+    private func raw(
+        _ server: ServerFixture,
+        _ path: String,
+        _ headers: [String] = [],
+        method: String = "GET"
+    ) async throws -> RawResponse {
+        try await server.connect().ask(method, "/o/example\(path)", headers)
+    }
+
+    @Test("The origin's answer comes with its own head, and then from the cache")
+    func answers() async throws {
+        try await ServerFixture.run { server in
+            let url = try ServerFixture.url("/a%2Fb//c?q=1&account=x")
+            server.upstream.answer(url, with: .reply("body", headers: Self.headers))
+            var response = try await raw(server, "/a%2Fb//c?q=1&account=x")
+            #expect(response.status == 200)
+            #expect(response.text == "body")
+            response.headers.remove("Date")
+            #expect(
+                response.headers.fields.map { "\($0.name): \($0.value)" }.sorted() == [
+                    "Age: 10", "Cache-Control: max-age=60",
+                    "Cache-Status: larder; fwd=uri-miss; fwd-status=200; stored; ttl=50",
+                    "Content-Encoding: br", "Content-Length: 4", "Content-Type: text/plain",
+                    "ETag: \"a\"", "Larder-Pending: 0", "Larder-Rev: 1",
+                    "Last-Modified: Tue, 14 Nov 2023 22:13:20 GMT", "X-Own: 1",
+                ]
+            )
+            server.clock.advance(by: .seconds(70))
+            let cached = try await raw(
+                server,
+                "/a%2Fb//c?q=1&account=x",
+                ["Cache-Control: only-if-cached"]
+            )
+            #expect(cached.text == "body")
+            #expect(cached.headers["Age"] == "80")
+            #expect(cached.headers["Cache-Status"] == "larder; hit; ttl=-20")
+            #expect(cached.headers["Content-Encoding"] == "br")
+            let entry = try await server.connect().ask(
+                "GET",
+                PercentCoding.entryPath(try EntryID(url))
+            )
+            #expect(entry.headers["Content-Encoding"] == "br")
+            #expect(server.upstream.asked.all.map(\.url) == [url])
+        }
+    }
+
+    @Test("HEAD asks the origin as GET does, and the answer is kept")
+    func head() async throws {
+        try await ServerFixture.run { server in
+            let url = try ServerFixture.url("/a")
+            server.upstream.answer(url, with: .reply("body", headers: Self.headers))
+            let head = try await raw(server, "/a", method: "HEAD")
+            #expect(head.status == 200)
+            #expect(head.body.isEmpty)
+            #expect(head.headers["Content-Length"] == "4")
+            let cached = try await raw(server, "/a", ["Cache-Control: only-if-cached"])
+            #expect(cached.text == "body")
+        }
+    }
+
+    @Test("What a client has already is told as 304")
+    func conditions() async throws {
+        try await ServerFixture.run { server in
+            let url = try ServerFixture.url("/a")
+            server.upstream.answer(url, with: .reply("body", headers: Self.headers))
+            let fromNetwork = try await raw(server, "/a", ["If-None-Match: \"a\""])
+            #expect(fromNetwork.status == 304)
+            #expect(fromNetwork.body.isEmpty)
+            #expect(fromNetwork.headers["ETag"] == "\"a\"")
+            let cached = "Cache-Control: only-if-cached"
+            for (condition, status) in [
+                ("If-None-Match: W/\"a\"", 304), ("If-None-Match: \"b\"", 200),
+                ("If-Modified-Since: Tue, 14 Nov 2023 22:13:20 GMT", 304),
+                ("If-Modified-Since: Tue, 14 Nov 2023 22:13:19 GMT", 200),
+                ("Range: bytes=0-0", 200),
+            ] {
+                let response = try await raw(server, "/a", [cached, condition])
+                #expect(response.status == status, "\(condition)")
+                #expect(response.text == (status == 200 ? "body" : ""), "\(condition)")
+            }
+        }
+    }
+
+    @Test("The client's condition is its own: the origin is asked with that of what is cached")
+    func ownCondition() async throws {
+        try await ServerFixture.run { server in
+            let url = try ServerFixture.url("/a")
+            server.upstream.answer(
+                url,
+                with: .reply("one", headers: ["ETag": "\"1\""]),
+                .reply("two", headers: ["ETag": "\"2\""])
+            )
+            _ = try await raw(server, "/a")
+            let response = try await raw(server, "/a", ["If-None-Match: \"0\""])
+            #expect(response.text == "two")
+            let asked = server.upstream.asked.all.map { $0.headers["If-None-Match"] }
+            #expect(asked == [nil, "\"1\""])
+        }
+    }
+
+    @Test("only-if-cached with nothing there is 504 and asks nobody")
+    func onlyIfCached() async throws {
+        try await ServerFixture.run { server in
+            let response = try await raw(server, "/a", ["Cache-Control: only-if-cached"])
+            let problem = try response.problem()
+            #expect(problem.kind == .miss)
+            #expect(response.status == 504)
+            #expect(response.headers["Cache-Status"] == "larder; detail=miss")
+            #expect(server.upstream.asked.all.isEmpty)
+        }
+    }
+
+    @Test("no-cache has the network confirm, and takes nothing from the cache without it")
+    func noCache() async throws {
+        try await ServerFixture.run { server in
+            let url = try ServerFixture.url("/a")
+            server.upstream.answer(
+                url,
+                with: .reply("body", headers: Self.headers),
+                .reply(status: 304),
+                .failure(.timedOut(.head))
+            )
+            _ = try await raw(server, "/a")
+            let confirmed = try await raw(server, "/a", ["Cache-Control: no-cache"])
+            #expect(confirmed.text == "body")
+            let status = "larder; fwd=request; fwd-status=304; stored; ttl=60"
+            #expect(confirmed.headers["Cache-Status"] == status)
+            let failed = try await raw(server, "/a", ["Cache-Control: no-cache"])
+            #expect(failed.status == 504)
+            #expect(try failed.problem().kind == .timeout)
+        }
+    }
+
+    @Test("max-stale takes from the cache what is stale by so much, and asks for the rest")
+    func maxStale() async throws {
+        try await ServerFixture.run { server in
+            let url = try ServerFixture.url("/a")
+            server.upstream.answer(
+                url,
+                with: .reply("one", headers: ["Cache-Control": "max-age=60"])
+            )
+            _ = try await raw(server, "/a")
+            server.clock.advance(by: .seconds(70))
+            for control in ["max-stale", "max-stale=10"] {
+                let response = try await raw(server, "/a", ["Cache-Control: \(control)"])
+                #expect(response.text == "one")
+                #expect(response.headers["Cache-Status"] == "larder; hit; ttl=-10")
+            }
+            #expect(server.upstream.asked.all.count == 1)
+            server.upstream.answer(url, with: .reply("two"))
+            let newer = try await raw(server, "/a", ["Cache-Control: max-stale=9"])
+            #expect(newer.text == "two")
+        }
+    }
+
+    @Test("no-store passes the answer on and keeps nothing of it")
+    func noStore() async throws {
+        try await ServerFixture.run { server in
+            let url = try ServerFixture.url("/a")
+            server.upstream.answer(url, with: .reply("body", headers: Self.headers))
+            let response = try await raw(server, "/a", ["Cache-Control: no-store"])
+            #expect(response.text == "body")
+            #expect(response.headers["Larder-Rev"] == nil)
+            #expect(response.headers["Set-Cookie"] == nil)
+            #expect(response.headers["Transfer-Encoding"] == "chunked")
+            #expect(server.upstream.asked.all.map(\.isPassedOn) == [true])
+            let cached = try await raw(server, "/a", ["Cache-Control: only-if-cached"])
+            #expect(cached.status == 504)
+        }
+    }
+
+    @Test("Another account sees other rows and asks for itself")
+    func account() async throws {
+        try await ServerFixture.run { server in
+            let url = try ServerFixture.url("/a")
+            server.upstream.answer(url, with: .reply("one"), .reply("two"))
+            #expect(try await raw(server, "/a").text == "one")
+            let cached = "Cache-Control: only-if-cached"
+            let work = "Larder-Account: work"
+            #expect(try await raw(server, "/a", [work, cached]).status == 504)
+            #expect(try await raw(server, "/a", [work]).text == "two")
+            #expect(try await raw(server, "/a", [cached]).text == "one")
+            #expect(server.upstream.asked.all.map(\.headers) == [HeaderFields(), HeaderFields()])
+        }
+    }
+
+    @Test("It shares a request with whoever fetches the same")
+    func shared() async throws {
+        try await ServerFixture.run { server in
+            let gate = Gate()
+            let url = try ServerFixture.url("/a")
+            try await server.store(url.text, Array("old".utf8))
+            server.upstream.answer(url, with: .reply("new").held(by: gate))
+            async let raw = raw(server, "/a", ["User-Agent: another"])
+            _ = try await server.upstream.asked.element(0)
+            let client = try await server.connect()
+            try await client.send("GET /v1/fetch?url=\(url.text) HTTP/1.1\r\nHost: x\r\n\r\n")
+            // Who was shown the cache has asked the network before.
+            try await client.seen("\"source\":\"cache\"")
+            gate.open()
+            #expect(try await raw.text == "new")
+            #expect(try await client.response().frames().count == 3)
+            #expect(server.upstream.asked.all.count == 1)
+        }
+    }
+
+    @Test(
+        "What cannot be asked is refused with a hint",
+        arguments: [
+            ("GET", "/o/none/x", 404, ProblemKind.unknownOrigin),
+            ("GET", "/o/", 400, .badRequest),
+            ("GET", "/o/example/../x", 400, .badURL),
+            ("GET", "/o/example/%2e%2e/x", 400, .badURL),
+            ("POST", "/o/example/x", 405, .methodNotAllowed),
+            ("PUT", "/o/example/x", 405, .methodNotAllowed),
+            ("PATCH", "/o/example/x", 405, .methodNotAllowed),
+            ("DELETE", "/o/none/x", 405, .methodNotAllowed),
+            ("OPTIONS", "/o/example/x", 405, .methodNotAllowed),
+        ]
+    )
+    func refusals(method: String, path: String, status: Int, kind: ProblemKind) async throws {
+        try await ServerFixture.run { server in
+            let response = try await server.connect().ask(method, path)
+            let problem = try response.problem()
+            #expect(response.status == status)
+            #expect(problem.kind == kind)
+            if status == 405 {
+                #expect(response.headers["Allow"] == "GET, HEAD")
+                #expect(problem.hint.contains("GET and HEAD"))
+            }
+            #expect(server.upstream.asked.all.isEmpty)
+        }
+    }
+
+    @Test("An origin's refusal that is longer than what is quoted comes whole")
+    func longRefusal() async throws {
+        try await ServerFixture.run { server in
+            let url = try ServerFixture.url("/a")
+            let words = String(repeating: "no ", count: 50_000)
+            server.upstream.answer(
+                url,
+                with: .reply(words, status: 400),
+                .reply(words, status: 400, headers: ["WWW-Authenticate": "Basic"])
+            )
+            let response = try await raw(server, "/a")
+            #expect(response.status == 400)
+            #expect(response.text == words)
+            #expect(response.headers["WWW-Authenticate"] == "Basic")
+            #expect(server.upstream.asked.all.map(\.isPassedOn) == [false, true])
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import Glibc
+import LarderModel
+import LarderTestSupport
+import LarderWire
+import Testing
+
+@testable import LarderServer
+
+/// Others' rows over the socket; Tests/scripts/scopes.sh does the same with real users.
+@Suite("Others' rows", .timeLimit(.minutes(1)))
+struct ScopeTests {
+    private let other = Scope.own(uid: 4_000_000_001, account: .default)
+
+    private func items(_ response: RawResponse) throws -> [EntryListItem] {
+        #expect(response.status == 200)
+        return try EntryPage(decoding: response.body).items
+    }
+
+    private func evict(_ json: String, _ client: RawClient) async throws -> EvictReport {
+        let response = try await client.ask("POST", "/v1/evict", body: Array(json.utf8))
+        #expect(response.status == 200)
+        return try EvictReport(decoding: response.body)
+    }
+
+    @Test("An administrator lists, explains and evicts them, and the log says so")
+    func administrator() async throws {
+        try await ServerFixture.run { server in
+            let client = try await server.connect()
+            let work = Scope.own(uid: 4_000_000_001, account: try AccountName("work"))
+            for scope in [other, work, .shared] {
+                try await server.store("a", [1], kind: .blob, scope: scope)
+                try await server.store("b", [2], kind: .blob, scope: scope)
+            }
+            try await server.store("a", [1], kind: .blob)
+
+            let all = try items(try await client.ask("GET", "/v1/entries?scope=all&prefix=a"))
+            let owners = Set(all.compactMap(\.scope))
+            #expect(owners == [other, work, .shared, .own(uid: getuid(), account: .default)])
+            let user = try await client.ask("GET", "/v1/entries?scope=uid:4000000001")
+            #expect(try items(user).count == 4)
+            let one = try await client.ask("GET", "/v1/entries?scope=uid:4000000001&account=work")
+            #expect(try items(one).map(\.scope) == [work, work])
+            let shared = try await client.ask("GET", "/v1/entries?scope=shared")
+            #expect(try items(shared).map(\.scope) == [nil, nil])
+
+            let path = "/v1/entries/a/explain?scope=uid:4000000001"
+            #expect(try await client.ask("GET", path).status == 200)
+            let several = try await client.ask("GET", "/v1/entries/a/explain?scope=all")
+            #expect(try several.problem().kind == .badRequest)
+
+            let ids = try await evict(#"{"ids":["b","x"],"scope":"all","dry_run":true}"#, client)
+            #expect(ids.ids.map(\.text) == ["b", "b", "b"])
+            #expect(try await evict(#"{"ids":["b"],"scope":"all"}"#, client).evicted == 3)
+            let theirs = #"{"all":true,"scope":"uid:4000000001"}"#
+            #expect(try await evict(theirs, client).evicted == 2)
+            #expect(try await evict(#"{"to_bytes":0,"scope":"all"}"#, client).evicted == 2)
+            #expect(
+                server.log.lines.all.filter { $0.contains("administrator") }
+                    == [
+                        "list scope=all", "list scope=uid:4000000001",
+                        "list scope=uid:4000000001 account=work",
+                        "explain a scope=uid:4000000001 account=default", "explain a scope=all",
+                        "evict scope=all", "evict scope=all",
+                        "evict scope=uid:4000000001", "evict scope=all",
+                    ].map { "an administrator's right was used uid=\(getuid()) use=\($0)" }
+            )
+        }
+    }
+
+    @Test("Others are refused, and learn nothing of what is there")
+    func others() async throws {
+        let none = Administrators.Group(name: "keepers", number: nil)
+        try await ServerFixture.run(administrators: .members(of: none)) { server in
+            let client = try await server.connect()
+            try await server.store("a", [1], kind: .blob, scope: other)
+            try await server.store("s", [1], kind: .blob, scope: .shared)
+            for scope in ["all", "uid:4000000001", "uid:\(getuid())"] {
+                for path in ["/v1/entries", "/v1/entries/a/explain", "/v1/entries/x/explain"] {
+                    let response = try await client.ask("GET", "\(path)?scope=\(scope)")
+                    let problem = try response.problem()
+                    #expect(problem.kind == .notPermitted)
+                    #expect(problem.hint.contains("keepers"))
+                }
+                let body = Array(#"{"all":true,"dry_run":true,"scope":"\#(scope)"}"#.utf8)
+                let response = try await client.ask("POST", "/v1/evict", body: body)
+                #expect(try response.problem().kind == .notPermitted)
+            }
+            let own = try await client.ask("GET", "/v1/entries?scope=own")
+            #expect(try items(own).isEmpty)
+            let shared = try await client.ask("GET", "/v1/entries?scope=shared")
+            #expect(try items(shared).map(\.id.text) == ["s"])
+            // The bytes themselves have no such parameter.
+            let bytes = try await client.ask("GET", "/v1/entries/a?scope=all")
+            #expect(try bytes.problem().kind == .unknownParameter)
+            #expect(server.log.lines.all.isEmpty)
+        }
+    }
+
+    @Test("Pages of all scopes go on where the page before ended")
+    func pages() async throws {
+        try await ServerFixture.run { server in
+            let client = try await server.connect()
+            for number in 0..<3 {
+                let scope = Scope.own(uid: UInt32(number), account: .default)
+                for id in ["a", "b/c", "d"] {
+                    try await server.store(id, [1], kind: .blob, scope: scope)
+                }
+            }
+            for sort in ["id", "size", "age", "used"] {
+                var found: [EntryListItem] = []
+                var cursor = ""
+                while true {
+                    let path = "/v1/entries?scope=all&limit=2&sort=\(sort)\(cursor)"
+                    let page = try EntryPage(decoding: try await client.ask("GET", path).body)
+                    found += page.items
+                    guard let next = page.next else { break }
+                    cursor = "&cursor=" + PercentCoding.encode(next)
+                }
+                #expect(found.count == 9)
+                #expect(Set(found.map { "\($0.scope?.text ?? "") \($0.id)" }).count == 9)
+            }
+            for cursor in ["x", "1", "1/0:default", "%2F%2F"] {
+                let path = "/v1/entries?scope=all&cursor=\(cursor)"
+                #expect(try await client.ask("GET", path).problem().kind == .badRequest)
+            }
+        }
+    }
+}

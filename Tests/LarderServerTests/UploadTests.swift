@@ -1,0 +1,65 @@
+import LarderModel
+import LarderTestSupport
+import LarderWire
+import Testing
+
+@testable import LarderServer
+
+@Suite("Bodies that are still coming", .timeLimit(.minutes(4)))
+struct UploadTests {
+    @Test("One user has so many places, all together have more, and what is left is free again")
+    func places() throws {
+        let places = UploadPlaces()
+        var taken: [UploadPlace] = []
+        for _ in 0..<Limits.uploadsPerUserMax { taken.append(try #require(places.enter(1))) }
+        #expect(places.enter(1) == nil)
+        taken.removeLast().leave()
+        taken.append(try #require(places.enter(1)))
+        #expect(places.enter(1) == nil)
+        var uid: UInt32 = 2
+        while taken.count < Limits.uploadsMax {
+            guard let place = places.enter(uid) else {
+                uid += 1
+                continue
+            }
+            taken.append(place)
+        }
+        #expect(places.enter(1_000) == nil)
+        for place in taken { place.leave() }
+        #expect(places.enter(1) != nil)
+    }
+
+    @Test("One body too many is refused; those that came whole are taken all the while")
+    func refused() async throws {
+        try await ServerFixture.run { server in
+            var halves: [RawClient] = []
+            let head = " HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n"
+            for index in 0..<Limits.uploadsPerUserMax {
+                let client = try await server.connect()
+                let request =
+                    index % 2 == 0 ? "PUT /v1/entries/a\(index)" : "POST /v1/evict"
+                try await client.send(request + head)
+                // The body is waited for, so it has its place.
+                #expect(try await client.response(to: "PUT").status == 100)
+                halves.append(client)
+            }
+            for request in ["PUT /v1/entries/b", "POST /v1/fetch"] {
+                let client = try await server.connect()
+                try await client.send(request + head)
+                let response = try await client.response(to: "PUT")
+                #expect(response.status == 503)
+                #expect(try response.problem().kind == .overloaded)
+                #expect(response.headers["Connection"] == "close")
+            }
+            let whole = try await server.connect()
+            #expect(try await whole.ask("PUT", "/v1/entries/c", body: [1]).status == 201)
+            try await halves[0].send("one")
+            #expect(try await halves[0].response(to: "PUT").status == 201)
+            await halves[1].hangUp()
+            try await server.expectServing()
+            let next = try await server.connect()
+            try await next.send("PUT /v1/entries/b" + head)
+            #expect(try await next.response(to: "PUT").status == 100)
+        }
+    }
+}

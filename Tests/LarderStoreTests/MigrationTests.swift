@@ -1,0 +1,133 @@
+import Foundation
+import LarderModel
+import LarderTestSupport
+import Testing
+
+@testable import LarderStore
+
+@Suite("The migration of state.db")
+struct MigrationTests {
+    /// A file as the first version left it: its schema and a counter far along.
+    private func makeFirstVersion(at path: String, nextRevision: Int64) throws {
+        for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) }
+        try Data().write(to: URL(filePath: path))
+        let connection = try SQLiteConnection(path: path, mode: .readWrite)
+        try connection.execute("PRAGMA page_size=4096; PRAGMA journal_mode=WAL")
+        try connection.execute(Schema.stateSteps[0])
+        try connection.execute(
+            """
+            UPDATE revision_block SET next_rev = \(nextRevision);
+            PRAGMA application_id=\(Schema.applicationID); PRAGMA user_version=1
+            """
+        )
+    }
+
+    private func firstVersion(_ nextRevision: Int64) async throws -> TemporaryStore {
+        let temporary = try TemporaryStore()
+        try await temporary.close()
+        try makeFirstVersion(at: temporary.statePath, nextRevision: nextRevision)
+        return temporary
+    }
+
+    private func version(_ path: String) throws -> Int64? {
+        try SQLiteConnection(path: path, mode: .readOnly).integer("PRAGMA user_version")
+    }
+
+    @Test("A file of version 1 is copied, brought to the present version, and revisions go on")
+    func migrates() async throws {
+        let temporary = try await firstVersion(500_000)
+        let copy = temporary.statePath + ".before-migration"
+        try temporary.open()
+        #expect(temporary.store.findings == [])
+        #expect(temporary.store.notices.count == 1)
+        #expect(temporary.store.notices.first?.contains(copy) == true)
+        #expect(try await temporary.put("a", [1]).revision.number >= 500_000)
+        #expect(try temporary.store.offlineOrigins() == [])
+        #expect(try version(temporary.statePath) == Int64(Schema.stateSteps.count))
+        let current = try SQLiteConnection(path: temporary.statePath, mode: .readOnly)
+        #expect(try current.integer("PRAGMA auto_vacuum") == 2)
+        #expect(try version(copy) == 1)
+        let kept = try SQLiteConnection(path: copy, mode: .readOnly)
+        #expect(try kept.integer("SELECT next_rev FROM revision_block") == 500_000)
+        let mode = try FileManager.default.attributesOfItem(atPath: copy)[.posixPermissions]
+        #expect(mode as? Int == 0o600)
+        // The next start finds nothing to do.
+        try await temporary.reopen()
+        #expect(temporary.store.notices == [])
+    }
+
+    @Test("A new copy takes the place of the earlier one")
+    func oneCopy() async throws {
+        let temporary = try await firstVersion(7)
+        try temporary.open()
+        try await temporary.close()
+        try makeFirstVersion(at: temporary.statePath, nextRevision: 900_000)
+        try temporary.open()
+        let names = try FileManager.default.contentsOfDirectory(
+            atPath: temporary.directory.path("state")
+        )
+        #expect(names.filter { $0.contains("migration") } == ["state.db.before-migration"])
+        let kept = try SQLiteConnection(
+            path: temporary.statePath + ".before-migration",
+            mode: .readOnly
+        )
+        #expect(try kept.integer("SELECT next_rev FROM revision_block") == 900_000)
+    }
+
+    @Test("Without a copy it is not migrated: the start fails and says why")
+    func noCopy() async throws {
+        let temporary = try await firstVersion(7)
+        let copy = temporary.statePath + ".before-migration"
+        // A folder that is not empty cannot be replaced by a file.
+        try FileManager.default.createDirectory(
+            atPath: copy + "/full",
+            withIntermediateDirectories: true
+        )
+        do throws(StoreError) {
+            try temporary.open()
+            Issue.record("it was opened")
+        } catch {
+            #expect(error.message.contains("is not migrated without a copy"), "\(error.message)")
+        }
+        #expect(try version(temporary.statePath) == 1)
+        try FileManager.default.removeItem(atPath: copy)
+        try temporary.open()
+        #expect(try version(temporary.statePath) == Int64(Schema.stateSteps.count))
+    }
+
+    @Test("Wherever the migration fails, the file is of one version or the other, and whole")
+    func everyOperationFails() async throws {
+        for n in 1... {
+            let faults = FaultInjection()
+            let temporary = try TemporaryStore(configure: { $0.faults = faults })
+            try await temporary.close()
+            try makeFirstVersion(at: temporary.statePath, nextRevision: 300_000)
+            faults.arm(n)
+            do throws(StoreError) { try temporary.open() } catch {
+                let found = try version(temporary.statePath)
+                #expect(found == 1 || found == Int64(Schema.stateSteps.count), "n \(n)")
+            }
+            let failures = faults.failures
+            faults.disarm()
+            temporary.drop()
+            try temporary.open()
+            #expect(try await temporary.put("a", [1]).revision.number >= 300_000, "n \(n)")
+            if failures == 0 { return }
+        }
+    }
+
+    @Test("Origins that were set offline stay so until they are set online")
+    func offlineOrigins() async throws {
+        let temporary = try TemporaryStore()
+        try await temporary.store.setOffline("one", true)
+        try await temporary.store.setOffline("two", true)
+        try await temporary.store.setOffline("one", true)
+        #expect(try temporary.store.offlineOrigins() == ["one", "two"])
+        try temporary.crash()
+        #expect(try temporary.store.offlineOrigins() == ["one", "two"])
+        try await temporary.store.setOffline("one", false)
+        try await temporary.store.setOffline("three", false)
+        try await temporary.reopen()
+        #expect(try temporary.store.offlineOrigins() == ["two"])
+    }
+}

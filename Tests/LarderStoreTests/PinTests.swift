@@ -1,0 +1,143 @@
+import Foundation
+import LarderModel
+import LarderTestSupport
+import Testing
+
+@testable import LarderStore
+
+@Suite("Pins in their file", .timeLimit(.minutes(1)))
+struct PinTests {
+    private func named(_ text: String) throws -> EntryID { try EntryID(text) }
+
+    private func pinned(_ count: Int, kind: EntryKind = .fetched) async throws -> TemporaryStore {
+        let temporary = try TemporaryStore()
+        var new = NewEntry.blob(temporary.scope, try named("a"), .pattern(count))
+        new.entry.kind = kind
+        if kind == .fetched { new.entry.origin = try OriginName("host") }
+        if count > Limits.inlineBodyBytesMax {
+            let id = try named("a")
+            let upload = try await temporary.store.beginUpload(
+                for: temporary.scope,
+                id,
+                isPinning: true
+            )
+            for chunk in [UInt8].pattern(count).chunks {
+                try await temporary.store.append(chunk, to: upload, now: .epoch)
+            }
+            new.body = .uploaded(upload)
+        }
+        _ = try await temporary.store.putPinned(new, now: .epoch)
+        return temporary
+    }
+
+    @Test(
+        "Damaged bytes are never served: the pin fails, and wants those of an origin again",
+        arguments: [(10, EntryKind.fetched), (200_000, .fetched), (10, .blob)]
+    )
+    func damaged(count: Int, kind: EntryKind) async throws {
+        let temporary = try await pinned(count, kind: kind)
+        let news = Recorder<Bool>()
+        temporary.store.whenPinsHaveNews { news.record(true) }
+        try SQLiteConnection(path: temporary.statePath, mode: .readWrite).execute(
+            """
+            UPDATE pin SET data = randomblob(length(data));
+            UPDATE pin_chunk SET data = randomblob(length(data)) WHERE chunk & 1048575 = 1
+            """
+        )
+        if count > Limits.inlineBodyBytesMax {
+            await #expect(throws: StoreError.badChunk) { _ = try await temporary.bytes("a") }
+        } else {
+            #expect(try await temporary.bytes("a") == nil)
+        }
+        if kind == .fetched { _ = try await news.element(0) }
+        try await temporary.store.settle()
+        let pin = try #require(try await temporary.store.pin(temporary.scope, named("a")))
+        #expect(pin.state == .failed && pin.entry == nil)
+        #expect(pin.isWanted == (kind == .fetched))
+        #expect(pin.trouble?.problem == "storage")
+        #expect(temporary.store.pinTotals.damaged == 1)
+        #expect(try await temporary.bytes("a") == nil)
+        let wanted = try await temporary.store.wantedPins(after: 0)
+        #expect(wanted.count == (kind == .fetched ? 1 : 0))
+        try await temporary.put("a", [7])
+        #expect(try await temporary.bytes("a") == [7])
+        #expect(try await temporary.store.pin(temporary.scope, named("a"))?.state == .held)
+    }
+
+    @Test("A replaced or unpinned body stays until its reader is done, and then goes")
+    func leases() async throws {
+        let temporary = try await pinned(200_000, kind: .blob)
+        let (store, scope, id) = (temporary.store, temporary.scope, try named("a"))
+        let body = try #require(try await store.chunkedBody(scope, id))
+        do {
+            let reader = try #require(try await store.openBody(body, of: scope, id, now: .epoch))
+            try await temporary.put("a", [1])
+            try await store.settle()
+            #expect(try await reader.rest() == .pattern(200_000))
+        }
+        try await store.settle()
+        let file = try SQLiteConnection(path: temporary.statePath, mode: .readOnly)
+        #expect(try file.integer("SELECT count(*) FROM pin_chunk") == 0)
+        #expect(try await store.openBody(body, of: scope, id, now: .epoch) == nil)
+    }
+
+    @Test("A user has so many pins and no more")
+    func countLimit() async throws {
+        let temporary = try TemporaryStore()
+        try await temporary.store.setOffline("x", true)
+        try SQLiteConnection(path: temporary.statePath, mode: .readWrite).execute(
+            """
+            WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n
+                WHERE n < \(Limits.pinsPerUserMax))
+            INSERT INTO pin (scope, id, size, pinned_at, state, wanted)
+            SELECT '1000:' || CASE n % 2 WHEN 0 THEN 'default' ELSE 'work' END, 'n' || n, 300, 0,
+                4, 0 FROM n
+            """
+        )
+        try temporary.crash()
+        try await temporary.put("a", [1])
+        let scope = temporary.scope
+        await #expect(throws: StoreError.tooManyPins(limit: Limits.pinsPerUserMax)) {
+            _ = try await temporary.store.pin(scope, EntryID("a"), origin: nil, now: .epoch)
+        }
+        #expect(!temporary.store.isPinned(scope, try named("a")))
+        let other = temporary.store.key(for: .own(uid: 1_001, account: .default))
+        let new = NewEntry.blob(other, try named("a"), [1])
+        #expect(try await temporary.store.putPinned(new, now: .epoch).isNew)
+    }
+
+    @Test("Without cache.db what is pinned is still put, read and confirmed")
+    func withoutCache() async throws {
+        let faults = FaultInjection()
+        let temporary = try TemporaryStore(configure: { $0.faults = faults })
+        try await temporary.put("a", .pattern(10))
+        let (store, scope, id) = (temporary.store, temporary.scope, try named("a"))
+        #expect(try await store.pin(scope, id, origin: nil, now: .epoch) == .held(isNew: true))
+        let reader = try store.makeReader()
+        #expect(try reader.withEntry(scope, id, now: .epoch) { $0.byteCount } == 10)
+        faults.arm(1, of: "FROM entry", with: .corrupt, .forGood)
+        #expect(try reader.withEntry(scope, id, now: .epoch) { $0.byteCount } == 10)
+        try await temporary.put("a", .pattern(20, 3))
+        #expect(try reader.withEntry(scope, id, now: .epoch) { $0.byteCount } == 20)
+        faults.disarm()
+    }
+
+    @Test("A row that a pin has replaced never comes back, though it could not be taken away")
+    func shadow() async throws {
+        let faults = FaultInjection()
+        let temporary = try TemporaryStore(configure: { $0.faults = faults })
+        try await temporary.put("a", .pattern(10))
+        let (store, scope, id) = (temporary.store, temporary.scope, try named("a"))
+        faults.arm(1, of: "DELETE FROM entry", with: .full, .forGood)
+        #expect(try await store.pin(scope, id, origin: nil, now: .epoch) == .held(isNew: true))
+        try await temporary.put("a", .pattern(20, 3))
+        #expect(try await temporary.bytes("a") == .pattern(20, 3))
+        #expect(try await temporary.ids() == ["a"])
+        faults.disarm()
+        try temporary.crash()
+        #expect(try await temporary.bytes("a") == .pattern(20, 3))
+        try await temporary.store.maintain()
+        #expect(try FileAudit(temporary.cachePath).entries == 0)
+        #expect(try await temporary.bytes("a") == .pattern(20, 3))
+    }
+}

@@ -1,0 +1,125 @@
+import Foundation
+import LarderModel
+import LarderTestSupport
+import Testing
+
+@testable import LarderStore
+
+@Suite("What is saved of a damaged state.db")
+struct StateSalvageTests {
+    private static let pins: Int64 = 400
+
+    /// A closed store whose state.db has pins with overflowing bytes and names of origins.
+    private func prepared() async throws -> TemporaryStore {
+        let temporary = try TemporaryStore()
+        try await temporary.put("a", [1])
+        try await temporary.close()
+        let state = try SQLiteConnection(path: temporary.statePath, mode: .readWrite)
+        try state.execute(
+            """
+            BEGIN;
+            INSERT INTO pin (scope, id, kind, stored_at, rev, status, headers, bytes, json,
+                digest_high, digest_low, data, size, pinned_at, state, wanted)
+            WITH RECURSIVE number(n) AS (
+                SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < \(Self.pins))
+            SELECT '1000:default', 'pin-' || n, 0, 0, 1, 200, '', 9000, 0, n, n, zeroblob(9000),
+                9500, 0, 0, 0
+            FROM number;
+            INSERT INTO offline_origin (name) VALUES ('one'), ('two');
+            COMMIT
+            """
+        )
+        return temporary
+    }
+
+    private func count(_ temporary: TemporaryStore, _ table: String) throws -> Int64 {
+        let state = try SQLiteConnection(path: temporary.statePath, mode: .readOnly)
+        return try state.integer("SELECT count(*) FROM \(table)") ?? -1
+    }
+
+    /// Overwrites one page of a table.
+    private func damage(_ temporary: TemporaryStore, _ page: Int64) throws {
+        let file = try FileHandle(forWritingTo: URL(filePath: temporary.statePath))
+        try file.seek(toOffset: UInt64(page - 1) * 4_096)
+        try file.write(contentsOf: Data.noise(4_096))
+        try file.close()
+    }
+
+    private func pages(_ temporary: TemporaryStore) throws -> Int64 {
+        let state = try SQLiteConnection(path: temporary.statePath, mode: .readOnly)
+        return try state.integer("PRAGMA page_count") ?? 0
+    }
+
+    @Test("With one page gone, all rows but a few are there, and the old file is kept")
+    func onePage() async throws {
+        var lost: [Int64] = []
+        for part in [3, 5, 7] as [Int64] {
+            let temporary = try await prepared()
+            try damage(temporary, try pages(temporary) * part / 9)
+            let damaged = try Data(contentsOf: URL(filePath: temporary.statePath))
+            try temporary.open()
+            #expect(temporary.store.findings.count == 1, "\(temporary.store.findings)")
+            let left = try count(temporary, "pin")
+            lost.append(Self.pins - left)
+            #expect(left < Self.pins + 1 && left > Self.pins * 8 / 10, "\(left) left")
+            #expect(try count(temporary, "offline_origin") == 2)
+            let aside = try Data(contentsOf: URL(filePath: temporary.statePath + ".aside"))
+            #expect(aside == damaged)
+            try await temporary.put("b", [1])
+            try await temporary.reopen()
+            #expect(temporary.store.findings == [])
+            #expect(try count(temporary, "pin") == left)
+        }
+        #expect(lost.contains { $0 > 0 })
+    }
+
+    @Test("With several pages gone, what lies before the first and after the last is there")
+    func severalPages() async throws {
+        let temporary = try await prepared()
+        let pages = try pages(temporary)
+        for part in 4...6 as ClosedRange<Int64> { try damage(temporary, pages * part / 10) }
+        try temporary.open()
+        #expect(temporary.store.findings.count == 1)
+        #expect(try count(temporary, "pin") > Self.pins / 3)
+    }
+
+    @Test("Of a file that is noise nothing is saved, and the store begins anew above the cache")
+    func noise() async throws {
+        let temporary = try await prepared()
+        try Data.noise(80_000).write(to: URL(filePath: temporary.statePath))
+        try temporary.open()
+        #expect(temporary.store.findings.count == 1)
+        #expect(try count(temporary, "pin") == 0)
+        #expect(try await temporary.bytes("a") == [1])
+    }
+
+    @Test("Revisions go on where the damaged file says")
+    func revisions() async throws {
+        let temporary = try await prepared()
+        try SQLiteConnection(path: temporary.statePath, mode: .readWrite)
+            .execute("UPDATE revision_block SET next_rev = 1000000")
+        try damage(temporary, try pages(temporary) / 2)
+        try temporary.open()
+        #expect(try await temporary.put("b", [1]).revision.number >= 1_000_000)
+    }
+
+    @Test("A process that ends at any step of it loses nothing: the next start does it again")
+    func killed() async throws {
+        // Each row is some operations, so the later ones are only sampled.
+        var n = 1
+        while true {
+            defer { n += max(1, n / 3) }
+            let faults = FaultInjection()
+            let temporary = try await prepared()
+            try damage(temporary, try pages(temporary) / 2)
+            temporary.faults = faults
+            faults.arm(n, .forGood)
+            let isOpen = (try? temporary.open()) != nil
+            let failures = faults.failures
+            faults.disarm()
+            if !isOpen { try temporary.open() }
+            #expect(try count(temporary, "pin") > Self.pins * 8 / 10, "n \(n)")
+            if failures == 0 { return }
+        }
+    }
+}

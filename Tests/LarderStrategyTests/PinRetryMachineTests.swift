@@ -1,0 +1,78 @@
+import LarderModel
+import Testing
+
+@testable import LarderStrategy
+
+@Suite("When origins are asked for what pins wait for")
+struct PinRetryMachineTests {
+    private let one: OriginName
+    private let two: OriginName
+
+    init() throws {
+        one = try OriginName("one")
+        two = try OriginName("two")
+    }
+
+    @Test("An origin is asked at once, and by one task at a time")
+    func asksOnce() {
+        var machine = PinRetryMachine()
+        #expect(machine.looked([two, one], now: .zero) == [one, two])
+        #expect(machine.looked([two, one], now: .seconds(100)) == [])
+        #expect(machine.nextDue == nil)
+        machine.reached(one)
+        #expect(machine.looked([two, one], now: .seconds(100)) == [one])
+    }
+
+    @Test("It rests 1 s, then twice as long each time, and 30 s at most")
+    func rests() {
+        var machine = PinRetryMachine()
+        var now = Duration.zero
+        for seconds in [1, 2, 4, 8, 16, 30, 30, 30] {
+            #expect(machine.looked([one], now: now) == [one])
+            machine.notReached(one, now: now)
+            let due = now + .seconds(seconds)
+            #expect(machine.nextDue == due)
+            #expect(machine.looked([one], now: due - .milliseconds(1)) == [])
+            now = due
+        }
+        for _ in 0..<100 { machine.notReached(one, now: now) }
+        #expect(machine.nextDue == now + .seconds(30))
+    }
+
+    @Test("An origin that answers somebody is asked at once, and its failures are forgotten")
+    func comesBack() {
+        var machine = PinRetryMachine()
+        for _ in 0..<5 { machine.notReached(one, now: .zero) }
+        machine.originAnswered(one)
+        #expect(machine.nextDue == nil)
+        #expect(machine.looked([one], now: .zero) == [one])
+        // It answers while it is asked, and what is asked fails all the same.
+        machine.originAnswered(one)
+        #expect(machine.looked([one], now: .zero) == [])
+        machine.notReached(one, now: .zero)
+        #expect(machine.nextDue == .seconds(1))
+    }
+
+    @Test("One that rests does not hold up another")
+    func apart() {
+        var machine = PinRetryMachine()
+        machine.notReached(one, now: .zero)
+        #expect(machine.looked([one, two], now: .zero) == [two])
+        machine.notReached(two, now: .milliseconds(500))
+        #expect(machine.nextDue == .seconds(1))
+        #expect(machine.looked([one, two], now: .seconds(1)) == [one])
+        #expect(machine.nextDue == .milliseconds(1_500))
+    }
+
+    @Test("What nobody wants any more is forgotten, but for a task under way")
+    func forgets() {
+        var machine = PinRetryMachine()
+        machine.notReached(one, now: .zero)
+        #expect(machine.looked([two], now: .zero) == [two])
+        #expect(machine.looked([], now: .zero) == [])
+        #expect(machine.origins == [two: .asked(failures: 0)])
+        machine.originAnswered(one)
+        machine.reached(two)
+        #expect(machine == PinRetryMachine())
+    }
+}
