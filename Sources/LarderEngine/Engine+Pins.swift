@@ -24,51 +24,47 @@ extension Engine {
         interest: Interest = Interest()
     ) async throws(Problem) -> PinAnswer {
         let attempt = PinAttempt(context, board, scope, id)
-        let outcome = try await storing { () async throws(StoreError) in
-            let origin = attempt?.origin.name
-            return try await store.pin(scope, id, origin: origin, now: clock.now())
-        }
-        switch outcome {
+        let mailbox = Mailbox<Event>()
+        switch try await want(id, scope, attempt, mailbox) {
         case .held(let isNew):
             return .held(try await item(of: id, scope), isNew: isNew)
         case .tooLarge(let trouble):
             throw Problem(trouble).ofKeptPin
         case .waiting(let isNew):
             guard let attempt else { throw .nothingToPin(id) }
-            return try await fetch(attempt, isNew: isNew, wait: wait, interest: interest)
+            return try await follow(
+                attempt,
+                mailbox,
+                isNew: isNew,
+                wait: wait,
+                interest: interest
+            )
         case .miss:
             throw .nothingToPin(id)
         }
     }
 
-    /// What a client that has pinned hears of.
-    private enum Event: Sendable {
-        case attempted(PinAttempt.Outcome)
-        /// Something has changed for some pin.
-        case looked
-        case patienceEnded
+    /// Has the pin written, and its origin asked if it waits for that.
+    ///
+    /// The keeper leaves it alone from before it is wanted until it is asked for here: an attempt of
+    /// the keeper's own would settle the pin a second time, and later than the client hears.
+    private func want(
+        _ id: EntryID,
+        _ scope: ScopeKey,
+        _ attempt: PinAttempt?,
+        _ mailbox: Mailbox<Event>
+    ) async throws(Problem) -> PinOutcome {
+        keeper.beginAsking(scope, id)
+        defer { keeper.endAsking(scope, id) }
+        let outcome = try await storing { () async throws(StoreError) in
+            let origin = attempt?.origin.name
+            return try await store.pin(scope, id, origin: origin, now: clock.now())
+        }
+        if case .waiting = outcome, let attempt { try ask(attempt, mailbox) }
+        return outcome
     }
 
-    /// Asks the origin now, and answers when that is settled.
-    ///
-    /// Without `wait` it takes as long as a request to the origin may; while that is known to be
-    /// down, no longer than a cached answer. With it, it takes until the pin waits no longer.
-    private func fetch(
-        _ attempt: PinAttempt,
-        isNew: Bool,
-        wait: Duration?,
-        interest: Interest
-    ) async throws(Problem) -> PinAnswer {
-        let mailbox = Mailbox<Event>()
-        guard let seat = sessions.add({ mailbox.post(.patienceEnded) }) else {
-            throw Problem(.shuttingDown, "the daemon is ending")
-        }
-        defer { sessions.remove(seat) }
-        interest.whenGivenUp { mailbox.post(.patienceEnded) }
-        let ear = keeper.listen { mailbox.post(.looked) }
-        defer { keeper.stopListening(ear) }
-        // It may have been settled before anybody listened.
-        mailbox.post(.looked)
+    private func ask(_ attempt: PinAttempt, _ mailbox: Mailbox<Event>) throws(Problem) {
         keeper.beginAsking(attempt.scope, attempt.id)
         let isTaken = work.add { [keeper] in
             let outcome = await attempt.run()
@@ -80,6 +76,36 @@ extension Engine {
             keeper.endAsking(attempt.scope, attempt.id)
             throw Problem(.shuttingDown, "the daemon is ending")
         }
+    }
+
+    /// What a client that has pinned hears of.
+    private enum Event: Sendable {
+        case attempted(PinAttempt.Outcome)
+        /// Something has changed for some pin.
+        case looked
+        case patienceEnded
+    }
+
+    /// Answers when what was asked of the origin is settled.
+    ///
+    /// Without `wait` it takes as long as a request to the origin may; while that is known to be
+    /// down, no longer than a cached answer. With it, it takes until the pin waits no longer.
+    private func follow(
+        _ attempt: PinAttempt,
+        _ mailbox: Mailbox<Event>,
+        isNew: Bool,
+        wait: Duration?,
+        interest: Interest
+    ) async throws(Problem) -> PinAnswer {
+        guard let seat = sessions.add({ mailbox.post(.patienceEnded) }) else {
+            throw Problem(.shuttingDown, "the daemon is ending")
+        }
+        defer { sessions.remove(seat) }
+        interest.whenGivenUp { mailbox.post(.patienceEnded) }
+        let ear = keeper.listen { mailbox.post(.looked) }
+        defer { keeper.stopListening(ear) }
+        // It may have been settled before anybody listened.
+        mailbox.post(.looked)
         let settings = attempt.origin.fetch
         let patience =
             wait ?? (context.isDown(attempt.name) ? settings.networkWait : settings.timeout)
@@ -108,7 +134,9 @@ extension Engine {
         isNew: Bool,
         isPatient: Bool
     ) async throws(Problem) -> PinAnswer {
+        var isAsking = true
         for await event in mailbox.events {
+            if case .attempted = event { isAsking = false }
             switch event {
             case .attempted(.refused(let problem)):
                 throw problem.ofKeptPin
@@ -121,6 +149,8 @@ extension Engine {
                 switch item.state {
                 case .held, .gone: return .held(item, isNew: isNew)
                 case .waiting: continue
+                // Of an attempt from before this client asked; its own has still to say.
+                case .tooLarge where isAsking, .failed where isAsking: continue
                 case .tooLarge, .failed:
                     throw item.trouble.map { Problem($0).ofKeptPin }
                         ?? Problem(.internal, "the pin of '\(attempt.id)' does not say why")
