@@ -10,7 +10,8 @@ extension Problem {
         switch error {
         case .badID: self.init(.badID, error.message)
         case .badURL: self.init(.badURL, error.message)
-        case .badAccount, .badOriginName, .badHost, .badProxy, .badDuration, .badByteSize:
+        case .badAccount, .badOriginName, .badHost, .badProxy, .badDuration, .badByteSize,
+            .badModifierID, .badLane, .badLaneName:
             self.init(.badRequest, error.message)
         }
     }

@@ -8,6 +8,10 @@ package enum Limits {
     package static let accountBytesMax = 64
     /// An origin's name: it is a file's name too.
     package static let originNameBytesMax = 64
+    /// A modifier's id: a program makes it, and it goes out in a header.
+    package static let modifierIDBytesMax = 128
+    /// A lane's name: it stands in paths and lists.
+    package static let laneNameBytesMax = 128
 
     /// A body up to this stays in its row and is read on the event loop; above it is kept in chunks
     /// of this size.
@@ -191,6 +195,17 @@ package enum Limits {
     package static let pinRetryBase = Duration.seconds(1)
     /// The longest one.
     package static let pinRetryMax = Duration.seconds(30)
+    /// The first pause before a modifier is sent again that was not applied; it doubles, and full
+    /// jitter is drawn from it.
+    package static let modifierRetryBase = Duration.seconds(1)
+    /// The longest of these pauses.
+    package static let modifierRetryMax = Duration.seconds(300)
+    /// The longest pause that an origin can ask for by Retry-After.
+    package static let modifierRetryAfterMax = Duration.seconds(3_600)
+    /// Modifiers that are on their way to one origin at once: as many as it has connections.
+    package static let modifiersInFlightMax = upstreamConnectionsPerHostMax
+    /// Modifiers that one may depend on.
+    package static let dependenciesMax = 64
     /// Memory in which each reader of `state.db` keeps pages.
     package static let pinPageCacheBytes: Int64 = 262_144
     /// How often a put is tried again when its id is pinned and unpinned in the same moment.

@@ -9,6 +9,9 @@ package enum ModelError: Error, Equatable {
     case badProxy(reason: String)
     case badDuration(String)
     case badByteSize(String)
+    case badModifierID(String)
+    case badLane(String)
+    case badLaneName(String)
 
     /// One sentence for people.
     package var message: String {
@@ -29,6 +32,12 @@ package enum ModelError: Error, Equatable {
             "'\(text)' is not a duration: a number and one of ms, s, m, h, d, such as 300ms or 7d"
         case .badByteSize(let text):
             "'\(text)' is not a size: a number and one of B, KiB, MiB, GiB, TiB, such as 512MiB"
+        case .badModifierID(let text):
+            "'\(text)' is not a modifier's id: 1 to \(Limits.modifierIDBytesMax) letters, digits, '.', '_', ':', '@', '-'"
+        case .badLane(let text):
+            "'\(text)' is not a lane: id: and an id, or name: and a name"
+        case .badLaneName(let text):
+            "'\(text)' is not a lane's name: 1 to \(Limits.laneNameBytesMax) bytes without control characters"
         }
     }
 }

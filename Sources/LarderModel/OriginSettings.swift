@@ -12,6 +12,7 @@ package struct OriginSettings: Equatable, Sendable {
     /// Sent with every request to it.
     package var headers = HeaderFields()
     package var fetch = FetchSettings()
+    package var modifiers = ModifierRules()
 
     package init(name: OriginName, baseURL: WebURL) {
         self.name = name

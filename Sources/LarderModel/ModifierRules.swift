@@ -1,0 +1,42 @@
+/// How an origin's modifiers are sent, and what its answers to them mean.
+package struct ModifierRules: Hashable, Sendable {
+    /// Whether a write through the raw route is a modifier unless it says otherwise.
+    package var respondsAsync = false
+    package var idempotency = IdempotencyRule()
+    package var answer = AnswerRule.auto
+    package var afterUnknown = UnknownRule.auto
+    /// How long a modifier that was answered 202 is shown, unless a read confirms it before.
+    package var acceptedLimit = Duration.seconds(600)
+    /// After so many answers that it was not applied for now, a modifier is marked as stalled.
+    package var stalledAfter = 10
+
+    package init() {}
+
+    /// What the body of a 2xx is.
+    package enum AnswerRule: String, Sendable, CaseIterable {
+        /// The target itself where the answer says so.
+        case auto
+        /// Always the target itself.
+        case representation
+    }
+
+    /// What becomes of a modifier that may have reached the origin without a clear answer.
+    package enum UnknownRule: String, Sendable, CaseIterable {
+        /// It is sent again if that cannot do it twice, and waits for a person otherwise.
+        case auto
+        /// It is sent again with the same key.
+        case resend
+        /// It waits for a person.
+        case hold
+    }
+}
+
+/// How an origin is told that two requests are the same write.
+package struct IdempotencyRule: Hashable, Sendable {
+    /// The header that carries the key.
+    package var header = "Idempotency-Key"
+    /// Whether the origin promises to do what carries the same key once only.
+    package var isHonoured = false
+
+    package init() {}
+}

@@ -1,0 +1,77 @@
+import LarderModel
+import Testing
+
+@Suite("Words of the modifier queue")
+struct ModifierWordsTests {
+    @Test("A modifier's id is 1 to 128 letters, digits and five signs")
+    func ids() throws {
+        let longest = String(repeating: "a", count: 128)
+        for text in ["a", "01J9ZK3W8Q", "A-b_9.c:d@e", longest] {
+            #expect(try ModifierID(text).text == text)
+        }
+        for text in ["", "a b", "a/b", "é", "a\n", "{a}", longest + "a"] {
+            #expect(throws: ModelError.badModifierID(text)) { try ModifierID(text) }
+        }
+    }
+
+    @Test("An id of our own is a ULID: ordered by time, the rest drawn")
+    func ulids() throws {
+        // The example of the specification: 2016-07-30T23:54:10.259Z.
+        let moment = Timestamp(milliseconds: 1_469_922_850_259)
+        var zeros = Constant(draw: 0)
+        var ones = Constant(draw: .max)
+        #expect(ModifierID.ulid(at: moment, using: &zeros).text == "01ARZ3NDEK0000000000000000")
+        #expect(ModifierID.ulid(at: moment, using: &ones).text == "01ARZ3NDEKZZZZZZZZZZZZZZZZ")
+        let later = ModifierID.ulid(at: moment.advanced(by: .milliseconds(1)), using: &zeros)
+        #expect(later.text > "01ARZ3NDEKZZZZZZZZZZZZZZZZ")
+        for end in [Int64.min, .max] {
+            let id = ModifierID.ulid(at: Timestamp(milliseconds: end), using: &zeros)
+            #expect(try ModifierID(id.text) == id)
+        }
+    }
+
+    private struct Constant: RandomNumberGenerator {
+        let draw: UInt64
+
+        func next() -> UInt64 { draw }
+    }
+
+    @Test("A lane reads back from its text, and no id looks like a name")
+    func lanes() throws {
+        let lanes: [Lane] = [
+            .id(try EntryID("a")), .name(try LaneName("a")), .id(try EntryID("name:a")),
+            .name(try LaneName("id:a")), .id(try EntryID("https://api.example.com/a?b=c#d")),
+        ]
+        #expect(lanes.map(\.text).prefix(2) == ["id:a", "name:a"])
+        #expect(Set(lanes.map(\.text)).count == lanes.count)
+        for lane in lanes { #expect(try Lane(lane.text) == lane) }
+        for text in ["", "a", "ids:a", "key:a/b"] {
+            #expect(throws: ModelError.badLane(text)) { try Lane(text) }
+        }
+        #expect(throws: ModelError.badLaneName("")) { try Lane("name:") }
+        #expect(throws: ModelError.self) { try Lane("id:") }
+    }
+
+    @Test("A lane's name is 1 to 128 bytes without control characters, told apart by its bytes")
+    func laneNames() throws {
+        for text in ["cart", " ", "a/b:c", String(repeating: "é", count: 64)] {
+            #expect(try LaneName(text).text == text)
+        }
+        for text in ["", "a\n", "\u{7F}", String(repeating: "é", count: 65)] {
+            #expect(throws: ModelError.badLaneName(text)) { try LaneName(text) }
+        }
+        #expect(try LaneName("\u{E9}") != LaneName("e\u{301}"))
+    }
+
+    @Test("States have the names of the wire, and three of them are settled")
+    func states() {
+        let settled = ModifierState.allCases.filter(\.isSettled)
+        #expect(settled == [.confirmed, .dead, .cancelled])
+        #expect(
+            ModifierState.allCases.map(\.rawValue) == [
+                "held", "queued", "in_flight", "confirmed", "accepted", "retry_wait", "unknown",
+                "conflict", "auth_wait", "dead", "cancelled",
+            ]
+        )
+    }
+}
