@@ -1,3 +1,4 @@
+import Foundation
 import LarderClient
 
 /// Shows a feed of articles and saves what it names, with a network and without one.
@@ -31,7 +32,33 @@ struct Reader {
         }
     }
 
-    /// Copies what is cached under a URL to stdout in pieces, whatever its size.
+    /// Saves an article for later: it is never evicted, and outlives the loss of the cache.
+    ///
+    /// Without a network it waits: the daemon fetches it when the network is back, whether or not
+    /// this program still runs.
+    func save(_ url: String) async throws(LarderError) {
+        switch try await larder.pin(url) {
+        case .held: print("Saved.")
+        case .waiting: print("It is saved as soon as its server answers.")
+        }
+    }
+
+    /// Lists what was saved, and what still waits for its server.
+    func listSaved() async throws(LarderError) {
+        for try await pin in larder.pins() { print("\(pin.state.rawValue) \(pin.id)") }
+    }
+
+    /// Brings a file of any size to a place outside the cache, and tells how far it is.
+    func download(_ url: String, to path: String) async throws(LarderError) {
+        let done = try await larder.download(url, to: path) { progress in
+            let count = progress.receivedBytes
+            let words = progress.totalBytes.map { "\(count * 100 / $0) %" } ?? "\(count) bytes"
+            FileHandle.standardError.write(Data("\r\(words)".utf8))
+        }
+        print("\n\(done.receivedBytes) bytes in \(path)")
+    }
+
+    /// Counts the bytes of what a URL gives, with only a few of them in memory at a time.
     func read(_ url: String) async throws(LarderError) -> Int {
         let options = FetchOptions(policy: .networkFirst)
         for try await update in larder.fetch(url, options: options) {

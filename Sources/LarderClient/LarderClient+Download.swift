@@ -28,14 +28,15 @@ extension LarderClient {
         options.policy = options.policy ?? .networkFirst
         do throws(LarderError) {
             let snapshot = try await lastWord(on: url, options)
+            let body = try await snapshot.openBody()
             return StreamedAnswer(
                 source: snapshot.source,
                 isStale: snapshot.isStale,
                 age: snapshot.age,
                 status: snapshot.status,
                 mediaType: snapshot.mediaType,
-                byteCount: nil,
-                chunks: try await snapshot.bodyChunks()
+                byteCount: body.byteCount.map(Int64.init),
+                chunks: body.chunks
             )
         } catch {
             guard let path = error.problem?.rawPath else { throw error }

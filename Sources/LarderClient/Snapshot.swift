@@ -106,9 +106,18 @@ public struct Snapshot: Sendable {
 
     /// The same in chunks, for large bodies: not more than one of them is in memory.
     public func bodyChunks() async throws(LarderError) -> EntryChunks {
+        try await openBody().chunks
+    }
+
+    /// The same with their number of bytes; nil where the daemon did not say.
+    func openBody() async throws(LarderError) -> (byteCount: Int?, chunks: EntryChunks) {
         switch frame.entry.body {
-        case .json, .bytes: EntryChunks(try await exactBody())
-        case .href(let path): try await client.entryStream(frame.entry.id, at: path).chunks
+        case .json, .bytes:
+            let bytes = try await exactBody()
+            return (bytes.count, EntryChunks(bytes))
+        case .href(let path):
+            let entry = try await client.entryStream(frame.entry.id, at: path)
+            return (entry.metadata.byteCount, entry.chunks)
         }
     }
 }

@@ -53,7 +53,8 @@ struct DownloadTests {
             let all = try await client.download(Frames.url, to: folder.target) { seen.record($0) }
             #expect(try folder.bytes() == bytes)
             #expect(try folder.names == ["target"])
-            #expect(all.receivedBytes == 300_000)
+            #expect(all == DownloadProgress(receivedBytes: 300_000, totalBytes: 300_000))
+            #expect(seen.all.allSatisfy { $0.totalBytes == 300_000 })
             #expect(seen.all.last == all)
             #expect(seen.all.map(\.receivedBytes) == seen.all.map(\.receivedBytes).sorted())
             let sent = try FetchCommand(json: try #require(daemon.requests.all.first).body)
