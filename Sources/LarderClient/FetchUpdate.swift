@@ -3,7 +3,7 @@ package import LarderWire
 /// One step of a fetch.
 ///
 /// A fetch has one snapshot or two, or in place of the second ``unchanged``, ``deleted`` or
-/// ``failed``, and then ``end``.
+/// ``failed(_:)``, and then ``end(_:)``.
 public enum FetchUpdate: Sendable {
     /// What is known of the URL now: first what was cached, then what the network says.
     case snapshot(Snapshot)

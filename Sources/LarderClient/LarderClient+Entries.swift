@@ -82,7 +82,7 @@ extension LarderClient {
     ///   - ttl: How long they are there; nil: until they are evicted or removed.
     ///   - isPinned: Whether they are pinned as well, both or neither; see ``pin(_:waitingFor:)``.
     /// - Returns: Whether there was something before.
-    /// - Throws: As ``put(_:bytes:mediaType:ttl:)``, and ``LarderError/bodyFailed(_:)``.
+    /// - Throws: As ``put(_:bytes:mediaType:ttl:isPinned:)``, and ``LarderError/bodyFailed(_:)``.
     @discardableResult
     public func put<Chunks: AsyncSequence & Sendable>(
         _ id: String,
