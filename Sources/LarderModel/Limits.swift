@@ -204,6 +204,16 @@ package enum Limits {
     package static let modifierRetryAfterMax = Duration.seconds(3_600)
     /// Modifiers that are on their way to one origin at once: as many as it has connections.
     package static let modifiersInFlightMax = upstreamConnectionsPerHostMax
+    /// Within this the modifiers follow for which an origin is back: not those of all devices at
+    /// the same moment.
+    package static let wakeTimeMax = Duration.seconds(1)
+    /// A modifier's hold: time to undo; what waits longer is a draft of the program's own.
+    package static let modifierHoldMax = Duration.seconds(86_400)
+    /// The time in which a modifier may ask to be sent.
+    package static let modifierLifetimeMax = Duration.seconds(366 * 86_400)
+    /// Modifiers remembered that have just failed, for one that depends on them and is accepted in
+    /// the same moment: more than are written between two steps.
+    package static let lateFailuresMax = 4_096
     /// Modifiers that one may depend on.
     package static let dependenciesMax = 64
     /// Memory in which each reader of `state.db` keeps pages.

@@ -1,0 +1,197 @@
+import LarderModel
+
+/// Who stands in which lane, in the order of their numbers.
+///
+/// A *place* is one modifier in one lane. It is *open* when it is the first of its lane and the
+/// lane is not paused: a modifier may be sent when all its places are open. Lanes and places are
+/// lists within arrays, so that to enter, to leave anywhere, and to look at the one before are
+/// O(1).
+struct LaneTable: Sendable {
+    /// A lane of one user's account; `owner` is the number that the queue gave these.
+    struct Key: Hashable, Sendable {
+        let owner: Int32
+        let lane: Lane
+    }
+
+    private struct Row: Sendable {
+        var first: Int32 = -1
+        var last: Int32 = -1
+        var isPaused = false
+    }
+
+    private struct Place: Sendable {
+        var slot: Int32
+        var number: ModifierNumber
+        var lane: Int32
+        var before: Int32 = -1
+        var after: Int32 = -1
+        /// The next place of the same modifier, or of the free ones.
+        var sibling: Int32
+    }
+
+    private var names = Interned<Key>()
+    private var rows: [Row] = []
+    private var places: [Place] = []
+    private var freePlace: Int32 = -1
+
+    /// Lanes that somebody stands in or that are paused.
+    var count: Int { names.count }
+
+    /// What becomes of others' places when one enters or leaves.
+    struct Shift: Equatable {
+        var opened: [Int32] = []
+        var closed: [Int32] = []
+    }
+
+    // MARK: To enter and to leave
+
+    /// Lets the modifier stand in the lanes, and says where its places begin and how many of them
+    /// are not open.
+    mutating func enter(
+        _ slot: Int32,
+        _ number: ModifierNumber,
+        _ lanes: [Lane],
+        owner: Int32
+    ) -> (places: Int32, closed: Int32, shift: Shift) {
+        var chain: Int32 = -1
+        var closed: Int32 = 0
+        var shift = Shift()
+        for (position, lane) in lanes.enumerated() where !lanes[..<position].contains(lane) {
+            let row = use(Key(owner: owner, lane: lane))
+            chain = place(Place(slot: slot, number: number, lane: row, sibling: chain))
+            link(chain, &shift)
+            if !isOpen(chain) { closed += 1 }
+        }
+        return (chain, closed, shift)
+    }
+
+    /// Takes the modifier out of its lanes.
+    mutating func leave(_ chain: Int32) -> Shift {
+        var shift = Shift()
+        var next = chain
+        while next >= 0 {
+            let place = places[Int(next)]
+            unlink(next, &shift)
+            places[Int(next)].sibling = freePlace
+            freePlace = next
+            _ = names.release(place.lane)
+            next = place.sibling
+        }
+        return shift
+    }
+
+    private mutating func use(_ key: Key) -> Int32 {
+        let (row, isNew) = names.use(key)
+        guard isNew else { return row }
+        if Int(row) == rows.count { rows.append(Row()) } else { rows[Int(row)] = Row() }
+        return row
+    }
+
+    private mutating func place(_ place: Place) -> Int32 {
+        guard freePlace >= 0 else {
+            places.append(place)
+            return Int32(places.count - 1)
+        }
+        let index = freePlace
+        freePlace = places[Int(index)].sibling
+        places[Int(index)] = place
+        return index
+    }
+
+    /// Numbers come in their order, so the walk from the end is short.
+    private mutating func link(_ index: Int32, _ shift: inout Shift) {
+        let place = places[Int(index)]
+        var before = rows[Int(place.lane)].last
+        while before >= 0, places[Int(before)].number > place.number {
+            before = places[Int(before)].before
+        }
+        let after = before >= 0 ? places[Int(before)].after : rows[Int(place.lane)].first
+        if before < 0, after >= 0, !rows[Int(place.lane)].isPaused {
+            shift.closed.append(places[Int(after)].slot)
+        }
+        places[Int(index)].before = before
+        places[Int(index)].after = after
+        join(before, index, lane: place.lane)
+        join(index, after, lane: place.lane)
+    }
+
+    private mutating func unlink(_ index: Int32, _ shift: inout Shift) {
+        let place = places[Int(index)]
+        join(place.before, place.after, lane: place.lane)
+        if place.before < 0, place.after >= 0, !rows[Int(place.lane)].isPaused {
+            shift.opened.append(places[Int(place.after)].slot)
+        }
+    }
+
+    private mutating func join(_ before: Int32, _ after: Int32, lane: Int32) {
+        if before >= 0 { places[Int(before)].after = after } else { rows[Int(lane)].first = after }
+        if after >= 0 { places[Int(after)].before = before } else { rows[Int(lane)].last = before }
+    }
+
+    private func isOpen(_ index: Int32) -> Bool {
+        places[Int(index)].before < 0 && !rows[Int(places[Int(index)].lane)].isPaused
+    }
+
+    // MARK: Pauses
+
+    /// Pauses a lane; who stands first in it is not open any more.
+    ///
+    /// Nil when it was paused already.
+    mutating func pause(_ key: Key) -> Shift? {
+        let lane = use(key)
+        guard !rows[Int(lane)].isPaused else {
+            _ = names.release(lane)
+            return nil
+        }
+        rows[Int(lane)].isPaused = true
+        return Shift(closed: first(of: lane))
+    }
+
+    /// Lets a lane go on; nil when it was not paused.
+    mutating func resume(_ key: Key) -> Shift? {
+        guard let lane = names.slot(of: key), rows[Int(lane)].isPaused else { return nil }
+        rows[Int(lane)].isPaused = false
+        let shift = Shift(opened: first(of: lane))
+        _ = names.release(lane)
+        return shift
+    }
+
+    private func first(of lane: Int32) -> [Int32] {
+        let first = rows[Int(lane)].first
+        return first < 0 ? [] : [places[Int(first)].slot]
+    }
+
+    // MARK: Looking
+
+    /// Why a place is not open.
+    enum Obstacle: Equatable {
+        case behind(ModifierNumber, Lane)
+        case paused(Lane)
+    }
+
+    /// What the modifier waits for in its lanes; one that is paused comes last.
+    func obstacle(_ chain: Int32) -> Obstacle? {
+        var paused: Obstacle?
+        for place in walk(chain) {
+            let lane = names[place.lane].lane
+            if place.before >= 0 { return .behind(places[Int(place.before)].number, lane) }
+            if rows[Int(place.lane)].isPaused { paused = .paused(lane) }
+        }
+        return paused
+    }
+
+    /// How many places of the modifier are not open, counted anew.
+    func closedCount(_ chain: Int32) -> Int {
+        walk(chain).count { $0.before >= 0 || rows[Int($0.lane)].isPaused }
+    }
+
+    private func walk(_ chain: Int32) -> [Place] {
+        var found: [Place] = []
+        var next = chain
+        while next >= 0 {
+            found.append(places[Int(next)])
+            next = places[Int(next)].sibling
+        }
+        return found
+    }
+}

@@ -1,0 +1,163 @@
+package import LarderModel
+
+extension ModifierQueue {
+    /// The daemon has started, and this is what its file says of the unsettled modifiers.
+    ///
+    /// `failed` are the dead letters among those that the records depend on, `paused` the lanes
+    /// that were paused by hand, and `acceptedLimit` says for an origin how long what it answered
+    /// 202 is shown.
+    ///
+    /// A row in `in_flight` is `unknown` from now on, as nobody knows how its attempt ended. A
+    /// stored moment counts only as far as it can be meant, as the clock may have been wrong.
+    package mutating func restored(
+        _ records: [ModifierRecord],
+        failed: Set<ModifierNumber> = [],
+        paused: [(scope: Scope, lane: Lane)] = [],
+        acceptedLimit: (OriginName) -> Duration,
+        now: Duration,
+        wall: Timestamp
+    ) -> [Action] {
+        var actions: [Action] = []
+        for (scope, lane) in paused { pause(lane, of: scope) }
+        let clock = Clock(now: now, wall: wall)
+        for record in records {
+            let limit = acceptedLimit(record.origin)
+            let hasFailedParent = record.dependsOn.contains(where: failed.contains)
+            enter(record, clock, limit, hasFailedParent: hasFailedParent, &actions)
+        }
+        finish(&actions, now)
+        return actions
+    }
+
+    /// Modifiers were accepted: they are on the disk.
+    ///
+    /// They are told in the order of their numbers; one that is known already changes nothing.
+    package mutating func accepted(
+        _ records: [ModifierRecord],
+        now: Duration,
+        wall: Timestamp
+    ) -> [Action] {
+        var actions: [Action] = []
+        let clock = Clock(now: now, wall: wall)
+        for record in records {
+            let hasFailedParent = record.dependsOn.contains(where: lateFailures.contains)
+            enter(record, clock, .zero, hasFailedParent: hasFailedParent, &actions)
+        }
+        finish(&actions, now)
+        return actions
+    }
+
+    /// The same moment on both clocks.
+    private struct Clock {
+        let now: Duration
+        let wall: Timestamp
+
+        /// A stored moment on the monotonic clock, at most `cap` away.
+        func monotonic(_ moment: Timestamp, cap: Duration) -> Duration {
+            now + min(max(moment.since(wall), .zero), cap)
+        }
+    }
+
+    private mutating func enter(
+        _ record: ModifierRecord,
+        _ clock: Clock,
+        _ acceptedLimit: Duration,
+        hasFailedParent: Bool,
+        _ actions: inout [Action]
+    ) {
+        guard slots[record.number] == nil,
+            let state = entryState(record, clock, acceptedLimit)
+        else { return }
+        let owner = owners.use(record.scope).slot
+        let party = useParty(PartyKey(owner: owner, origin: originSlot(record.origin)))
+        let node = Node(
+            number: record.number,
+            party: party,
+            attempts: Int32(clamping: record.attempts),
+            attemptsMax: record.attemptsMax.map { Int32(clamping: $0) } ?? .max,
+            answersNotApplied: Int32(clamping: record.answersNotApplied),
+            state: state,
+            expires: record.expiresAt.map {
+                clock.monotonic($0, cap: Limits.modifierLifetimeMax)
+            },
+            resends: record.resends,
+            mayHaveLeft: record.mayHaveLeft || record.attempts > 0,
+            hadLeft: record.mayHaveLeft || record.attempts > 0,
+            isStalled: record.isStalled
+        )
+        let slot = place(node)
+        if case .accepted = state {} else { enterLanes(slot, record.lanes, owner: owner) }
+        depend(slot, on: record.dependsOn)
+        if record.state == .authWait {
+            parties[Int(party)].refused = (parties[Int(party)].refused ?? []) + [record.number]
+            refreshParty(party)
+        }
+        refresh(slot)
+        if hasFailedParent {
+            settle(slot, .dead(.parentFailed), &actions)
+        } else if record.state == .inFlight {
+            change(slot, to: .unknown(until: record.resends ? clock.now : nil), &actions)
+        }
+    }
+
+    /// Nil for a row that is settled.
+    private func entryState(
+        _ record: ModifierRecord,
+        _ clock: Clock,
+        _ acceptedLimit: Duration
+    ) -> State? {
+        let next = record.nextAttemptAt
+        func due(cap: Duration) -> Duration {
+            next.map { clock.monotonic($0, cap: cap) } ?? clock.now
+        }
+        switch record.state {
+        case .held:
+            guard let hold = record.holdUntil else { return .held(until: clock.now) }
+            return .held(until: clock.monotonic(hold, cap: Limits.modifierHoldMax))
+        case .queued: return .queued
+        case .inFlight: return .unknown(until: nil)
+        case .accepted: return .accepted(until: due(cap: acceptedLimit))
+        case .retryWait: return .retryWait(until: due(cap: Limits.modifierRetryAfterMax))
+        case .unknown:
+            guard record.resends else { return .unknown(until: nil) }
+            return .unknown(until: due(cap: Limits.modifierRetryMax))
+        case .authWait: return .authWait
+        case .conflict: return .conflict
+        case .confirmed, .dead, .cancelled: return nil
+        }
+    }
+
+    private mutating func place(_ node: Node) -> Int32 {
+        let slot: Int32
+        if let free = freeSlots.popLast() {
+            slot = free
+            nodes[Int(slot)] = node
+        } else {
+            slot = Int32(nodes.count)
+            nodes.append(node)
+            timerPositions.append(-1)
+            readyPositions.append(-1)
+        }
+        slots[node.number] = slot
+        return slot
+    }
+
+    private mutating func useParty(_ key: PartyKey) -> Int32 {
+        let (party, isNew) = partyKeys.use(key)
+        guard isNew else { return party }
+        if Int(party) == parties.count {
+            parties.append(Party())
+            partyPositions.append(-1)
+        } else {
+            parties[Int(party)] = Party()
+        }
+        return party
+    }
+
+    func party(of scope: Scope, at origin: OriginName) -> Int32? {
+        guard let owner = owners.slot(of: scope), let origin = originSlots[origin] else {
+            return nil
+        }
+        return partyKeys.slot(of: PartyKey(owner: owner, origin: origin))
+    }
+}

@@ -1,0 +1,107 @@
+package import LarderModel
+
+extension ModifierQueue {
+    /// What the shell is to do; the order within one list does not matter.
+    package enum Action: Equatable, Sendable {
+        /// Commit the send step: `in_flight`, the attempt counted.
+        ///
+        /// Then ``sendCommitted(_:now:)``, or ``sendNotCommitted(_:chance:now:)``.
+        case commitSend(ModifierNumber)
+        /// Send the request; then ``attemptEnded(_:_:rules:chance:now:)``.
+        case send(ModifierNumber)
+        /// Commit what the row says from now on, again and again until it is done; then
+        /// ``changeCommitted(_:now:)``.
+        ///
+        /// It changes nothing in a row that is settled.
+        case changeState(ModifierNumber, Change)
+        /// Commit the settle step of the one and, in the same transaction, of its dependants,
+        /// again and again until it is done; then ``settleCommitted(_:now:)``.
+        case settle(ModifierNumber, Outcome, dependants: [ModifierNumber])
+    }
+
+    /// What a row says from now on.
+    package struct Change: Equatable, Sendable {
+        package let state: ModifierState
+        /// A moment of the monotonic clock: the next attempt, or the end of `accepted`.
+        ///
+        /// Nil in `unknown`: a person decides.
+        package let until: Duration?
+        package let attempts: Int
+        package let answersNotApplied: Int
+        package let isStalled: Bool
+
+        package init(
+            state: ModifierState,
+            until: Duration?,
+            attempts: Int,
+            answersNotApplied: Int,
+            isStalled: Bool
+        ) {
+            self.state = state
+            self.until = until
+            self.attempts = attempts
+            self.answersNotApplied = answersNotApplied
+            self.isStalled = isStalled
+        }
+    }
+
+    /// How a modifier leaves the queue.
+    package enum Outcome: Equatable, Sendable {
+        case confirmed
+        /// Its dependants die of `parent-failed`.
+        case dead(ModifierReason)
+        /// Its dependants are cancelled with it.
+        case cancelled
+
+        /// What becomes of those that depend on it.
+        package var ofDependants: Outcome {
+            switch self {
+            case .confirmed: .confirmed
+            case .dead: .dead(.parentFailed)
+            case .cancelled: .cancelled
+            }
+        }
+    }
+
+    /// Why something cannot be done by hand.
+    package enum Refusal: Error, Equatable, Sendable {
+        /// There is no unsettled modifier of this number.
+        case notFound
+        /// A step of it is being written: ask again when that is done.
+        case notNow
+        case inFlight
+        /// Bytes of it may have left: it can only be discarded.
+        case alreadySent
+        /// Others depend on it, all of them named here.
+        case hasDependants([ModifierNumber])
+        /// It waits for nothing that a retry would end.
+        case nothingToRetry
+    }
+
+    /// Why a modifier is not sent now; moments are those of the monotonic clock.
+    package enum Wait: Equatable, Sendable {
+        case hold(until: Duration)
+        /// An earlier one of this lane is not settled.
+        case lane(Lane, behind: ModifierNumber)
+        case pausedLane(Lane)
+        case dependency(ModifierNumber)
+        case backoff(until: Duration)
+        case credential
+        /// A person's: no clear answer came, or there is a conflict.
+        case decision
+        /// Until the origin is tried again, by it or by another.
+        case offline(until: Duration)
+        case captive(until: Duration)
+        /// The one is being sent, to know whether the origin is back.
+        case trial(ModifierNumber)
+        case setOffline
+        /// Others of its origin are on their way, as many as may be.
+        case turn
+        /// Its request is on its way.
+        case answer
+        /// It was answered 202: until a read shows it, or this moment.
+        case confirmation(until: Duration)
+        /// A step of it is being written.
+        case commit
+    }
+}

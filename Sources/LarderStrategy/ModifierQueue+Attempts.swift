@@ -1,0 +1,163 @@
+package import LarderModel
+
+extension ModifierQueue {
+    /// The send step is committed: bytes may leave from now on.
+    package mutating func sendCommitted(_ number: ModifierNumber, now: Duration) -> [Action] {
+        guard let slot = slots[number],
+            case .committingSend(let wasUnknown) = nodes[Int(slot)].state
+        else { return [] }
+        nodes[Int(slot)].state = .inFlight(wasUnknown: wasUnknown)
+        nodes[Int(slot)].attempts = nodes[Int(slot)].attempts.incremented
+        nodes[Int(slot)].hadLeft = nodes[Int(slot)].mayHaveLeft
+        nodes[Int(slot)].mayHaveLeft = true
+        refresh(slot)
+        var actions: [Action] = [.send(number)]
+        finish(&actions, now)
+        return actions
+    }
+
+    /// The send step could not be committed, as when the disk is full: nothing has changed, and it
+    /// is tried again after a pause.
+    package mutating func sendNotCommitted(
+        _ number: ModifierNumber,
+        chance: Double,
+        now: Duration
+    ) -> [Action] {
+        guard let slot = slots[number],
+            case .committingSend(let wasUnknown) = nodes[Int(slot)].state
+        else { return [] }
+        let origin = attemptLeft(slot)
+        let end = now + Limits.modifierRetryBase * (0.5 + 0.5 * chance)
+        nodes[Int(slot)].state = wasUnknown ? .unknown(until: end) : .retryWait(until: end)
+        nodes[Int(slot)].isDue = false
+        if case .trying(let outage, number) = origins[Int(origin)].reach {
+            set(origin, .down(outage, trial: end))
+        }
+        refresh(slot)
+        return timePassed(now: now)
+    }
+
+    /// The attempt has come to its end.
+    ///
+    /// The rules are the origin's; `chance` in 0..<1 is what full jitter is drawn with.
+    package mutating func attemptEnded(
+        _ number: ModifierNumber,
+        _ verdict: ModifierVerdict,
+        rules: ModifierRules,
+        chance: Double,
+        now: Duration
+    ) -> [Action] {
+        guard let slot = slots[number], case .inFlight(let wasUnknown) = nodes[Int(slot)].state
+        else { return [] }
+        var actions: [Action] = []
+        let origin = attemptLeft(slot)
+        noteReach(of: origin, verdict, trial: number, chance, now)
+        switch verdict {
+        case .confirmed:
+            settle(slot, .confirmed, &actions)
+        case .accepted:
+            change(slot, to: .accepted(until: now + rules.acceptedLimit), &actions)
+        case .refused:
+            settle(slot, .dead(.refused), &actions)
+        case .notNow(let retryAfter):
+            notApplied(slot, retryAfter, rules, chance, now, &actions)
+        case .authNeeded:
+            nodes[Int(slot)].attempts -= 1
+            let party = nodes[Int(slot)].party
+            parties[Int(party)].refused = (parties[Int(party)].refused ?? []) + [number]
+            refreshParty(party)
+            change(slot, to: .authWait, &actions)
+        case .unclear, .captive:
+            notClear(slot, chance, now, &actions)
+        case .neverLeft:
+            nodes[Int(slot)].attempts -= 1
+            nodes[Int(slot)].mayHaveLeft = nodes[Int(slot)].hadLeft
+            // What an earlier attempt has left open stays open.
+            change(slot, to: wasUnknown ? .unknown(until: now) : .queued, &actions)
+        }
+        finish(&actions, now)
+        return actions
+    }
+
+    private mutating func notApplied(
+        _ slot: Int32,
+        _ retryAfter: Duration?,
+        _ rules: ModifierRules,
+        _ chance: Double,
+        _ now: Duration,
+        _ actions: inout [Action]
+    ) {
+        nodes[Int(slot)].answersNotApplied = nodes[Int(slot)].answersNotApplied.incremented
+        if nodes[Int(slot)].answersNotApplied >= rules.stalledAfter {
+            nodes[Int(slot)].isStalled = true
+        }
+        let node = nodes[Int(slot)]
+        guard node.attempts < node.attemptsMax else {
+            settle(slot, .dead(.attempts), &actions)
+            return
+        }
+        let asked = min(max(retryAfter ?? .zero, .zero), Limits.modifierRetryAfterMax)
+        let pause = max(asked, Self.pause(after: node.attempts, chance: chance))
+        change(slot, to: .retryWait(until: now + pause), &actions)
+    }
+
+    private mutating func notClear(
+        _ slot: Int32,
+        _ chance: Double,
+        _ now: Duration,
+        _ actions: inout [Action]
+    ) {
+        let node = nodes[Int(slot)]
+        guard node.resends else {
+            change(slot, to: .unknown(until: nil), &actions)
+            return
+        }
+        guard node.attempts < node.attemptsMax else {
+            settle(slot, .dead(.attempts), &actions)
+            return
+        }
+        let pause = Self.pause(after: node.attempts, chance: chance)
+        change(slot, to: .unknown(until: now + pause), &actions)
+    }
+
+    private mutating func noteReach(
+        of origin: Int32,
+        _ verdict: ModifierVerdict,
+        trial: ModifierNumber,
+        _ chance: Double,
+        _ now: Duration
+    ) {
+        switch verdict {
+        case .confirmed, .accepted, .notNow, .refused, .authNeeded, .unclear(.gateway):
+            reached(origin, chance, now)
+        case .captive:
+            notReached(origin, isCaptive: true, trial: trial, chance, now)
+        case .neverLeft:
+            notReached(origin, isCaptive: false, trial: trial, chance, now)
+        case .unclear(.lost):
+            guard case .trying(let outage, trial) = origins[Int(origin)].reach else { return }
+            notReached(origin, isCaptive: outage.isCaptive, trial: trial, chance, now)
+        }
+    }
+
+    /// Its attempt is under way no more; at which origin it was.
+    private mutating func attemptLeft(_ slot: Int32) -> Int32 {
+        let origin = partyKeys[nodes[Int(slot)].party].origin
+        origins[Int(origin)].underWay -= 1
+        touch(origin)
+        return origin
+    }
+
+    /// The pause after so many counted attempts: full jitter below 1 s × 2^n, at most
+    /// ``Limits/modifierRetryMax``.
+    static func pause(after attempts: Int32, chance: Double) -> Duration {
+        // Far past the longest pause, and far from the end of the number's range.
+        let doublings = min(max(attempts, 1) - 1, 16)
+        return min(Limits.modifierRetryMax, Limits.modifierRetryBase * (1 << doublings)) * chance
+    }
+}
+
+extension Int32 {
+    /// One more, at most as many as there are numbers.
+    fileprivate var incremented: Int32 { self == .max ? self : self + 1 }
+}

@@ -1,0 +1,82 @@
+package import LarderModel
+
+extension ModifierQueue {
+    /// Somebody takes a modifier back of which no byte can have left.
+    ///
+    /// Others depend on it: then they are cancelled with it, or nothing is.
+    package mutating func cancelAsked(
+        _ number: ModifierNumber,
+        withDependants: Bool,
+        now: Duration
+    ) throws(Refusal) -> [Action] {
+        let slot = try waiting(number)
+        guard !nodes[Int(slot)].mayHaveLeft else { throw .alreadySent }
+        let others = dependants(of: number)
+        guard withDependants || others.isEmpty else { throw .hasDependants(others) }
+        return settleByHand(slot, .cancelled, now)
+    }
+
+    /// Somebody gives a modifier up, whether it has reached the origin or not.
+    ///
+    /// Of one of which no byte can have left this is a cancellation, with its dependants.
+    package mutating func discardAsked(
+        _ number: ModifierNumber,
+        now: Duration
+    ) throws(Refusal) -> [Action] {
+        let slot = try waiting(number)
+        let hasLeft = nodes[Int(slot)].mayHaveLeft
+        return settleByHand(slot, hasLeft ? .dead(.discarded) : .cancelled, now)
+    }
+
+    private mutating func settleByHand(
+        _ slot: Int32,
+        _ outcome: Outcome,
+        _ now: Duration
+    ) -> [Action] {
+        var actions: [Action] = []
+        settle(slot, outcome, &actions)
+        finish(&actions, now)
+        return actions
+    }
+
+    /// Somebody wants a modifier to be sent now that waits for a time or a decision: it is
+    /// `queued` again, its origin is tried at once, and its credential counts as good.
+    package mutating func retryAsked(
+        _ number: ModifierNumber,
+        now: Duration
+    ) throws(Refusal) -> [Action] {
+        let slot = try waiting(number)
+        var actions: [Action] = []
+        let party = nodes[Int(slot)].party
+        let origin = partyKeys[party].origin
+        switch nodes[Int(slot)].state {
+        case .authWait:
+            accept(party, &actions)
+            // A refusal that was forgotten at a restart holds nobody back.
+            if nodes[Int(slot)].state == .authWait { change(slot, to: .queued, &actions) }
+        case .retryWait, .unknown, .conflict:
+            change(slot, to: .queued, &actions)
+        case .held, .queued, .accepted, .committingSend, .inFlight, .changing, .settling:
+            throw .nothingToRetry
+        }
+        if origins[Int(origin)].reach != .setOffline { wake(origin, now) }
+        finish(&actions, now)
+        return actions
+    }
+
+    /// A read has shown what a modifier in `accepted` does (case 7).
+    package mutating func readConfirmed(_ number: ModifierNumber, now: Duration) -> [Action] {
+        guard let slot = slots[number], case .accepted = nodes[Int(slot)].state else { return [] }
+        return settleByHand(slot, .confirmed, now)
+    }
+
+    /// The slot of a modifier with which nothing is under way.
+    private func waiting(_ number: ModifierNumber) throws(Refusal) -> Int32 {
+        guard let slot = slots[number] else { throw .notFound }
+        switch nodes[Int(slot)].state {
+        case .committingSend, .inFlight: throw .inFlight
+        case .changing, .settling: throw .notNow
+        case .held, .queued, .retryWait, .unknown, .authWait, .conflict, .accepted: return slot
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import LarderModel
+
+extension ModifierQueue {
+    /// Holds what is said of one modifier against the invariants; called after changes of it.
+    func checkInvariants(of number: ModifierNumber) {
+        guard let slot = slots[number] else { return }
+        check(slot)
+    }
+
+    /// Holds the whole against the numbered invariants of the type's documentation: O(n), for
+    /// tests.
+    func checkInvariants() {
+        var underWay = Array(repeating: 0, count: origins.count)
+        var ready = Array(repeating: 0, count: parties.count)
+        for (number, slot) in slots {
+            let node = nodes[Int(slot)]
+            assert(node.number == number, "a number names its own node")
+            check(slot)
+            if node.isUnderWay { underWay[Int(partyKeys[node.party].origin)] += 1 }
+            if node.isReady { ready[Int(node.party)] += 1 }
+            let unmet = dependencies[number] ?? []
+            assert(unmet.count == Int(node.unmetDependencies), "dependencies are counted")
+            assert(unmet.allSatisfy { slots[$0] != nil }, "what is settled is waited for by nobody")
+            assert(lanes.closedCount(node.places) == Int(node.closedPlaces), "places are counted")
+        }
+        // 2
+        for (origin, count) in zip(origins, underWay) {
+            assert(origin.underWay == count, "attempts are counted")
+            assert(count <= Limits.modifiersInFlightMax, "attempts at an origin are bounded")
+        }
+        // 3
+        for party in partyKeys.inUse {
+            let (state, origin) = (parties[Int(party)], partyKeys[party].origin)
+            assert(state.ready.elements.count == ready[Int(party)], "the ready ones are counted")
+            let isIn = partyPositions[Int(party)] >= 0
+            assert(isIn == (ready[Int(party)] > 0 && state.refused == nil), "parties are in turn")
+            guard isIn else { continue }
+            let element = origins[Int(origin)].parties.elements[Int(partyPositions[Int(party)])]
+            assert(element.slot == party && element.key == state.ready.first?.key, "by the least")
+        }
+        assert(touchedOrigins.isEmpty, "an event ends with everybody sent who may be")
+        for number in groups.keys { assert(slots[number] != nil, "a group has its leader") }
+    }
+
+    private func check(_ slot: Int32) {
+        let node = nodes[Int(slot)]
+        // 1
+        if node.isUnderWay {
+            assert(node.unmetDependencies == 0, "what is sent depends on nothing unsettled")
+        }
+        // 3
+        assert(node.isReady == (readyPositions[Int(slot)] >= 0), "the ready ones are known")
+        // 4
+        let position = Int(timerPositions[Int(slot)])
+        assert(node.wake == (position < 0 ? nil : timers.elements[position].key), "wakes are set")
+        assert(node.attempts >= 0 && node.closedPlaces >= 0 && node.unmetDependencies >= 0)
+    }
+}
+
+extension ModifierQueue.Node {
+    var isUnderWay: Bool {
+        switch state {
+        case .committingSend, .inFlight: true
+        case .held, .queued, .retryWait, .unknown, .authWait, .conflict, .accepted, .changing,
+            .settling:
+            false
+        }
+    }
+}

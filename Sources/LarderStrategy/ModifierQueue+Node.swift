@@ -1,0 +1,134 @@
+import LarderModel
+
+extension ModifierQueue {
+    /// Where a modifier stands, with what that state needs.
+    enum State: Equatable, Sendable {
+        case held(until: Duration)
+        case queued
+        case committingSend(wasUnknown: Bool)
+        case inFlight(wasUnknown: Bool)
+        case retryWait(until: Duration)
+        /// Nil: a person decides.
+        case unknown(until: Duration?)
+        case authWait
+        case conflict
+        /// Out of its lanes.
+        case accepted(until: Duration)
+        /// What it is going to be is being written.
+        case changing(to: Written)
+        case settling(Outcome)
+    }
+
+    /// A state that a row can be changed to.
+    enum Written: Equatable, Sendable {
+        case queued
+        case retryWait(until: Duration)
+        case unknown(until: Duration?)
+        case authWait
+        case accepted(until: Duration)
+    }
+
+    /// One modifier; without references, so that a hundred thousand are one block of memory.
+    struct Node: Equatable, Sendable {
+        let number: ModifierNumber
+        let party: Int32
+        /// Where its places begin in the lanes; -1 without any.
+        var places: Int32 = -1
+        /// Places that are not open.
+        var closedPlaces: Int32 = 0
+        /// Dependencies that are not settled.
+        var unmetDependencies: Int32 = 0
+        var attempts: Int32
+        var attemptsMax: Int32
+        var answersNotApplied: Int32
+        var state: State
+        var expires: Duration?
+        let resends: Bool
+        var mayHaveLeft: Bool
+        /// Whether it may have left before the attempt that is under way.
+        var hadLeft: Bool
+        var isStalled: Bool
+        /// Whether its pause is over.
+        var isDue = false
+
+        /// Whether it may be sent as far as it alone is concerned.
+        var isReady: Bool {
+            guard closedPlaces == 0, unmetDependencies == 0 else { return false }
+            switch state {
+            case .queued: return true
+            case .retryWait, .unknown(.some): return isDue
+            case .held, .committingSend, .inFlight, .unknown(nil), .authWait, .conflict,
+                .accepted, .changing, .settling:
+                return false
+            }
+        }
+
+        /// Whether it may still expire: no attempt is under way, and none had an unclear end.
+        var mayExpire: Bool {
+            switch state {
+            case .held, .queued, .retryWait, .authWait: true
+            case .committingSend, .inFlight, .unknown, .conflict, .accepted, .changing,
+                .settling:
+                false
+            }
+        }
+
+        /// When its state ends by itself.
+        var end: Duration? {
+            switch state {
+            case .held(let end), .accepted(let end): end
+            case .retryWait(let end), .unknown(.some(let end)): isDue ? nil : end
+            case .queued, .committingSend, .inFlight, .unknown(nil), .authWait, .conflict,
+                .changing, .settling:
+                nil
+            }
+        }
+
+        /// When something is to be done about it.
+        var wake: Duration? {
+            guard mayExpire, let expires else { return end }
+            return end.map { min($0, expires) } ?? expires
+        }
+    }
+
+    /// One account of one user at one origin.
+    struct PartyKey: Hashable, Sendable {
+        let owner: Int32
+        let origin: Int32
+    }
+
+    struct Party: Sendable {
+        /// Those that may be sent, by their numbers.
+        var ready = SlotHeap<ModifierNumber>()
+        /// Those that the origin answered 401 or 407, while it has had no other credential since.
+        var refused: [ModifierNumber]?
+    }
+
+    struct Origin: Sendable {
+        let name: OriginName
+        var reach = Reach.open
+        /// Attempts between their send step and their end.
+        var underWay = 0
+        /// Those of its parties that have somebody ready, by the least number.
+        var parties = SlotHeap<ModifierNumber>()
+        /// Whether somebody may be to be sent who could not be before.
+        var isTouched = false
+    }
+
+    /// Whether an origin may be asked.
+    enum Reach: Equatable, Sendable {
+        case open
+        /// It has answered again; the others follow from then on.
+        case waking(until: Duration)
+        case down(Outage, trial: Duration)
+        /// The one is tried, to know whether it is back.
+        case trying(Outage, ModifierNumber)
+        case setOffline
+    }
+
+    struct Outage: Equatable, Sendable {
+        var isCaptive: Bool
+        /// Trials that were in vain.
+        var failures: Int
+    }
+}

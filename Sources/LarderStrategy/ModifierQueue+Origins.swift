@@ -1,0 +1,139 @@
+package import LarderModel
+
+extension ModifierQueue {
+    // MARK: What is known of an origin
+
+    /// The origin has answered somebody, whatever it said: what waits follows after a moment of
+    /// up to ``Limits/wakeTimeMax``, as `chance` in 0..<1 draws.
+    package mutating func originAnswered(
+        _ name: OriginName,
+        chance: Double,
+        now: Duration
+    ) -> [Action] {
+        reached(originSlot(name), chance, now)
+        return timePassed(now: now)
+    }
+
+    /// Somebody could not reach the origin, or a portal answered in its place.
+    package mutating func originWentDown(
+        _ name: OriginName,
+        isCaptive: Bool,
+        chance: Double,
+        now: Duration
+    ) -> [Action] {
+        notReached(originSlot(name), isCaptive: isCaptive, trial: nil, chance, now)
+        return timePassed(now: now)
+    }
+
+    /// The origin is not to be asked, by hand.
+    package mutating func originSetOffline(_ name: OriginName, now: Duration) -> [Action] {
+        set(originSlot(name), .setOffline)
+        return timePassed(now: now)
+    }
+
+    /// The origin may be asked again, or is to be tried now, by hand: one modifier goes first.
+    package mutating func originWoken(_ name: OriginName, now: Duration) -> [Action] {
+        wake(originSlot(name), now)
+        return timePassed(now: now)
+    }
+
+    mutating func wake(_ origin: Int32, _ now: Duration) {
+        switch origins[Int(origin)].reach {
+        case .open, .waking, .trying: break
+        case .down(let outage, _): set(origin, .down(outage, trial: now))
+        case .setOffline:
+            set(origin, .down(Outage(isCaptive: false, failures: 0), trial: now))
+        }
+    }
+
+    // MARK: The origin's own state
+
+    mutating func originSlot(_ name: OriginName) -> Int32 {
+        if let slot = originSlots[name] { return slot }
+        let slot = Int32(origins.count)
+        origins.append(Origin(name: name))
+        originTimerPositions.append(-1)
+        originSlots[name] = slot
+        return slot
+    }
+
+    mutating func reached(_ origin: Int32, _ chance: Double, _ now: Duration) {
+        switch origins[Int(origin)].reach {
+        case .open, .waking, .setOffline: break
+        case .down, .trying: set(origin, .waking(until: now + Limits.wakeTimeMax * chance))
+        }
+    }
+
+    /// `trial` is the attempt that has failed, if it was one of ours.
+    mutating func notReached(
+        _ origin: Int32,
+        isCaptive: Bool,
+        trial: ModifierNumber?,
+        _ chance: Double,
+        _ now: Duration
+    ) {
+        var outage: Outage
+        switch origins[Int(origin)].reach {
+        case .open, .waking:
+            outage = Outage(isCaptive: isCaptive, failures: 0)
+        case .trying(let known, let number) where number == trial:
+            outage = Outage(isCaptive: isCaptive, failures: known.failures + 1)
+        case .trying(var known, let number):
+            known.isCaptive = isCaptive
+            origins[Int(origin)].reach = .trying(known, number)
+            return
+        case .down(var known, let trial):
+            known.isCaptive = isCaptive
+            origins[Int(origin)].reach = .down(known, trial: trial)
+            return
+        case .setOffline:
+            return
+        }
+        outage.failures = min(outage.failures, ProbeMachine.failuresMax)
+        let ceiling = min(Limits.probePauseBase * (1 << outage.failures), Limits.probePauseMax)
+        let pause = ProbeMachine.pause(upTo: ceiling, chance: chance)
+        set(origin, .down(outage, trial: now + pause))
+    }
+
+    mutating func set(_ origin: Int32, _ reach: Reach) {
+        origins[Int(origin)].reach = reach
+        switch reach {
+        case .waking(let end), .down(_, let end):
+            originTimers.set(origin, end, &originTimerPositions)
+        case .open, .trying, .setOffline:
+            originTimers.remove(origin, &originTimerPositions)
+        }
+        touch(origin)
+    }
+
+    // MARK: Credentials
+
+    /// There is another credential for the account at the origin, or, without a scope, for
+    /// whoever uses it; or somebody says by hand that the one there is good.
+    package mutating func credentialChanged(
+        at name: OriginName,
+        of scope: Scope?,
+        now: Duration
+    ) -> [Action] {
+        var actions: [Action] = []
+        if let scope {
+            if let party = party(of: scope, at: name) { accept(party, &actions) }
+        } else if let origin = originSlots[name] {
+            for party in partyKeys.inUse where partyKeys[party].origin == origin {
+                accept(party, &actions)
+            }
+        }
+        finish(&actions, now)
+        return actions
+    }
+
+    mutating func accept(_ party: Int32, _ actions: inout [Action]) {
+        guard let refused = parties[Int(party)].refused else { return }
+        parties[Int(party)].refused = nil
+        refreshParty(party)
+        for number in refused {
+            guard let slot = slots[number], nodes[Int(slot)].state == .authWait else { continue }
+            change(slot, to: .queued, &actions)
+        }
+    }
+}

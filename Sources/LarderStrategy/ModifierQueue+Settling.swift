@@ -1,0 +1,135 @@
+package import LarderModel
+
+extension ModifierQueue {
+    /// Those that depend on one, in the order of their coming.
+    struct Dependants: Sendable {
+        /// Some of them may have left.
+        var numbers: [ModifierNumber] = []
+        var unsettled = 0
+    }
+
+    /// Notes what a modifier depends on; one that is not in the queue any more is confirmed.
+    mutating func depend(_ slot: Int32, on parents: [ModifierNumber]) {
+        let number = nodes[Int(slot)].number
+        var unmet: [ModifierNumber] = []
+        for parent in parents where parent < number && !unmet.contains(parent) {
+            guard slots[parent] != nil else { continue }
+            unmet.append(parent)
+        }
+        guard !unmet.isEmpty else { return }
+        for parent in unmet { dependants[parent, default: Dependants()].add(number) }
+        dependencies[number] = unmet
+        nodes[Int(slot)].unmetDependencies = Int32(unmet.count)
+    }
+
+    /// All that depend on one, directly or through others, and are not about to leave.
+    package func dependants(of number: ModifierNumber) -> [ModifierNumber] {
+        var found: [ModifierNumber] = []
+        var seen: Set<ModifierNumber> = [number]
+        var next = 0
+        var parent = number
+        while true {
+            for child in dependants[parent]?.numbers ?? [] where seen.insert(child).inserted {
+                guard let slot = slots[child] else { continue }
+                if case .settling = nodes[Int(slot)].state { continue }
+                found.append(child)
+            }
+            guard next < found.count else { return found.sorted() }
+            parent = found[next]
+            next += 1
+        }
+    }
+
+    /// Begins the settle step of one and, unless it is confirmed, of all that depend on it.
+    mutating func settle(_ slot: Int32, _ outcome: Outcome, _ actions: inout [Action]) {
+        let number = nodes[Int(slot)].number
+        let group = outcome == .confirmed ? [] : dependants(of: number)
+        for member in group {
+            guard let slot = slots[member] else { continue }
+            nodes[Int(slot)].state = .settling(outcome.ofDependants)
+            refresh(slot)
+        }
+        nodes[Int(slot)].state = .settling(outcome)
+        refresh(slot)
+        if !group.isEmpty { groups[number] = group }
+        actions.append(.settle(number, outcome, dependants: group))
+    }
+
+    /// The settle step is committed: the one and those that left with it are no more.
+    package mutating func settleCommitted(_ number: ModifierNumber, now: Duration) -> [Action] {
+        guard let slot = slots[number], case .settling(let outcome) = nodes[Int(slot)].state else {
+            return []
+        }
+        var actions: [Action] = []
+        let group = groups.removeValue(forKey: number) ?? []
+        for member in group.reversed() { remove(member, outcome.ofDependants, &actions) }
+        remove(number, outcome, &actions)
+        finish(&actions, now)
+        return actions
+    }
+
+    private mutating func remove(
+        _ number: ModifierNumber,
+        _ outcome: Outcome,
+        _ actions: inout [Action]
+    ) {
+        guard let slot = slots.removeValue(forKey: number) else { return }
+        leaveLanes(slot)
+        for parent in dependencies.removeValue(forKey: number) ?? [] {
+            forget(number, under: parent)
+        }
+        let children = dependants.removeValue(forKey: number)?.numbers ?? []
+        if outcome != .confirmed { lateFailures.insert(number) }
+        for child in children {
+            guard let slot = slots[child], meet(number, of: child) else { continue }
+            if outcome == .confirmed {
+                nodes[Int(slot)].unmetDependencies -= 1
+                refresh(slot)
+            } else if case .settling = nodes[Int(slot)].state {
+                // It leaves by itself, or with another.
+            } else {
+                // It was accepted after the step of the one was begun.
+                settle(slot, outcome.ofDependants, &actions)
+            }
+        }
+        release(slot)
+    }
+
+    /// One of the things that a modifier depends on is settled; false when it was none.
+    private mutating func meet(_ parent: ModifierNumber, of child: ModifierNumber) -> Bool {
+        guard var unmet = dependencies[child], let index = unmet.firstIndex(of: parent) else {
+            return false
+        }
+        unmet.remove(at: index)
+        dependencies[child] = unmet.isEmpty ? nil : unmet
+        return true
+    }
+
+    private mutating func forget(_ child: ModifierNumber, under parent: ModifierNumber) {
+        guard var known = dependants.removeValue(forKey: parent) else { return }
+        known.unsettled -= 1
+        guard known.unsettled > 0 else { return }
+        if known.numbers.count > 2 * known.unsettled + 16 {
+            known.numbers.removeAll { slots[$0] == nil }
+        }
+        dependants[parent] = known
+    }
+
+    private mutating func release(_ slot: Int32) {
+        timers.remove(slot, &timerPositions)
+        let party = nodes[Int(slot)].party
+        let key = partyKeys[party]
+        freeSlots.append(slot)
+        if partyKeys.release(party) {
+            origins[Int(key.origin)].parties.remove(party, &partyPositions)
+        }
+        _ = owners.release(key.owner)
+    }
+}
+
+extension ModifierQueue.Dependants {
+    fileprivate mutating func add(_ number: ModifierNumber) {
+        numbers.append(number)
+        unsettled += 1
+    }
+}

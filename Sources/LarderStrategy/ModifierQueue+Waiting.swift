@@ -1,0 +1,71 @@
+package import LarderModel
+
+extension ModifierQueue {
+    /// Why a modifier is not sent now: the first thing that has to end.
+    ///
+    /// Nil for one that is unknown here.
+    package func waitingFor(_ number: ModifierNumber) -> Wait? {
+        guard let slot = slots[number] else { return nil }
+        let node = nodes[Int(slot)]
+        switch node.state {
+        case .committingSend, .changing, .settling: return .commit
+        case .inFlight: return .answer
+        case .accepted(let end): return .confirmation(until: end)
+        case .held(let end): return .hold(until: end)
+        case .conflict, .unknown(nil): return .decision
+        case .authWait: return .credential
+        case .retryWait(let end), .unknown(.some(let end)):
+            return node.isDue ? obstacle(node) : .backoff(until: end)
+        case .queued: return obstacle(node)
+        }
+    }
+
+    private func obstacle(_ node: Node) -> Wait {
+        if let parent = dependencies[node.number]?.first { return .dependency(parent) }
+        switch lanes.obstacle(node.places) {
+        case .behind(let number, let lane): return .lane(lane, behind: number)
+        case .paused(let lane): return .pausedLane(lane)
+        case nil: break
+        }
+        guard parties[Int(node.party)].refused == nil else { return .credential }
+        switch origins[Int(partyKeys[node.party].origin)].reach {
+        case .open: return .turn
+        case .waking(let end): return .offline(until: end)
+        case .down(let outage, let end):
+            return outage.isCaptive ? .captive(until: end) : .offline(until: end)
+        case .trying(_, let number): return .trial(number)
+        case .setOffline: return .setOffline
+        }
+    }
+
+    /// The state that a modifier is in, as its row has it or is about to.
+    package func state(of number: ModifierNumber) -> ModifierState? {
+        guard let slot = slots[number] else { return nil }
+        switch nodes[Int(slot)].state {
+        case .held: return .held
+        case .queued: return .queued
+        case .committingSend, .inFlight: return .inFlight
+        case .retryWait: return .retryWait
+        case .unknown: return .unknown
+        case .authWait: return .authWait
+        case .conflict: return .conflict
+        case .accepted: return .accepted
+        case .changing(let written): return written.state
+        case .settling(.confirmed): return .confirmed
+        case .settling(.dead): return .dead
+        case .settling(.cancelled): return .cancelled
+        }
+    }
+}
+
+extension ModifierQueue.Written {
+    var state: ModifierState {
+        switch self {
+        case .queued: .queued
+        case .retryWait: .retryWait
+        case .unknown: .unknown
+        case .authWait: .authWait
+        case .accepted: .accepted
+        }
+    }
+}

@@ -1,0 +1,263 @@
+package import LarderModel
+
+/// Decides which modifiers are sent when, and what becomes of them.
+///
+/// # Terms
+///
+/// - *lane*: modifiers that are sent in the order of their numbers. A lane belongs to one account
+///   of one user; a modifier stands in those of its targets and in the one that was named.
+/// - *party*: one account of one user at one origin: who has a credential there.
+/// - *step*: something durable. It is returned as an action, and what it leads to waits for the
+///   event that says that it is committed; until then nothing else is begun with the modifier.
+/// - *ready*: in a state to be sent, first in all its lanes, none of them paused, no dependency
+///   left. What is ready is sent as soon as its party and its origin allow.
+/// - *trial*: the one modifier that is sent to an origin that was down.
+///
+/// # States of a modifier
+///
+/// ```
+///   held ──► queued ──► committingSend ──► inFlight ──► settling ──► (none)
+///              ▲  ▲        ▲       ▲          │             ▲
+///              │  └────────│───────│──────────┤ no byte left│
+///              │           │       │          ├─► retryWait ┤
+///              │           │       └──────────│──────┘      │
+///              │           └── unknown ◄──────┤ no answer   │ by hand, or expired,
+///              ├────────────── authWait ◄─────┤ 401, 407    │ or with a parent
+///   by hand ───┴── unknown, conflict, …       └─► accepted ─┘
+/// ```
+///
+/// Between two of these that are rows' states stands `changing`, until the new one is committed.
+///
+/// # States of an origin
+///
+/// ```
+///           no byte left, a portal            the time has come
+///    open ──────────────────────────► down ◄──────────────────► trying
+///     ▲                                │      it was in vain       │
+///     └───────────── waking ◄──────────┴─── it has answered ───────┘
+/// ```
+///
+/// From each of these it can be set offline by hand, and from there it becomes `down`, to be tried
+/// at once.
+///
+/// # Invariants (``checkInvariants()``)
+///
+/// 1. A modifier is being sent only if no earlier one shares a lane, and it has no dependency
+///    left; so each lane has one on its way at most.
+/// 2. At most ``Limits/modifiersInFlightMax`` attempts are under way at an origin.
+/// 3. Whatever is ready is among its party's ready ones, and these are among their origin's unless
+///    the credential was refused.
+/// 4. Whatever ends by itself has its wake time.
+/// 5. What has been returned as a step is done with once: a modifier leaves after its settle step
+///    alone.
+package struct ModifierQueue: Sendable {
+    /// Where each unsettled modifier's node lies.
+    var slots: [ModifierNumber: Int32] = [:]
+    var nodes: [Node] = []
+    var freeSlots: [Int32] = []
+
+    var owners = Interned<Scope>()
+    var originSlots: [OriginName: Int32] = [:]
+    var origins: [Origin] = []
+    var partyKeys = Interned<PartyKey>()
+    var parties: [Party] = []
+    var lanes = LaneTable()
+
+    /// What each depends on, as far as it is not settled.
+    var dependencies: [ModifierNumber: [ModifierNumber]] = [:]
+    var dependants: [ModifierNumber: Dependants] = [:]
+    /// Who leaves in the same settle step as the one.
+    var groups: [ModifierNumber: [ModifierNumber]] = [:]
+    /// Some that settled lately without being confirmed: one that depends on them may have been
+    /// accepted in the same moment.
+    var lateFailures = LateFailures()
+
+    var timers = SlotHeap<Duration>()
+    var originTimers = SlotHeap<Duration>()
+    var timerPositions: [Int32] = []
+    var readyPositions: [Int32] = []
+    var partyPositions: [Int32] = []
+    var originTimerPositions: [Int32] = []
+    var touchedOrigins: [Int32] = []
+    /// Elements of arrays that were looked at, so that tests can count.
+    var steps = 0
+
+    package init() {}
+
+    /// Unsettled modifiers.
+    package var count: Int { slots.count }
+
+    /// When time is to be told next by ``timePassed(now:)``; nil while nothing ends by
+    /// itself.
+    package var nextWake: Duration? {
+        switch (timers.first?.key, originTimers.first?.key) {
+        case (let first?, let second?): min(first, second)
+        case (let only, nil), (nil, let only): only
+        }
+    }
+
+    /// The time has come that ``nextWake`` said, or any other.
+    package mutating func timePassed(now: Duration) -> [Action] {
+        var actions: [Action] = []
+        finish(&actions, now)
+        return actions
+    }
+
+    /// What every event ends with: what is due is done, and what may be sent is sent.
+    mutating func finish(_ actions: inout [Action], _ now: Duration) {
+        while let (due, slot) = timers.first.map({ ($0.key, $0.slot) }), due <= now {
+            endWait(of: slot, &actions, now)
+        }
+        while let (due, slot) = originTimers.first.map({ ($0.key, $0.slot) }), due <= now {
+            originTimers.remove(slot, &originTimerPositions)
+            if case .waking = origins[Int(slot)].reach { origins[Int(slot)].reach = .open }
+            touch(slot)
+        }
+        while let origin = touchedOrigins.popLast() {
+            origins[Int(origin)].isTouched = false
+            start(origin, &actions, now)
+        }
+    }
+
+    private mutating func endWait(of slot: Int32, _ actions: inout [Action], _ now: Duration) {
+        timers.remove(slot, &timerPositions)
+        let node = nodes[Int(slot)]
+        if node.mayExpire, let expires = node.expires, expires <= now {
+            settle(slot, .dead(.expired), &actions)
+            return
+        }
+        switch node.state {
+        case .held:
+            change(slot, to: .queued, &actions)
+        case .accepted:
+            settle(slot, .confirmed, &actions)
+        case .retryWait, .unknown(.some):
+            nodes[Int(slot)].isDue = true
+            refresh(slot)
+        case .queued, .committingSend, .inFlight, .unknown(nil), .authWait, .conflict, .changing,
+            .settling:
+            refresh(slot)
+        }
+    }
+
+    // MARK: Sending
+
+    private mutating func start(_ origin: Int32, _ actions: inout [Action], _ now: Duration) {
+        while origins[Int(origin)].underWay < Limits.modifiersInFlightMax,
+            let party = origins[Int(origin)].parties.first?.slot
+        {
+            let outage: Outage?
+            switch origins[Int(origin)].reach {
+            case .open: outage = nil
+            case .down(let known, let trial) where trial <= now: outage = known
+            case .down, .waking, .trying, .setOffline: return
+            }
+            guard let slot = parties[Int(party)].ready.first?.slot else {
+                preconditionFailure("a party among the ready ones has somebody ready")
+            }
+            let number = nodes[Int(slot)].number
+            if let outage { origins[Int(origin)].reach = .trying(outage, number) }
+            origins[Int(origin)].underWay += 1
+            var wasUnknown = false
+            if case .unknown = nodes[Int(slot)].state { wasUnknown = true }
+            nodes[Int(slot)].state = .committingSend(wasUnknown: wasUnknown)
+            refresh(slot)
+            actions.append(.commitSend(number))
+        }
+    }
+
+    mutating func touch(_ origin: Int32) {
+        guard !origins[Int(origin)].isTouched else { return }
+        origins[Int(origin)].isTouched = true
+        touchedOrigins.append(origin)
+    }
+
+    /// Puts a node where its state belongs: among the ready ones and the timers, or not.
+    ///
+    /// To be called whenever something of it has changed.
+    mutating func refresh(_ slot: Int32) {
+        steps += 1
+        let node = nodes[Int(slot)]
+        if let wake = node.wake {
+            timers.set(slot, wake, &timerPositions)
+        } else {
+            timers.remove(slot, &timerPositions)
+        }
+        let wasReady = readyPositions[Int(slot)] >= 0
+        guard node.isReady != wasReady else { return }
+        if node.isReady {
+            parties[Int(node.party)].ready.set(slot, node.number, &readyPositions)
+        } else {
+            parties[Int(node.party)].ready.remove(slot, &readyPositions)
+        }
+        refreshParty(node.party)
+    }
+
+    /// Puts a party where its first ready one belongs.
+    mutating func refreshParty(_ party: Int32) {
+        let origin = partyKeys[party].origin
+        let first = parties[Int(party)].refused == nil ? parties[Int(party)].ready.first?.key : nil
+        if let first {
+            origins[Int(origin)].parties.set(party, first, &partyPositions)
+            touch(origin)
+        } else {
+            origins[Int(origin)].parties.remove(party, &partyPositions)
+        }
+    }
+
+    // MARK: Steps
+
+    /// Has a row's new state written, from `inFlight` or wherever it waits.
+    mutating func change(_ slot: Int32, to written: Written, _ actions: inout [Action]) {
+        nodes[Int(slot)].state = .changing(to: written)
+        nodes[Int(slot)].isDue = false
+        refresh(slot)
+        let node = nodes[Int(slot)]
+        actions.append(.changeState(node.number, node.change(to: written)))
+    }
+
+    /// A row's new state is committed.
+    package mutating func changeCommitted(_ number: ModifierNumber, now: Duration) -> [Action] {
+        guard let slot = slots[number], case .changing(let written) = nodes[Int(slot)].state else {
+            return []
+        }
+        var actions: [Action] = []
+        defer { checkInvariants(of: number) }
+        switch written {
+        case .queued: nodes[Int(slot)].state = .queued
+        case .retryWait(let end): nodes[Int(slot)].state = .retryWait(until: end)
+        case .unknown(let end): nodes[Int(slot)].state = .unknown(until: end)
+        case .accepted(let end):
+            nodes[Int(slot)].state = .accepted(until: end)
+            leaveLanes(slot)
+        case .authWait:
+            nodes[Int(slot)].state = .authWait
+            if parties[Int(nodes[Int(slot)].party)].refused == nil {
+                // There has been another credential meanwhile.
+                change(slot, to: .queued, &actions)
+            }
+        }
+        refresh(slot)
+        finish(&actions, now)
+        return actions
+    }
+}
+
+extension ModifierQueue.Node {
+    /// The row's part of a change.
+    fileprivate func change(to written: ModifierQueue.Written) -> ModifierQueue.Change {
+        let until: Duration? =
+            switch written {
+            case .retryWait(let end), .accepted(let end): end
+            case .unknown(let end): end
+            case .queued, .authWait: nil
+            }
+        return ModifierQueue.Change(
+            state: written.state,
+            until: until,
+            attempts: Int(attempts),
+            answersNotApplied: Int(answersNotApplied),
+            isStalled: isStalled
+        )
+    }
+}

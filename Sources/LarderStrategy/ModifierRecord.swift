@@ -1,0 +1,45 @@
+package import LarderModel
+
+/// What deciding needs to know of an unsettled modifier: what its row says, without the request
+/// and the effects.
+package struct ModifierRecord: Equatable, Sendable {
+    package let number: ModifierNumber
+    /// Whose it is: lanes and credentials are those of one account of one user.
+    package let scope: Scope
+    package let origin: OriginName
+    /// Its targets' lanes and the named one; a lane that stands here twice counts once.
+    package var lanes: [Lane]
+    /// Those that must be confirmed before; such as are settled are left out, or named as failed.
+    package var dependsOn: [ModifierNumber] = []
+    package var holdUntil: Timestamp?
+    package var expiresAt: Timestamp?
+    /// How many counted attempts there may be; nil for any number.
+    package var attemptsMax: Int?
+    /// Whether it is sent again by itself after no clear answer (``ModifierRequest/resends(_:)``).
+    package var resends: Bool
+    package var state = ModifierState.queued
+    /// Counted ones.
+    package var attempts = 0
+    /// Answers that said that it was not applied for now.
+    package var answersNotApplied = 0
+    package var isStalled = false
+    /// When it is tried again, or, in `accepted`, when it is taken for confirmed.
+    package var nextAttemptAt: Timestamp?
+    /// Whether bytes of it may have left in any attempt, be it counted or not: an attempt was
+    /// counted, or an answer is kept.
+    package var mayHaveLeft = false
+
+    package init(
+        number: ModifierNumber,
+        scope: Scope,
+        origin: OriginName,
+        lanes: [Lane],
+        resends: Bool
+    ) {
+        self.number = number
+        self.scope = scope
+        self.origin = origin
+        self.lanes = lanes
+        self.resends = resends
+    }
+}

@@ -1,0 +1,142 @@
+package import LarderModel
+
+/// What of a modifier's request and changes says how its answers are meant.
+package struct ModifierRequest: Equatable, Sendable {
+    package let method: String
+    /// What bounds its redirects, and says which answers are a portal's.
+    package let flight: FlightRules
+    /// The media type of its body without parameters, in lower case; empty where there is none.
+    package let essence: String
+    /// Whether it goes out with an If-Match.
+    package let isConditional: Bool
+    /// What it changes.
+    package let targets: [EntryID]
+
+    /// The headers are those that go out, `Content-Type` included; `baseIsJSON` says whether what
+    /// the origin said last of a target is JSON.
+    package init(
+        method: String,
+        url: WebURL,
+        headers: HeaderFields,
+        targets: [EntryID],
+        baseIsJSON: Bool,
+        redirectHosts: [HostPort] = []
+    ) {
+        self.method = method
+        self.targets = targets
+        flight = FlightRules(
+            url: url,
+            cachedIsJSON: baseIsJSON,
+            accept: headers["Accept"],
+            redirectHosts: redirectHosts
+        )
+        essence =
+            headers["Content-Type"]?.prefix(while: { $0 != ";" })
+            .filter { $0 != " " && $0 != "\t" }.lowercased() ?? ""
+        isConditional = headers["If-Match"] != nil
+    }
+
+    /// Whether it may be sent again when nobody knows whether it has arrived: doing it twice is
+    /// doing it once, the origin promises to notice, or the rule says so (case 22).
+    ///
+    /// `rule` is the modifier's own, or the origin's.
+    package func resends(
+        _ rule: ModifierRules.UnknownRule,
+        isHonoured: Bool
+    ) -> Bool {
+        switch rule {
+        case .resend: return true
+        case .hold: return false
+        case .auto: break
+        }
+        switch method {
+        case "PUT", "DELETE": return true
+        case "PATCH" where essence == "application/merge-patch+json": return true
+        case _: return isConditional || isHonoured
+        }
+    }
+
+    /// Where a redirect leads that is followed with the same method and body: a 307 or 308 to
+    /// where reads may be led too.
+    package func followed(_ status: Int, _ headers: HeaderFields) -> WebURL? {
+        guard status == 307 || status == 308, let location = headers["Location"],
+            case .allowed(let url) = flight.redirect(from: flight.url, to: location)
+        else { return nil }
+        return url
+    }
+
+    /// What an answer means that is not ``followed(_:_:)``.
+    package func verdict(
+        _ status: Int,
+        _ headers: HeaderFields,
+        rule: ModifierRules.AnswerRule,
+        now: Timestamp
+    ) -> ModifierVerdict {
+        let head = ResponseHead(status: status, headers: headers, now: now)
+        guard !isPortal(head) else { return .captive }
+        switch status {
+        case 202: return .accepted
+        case 200..<300: return .confirmed(body(head, headers, rule))
+        case 300..<400: return .refused
+        case 401, 407: return .authNeeded
+        case 404 where method == "DELETE", 410 where method == "DELETE":
+            return .confirmed(.none)
+        case 408, 425, 429: return .notNow(retryAfter: head.retryAfter)
+        case 400..<500: return .refused
+        case 502, 504: return .unclear(.gateway)
+        case 500..<600: return .notNow(retryAfter: head.retryAfter)
+        // No status that an answer may have (RFC 9110 15).
+        case _: return .unclear(.gateway)
+        }
+    }
+
+    private func isPortal(_ head: ResponseHead) -> Bool {
+        if flight.captivePortal(head, from: flight.url) != nil { return true }
+        guard (300..<400).contains(head.status), let location = head.location,
+            case .refused(.captive) = flight.redirect(from: flight.url, to: location)
+        else { return false }
+        return true
+    }
+
+    /// Which target the body of a 2xx is (case 5).
+    private func body(
+        _ head: ResponseHead,
+        _ headers: HeaderFields,
+        _ rule: ModifierRules.AnswerRule
+    ) -> ModifierVerdict.ConfirmedBody {
+        // What is deleted has no representation.
+        guard method != "DELETE", head.status != 204, head.status != 205,
+            head.contentLength != 0
+        else { return .none }
+        let places = [
+            headers["Content-Location"], head.status == 201 ? head.location : nil,
+        ]
+        for place in places {
+            if let target = place.flatMap(target(at:)) { return .representation(of: target) }
+        }
+        let isSaid = headers.list("Preference-Applied").map(Self.saysRepresentation) ?? false
+        guard rule == .representation || isSaid, let own = ownTarget else { return .none }
+        return .representation(of: own)
+    }
+
+    private func target(at place: String) -> EntryID? {
+        guard let url = try? flight.url.resolving(place), let id = try? EntryID(url) else {
+            return nil
+        }
+        return targets.first { $0 == id }
+    }
+
+    /// The target that the request's URL names, or the only one.
+    private var ownTarget: EntryID? {
+        if let id = try? EntryID(flight.url), targets.contains(id) { return id }
+        return targets.count == 1 ? targets.first : nil
+    }
+
+    /// Whether a Preference-Applied names `return=representation` (RFC 7240 3).
+    private static func saysRepresentation(_ value: String) -> Bool {
+        value.split(separator: ",").contains { preference in
+            let word = preference.filter { $0 != " " && $0 != "\t" && $0 != "\"" }.lowercased()
+            return word == "return=representation"
+        }
+    }
+}

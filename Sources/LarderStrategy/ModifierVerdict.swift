@@ -1,0 +1,39 @@
+package import LarderModel
+
+/// What the end of an attempt means for a modifier: ``ModifierRequest/verdict(_:_:rule:now:)`` says
+/// it of an answer, the shell of everything else.
+package enum ModifierVerdict: Equatable, Sendable {
+    /// It was applied (cases 5, 6 and 20).
+    case confirmed(ConfirmedBody)
+    /// 202: taken, and nothing is said of the outcome (case 7).
+    case accepted
+    /// Not applied for now (case 10).
+    case notNow(retryAfter: Duration?)
+    /// Refused for good (case 11).
+    case refused
+    /// 401, 407 (case 23).
+    case authNeeded
+    /// Bytes left, and no clear answer came (case 22).
+    case unclear(Unclear)
+    /// Somebody before the network answered in the origin's place (case 25).
+    case captive
+    /// No byte can have left (case 9).
+    case neverLeft
+
+    /// What the body of a 2xx is.
+    package enum ConfirmedBody: Equatable, Sendable {
+        /// This target as it is now, which becomes its base, if it is there and can be one.
+        ///
+        /// Any other target is as with ``none``.
+        case representation(of: EntryID)
+        /// None of the targets: the base of each is what the effects make of the one before.
+        case none
+    }
+
+    package enum Unclear: Equatable, Sendable {
+        /// 502, 504: somebody before the origin answered for it.
+        case gateway
+        /// The connection was lost, or nothing came in time.
+        case lost
+    }
+}

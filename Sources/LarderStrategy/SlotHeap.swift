@@ -1,0 +1,72 @@
+/// The least of many things that are known by their slots, each in it at most once.
+///
+/// Where a slot stands is written down in an array beside it, which heaps may share as long as no
+/// slot is in two of them: so any slot is taken out in O(log n).
+struct SlotHeap<Key: Comparable & Sendable>: Sendable {
+    struct Element: Sendable {
+        var key: Key
+        let slot: Int32
+    }
+
+    private(set) var elements: [Element] = []
+
+    var first: Element? { elements.first }
+
+    /// Puts the slot in under the key, or under another one than before.
+    mutating func set(_ slot: Int32, _ key: Key, _ positions: inout [Int32]) {
+        let position = Int(positions[Int(slot)])
+        if position < 0 {
+            elements.append(Element(key: key, slot: slot))
+            rise(from: elements.count - 1, &positions)
+        } else {
+            let isLess = key < elements[position].key
+            elements[position].key = key
+            if isLess { rise(from: position, &positions) } else { sink(from: position, &positions) }
+        }
+    }
+
+    /// Takes the slot out if it is in.
+    mutating func remove(_ slot: Int32, _ positions: inout [Int32]) {
+        let position = Int(positions[Int(slot)])
+        guard position >= 0 else { return }
+        positions[Int(slot)] = -1
+        let last = elements.removeLast()
+        guard position < elements.count else { return }
+        let isLess = last.key < elements[position].key
+        elements[position] = last
+        if isLess { rise(from: position, &positions) } else { sink(from: position, &positions) }
+    }
+
+    private mutating func rise(from start: Int, _ positions: inout [Int32]) {
+        var position = start
+        let element = elements[start]
+        while position > 0 {
+            let parent = (position - 1) / 2
+            guard element.key < elements[parent].key else { break }
+            place(elements[parent], at: position, &positions)
+            position = parent
+        }
+        place(element, at: position, &positions)
+    }
+
+    private mutating func sink(from start: Int, _ positions: inout [Int32]) {
+        var position = start
+        let element = elements[start]
+        while true {
+            var child = 2 * position + 1
+            guard child < elements.count else { break }
+            if child + 1 < elements.count, elements[child + 1].key < elements[child].key {
+                child += 1
+            }
+            guard elements[child].key < element.key else { break }
+            place(elements[child], at: position, &positions)
+            position = child
+        }
+        place(element, at: position, &positions)
+    }
+
+    private mutating func place(_ element: Element, at position: Int, _ positions: inout [Int32]) {
+        elements[position] = element
+        positions[Int(element.slot)] = Int32(position)
+    }
+}
