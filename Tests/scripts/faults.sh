@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # cache.db deleted, cut, damaged, replaced and read-only, while the daemon is down and while it is
 # up; and full disks, which are small ones of their own. The daemon goes on in every case: fetches
-# are answered, what is read is right or a miss, and storing goes on when it can (P-07, P-13).
+# are answered, what is read is right or a miss, storing goes on when it can, and what is pinned
+# is served through all of it (P-07, P-13).
 # `await` calls functions by their names.
 # shellcheck disable=SC2317
 # shellcheck source=Tests/scripts/support.sh
@@ -10,9 +11,13 @@ source "$(dirname "$0")/support.sh"
 iso=/usr/share/iso-codes/json
 cp --preserve=timestamps "$iso"/iso_4217.json "$iso"/iso_15924.json "$www"
 jq --slurp . "$iso/iso_639-3.json" >"$www/large.json"
+cp --preserve=timestamps "$iso"/iso_3166-2.json "$www/kept.json"
 db=$work/cache/cache.db
 configure_nginx </dev/null
 start_nginx
+kept_path=$(entry "$origin/kept.json")
+pinned=
+lost=
 
 write_configuration() {
     configure <<END
@@ -33,6 +38,31 @@ fill() {
     for ((n = 0; n < 20; n++)); do
         request PUT "$(entry "note:$n")" --data-binary "@$www/iso_15924.json"
     done
+    pin_some
+}
+
+# An answer in chunks is pinned once it is cached, bytes of one's own in a row with their put.
+pin_some() {
+    fetch "$origin/kept.json"
+    request PUT "/v1/pins/${kept_path#/v1/entries/}"
+    pinned=$status
+    request PUT "$(entry kept)?pin=true" --data-binary "@$iso/iso_639-2.json"
+    pinned+=" $status"
+}
+
+# look_at_pins MOMENT: adds what is not served as it was pinned to `lost`.
+look_at_pins() {
+    [[ $pinned =~ ^20[14]\ 20[14]$ ]] || lost+="$1: not pinned ($pinned); "
+    request GET "$kept_path"
+    ((status == 200)) && cmp -s "$www/kept.json" "$work/body" || lost+="$1: the answer $status; "
+    request GET "$(entry kept)"
+    ((status == 200)) && cmp -s "$iso/iso_639-2.json" "$work/body" || lost+="$1: the blob $status; "
+}
+# expect_pins_kept NAME: what was pinned was there at each look, and is.
+expect_pins_kept() {
+    look_at_pins "at the end"
+    expect_equal "$1: what was pinned is served with its bytes" "" "$lost"
+    lost=
 }
 
 # Every entry that is there has its own bytes; sets `found` to how many of them are.
@@ -78,6 +108,7 @@ case_down() {
     end_daemon "$signal"
     "$@"
     start_daemon
+    look_at_pins "at the start"
     expect_right_or_missing "$name"
     case $fate in
         anew)
@@ -96,6 +127,7 @@ case_down() {
         either) ;;
     esac
     expect_going_on "$name"
+    expect_pins_kept "$name"
     end_daemon TERM
     expect_equal "$name: the end is orderly" 0 "$ended"
 }
@@ -193,9 +225,11 @@ else
 
     chmod 0400 "$db"
     start_as_nobody "a read-only file"
+    look_at_pins "at the start"
     expect_match "a read-only file: status says that it was made anew" "made anew" \
         "$(status_of '.warnings | join("; ")')"
     expect_going_on "a read-only file"
+    expect_pins_kept "a read-only file"
     end_daemon TERM
 
     chmod 0500 "$work/cache"
@@ -210,10 +244,12 @@ else
         "$status $(member .type)"
     request GET "$(entry note:1)"
     expect_equal "a read-only folder: a read is a miss" 404 "$status"
+    look_at_pins "while it is read-only"
     chmod 0700 "$work/cache"
     await 20 is_storing || not_ok "a folder that may be written again is used" "no warning" \
         "$(status_of '.warnings | join("; ")')"
     expect_going_on "a folder that may be written again"
+    expect_pins_kept "a read-only folder"
     end_daemon TERM
     expect_equal "a read-only folder: the end is orderly" 0 "$ended"
 
@@ -239,11 +275,13 @@ case_up() {
     shift
     fill
     "$@"
+    look_at_pins "at once"
     expect_right_or_missing "up: $name"
     anew=$((anew + 1))
     await 20 was_made_anew "$anew" || not_ok "up: $name: it is made anew" "$anew warnings" \
         "$(status_of .warnings)"
     expect_going_on "up: $name"
+    expect_pins_kept "up: $name"
 }
 empty_all() {
     rm "$db" "$db-wal" "$db-shm"
@@ -325,6 +363,7 @@ else
     ok "the reserve is given up"
 fi
 expect_match "status says so" "reserve" "$(status_of '.warnings | join("; ")')"
+look_at_pins "while the cache's disk is full"
 expect_right_or_missing "full"
 expect_equal "full: hits go on" 20 "$found"
 cp "$iso/iso_3166-1.json" "$www/unseen.json"
@@ -350,12 +389,14 @@ expect_equal "and storing goes on" "snapshot network;end network" \
     "$(fetch "$origin/unseen.json"; outline)"
 request GET "$(entry note:after)"
 expect_equal "and is read" "200 after" "$status $(cat "$work/body")"
+expect_pins_kept "full"
 
 # A start on full disks: both reserves are there.
 end_daemon TERM
 fill_disk "$work/cache"
 fill_disk "$work/state"
 start_daemon
+look_at_pins "while both disks are full"
 expect_right_or_missing "a start on full disks"
 expect_equal "a start on full disks: hits go on" 20 "$found"
 fetch "$origin/unseen.json"
@@ -370,7 +411,9 @@ await 20 has_no_warning || not_ok "both reserves are taken again" "no warning" \
 fill_disk "$work/state"
 request PUT "$(entry note:state)" --data-binary "state"
 expect_match "a full disk of the state: puts into the cache go on" '^20[14]$' "$status"
+look_at_pins "while the state's disk is full"
 rm "$work/state/ballast"
+expect_pins_kept "a start on full disks"
 end_daemon TERM
 expect_equal "full: the end is orderly" 0 "$ended"
 
@@ -399,6 +442,7 @@ end_daemon TERM
 rm -rf "$work"/state/* "$work"/cache/*
 write_configuration 'cache: {min_free_bytes: 8MiB}'
 start_daemon
+pin_some
 for ((n = 0; n < 150; n++)); do
     request PUT "$(entry "blob:$n")" --data-binary "@$work/blob"
 done
@@ -415,6 +459,7 @@ await 90 has_room || not_ok "min_free_bytes: the cache shrinks for others" "8 Mi
 expect_at_most "min_free_bytes: rows went" "$((held - 1))" "$(status_of .cache.bytes)"
 request GET "$(entry blob:149)"
 expect_equal "min_free_bytes: the newest stay" 200 "$status"
+expect_pins_kept "min_free_bytes"
 rm "$work/cache/ballast"
 for ((n = 0; n < 20; n++)); do
     request PUT "$(entry "more:$n")" --data-binary "@$work/blob"
