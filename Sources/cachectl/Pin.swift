@@ -28,7 +28,7 @@ struct Pin: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How long to wait while the origin does not answer, an hour at most.",
+            "How long to wait while the origin does not answer, an hour at most; else 30s.",
             valueName: "duration"
         ),
         transform: durationArgument
