@@ -21,9 +21,10 @@ extension ModifierQueue {
         for (scope, lane) in paused { pause(lane, of: scope) }
         let clock = Clock(now: now, wall: wall)
         for record in records {
-            let limit = acceptedLimit(record.origin)
-            let hasFailedParent = record.dependsOn.contains(where: failed.contains)
-            enter(record, clock, limit, hasFailedParent: hasFailedParent, &actions)
+            enter(record, clock, acceptedLimit(record.origin), &actions)
+        }
+        for record in records where record.dependsOn.contains(where: failed.contains) {
+            settleOrphan(record.number, &actions)
         }
         finish(&actions, now)
         return actions
@@ -39,9 +40,9 @@ extension ModifierQueue {
     ) -> [Action] {
         var actions: [Action] = []
         let clock = Clock(now: now, wall: wall)
-        for record in records {
-            let hasFailedParent = record.dependsOn.contains(where: lateFailures.contains)
-            enter(record, clock, .zero, hasFailedParent: hasFailedParent, &actions)
+        for record in records { enter(record, clock, .zero, &actions) }
+        for record in records where record.dependsOn.contains(where: lateFailures.contains) {
+            settleOrphan(record.number, &actions)
         }
         finish(&actions, now)
         return actions
@@ -62,7 +63,6 @@ extension ModifierQueue {
         _ record: ModifierRecord,
         _ clock: Clock,
         _ acceptedLimit: Duration,
-        hasFailedParent: Bool,
         _ actions: inout [Action]
     ) {
         guard slots[record.number] == nil,
@@ -93,11 +93,14 @@ extension ModifierQueue {
             refreshParty(party)
         }
         refresh(slot)
-        if hasFailedParent {
-            settle(slot, .dead(.parentFailed), &actions)
-        } else if record.state == .inFlight {
+        if record.state == .inFlight {
             change(slot, to: .unknown(until: record.resends ? clock.now : nil), &actions)
         }
+    }
+
+    private mutating func settleOrphan(_ number: ModifierNumber, _ actions: inout [Action]) {
+        guard let slot = slots[number], !nodes[Int(slot)].isSettling else { return }
+        settle(slot, .dead(.parentFailed), &actions)
     }
 
     /// Nil for a row that is settled.
@@ -135,8 +138,8 @@ extension ModifierQueue {
         } else {
             slot = Int32(nodes.count)
             nodes.append(node)
-            timerPositions.append(-1)
-            readyPositions.append(-1)
+            timerPositions.append()
+            readyPositions.append()
         }
         slots[node.number] = slot
         return slot
@@ -147,7 +150,7 @@ extension ModifierQueue {
         guard isNew else { return party }
         if Int(party) == parties.count {
             parties.append(Party())
-            partyPositions.append(-1)
+            partyPositions.append()
         } else {
             parties[Int(party)] = Party()
         }

@@ -9,7 +9,7 @@ extension ModifierQueue {
 
     /// Holds the whole against the numbered invariants of the type's documentation: O(n), for
     /// tests.
-    func checkInvariants() {
+    package func checkInvariants() {
         var underWay = Array(repeating: 0, count: origins.count)
         var ready = Array(repeating: 0, count: parties.count)
         for (number, slot) in slots {
@@ -32,10 +32,10 @@ extension ModifierQueue {
         for party in partyKeys.inUse {
             let (state, origin) = (parties[Int(party)], partyKeys[party].origin)
             assert(state.ready.elements.count == ready[Int(party)], "the ready ones are counted")
-            let isIn = partyPositions[Int(party)] >= 0
+            let isIn = partyPositions[party] >= 0
             assert(isIn == (ready[Int(party)] > 0 && state.refused == nil), "parties are in turn")
             guard isIn else { continue }
-            let element = origins[Int(origin)].parties.elements[Int(partyPositions[Int(party)])]
+            let element = origins[Int(origin)].parties.elements[Int(partyPositions[party])]
             assert(element.slot == party && element.key == state.ready.first?.key, "by the least")
         }
         assert(touchedOrigins.isEmpty, "an event ends with everybody sent who may be")
@@ -49,9 +49,9 @@ extension ModifierQueue {
             assert(node.unmetDependencies == 0, "what is sent depends on nothing unsettled")
         }
         // 3
-        assert(node.isReady == (readyPositions[Int(slot)] >= 0), "the ready ones are known")
+        assert(node.isReady == (readyPositions[slot] >= 0), "the ready ones are known")
         // 4
-        let position = Int(timerPositions[Int(slot)])
+        let position = Int(timerPositions[slot])
         assert(node.wake == (position < 0 ? nil : timers.elements[position].key), "wakes are set")
         assert(node.attempts >= 0 && node.closedPlaces >= 0 && node.unmetDependencies >= 0)
     }

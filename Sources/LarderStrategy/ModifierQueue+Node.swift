@@ -73,6 +73,11 @@ extension ModifierQueue {
             }
         }
 
+        /// Whether it is about to leave.
+        var isSettling: Bool {
+            if case .settling = state { true } else { false }
+        }
+
         /// When its state ends by itself.
         var end: Duration? {
             switch state {
@@ -100,7 +105,8 @@ extension ModifierQueue {
     struct Party: Sendable {
         /// Those that may be sent, by their numbers.
         var ready = SlotHeap<ModifierNumber>()
-        /// Those that the origin answered 401 or 407, while it has had no other credential since.
+        /// Those that the origin answered 401 or 407, while it has had no other credential since;
+        /// forgotten with the party's last modifier.
         var refused: [ModifierNumber]?
     }
 

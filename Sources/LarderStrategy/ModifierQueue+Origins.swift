@@ -52,7 +52,7 @@ extension ModifierQueue {
         if let slot = originSlots[name] { return slot }
         let slot = Int32(origins.count)
         origins.append(Origin(name: name))
-        originTimerPositions.append(-1)
+        originTimerPositions.append()
         originSlots[name] = slot
         return slot
     }

@@ -31,8 +31,7 @@ extension ModifierQueue {
         while true {
             for child in dependants[parent]?.numbers ?? [] where seen.insert(child).inserted {
                 guard let slot = slots[child] else { continue }
-                if case .settling = nodes[Int(slot)].state { continue }
-                found.append(child)
+                if !nodes[Int(slot)].isSettling { found.append(child) }
             }
             guard next < found.count else { return found.sorted() }
             parent = found[next]
@@ -82,12 +81,10 @@ extension ModifierQueue {
         if outcome != .confirmed { lateFailures.insert(number) }
         for child in children {
             guard let slot = slots[child], meet(number, of: child) else { continue }
+            nodes[Int(slot)].unmetDependencies -= 1
             if outcome == .confirmed {
-                nodes[Int(slot)].unmetDependencies -= 1
                 refresh(slot)
-            } else if case .settling = nodes[Int(slot)].state {
-                // It leaves by itself, or with another.
-            } else {
+            } else if !nodes[Int(slot)].isSettling {
                 // It was accepted after the step of the one was begun.
                 settle(slot, outcome.ofDependants, &actions)
             }

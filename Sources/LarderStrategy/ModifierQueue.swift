@@ -74,13 +74,11 @@ package struct ModifierQueue: Sendable {
 
     var timers = SlotHeap<Duration>()
     var originTimers = SlotHeap<Duration>()
-    var timerPositions: [Int32] = []
-    var readyPositions: [Int32] = []
-    var partyPositions: [Int32] = []
-    var originTimerPositions: [Int32] = []
+    var timerPositions = SlotPositions()
+    var readyPositions = SlotPositions()
+    var partyPositions = SlotPositions()
+    var originTimerPositions = SlotPositions()
     var touchedOrigins: [Int32] = []
-    /// Elements of arrays that were looked at, so that tests can count.
-    var steps = 0
 
     package init() {}
 
@@ -140,6 +138,12 @@ package struct ModifierQueue: Sendable {
         }
     }
 
+    /// How often something was moved in a heap so far: the work that grows with the queue.
+    package var moves: Int {
+        timerPositions.moves + originTimerPositions.moves + readyPositions.moves
+            + partyPositions.moves
+    }
+
     // MARK: Sending
 
     private mutating func start(_ origin: Int32, _ actions: inout [Action], _ now: Duration) {
@@ -176,14 +180,13 @@ package struct ModifierQueue: Sendable {
     ///
     /// To be called whenever something of it has changed.
     mutating func refresh(_ slot: Int32) {
-        steps += 1
         let node = nodes[Int(slot)]
         if let wake = node.wake {
             timers.set(slot, wake, &timerPositions)
         } else {
             timers.remove(slot, &timerPositions)
         }
-        let wasReady = readyPositions[Int(slot)] >= 0
+        let wasReady = readyPositions[slot] >= 0
         guard node.isReady != wasReady else { return }
         if node.isReady {
             parties[Int(node.party)].ready.set(slot, node.number, &readyPositions)

@@ -1,6 +1,6 @@
 /// The least of many things that are known by their slots, each in it at most once.
 ///
-/// Where a slot stands is written down in an array beside it, which heaps may share as long as no
+/// Where a slot stands is written down beside it, in positions that heaps may share as long as no
 /// slot is in two of them: so any slot is taken out in O(log n).
 struct SlotHeap<Key: Comparable & Sendable>: Sendable {
     struct Element: Sendable {
@@ -13,8 +13,8 @@ struct SlotHeap<Key: Comparable & Sendable>: Sendable {
     var first: Element? { elements.first }
 
     /// Puts the slot in under the key, or under another one than before.
-    mutating func set(_ slot: Int32, _ key: Key, _ positions: inout [Int32]) {
-        let position = Int(positions[Int(slot)])
+    mutating func set(_ slot: Int32, _ key: Key, _ positions: inout SlotPositions) {
+        let position = Int(positions[slot])
         if position < 0 {
             elements.append(Element(key: key, slot: slot))
             rise(from: elements.count - 1, &positions)
@@ -26,10 +26,10 @@ struct SlotHeap<Key: Comparable & Sendable>: Sendable {
     }
 
     /// Takes the slot out if it is in.
-    mutating func remove(_ slot: Int32, _ positions: inout [Int32]) {
-        let position = Int(positions[Int(slot)])
+    mutating func remove(_ slot: Int32, _ positions: inout SlotPositions) {
+        let position = Int(positions[slot])
         guard position >= 0 else { return }
-        positions[Int(slot)] = -1
+        positions[slot] = -1
         let last = elements.removeLast()
         guard position < elements.count else { return }
         let isLess = last.key < elements[position].key
@@ -37,7 +37,7 @@ struct SlotHeap<Key: Comparable & Sendable>: Sendable {
         if isLess { rise(from: position, &positions) } else { sink(from: position, &positions) }
     }
 
-    private mutating func rise(from start: Int, _ positions: inout [Int32]) {
+    private mutating func rise(from start: Int, _ positions: inout SlotPositions) {
         var position = start
         let element = elements[start]
         while position > 0 {
@@ -49,7 +49,7 @@ struct SlotHeap<Key: Comparable & Sendable>: Sendable {
         place(element, at: position, &positions)
     }
 
-    private mutating func sink(from start: Int, _ positions: inout [Int32]) {
+    private mutating func sink(from start: Int, _ positions: inout SlotPositions) {
         var position = start
         let element = elements[start]
         while true {
@@ -65,8 +65,32 @@ struct SlotHeap<Key: Comparable & Sendable>: Sendable {
         place(element, at: position, &positions)
     }
 
-    private mutating func place(_ element: Element, at position: Int, _ positions: inout [Int32]) {
+    private mutating func place(
+        _ element: Element,
+        at position: Int,
+        _ positions: inout SlotPositions
+    ) {
         elements[position] = element
-        positions[Int(element.slot)] = Int32(position)
+        positions[element.slot] = Int32(position)
+    }
+}
+
+/// Where slots stand in a heap; -1 for one that is in none.
+struct SlotPositions: Sendable {
+    private var positions: [Int32] = []
+    /// How often a slot was moved, so that tests can count.
+    private(set) var moves = 0
+
+    /// Makes room for one more slot, which is in no heap.
+    mutating func append() {
+        positions.append(-1)
+    }
+
+    subscript(slot: Int32) -> Int32 {
+        get { positions[Int(slot)] }
+        set {
+            positions[Int(slot)] = newValue
+            moves += 1
+        }
     }
 }

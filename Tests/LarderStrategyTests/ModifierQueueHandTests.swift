@@ -1,0 +1,231 @@
+import LarderModel
+import LarderStrategy
+import Testing
+
+@Suite("The modifier queue: people, credentials, clocks and crashes")
+struct ModifierQueueHandTests {
+    private var script: QueueScript
+    private let number = ModifierNumber(1)
+
+    init() throws {
+        script = try QueueScript()
+    }
+
+    @Test("18: one of which no byte can have left is cancelled, with its dependants or not at all")
+    mutating func cancel() throws {
+        _ = script.queue.originSetOffline(script.origin, now: script.now)
+        let records = [
+            try script.record(1, ["x"]), try script.record(2, dependsOn: [1]),
+            try script.record(3, ["x"]),
+        ]
+        #expect(script.add(records).isEmpty)
+        let now = script.now
+        #expect(throws: ModifierQueue.Refusal.hasDependants([ModifierNumber(2)])) {
+            try script.queue.cancelAsked(number, withDependants: false, now: now)
+        }
+        let actions = try script.queue.cancelAsked(number, withDependants: true, now: now)
+        #expect(actions == [script.settle(1, .cancelled, [2])])
+        #expect(ModifierQueue.Outcome.cancelled.ofDependants == .cancelled)
+        #expect(throws: ModifierQueue.Refusal.notNow) {
+            try script.queue.cancelAsked(number, withDependants: true, now: now)
+        }
+        #expect(script.run(actions).isEmpty)
+        #expect(throws: ModifierQueue.Refusal.notFound) {
+            try script.queue.cancelAsked(number, withDependants: true, now: now)
+        }
+        #expect(script.wait(3) == .setOffline)
+    }
+
+    @Test("18: what was sent can only be discarded, and not while it is in flight")
+    mutating func discard() throws {
+        let now = script.now
+        let records = [try script.record(1), try script.record(2, dependsOn: [1])]
+        let steps = script.accept(records)
+        #expect(throws: ModifierQueue.Refusal.inFlight) {
+            try script.queue.discardAsked(number, now: now)
+        }
+        #expect(script.run(steps) == [1])
+        #expect(throws: ModifierQueue.Refusal.inFlight) {
+            try script.queue.discardAsked(number, now: now)
+        }
+        #expect(script.finish(1, .notNow(retryAfter: nil)).isEmpty)
+        #expect(throws: ModifierQueue.Refusal.alreadySent) {
+            try script.queue.cancelAsked(number, withDependants: true, now: now)
+        }
+        let actions = try script.queue.discardAsked(number, now: now)
+        #expect(actions == [script.settle(1, .dead(.discarded), [2])])
+    }
+
+    @Test("18: a hold is a window to undo, and then the modifier is queued")
+    mutating func hold() throws {
+        var record = try script.record(1, ["x"])
+        record.state = .held
+        record.holdUntil = .start.advanced(by: .seconds(10))
+        #expect(script.add([record, try script.record(2, ["x"])]).isEmpty)
+        #expect(script.wait(1) == .hold(until: script.now + .seconds(10)))
+        var other = script
+        #expect(script.pass(.seconds(10)) == [script.change(1, .queued, attempts: 0)])
+        #expect(script.run([script.change(1, .queued, attempts: 0)]) == [1])
+        let actions = try other.queue.cancelAsked(number, withDependants: false, now: other.now)
+        #expect(other.run(actions) == [2])
+    }
+
+    @Test("22: what may be done twice is sent again after a pause, the rest waits for a person")
+    mutating func unknown() throws {
+        for verdict in [ModifierVerdict.unclear(.lost), .unclear(.gateway)] {
+            script = try QueueScript()
+            let records = [try script.record(1), try script.record(2, ["x"], resends: false)]
+            #expect(script.add(records + [try script.record(3, ["x"])]) == [1, 2])
+            let until = script.now + .milliseconds(500)
+            #expect(script.end(1, verdict) == [script.change(1, .unknown, until: until)])
+            #expect(script.run([script.change(1, .unknown, until: until)]).isEmpty)
+            #expect(script.end(2, verdict) == [script.change(2, .unknown)])
+            #expect(script.run([script.change(2, .unknown)]).isEmpty)
+            #expect(script.wait(2) == .decision)
+            #expect(script.run(script.pass(.seconds(86_400))) == [1])
+            #expect(script.wait(3) == .lane(try lane("x"), behind: ModifierNumber(2)))
+            let actions = try script.queue.retryAsked(ModifierNumber(2), now: script.now)
+            #expect(script.run(actions) == [2])
+        }
+    }
+
+    private func lane(_ name: String) throws -> Lane { .name(try LaneName(name)) }
+
+    @Test("22: a resend that does not leave is unknown still, not queued")
+    mutating func unknownStays() throws {
+        #expect(script.add([try script.record(1)]) == [1])
+        #expect(script.finish(1, .unclear(.lost)).isEmpty)
+        #expect(script.run(script.pass(.milliseconds(500))) == [1])
+        let change = script.change(1, .unknown, until: script.now, attempts: 1)
+        #expect(script.end(1, .neverLeft) == [change])
+    }
+
+    @Test("22: at start what was in flight is unknown")
+    mutating func restored() throws {
+        var resent = try script.record(1)
+        var doubtful = try script.record(2, resends: false)
+        (resent.state, resent.attempts) = (.inFlight, 1)
+        (doubtful.state, doubtful.attempts) = (.inFlight, 1)
+        let actions = script.restore([resent, doubtful])
+        let changes = [script.change(1, .unknown, until: script.now), script.change(2, .unknown)]
+        #expect(actions == changes)
+        #expect(script.run(actions) == [1])
+        #expect(script.wait(2) == .decision)
+    }
+
+    @Test("23: 401 stops the account at that origin, counts nothing, and its credential resumes it")
+    mutating func credential() throws {
+        let foreign = ModifierRecord(
+            number: ModifierNumber(3),
+            scope: .own(uid: 1_001, account: .default),
+            origin: script.origin,
+            lanes: [],
+            resends: true
+        )
+        #expect(script.add([try script.record(1)]) == [1])
+        #expect(script.finish(1, .authNeeded).isEmpty)
+        #expect(script.state(1) == .authWait)
+        #expect(script.add([try script.record(2), foreign]) == [3])
+        #expect(script.wait(1) == .credential)
+        #expect(script.wait(2) == .credential)
+        var byHand = script
+        let now = script.now
+        let actions = script.queue.credentialChanged(
+            at: script.origin,
+            of: script.scope,
+            now: now
+        )
+        #expect(actions.contains(script.change(1, .queued, attempts: 0)))
+        #expect(Set(script.run(actions)) == [1, 2])
+        let retried = try byHand.queue.retryAsked(number, now: now)
+        #expect(Set(byHand.run(retried)) == [1, 2])
+    }
+
+    @Test("23: a credential that comes while the refusal is being written is not missed")
+    mutating func credentialRace() throws {
+        #expect(script.add([try script.record(1)]) == [1])
+        let actions = script.end(1, .authNeeded)
+        let none = script.queue.credentialChanged(at: script.origin, of: nil, now: script.now)
+        #expect(none.isEmpty)
+        #expect(script.run(actions) == [1])
+    }
+
+    @Test("23: after a restart the account waits still")
+    mutating func credentialRestored() throws {
+        var record = try script.record(1)
+        record.state = .authWait
+        #expect(script.run(script.restore([record, try script.record(2)])).isEmpty)
+        #expect(script.wait(2) == .credential)
+    }
+
+    @Test("25: a portal's answer is no answer, and the origin is captive")
+    mutating func captive() throws {
+        #expect(script.add([try script.record(1, resends: false)]) == [1])
+        #expect(script.finish(1, .captive).isEmpty)
+        #expect(script.wait(1) == .decision)
+        #expect(script.add([try script.record(2)]).isEmpty)
+        #expect(script.wait(2) == .captive(until: script.now + .milliseconds(750)))
+    }
+
+    @Test("27: what is not sent before it expires is dead, with what depends on it")
+    mutating func expires() throws {
+        _ = script.queue.originSetOffline(script.origin, now: script.now)
+        var record = try script.record(1)
+        record.expiresAt = .start.advanced(by: .seconds(60))
+        #expect(script.add([record, try script.record(2, dependsOn: [1])]).isEmpty)
+        #expect(script.queue.nextWake == script.now + .seconds(60))
+        #expect(script.pass(.seconds(60)) == [script.settle(1, .dead(.expired), [2])])
+    }
+
+    @Test("27: a stored next attempt is at most the longest pause away, however the clock stands")
+    mutating func clamped() throws {
+        for (state, cap) in [(ModifierState.retryWait, 3_600), (.unknown, 300), (.accepted, 600)] {
+            for (stored, pause) in [(-86_400, 0), (20, 20), (10_000_000, cap)] {
+                script = try QueueScript()
+                _ = script.queue.originSetOffline(script.origin, now: script.now)
+                var record = try script.record(1)
+                record.state = state
+                record.nextAttemptAt = .start.advanced(by: .seconds(stored))
+                let actions = script.restore([record])
+                if pause > 0 {
+                    #expect(actions.isEmpty)
+                    #expect(script.queue.nextWake == script.now + .seconds(pause))
+                } else {
+                    #expect(script.queue.nextWake == nil)
+                }
+            }
+        }
+    }
+
+    @Test("A paused lane sends nothing, also after a restart, until it is resumed")
+    mutating func paused() throws {
+        let lane = try lane("x")
+        #expect(script.queue.lanePaused(lane, of: script.scope, now: script.now).isEmpty)
+        let records = [try script.record(1, ["x"]), try script.record(2, ["y"])]
+        #expect(script.add(records) == [2])
+        #expect(script.wait(1) == .pausedLane(lane))
+        var restarted = try QueueScript()
+        let actions = restarted.queue.restored(
+            records,
+            paused: [(script.scope, lane)],
+            acceptedLimit: { _ in .zero },
+            now: script.now,
+            wall: .start
+        )
+        #expect(restarted.run(actions) == [2])
+        let resumed = restarted.queue.laneResumed(lane, of: script.scope, now: script.now)
+        #expect(restarted.run(resumed) == [1])
+    }
+
+    @Test("Dependants of a dead letter die at start")
+    mutating func orphan() throws {
+        let actions = script.queue.restored(
+            [try script.record(2, dependsOn: [1]), try script.record(3, dependsOn: [2])],
+            failed: [number],
+            acceptedLimit: { _ in .zero },
+            now: script.now,
+            wall: .start
+        )
+        #expect(actions == [script.settle(2, .dead(.parentFailed), [3])])
+    }
+}

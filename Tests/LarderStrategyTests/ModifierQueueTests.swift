@@ -1,0 +1,221 @@
+import LarderModel
+import LarderStrategy
+import Testing
+
+@Suite("The modifier queue")
+struct ModifierQueueTests {
+    private var script: QueueScript
+
+    init() throws {
+        script = try QueueScript()
+    }
+
+    @Test("Nothing is sent before its send step is committed, and nothing leaves before its settle")
+    mutating func steps() throws {
+        let number = ModifierNumber(1)
+        #expect(script.accept([try script.record(1, ["x"])]) == [.commitSend(number)])
+        #expect(script.accept([try script.record(2, ["x"])]).isEmpty)
+        #expect(script.queue.sendCommitted(number, now: script.now) == [.send(number)])
+        #expect(script.end(1, .confirmed(.none)) == [script.settle(1, .confirmed)])
+        #expect(script.queue.count == 2)
+        let next = script.queue.settleCommitted(number, now: script.now)
+        #expect(next == [.commitSend(ModifierNumber(2))])
+        #expect(script.queue.count == 1)
+    }
+
+    @Test("A send step that the disk refuses is tried again after a pause, and counts nothing")
+    mutating func sendNotCommitted() throws {
+        let number = ModifierNumber(1)
+        _ = script.accept([try script.record(1)])
+        let actions = script.queue.sendNotCommitted(number, chance: 0.5, now: script.now)
+        #expect(actions.isEmpty)
+        #expect(script.queue.nextWake == script.now + .milliseconds(750))
+        #expect(script.pass(.milliseconds(750)) == [.commitSend(number)])
+        #expect(script.run([.commitSend(number)]) == [1])
+        #expect(script.end(1, .authNeeded) == [script.change(1, .authWait, attempts: 0)])
+    }
+
+    @Test("7: 202 leaves its lanes once that is written, and is confirmed by a read or in the end")
+    mutating func accepted() throws {
+        let records = [
+            try script.record(1, ["x"]), try script.record(2, ["x"]),
+            try script.record(3, dependsOn: [1]),
+        ]
+        #expect(script.add(records) == [1])
+        let end = script.now + .seconds(600)
+        let actions = script.end(1, .accepted)
+        #expect(actions == [script.change(1, .accepted, until: end)])
+        #expect(script.run(actions) == [2])
+        #expect(script.wait(1) == .confirmation(until: end))
+        #expect(script.wait(3) == .dependency(ModifierNumber(1)))
+        var other = script
+        #expect(script.pass(.seconds(600)) == [script.settle(1, .confirmed)])
+        let read = other.queue.readConfirmed(ModifierNumber(1), now: other.now)
+        #expect(read == [other.settle(1, .confirmed)])
+        #expect(other.run(read) == [3])
+    }
+
+    @Test("9: when no byte can have left, nothing is counted, and one is tried before the others")
+    mutating func neverLeft() throws {
+        let lanes = ["x", "y", "z"].map { [$0] }
+        let records = try lanes.enumerated().map { try script.record(Int64($0) + 1, $1) }
+        #expect(script.add(records) == [1, 2, 3])
+        for number in 1...3 {
+            let actions = script.end(Int64(number), .neverLeft)
+            #expect(actions == [script.change(Int64(number), .queued, attempts: 0)])
+            #expect(script.run(actions).isEmpty)
+        }
+        // Between the half of 1 s and all of it.
+        let trial = script.now + .milliseconds(750)
+        #expect(script.wait(2) == .offline(until: trial))
+        #expect(script.queue.nextWake == trial)
+        #expect(script.run(script.pass(.milliseconds(750))) == [1])
+        #expect(script.wait(2) == .trial(ModifierNumber(1)))
+        #expect(script.finish(1, .neverLeft).isEmpty)
+        #expect(script.queue.nextWake == script.now + .milliseconds(1_500))
+        #expect(script.run(script.pass(.milliseconds(1_500))) == [1])
+        #expect(script.finish(1, .confirmed(.none)).isEmpty)
+        #expect(script.wait(2) == .offline(until: script.now + .milliseconds(500)))
+        #expect(script.run(script.pass(.milliseconds(500))) == [2, 3])
+    }
+
+    @Test("9: any success there wakes an origin, and so does a hand; set offline it waits for one")
+    mutating func woken() throws {
+        let name = script.origin
+        let now = script.now
+        _ = script.queue.originWentDown(name, isCaptive: false, chance: 0.5, now: now)
+        #expect(script.add([try script.record(1), try script.record(2)]).isEmpty)
+        var other = script
+        #expect(script.queue.originAnswered(name, chance: 0, now: now).count == 2)
+        #expect(other.run(other.queue.originWoken(name, now: now)) == [1])
+        #expect(other.queue.originSetOffline(name, now: now).isEmpty)
+        #expect(other.finish(1, .confirmed(.none)).isEmpty)
+        #expect(other.wait(2) == .setOffline)
+        #expect(other.queue.originAnswered(name, chance: 0, now: now).isEmpty)
+        #expect(other.run(other.pass(.seconds(3_600))).isEmpty)
+        #expect(other.run(other.queue.originWoken(name, now: other.now)) == [2])
+    }
+
+    @Test("10: pauses double up to five minutes, Retry-After is a floor of an hour at most")
+    mutating func backoff() throws {
+        script.rules.stalledAfter = 3
+        #expect(script.add([try script.record(1)]) == [1])
+        let halves = [500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 128_000, 150_000]
+        for (index, pause) in (halves + [150_000]).enumerated() {
+            let until = script.now + .milliseconds(pause)
+            let change = script.change(
+                1,
+                .retryWait,
+                until: until,
+                attempts: index + 1,
+                notApplied: index + 1,
+                isStalled: index >= 2
+            )
+            let actions = script.end(1, .notNow(retryAfter: nil))
+            #expect(actions == [change])
+            #expect(script.run(actions).isEmpty)
+            #expect(script.wait(1) == .backoff(until: until))
+            #expect(script.run(script.pass(.milliseconds(pause - 1))).isEmpty)
+            #expect(script.run(script.pass(.milliseconds(1))) == [1])
+        }
+        for (asked, pause) in [(200, 200), (7_200, 3_600), (-1, 150), (10, 150)] {
+            #expect(script.finish(1, .notNow(retryAfter: .seconds(asked))).isEmpty)
+            #expect(script.queue.nextWake == script.now + .seconds(pause))
+            #expect(script.run(script.pass(.seconds(pause))) == [1])
+        }
+    }
+
+    @Test("10: the last counted attempt that is not applied is the end")
+    mutating func attempts() throws {
+        var record = try script.record(1)
+        record.attemptsMax = 2
+        #expect(script.add([record]) == [1])
+        #expect(script.finish(1, .neverLeft).isEmpty)
+        #expect(script.run(script.pass(.seconds(1))) == [1])
+        #expect(script.finish(1, .notNow(retryAfter: nil)).isEmpty)
+        #expect(script.run(script.pass(.seconds(1))) == [1])
+        #expect(script.end(1, .notNow(retryAfter: nil)) == [script.settle(1, .dead(.attempts))])
+    }
+
+    @Test("13: those that depend on a refused one leave in its step, the others are sent")
+    mutating func dependants() throws {
+        let records = [
+            try script.record(1, ["x"]), try script.record(2, dependsOn: [1]),
+            try script.record(3, ["x"]), try script.record(4, dependsOn: [2]),
+            try script.record(5, dependsOn: [3]),
+        ]
+        #expect(script.add(records) == [1])
+        let actions = script.end(1, .refused)
+        #expect(actions == [script.settle(1, .dead(.refused), [2, 4])])
+        #expect(ModifierQueue.Outcome.dead(.refused).ofDependants == .dead(.parentFailed))
+        #expect(script.run(actions) == [3])
+        #expect(script.queue.count == 2)
+        #expect(script.finish(3, .confirmed(.none)) == [5])
+    }
+
+    @Test("13: one that was accepted while its parent died, dies after it")
+    mutating func lateDependant() throws {
+        #expect(script.add([try script.record(1)]) == [1])
+        let actions = script.end(1, .refused)
+        #expect(actions == [script.settle(1, .dead(.refused))])
+        #expect(script.accept([try script.record(2, dependsOn: [1])]).isEmpty)
+        let number = ModifierNumber(1)
+        let next = script.queue.settleCommitted(number, now: script.now)
+        #expect(next == [script.settle(2, .dead(.parentFailed))])
+        let orphan = script.accept([try script.record(3, dependsOn: [1])])
+        #expect(orphan == [script.settle(3, .dead(.parentFailed))])
+        #expect(script.run(next + orphan).isEmpty)
+        #expect(script.queue.count == 0)
+    }
+
+    @Test("14: order is the number's within each lane of an account, whatever the origin")
+    mutating func order() throws {
+        var elsewhere = try script.record(3, ["y"])
+        elsewhere = ModifierRecord(
+            number: elsewhere.number,
+            scope: script.scope,
+            origin: script.other,
+            lanes: elsewhere.lanes,
+            resends: true
+        )
+        let foreign = ModifierRecord(
+            number: ModifierNumber(4),
+            scope: .own(uid: 1_001, account: .default),
+            origin: script.origin,
+            lanes: try script.record(1, ["x"]).lanes,
+            resends: true
+        )
+        let records = [
+            try script.record(1, ["x"]), try script.record(2, ["x", "y", "x"]), elsewhere, foreign,
+            try script.record(5, ["z"]),
+        ]
+        #expect(Set(script.add(records)) == [1, 4, 5])
+        #expect(script.wait(3) == .lane(elsewhere.lanes[0], behind: ModifierNumber(2)))
+        #expect(script.finish(1, .confirmed(.none)) == [2])
+        #expect(script.finish(2, .confirmed(.none)) == [3])
+    }
+
+    @Test("14: eight are under way at an origin at once, the next in the order of their numbers")
+    mutating func eight() throws {
+        #expect(script.add(try (1...20).map { try script.record($0) }) == Array(1...8))
+        #expect(script.wait(9) == .turn)
+        #expect(script.finish(5, .confirmed(.none)) == [9])
+        #expect(script.finish(1, .notNow(retryAfter: nil)) == [10])
+    }
+
+    @Test("15: a poisoned one holds up its lanes alone, for as long as it takes")
+    mutating func poison() throws {
+        script.rules.stalledAfter = 1
+        let records = [
+            try script.record(1, ["x"]), try script.record(2, ["x"]), try script.record(3, ["y"]),
+        ]
+        #expect(script.add(records) == [1, 3])
+        for _ in 0..<50 {
+            #expect(script.finish(1, .notNow(retryAfter: nil)).isEmpty)
+            #expect(script.run(script.pass(.seconds(300))) == [1])
+        }
+        #expect(script.finish(3, .confirmed(.none)).isEmpty)
+        #expect(script.state(1) == .inFlight)
+        #expect(script.finish(1, .refused) == [2])
+    }
+}

@@ -1,0 +1,203 @@
+import LarderModel
+import LarderStrategy
+import Testing
+
+@Suite("What an answer to a modifier means")
+struct ModifierVerdictTests {
+    private let url: WebURL
+    private let target: EntryID
+    private let other: EntryID
+
+    init() throws {
+        url = try WebURL("https://a.example/articles/42")
+        target = try EntryID(url)
+        other = try EntryID("https://a.example/articles/43")
+    }
+
+    private func request(
+        _ method: String,
+        to url: WebURL? = nil,
+        _ headers: HeaderFields = HeaderFields(),
+        targets: [EntryID]? = nil,
+        baseIsJSON: Bool = true,
+        redirectHosts: [HostPort] = []
+    ) -> ModifierRequest {
+        ModifierRequest(
+            method: method,
+            url: url ?? self.url,
+            headers: headers,
+            targets: targets ?? [target],
+            baseIsJSON: baseIsJSON,
+            redirectHosts: redirectHosts
+        )
+    }
+
+    private func fields(_ pairs: KeyValuePairs<String, String>) -> HeaderFields {
+        HeaderFields(pairs.map { HeaderFields.Field(name: $0.key, value: $0.value) })
+    }
+
+    private func verdict(
+        _ request: ModifierRequest,
+        _ status: Int,
+        _ headers: HeaderFields = HeaderFields(),
+        rule: ModifierRules.AnswerRule = .auto
+    ) -> ModifierVerdict {
+        request.verdict(status, headers, rule: rule, now: .start)
+    }
+
+    @Test("Every status from 100 to 999 means what the cases say")
+    func statuses() {
+        for status in 100...999 {
+            let expected: ModifierVerdict =
+                switch status {
+                case 202: .accepted  // 7
+                case 200..<300: .confirmed(.none)  // 6
+                case 401, 407: .authNeeded  // 23
+                case 408, 425, 429: .notNow(retryAfter: nil)  // 10
+                case 300..<500: .refused  // 11, and 409, 412, 428 as it
+                case 502, 504: .unclear(.gateway)  // 22
+                case 511: .captive  // 25
+                case 500..<600: .notNow(retryAfter: nil)  // 10
+                case _: .unclear(.gateway)
+                }
+            for method in ["POST", "PUT", "PATCH"] {
+                #expect(verdict(request(method), status) == expected, "\(method) \(status)")
+            }
+            // 20: what is to be deleted and is not there, is deleted.
+            let isGone = status == 404 || status == 410
+            let deleted = isGone ? .confirmed(.none) : expected
+            #expect(verdict(request("DELETE"), status) == deleted, "DELETE \(status)")
+        }
+    }
+
+    @Test("5: a body is the target where the answer says so, and nothing else is")
+    func representations() throws {
+        let list = try WebURL("https://a.example/articles")
+        let like = try WebURL("https://a.example/articles/42/like")
+        let whole = ModifierVerdict.confirmed(.representation(of: target))
+        let rows: [(ModifierRequest, Int, HeaderFields, ModifierVerdict)] = [
+            (
+                request("PATCH"), 200, fields(["Content-Type": "application/json"]),
+                .confirmed(.none)
+            ),
+            (request("PATCH"), 200, fields(["Content-Location": "/articles/42"]), whole),
+            (
+                request("PATCH"), 200, fields(["Content-Location": "/articles/43"]),
+                .confirmed(.none)
+            ),
+            (request("PATCH"), 200, fields(["Content-Location": "http://["]), .confirmed(.none)),
+            (request("POST", to: list), 201, fields(["Location": "articles/42"]), whole),
+            (
+                request("POST", to: list), 200, fields(["Location": "articles/42"]),
+                .confirmed(.none)
+            ),
+            (
+                request("PUT"), 200,
+                fields(["Preference-Applied": "respond-async, return = \"representation\""]), whole
+            ),
+            (
+                request("PUT"), 200, fields(["Preference-Applied": "return=minimal"]),
+                .confirmed(.none)
+            ),
+            (
+                request("POST", to: like), 200,
+                fields(["Preference-Applied": "return=representation"]), whole
+            ),
+            (
+                request("POST", to: like, targets: [target, other]), 200,
+                fields(["Preference-Applied": "return=representation"]), .confirmed(.none)
+            ),
+            (
+                request("PATCH", targets: [other, target]), 200,
+                fields(["Preference-Applied": "return=representation"]), whole
+            ),
+            (request("PUT"), 204, fields(["Content-Location": "/articles/42"]), .confirmed(.none)),
+            (
+                request("PUT"), 200,
+                fields(["Content-Location": "/articles/42", "Content-Length": "0"]),
+                .confirmed(.none)
+            ),
+            (
+                request("DELETE"), 200, fields(["Content-Location": "/articles/42"]),
+                .confirmed(.none)
+            ),
+        ]
+        for (request, status, headers, expected) in rows {
+            #expect(verdict(request, status, headers) == expected, "\(request) \(headers)")
+        }
+    }
+
+    @Test("5: the origin can say that every body is the target")
+    func rule() {
+        let whole = ModifierVerdict.confirmed(.representation(of: target))
+        #expect(verdict(request("PATCH"), 200, rule: .representation) == whole)
+        let none = ModifierVerdict.confirmed(.none)
+        #expect(verdict(request("DELETE"), 200, rule: .representation) == none)
+        #expect(verdict(request("POST", targets: []), 200, rule: .representation) == none)
+    }
+
+    @Test("10: Retry-After is seconds or a date, and nonsense is none")
+    func retryAfter() {
+        let rows: [(String, Duration?)] = [
+            ("120", .seconds(120)), ("Fri, 20 Nov 2026 18:44:27 GMT", .milliseconds(59_880)),
+            ("Fri, 20 Nov 2020 18:44:27 GMT", .zero), ("soon", nil), ("-1", nil),
+        ]
+        for (text, expected) in rows {
+            let headers = fields(["Retry-After": text])
+            for status in [429, 503] {
+                let meant = ModifierVerdict.notNow(retryAfter: expected)
+                #expect(verdict(request("POST"), status, headers) == meant, "\(text)")
+            }
+        }
+    }
+
+    @Test("11, 25: a redirect is followed, a refusal, or a portal's")
+    func redirects() throws {
+        let plain = try WebURL("http://a.example/articles/42")
+        let listed = request("PUT", redirectHosts: [try HostPort("b.example")])
+        let there = fields(["Location": "https://b.example/x"])
+        let here = fields(["Location": "/x"])
+        #expect(listed.followed(307, there)?.text == "https://b.example/x")
+        #expect(listed.followed(308, here)?.text == "https://a.example/x")
+        #expect(listed.followed(302, there) == nil)
+        #expect(listed.followed(307, HeaderFields()) == nil)
+        #expect(request("PUT").followed(307, there) == nil)
+        #expect(verdict(request("PUT"), 307, there) == .refused)
+        #expect(verdict(request("PUT"), 302, here) == .refused)
+        #expect(verdict(request("PUT", to: plain), 302, there) == .captive)
+    }
+
+    @Test("25: a page where JSON was expected is a portal's, a page that refuses is the origin's")
+    func pages() {
+        let page = fields(["Content-Type": "text/html; charset=utf-8"])
+        #expect(verdict(request("PUT"), 200, page) == .captive)
+        #expect(verdict(request("PUT", baseIsJSON: false), 200, page) == .confirmed(.none))
+        #expect(verdict(request("POST"), 413, page) == .refused)
+        #expect(verdict(request("POST"), 503, page) == .notNow(retryAfter: nil))
+    }
+
+    @Test("22: what is sent again by itself")
+    func resends() {
+        let merge = fields(["Content-Type": "Application/Merge-Patch+JSON; charset=utf-8"])
+        let patch = fields(["Content-Type": "application/json-patch+json"])
+        let matched = fields(["If-Match": "\"a1\""])
+        let rows: [(ModifierRequest, Bool)] = [
+            (request("PUT"), true), (request("DELETE"), true), (request("PATCH", merge), true),
+            (request("PATCH", patch), false), (request("PATCH"), false), (request("POST"), false),
+            (request("POST", merge), false), (request("POST", matched), true),
+            (request("PATCH", patch + matched), true),
+        ]
+        for (request, expected) in rows {
+            #expect(request.resends(.auto, isHonoured: false) == expected)
+            #expect(request.resends(.auto, isHonoured: true))
+            #expect(request.resends(.resend, isHonoured: false))
+            #expect(!request.resends(.hold, isHonoured: true))
+        }
+    }
+}
+
+extension HeaderFields {
+    fileprivate static func + (left: HeaderFields, right: HeaderFields) -> HeaderFields {
+        HeaderFields(left.fields + right.fields)
+    }
+}

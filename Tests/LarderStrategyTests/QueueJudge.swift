@@ -1,0 +1,251 @@
+import LarderModel
+import LarderStrategy
+
+/// The rules of the modifier queue, judged from outside by walking over everything.
+///
+/// It knows the rows as a store would have them, and what was told of origins, lanes and
+/// credentials; nothing of the machine's inside.
+struct QueueJudge {
+    typealias Action = ModifierQueue.Action
+    typealias Outcome = ModifierQueue.Outcome
+
+    struct Row {
+        var record: ModifierRecord
+        /// A bit for each lane of each account.
+        let lanes: UInt64
+        /// On the monotonic clock: the end of a hold, the next attempt, the end of `accepted`.
+        var until: Duration?
+        var expires: Duration?
+        var outcome: Outcome?
+        /// Whether the machine has heard of it.
+        var isTold = false
+        /// What was returned for it and is not committed, or its attempt that has not ended.
+        var step: Step?
+        /// Of a row whose send step is being written or in flight.
+        var wasUnknown = false
+        var hadLeft = false
+    }
+
+    enum Step: Equatable {
+        case send
+        case attempt
+        case change(ModifierQueue.Change)
+        case settle(Outcome, leader: ModifierNumber)
+    }
+
+    enum Reach: Equatable {
+        case open(from: Duration)
+        case closed(trial: ModifierNumber?)
+        case setOffline
+    }
+
+    struct Party: Hashable {
+        let scope: Scope
+        let origin: OriginName
+    }
+
+    var rows: [ModifierNumber: Row] = [:]
+    /// Those that are not settled, in the order of their numbers.
+    private(set) var live: [ModifierNumber] = []
+    var reaches: [OriginName: Reach] = [:]
+    /// As ``Row/lanes``.
+    var pausedLanes: UInt64 = 0
+    var refused: Set<Party> = []
+    private(set) var complaints: [String] = []
+
+    mutating func complain(_ text: String) { complaints.append(text) }
+
+    func reach(_ origin: OriginName) -> Reach { reaches[origin] ?? .open(from: .zero) }
+
+    var unsettled: [Row] { live.compactMap { rows[$0] } }
+
+    mutating func accepted(_ row: Row) {
+        rows[row.record.number] = row
+        live.append(row.record.number)
+    }
+
+    mutating func settled(_ number: ModifierNumber, _ outcome: Outcome) {
+        rows[number]?.outcome = outcome
+        rows[number]?.step = nil
+        live.removeAll { $0 == number }
+        guard let gone = rows[number].map(party), refused.contains(gone) else { return }
+        // A refusal is forgotten with the last that it concerns.
+        let isLast = !live.contains { rows[$0].map { $0.isTold && party($0) == gone } ?? false }
+        if isLast { refused.remove(gone) }
+    }
+
+    func party(_ row: Row) -> Party { Party(scope: row.record.scope, origin: row.record.origin) }
+
+    // MARK: The rules, one by one
+
+    func unmet(_ row: Row) -> [ModifierNumber] {
+        row.record.dependsOn.filter { rows[$0].map { $0.outcome != .confirmed } ?? false }
+    }
+
+    func underWay(_ origin: OriginName) -> Int {
+        live.count {
+            guard let row = rows[$0], row.step == .send || row.step == .attempt else {
+                return false
+            }
+            return row.record.origin == origin
+        }
+    }
+
+    /// Those that nothing but their origin can keep from being sent, in the order of their numbers.
+    func ready(_ now: Duration) -> [ModifierNumber] {
+        var occupied = pausedLanes
+        var ready: [ModifierNumber] = []
+        for number in live {
+            guard let row = rows[number], row.isTold else { continue }
+            if row.lanes & occupied == 0, isSendable(row, now) { ready.append(number) }
+            if row.record.state != .accepted { occupied |= row.lanes }
+        }
+        return ready
+    }
+
+    private func isSendable(_ row: Row, _ now: Duration) -> Bool {
+        guard row.step == nil else { return false }
+        switch row.record.state {
+        case .queued: break
+        case .retryWait, .unknown:
+            guard let until = row.until, until <= now else { return false }
+        case .held, .inFlight, .confirmed, .accepted, .conflict, .authWait, .dead, .cancelled:
+            return false
+        }
+        return unmet(row).isEmpty && !refused.contains(party(row))
+    }
+
+    /// Those that depend on one and are not about to leave, by walking until nothing is added.
+    func dependants(of number: ModifierNumber) -> [ModifierNumber] {
+        var found: Set<ModifierNumber> = []
+        while true {
+            let more = live.filter { other in
+                guard let row = rows[other], row.isTold, !found.contains(other) else {
+                    return false
+                }
+                if case .settle = row.step { return false }
+                return row.record.dependsOn.contains { $0 == number || found.contains($0) }
+            }
+            guard !more.isEmpty else { return found.sorted() }
+            found.formUnion(more)
+        }
+    }
+
+    // MARK: What the machine returned
+
+    mutating func saw(_ actions: [Action], _ now: Duration) {
+        for action in actions {
+            switch action {
+            case .commitSend(let number): sawSend(number, now)
+            case .send(let number):
+                if rows[number]?.step != .attempt { complain("\(number): sent uncommitted") }
+            case .changeState(let number, let change):
+                if let step = rows[number]?.step, step != .attempt {
+                    complain("\(number): a change within \(step)")
+                }
+                rows[number]?.step = .change(change)
+            case .settle(let number, let outcome, let group): sawSettle(number, outcome, group)
+            }
+        }
+    }
+
+    private mutating func sawSend(_ number: ModifierNumber, _ now: Duration) {
+        guard let row = rows[number] else { return complain("\(number): sent, never accepted") }
+        if !ready(now).contains(number) { complain("\(number): sent while it is not ready") }
+        let origin = row.record.origin
+        if underWay(origin) >= 8 { complain("\(number): more than eight at \(origin)") }
+        switch reach(origin) {
+        case .open(let from) where from <= now: break
+        case .closed(nil): reaches[origin] = .closed(trial: number)
+        case .open, .closed, .setOffline: complain("\(number): \(origin) is not to be asked")
+        }
+        if let expires = row.expires, expires <= now, row.record.state != .unknown {
+            complain("\(number): sent after it expired")
+        }
+        rows[number]?.step = .send
+        rows[number]?.wasUnknown = row.record.state == .unknown
+        rows[number]?.hadLeft = row.record.mayHaveLeft
+    }
+
+    private mutating func sawSettle(
+        _ number: ModifierNumber,
+        _ outcome: Outcome,
+        _ group: [ModifierNumber]
+    ) {
+        let expected = outcome == .confirmed ? [] : dependants(of: number)
+        if group != expected { complain("\(number): \(group) leave with it, not \(expected)") }
+        for member in [number] + group {
+            switch rows[member]?.step {
+            case .send, .settle: complain("\(member): settled within a step")
+            case nil where rows[member]?.outcome != nil: complain("\(member): settled twice")
+            case .attempt where member != number: complain("\(member): settled in flight")
+            case .attempt, .change, nil: break
+            }
+            let own = member == number ? outcome : outcome.ofDependants
+            rows[member]?.step = .settle(own, leader: number)
+        }
+    }
+
+    // MARK: After each event
+
+    /// What must be the case once the machine has reacted.
+    mutating func look(_ queue: ModifierQueue, _ now: Duration) {
+        let wake = queue.nextWake
+        let told = live.filter { rows[$0]?.isTold == true }
+        if queue.count != told.count { complain("\(queue.count) in the queue, not \(told.count)") }
+        for number in told {
+            if queue.waitingFor(number) == nil { complain("\(number): waits for nothing") }
+            if let row = rows[number], row.step == nil { look(row, wake, now) }
+        }
+        var seen: Set<OriginName> = []
+        for number in ready(now) {
+            guard let origin = rows[number]?.record.origin, seen.insert(origin).inserted else {
+                continue
+            }
+            look(origin, with: number, wake, now)
+        }
+    }
+
+    /// What must be the case at an origin where somebody is ready.
+    private mutating func look(
+        _ origin: OriginName,
+        with first: ModifierNumber,
+        _ wake: Duration?,
+        _ now: Duration
+    ) {
+        guard underWay(origin) < 8 else { return }
+        switch reach(origin) {
+        case .open(let from) where from <= now:
+            complain("\(first): ready, and not sent")
+        case .open(let from):
+            if wake.map({ $0 > from }) ?? true { complain("\(first): \(origin) is not woken") }
+        case .closed(nil):
+            if wake.map({ $0 > now + .seconds(30) }) ?? true {
+                complain("\(first): \(origin) is not tried again")
+            }
+        case .closed, .setOffline: break
+        }
+    }
+
+    /// What must be the case with one that is left alone.
+    private mutating func look(_ row: Row, _ wake: Duration?, _ now: Duration) {
+        let number = row.record.number
+        var ends: [Duration] = []
+        if let expires = row.expires, mayExpire(row) { ends.append(expires) }
+        switch row.record.state {
+        case .held, .accepted: if let until = row.until { ends.append(until) }
+        case .retryWait, .unknown:
+            // From then on it is ready, or not, as its lanes are.
+            if let until = row.until, until > now { ends.append(until) }
+        case .queued, .inFlight, .confirmed, .conflict, .authWait, .dead, .cancelled: break
+        }
+        for end in ends {
+            if end <= now { complain("\(number): \(row.record.state) has not ended") }
+            if wake.map({ $0 > end }) ?? true { complain("\(number): its end will be missed") }
+        }
+    }
+
+    private func mayExpire(_ row: Row) -> Bool {
+        [.held, .queued, .retryWait, .authWait].contains(row.record.state)
+    }
+}

@@ -1,0 +1,311 @@
+import LarderModel
+import LarderStrategy
+
+extension QueueWorld {
+    /// One event of any kind.
+    mutating func step() {
+        switch roll(40) {
+        case 0..<5: accept()
+        case 5..<9: tell()
+        case 9..<18: commit()
+        case 18..<27: answer(random.pick(Self.verdicts))
+        case 27..<32: pass()
+        case 32: pauseOrResume()
+        case 33: reachChanged()
+        case 34: credentialChanged()
+        case 35..<38: byHand()
+        case 38: shown()
+        case _: if roll(6) == 0 { crash() }
+        }
+    }
+
+    static let verdicts: [ModifierVerdict] = [
+        .confirmed(.none), .confirmed(.none), .confirmed(.none), .confirmed(.none), .accepted,
+        .notNow(retryAfter: nil), .notNow(retryAfter: .seconds(7)), .refused, .authNeeded,
+        .unclear(.gateway), .unclear(.lost), .captive, .neverLeft, .neverLeft,
+    ]
+
+    /// Some request has come to its end.
+    mutating func answer(_ verdict: ModifierVerdict) {
+        guard !requests.isEmpty else { return }
+        let number = requests.remove(at: Int(roll(UInt64(requests.count))))
+        guard let row = judge.rows[number] else { return }
+        let chance = chance()
+        note(verdict, of: row, chance)
+        let actions = queue.attemptEnded(number, verdict, rules: rules, chance: chance, now: now)
+        let own = actions.first { action in
+            switch action {
+            case .changeState(number, _), .settle(number, _, _): true
+            case .changeState, .settle, .send, .commitSend: false
+            }
+        }
+        let expected = expected(verdict, of: row, chance)
+        if !Self.fits(own, expected) {
+            judge.complain("\(number): \(verdict) led to \(String(describing: own))")
+        }
+        did(actions)
+    }
+
+    private static func fits(_ action: Action?, _ expected: Expected) -> Bool {
+        switch (action, expected) {
+        case (.settle(_, let outcome, _), .settle(let meant)): outcome == meant
+        case (.changeState(_, let change), .change(let meant)): change == meant
+        case (_, _): false
+        }
+    }
+
+    enum Expected {
+        case settle(ModifierQueue.Outcome)
+        case change(ModifierQueue.Change)
+    }
+
+    /// What the cases say of a verdict.
+    private func expected(
+        _ verdict: ModifierVerdict,
+        of row: QueueJudge.Row,
+        _ chance: Double
+    ) -> Expected {
+        let attempts = row.record.attempts
+        var notApplied = row.record.answersNotApplied
+        func change(_ state: ModifierState, _ until: Duration?, attempts: Int) -> Expected {
+            .change(
+                ModifierQueue.Change(
+                    state: state,
+                    until: until,
+                    attempts: attempts,
+                    answersNotApplied: notApplied,
+                    isStalled: notApplied >= rules.stalledAfter
+                )
+            )
+        }
+        var ceiling = Duration.seconds(1)
+        for _ in 1..<max(attempts, 1) { ceiling = min(ceiling * 2, .seconds(300)) }
+        let isLast = row.record.attemptsMax.map { attempts >= $0 } ?? false
+        switch verdict {
+        case .confirmed: return .settle(.confirmed)
+        case .accepted: return change(.accepted, now + rules.acceptedLimit, attempts: attempts)
+        case .refused: return .settle(.dead(.refused))
+        case .notNow(let asked):
+            notApplied += 1
+            guard !isLast else { return .settle(.dead(.attempts)) }
+            let pause = max(asked ?? .zero, ceiling * chance)
+            return change(.retryWait, now + pause, attempts: attempts)
+        case .authNeeded: return change(.authWait, nil, attempts: attempts - 1)
+        case .unclear, .captive:
+            guard row.record.resends else { return change(.unknown, nil, attempts: attempts) }
+            guard !isLast else { return .settle(.dead(.attempts)) }
+            return change(.unknown, now + ceiling * chance, attempts: attempts)
+        case .neverLeft:
+            return row.wasUnknown
+                ? change(.unknown, now, attempts: attempts - 1)
+                : change(.queued, nil, attempts: attempts - 1)
+        }
+    }
+
+    private mutating func note(
+        _ verdict: ModifierVerdict,
+        of row: QueueJudge.Row,
+        _ chance: Double
+    ) {
+        let (number, origin) = (row.record.number, row.record.origin)
+        let wasTrial = judge.reach(origin) == .closed(trial: number)
+        switch verdict {
+        case .confirmed, .accepted, .notNow, .refused, .unclear(.gateway): reached(origin, chance)
+        case .authNeeded:
+            reached(origin, chance)
+            judge.refused.insert(judge.party(row))
+        case .unclear(.lost): if wasTrial { judge.reaches[origin] = .closed(trial: nil) }
+        case .captive: wentDown(origin, wasTrial: wasTrial)
+        case .neverLeft:
+            wentDown(origin, wasTrial: wasTrial)
+            judge.rows[number]?.record.mayHaveLeft = row.hadLeft
+        }
+    }
+
+    private mutating func reached(_ origin: OriginName, _ chance: Double) {
+        guard case .closed = judge.reach(origin) else { return }
+        judge.reaches[origin] = .open(from: now + .seconds(1) * chance)
+    }
+
+    private mutating func wentDown(_ origin: OriginName, wasTrial: Bool) {
+        switch judge.reach(origin) {
+        case .open: judge.reaches[origin] = .closed(trial: nil)
+        case .closed: if wasTrial { judge.reaches[origin] = .closed(trial: nil) }
+        case .setOffline: break
+        }
+    }
+
+    // MARK: From outside
+
+    private mutating func pass() {
+        if let wake = queue.nextWake, roll(3) > 0 {
+            elapse(max(wake - now, .zero))
+        } else {
+            elapse(.milliseconds(Int64(roll(5_000))))
+        }
+    }
+
+    /// Both clocks go on.
+    mutating func elapse(_ time: Duration) {
+        now += time
+        wall = wall.advanced(by: time)
+        did(queue.timePassed(now: now))
+    }
+
+    private mutating func pauseOrResume() {
+        let (scope, lane) = (random.pick(scopes), random.pick(lanes))
+        if judge.pausedLanes & bit(lane, scope) != 0 || roll(3) == 0 {
+            resume(lane, scope)
+        } else {
+            judge.pausedLanes |= bit(lane, scope)
+            did(queue.lanePaused(lane, of: scope, now: now))
+        }
+    }
+
+    private mutating func resume(_ lane: Lane, _ scope: Scope) {
+        judge.pausedLanes &= ~bit(lane, scope)
+        did(queue.laneResumed(lane, of: scope, now: now))
+    }
+
+    private mutating func reachChanged() {
+        let origin = random.pick(origins)
+        let chance = chance()
+        switch roll(6) {
+        case 0, 1:
+            reached(origin, chance)
+            did(queue.originAnswered(origin, chance: chance, now: now))
+        case 2:
+            wentDown(origin, wasTrial: false)
+            let isCaptive = roll(2) == 0
+            did(queue.originWentDown(origin, isCaptive: isCaptive, chance: chance, now: now))
+        case 3:
+            judge.reaches[origin] = .setOffline
+            did(queue.originSetOffline(origin, now: now))
+        case _: wake(origin)
+        }
+    }
+
+    mutating func wake(_ origin: OriginName) {
+        if judge.reach(origin) == .setOffline { judge.reaches[origin] = .closed(trial: nil) }
+        did(queue.originWoken(origin, now: now))
+    }
+
+    private mutating func credentialChanged() {
+        let origin = random.pick(origins)
+        let scope = roll(2) == 0 ? nil : random.pick(scopes)
+        judge.refused = judge.refused.filter {
+            $0.origin != origin || (scope != nil && $0.scope != scope)
+        }
+        did(queue.credentialChanged(at: origin, of: scope, now: now))
+    }
+
+    private mutating func shown() {
+        let accepted = judge.unsettled.filter { $0.record.state == .accepted && $0.step == nil }
+        guard let row = accepted.min(by: { $0.record.number < $1.record.number }) else { return }
+        did(queue.readConfirmed(row.record.number, now: now))
+    }
+
+    private mutating func byHand() {
+        guard lastNumber > 0 else { return }
+        let number = ModifierNumber(1 + Int64(roll(UInt64(lastNumber))))
+        let row = judge.rows[number]
+        guard row?.isTold == true || row?.outcome != nil else { return }
+        switch roll(3) {
+        case 0: cancel(number, withDependants: roll(2) == 0)
+        case 1: if roll(2) == 0 { discard(number) }
+        case _: retry(number)
+        }
+    }
+
+    private func refusal(_ number: ModifierNumber) -> ModifierQueue.Refusal? {
+        guard let row = judge.rows[number], row.outcome == nil else { return .notFound }
+        switch row.step {
+        case nil: return nil
+        case .send, .attempt: return .inFlight
+        case .change, .settle: return .notNow
+        }
+    }
+
+    private mutating func cancel(_ number: ModifierNumber, withDependants: Bool) {
+        var expected = refusal(number)
+        let others = judge.dependants(of: number)
+        if expected == nil, judge.rows[number]?.record.mayHaveLeft == true {
+            expected = .alreadySent
+        }
+        if expected == nil, !others.isEmpty, !withDependants { expected = .hasDependants(others) }
+        attempt(number, expected) { queue, now throws(ModifierQueue.Refusal) in
+            try queue.cancelAsked(number, withDependants: withDependants, now: now)
+        }
+    }
+
+    mutating func discard(_ number: ModifierNumber) {
+        attempt(number, refusal(number)) { queue, now throws(ModifierQueue.Refusal) in
+            try queue.discardAsked(number, now: now)
+        }
+    }
+
+    private mutating func retry(_ number: ModifierNumber) {
+        var expected = refusal(number)
+        let states: [ModifierState] = [.retryWait, .unknown, .conflict, .authWait]
+        if expected == nil, let row = judge.rows[number] {
+            if !states.contains(row.record.state) { expected = .nothingToRetry }
+            if row.record.state == .authWait { judge.refused.remove(judge.party(row)) }
+        }
+        attempt(number, expected) { queue, now throws(ModifierQueue.Refusal) in
+            try queue.retryAsked(number, now: now)
+        }
+    }
+
+    private mutating func attempt(
+        _ number: ModifierNumber,
+        _ expected: ModifierQueue.Refusal?,
+        _ body: (inout ModifierQueue, Duration) throws(ModifierQueue.Refusal) -> [Action]
+    ) {
+        do throws(ModifierQueue.Refusal) {
+            let actions = try body(&queue, now)
+            if let expected { judge.complain("\(number): not refused with \(expected)") }
+            did(actions)
+        } catch {
+            if error != expected {
+                judge.complain("\(number): \(error), not \(String(describing: expected))")
+            }
+            did([])
+        }
+    }
+
+    // MARK: The end
+
+    /// Everything answers and nobody interferes: all is settled after a bounded number of events.
+    mutating func settleAll() {
+        tell()
+        for (scope, lane) in pausedLanes { resume(lane, scope) }
+        for origin in origins { wake(origin) }
+        for origin in origins {
+            judge.refused = judge.refused.filter { $0.origin != origin }
+            did(queue.credentialChanged(at: origin, of: nil, now: now))
+        }
+        for _ in 0..<10_000 where judge.complaints.isEmpty {
+            if !steps.isEmpty {
+                commit()
+            } else if !requests.isEmpty {
+                answer(.confirmed(.none))
+            } else if let row = judge.unsettled.first(where: { $0.waitsForAPerson }) {
+                discard(row.record.number)
+            } else if let wake = queue.nextWake, !judge.unsettled.isEmpty {
+                elapse(max(wake - now, .zero))
+            } else {
+                break
+            }
+        }
+        for row in judge.unsettled where judge.complaints.isEmpty {
+            judge.complain("\(row.record.number): never settled, \(row.record.state)")
+        }
+        if queue.count != 0 { judge.complain("\(queue.count) are left in the queue") }
+    }
+}
+
+extension QueueJudge.Row {
+    fileprivate var waitsForAPerson: Bool {
+        step == nil && (record.state == .conflict || record.state == .unknown && until == nil)
+    }
+}

@@ -1,0 +1,242 @@
+import LarderModel
+import LarderStrategy
+
+/// A shell around the machine whose commits, requests, crashes and people come in any order.
+struct QueueWorld {
+    typealias Action = ModifierQueue.Action
+
+    var random: SeededRandom
+    var queue = ModifierQueue()
+    var judge = QueueJudge()
+    var now = Duration.zero
+    var wall = Timestamp.start
+    /// Returned and not committed, in their order.
+    var steps: [Action] = []
+    var requests: [ModifierNumber] = []
+    /// On the disk, and the machine has not heard of them.
+    var untold: [ModifierRecord] = []
+    var lastNumber: Int64 = 0
+    var rules = ModifierRules()
+    let scopes: [Scope]
+    let origins: [OriginName]
+    let lanes: [Lane]
+
+    init(seed: UInt64) throws {
+        random = SeededRandom(seed: seed)
+        scopes = [
+            .own(uid: 1_000, account: .default), .own(uid: 1_000, account: try AccountName("b")),
+            .own(uid: 1_001, account: .default),
+        ]
+        origins = [try OriginName("a"), try OriginName("b")]
+        lanes = [
+            .id(try EntryID("1")), .id(try EntryID("2")), .id(try EntryID("3")),
+            .id(try EntryID("4")), .name(try LaneName("1")),
+        ]
+        rules.stalledAfter = 2
+        rules.acceptedLimit = .seconds(20)
+    }
+
+    mutating func chance() -> Double { Double(random.next() >> 11) / Double(1 << 53) }
+
+    mutating func roll(_ sides: UInt64) -> UInt64 { random.next() % sides }
+
+    /// Takes over what the machine returned.
+    mutating func did(_ actions: [Action]) {
+        judge.saw(actions, now)
+        for action in actions {
+            switch action {
+            case .send(let number): requests.append(number)
+            case .commitSend, .changeState, .settle: steps.append(action)
+            }
+        }
+        judge.look(queue, now)
+        if judge.complaints.isEmpty { queue.checkInvariants() }
+    }
+
+    // MARK: Accepting
+
+    mutating func accept() {
+        for _ in 0...roll(3) {
+            lastNumber += 1
+            var record = ModifierRecord(
+                number: ModifierNumber(lastNumber),
+                scope: random.pick(scopes),
+                origin: random.pick(origins),
+                lanes: (0..<roll(4)).map { _ in random.pick(lanes) },
+                resends: roll(2) == 0
+            )
+            if roll(4) == 0 {
+                record.state = .held
+                record.holdUntil = wall.advanced(by: .seconds(Int64(roll(30))))
+            }
+            if roll(5) == 0 { record.expiresAt = wall.advanced(by: .seconds(Int64(roll(90)))) }
+            if roll(5) == 0 { record.attemptsMax = Int(1 + roll(3)) }
+            for _ in 0..<roll(3) where roll(2) == 0 {
+                let parent = ModifierNumber(1 + Int64(roll(UInt64(lastNumber))))
+                guard let row = judge.rows[parent] else { continue }
+                if row.outcome == nil || row.outcome == .confirmed {
+                    record.dependsOn.append(parent)
+                }
+            }
+            let bits = record.lanes.reduce(0) { $0 | bit($1, record.scope) }
+            judge.accepted(QueueJudge.Row(record: record, lanes: bits))
+            untold.append(record)
+        }
+    }
+
+    func bit(_ lane: Lane, _ scope: Scope) -> UInt64 {
+        guard let lane = lanes.firstIndex(of: lane), let scope = scopes.firstIndex(of: scope) else {
+            return 0
+        }
+        return 1 << UInt64(scope * lanes.count + lane)
+    }
+
+    mutating func tell() {
+        guard !untold.isEmpty else { return }
+        let records = untold
+        untold = []
+        for record in records {
+            judge.rows[record.number]?.isTold = true
+            set(record.number)
+        }
+        did(queue.accepted(records, now: now, wall: wall))
+    }
+
+    /// Puts a row's stored moments on the monotonic clock, as far as they can be meant.
+    private mutating func set(_ number: ModifierNumber) {
+        guard let record = judge.rows[number]?.record else { return }
+        func moment(_ stored: Timestamp?, _ cap: Duration) -> Duration? {
+            stored.map { now + min(max($0.since(wall), .zero), cap) }
+        }
+        judge.rows[number]?.expires = moment(record.expiresAt, .seconds(366 * 86_400))
+        let until: Duration? =
+            switch record.state {
+            case .held: moment(record.holdUntil, .seconds(86_400))
+            case .retryWait: moment(record.nextAttemptAt, .seconds(3_600))
+            case .accepted: moment(record.nextAttemptAt, rules.acceptedLimit)
+            case .unknown:
+                record.resends ? moment(record.nextAttemptAt, .seconds(300)) ?? now : nil
+            case .queued, .inFlight, .confirmed, .conflict, .authWait, .dead, .cancelled: nil
+            }
+        judge.rows[number]?.until = until
+    }
+
+    // MARK: Steps and answers
+
+    /// Some step is committed, or a send step fails.
+    mutating func commit() {
+        guard !steps.isEmpty else { return }
+        let step = steps.remove(at: Int(roll(UInt64(steps.count))))
+        switch step {
+        case .commitSend(let number):
+            if roll(10) == 0 {
+                failSend(number)
+            } else {
+                apply(step)
+                did(queue.sendCommitted(number, now: now))
+            }
+        case .changeState(let number, _):
+            let isMeant = apply(step)
+            let actions = queue.changeCommitted(number, now: now)
+            if !isMeant, !actions.isEmpty { judge.complain("\(number): a late commit counts") }
+            did(actions)
+        case .settle(let number, _, _):
+            apply(step)
+            did(queue.settleCommitted(number, now: now))
+        case .send: break
+        }
+    }
+
+    private mutating func failSend(_ number: ModifierNumber) {
+        guard let origin = judge.rows[number]?.record.origin else { return }
+        let chance = chance()
+        judge.rows[number]?.step = nil
+        let pause = Duration.seconds(1) * (0.5 + 0.5 * chance)
+        judge.rows[number]?.until = now + pause
+        judge.rows[number]?.record.nextAttemptAt = wall.advanced(by: pause)
+        if judge.rows[number]?.wasUnknown == false {
+            judge.rows[number]?.record.state = .retryWait
+        }
+        if judge.reach(origin) == .closed(trial: number) {
+            judge.reaches[origin] = .closed(trial: nil)
+        }
+        did(queue.sendNotCommitted(number, chance: chance, now: now))
+    }
+
+    /// Writes a step down as the store would; false for a change of what is settled or leaving.
+    @discardableResult
+    mutating func apply(_ step: Action) -> Bool {
+        switch step {
+        case .commitSend(let number):
+            judge.rows[number]?.record.state = .inFlight
+            judge.rows[number]?.record.attempts += 1
+            judge.rows[number]?.record.mayHaveLeft = true
+            judge.rows[number]?.step = .attempt
+        case .changeState(let number, let change):
+            guard judge.rows[number]?.step == .change(change) else { return false }
+            judge.rows[number]?.step = nil
+            judge.rows[number]?.until = change.until
+            judge.rows[number]?.record.state = change.state
+            judge.rows[number]?.record.attempts = change.attempts
+            judge.rows[number]?.record.answersNotApplied = change.answersNotApplied
+            judge.rows[number]?.record.nextAttemptAt = change.until.map {
+                wall.advanced(by: $0 - now)
+            }
+        case .settle(let number, let outcome, let group):
+            judge.settled(number, outcome)
+            for member in group { judge.settled(member, outcome.ofDependants) }
+        case .send: break
+        }
+        return true
+    }
+
+    var pausedLanes: [(scope: Scope, lane: Lane)] {
+        scopes.flatMap { scope in
+            lanes.filter { judge.pausedLanes & bit($0, scope) != 0 }.map { (scope, $0) }
+        }
+    }
+
+    /// The daemon is killed and starts again; what was being written is on the disk or not.
+    mutating func crash() {
+        for step in steps where roll(2) == 0 { apply(step) }
+        steps = []
+        requests = []
+        untold = []
+        wall = wall.advanced(by: .seconds(Int64(roll(200)) - 100))
+        queue = ModifierQueue()
+        judge.refused = []
+        for origin in origins {
+            guard judge.reach(origin) == .setOffline else {
+                judge.reaches[origin] = nil
+                continue
+            }
+            _ = queue.originSetOffline(origin, now: now)
+        }
+        var records: [ModifierRecord] = []
+        for row in judge.unsettled {
+            let number = row.record.number
+            judge.rows[number]?.isTold = true
+            judge.rows[number]?.step = nil
+            judge.rows[number]?.wasUnknown = false
+            // As a store says it.
+            let mayHaveLeft = row.record.mayHaveLeft || row.record.attempts > 0
+            judge.rows[number]?.record.mayHaveLeft = mayHaveLeft
+            records.append(row.record)
+            set(number)
+            if row.record.state == .authWait { judge.refused.insert(judge.party(row)) }
+        }
+        let failed = judge.rows.values.filter {
+            $0.outcome != nil && $0.outcome != .confirmed
+        }.map(\.record.number)
+        let limit = rules.acceptedLimit
+        let actions = queue.restored(
+            records,
+            failed: Set(failed),
+            paused: pausedLanes,
+            acceptedLimit: { _ in limit },
+            now: now,
+            wall: wall
+        )
+        did(actions)
+    }
+}
