@@ -1,6 +1,6 @@
 import LarderModel
 
-/// A whole JSON text in memory, for what is small: commands and reports, not bodies.
+/// A whole JSON text in memory: commands, reports, and the bodies that effects are applied to.
 package enum JSONValue: Sendable {
     case null
     case bool(Bool)
@@ -14,7 +14,7 @@ package enum JSONValue: Sendable {
 /// A name and its value in an object.
 package struct JSONMember: Equatable, Sendable {
     package let name: String
-    package let value: JSONValue
+    package var value: JSONValue
 
     package init(name: String, value: JSONValue) {
         self.name = name
@@ -152,6 +152,6 @@ extension JSONValue {
 extension String {
     /// Equality of the UTF-8 bytes: `==` holds texts equal that Unicode calls equivalent.
     package func hasSameBytes(as other: String) -> Bool {
-        utf8.elementsEqual(other.utf8)
+        utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
     }
 }

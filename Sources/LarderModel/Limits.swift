@@ -33,6 +33,16 @@ package enum Limits {
     package static let jsonDepthMax = 512
     /// The same for our own frames and problems, which stand around a body of the depth above.
     package static let frameDepthMax = jsonDepthMax + 16
+    /// A JSON pointer: as long as an id, which is longer than any path that people write.
+    package static let jsonPointerBytesMax = 8_192
+    /// What a view may grow to by the effects on it, without escapes: 16 bodies that stand inline.
+    package static let viewBytesMax = 16 << 20
+    /// Members, elements and values that one effect may look at; about a second's work.
+    ///
+    /// A command of 1 MiB has room for 30,000 operations, each of which may pass over a large body.
+    package static let effectStepsMax = 1 << 24
+    /// Digits that sums are calculated with; the largest double has 309 before the point.
+    package static let decimalDigitsMax = 1_024
     /// How long a client may ask a fetch to wait.
     ///
     /// Nobody waits longer at a socket.

@@ -75,36 +75,21 @@ struct JSONFoundationTests {
     }
 }
 
-/// SplitMix64, and texts made with it.
-private struct SeededRandom: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var word = state
-        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-        return word ^ (word >> 31)
-    }
-
-    private mutating func pick(_ choices: [String]) -> String {
+extension SeededRandom {
+    private mutating func word(_ choices: [String]) -> String {
         choices.randomElement(using: &self) ?? ""
     }
 
     /// A valid text; the names of an object are distinct.
-    mutating func json(depth: Int) -> [UInt8] {
+    fileprivate mutating func json(depth: Int) -> [UInt8] {
         Array((space() + value(depth: depth) + space()).utf8)
     }
 
-    private mutating func space() -> String { pick(["", "", "", " ", "\n", "\t", "\r\n", "  "]) }
+    private mutating func space() -> String { word(["", "", "", " ", "\n", "\t", "\r\n", "  "]) }
 
     private mutating func string() -> String {
         let parts = (0..<Int.random(in: 0...6, using: &self)).map { _ in
-            pick([
+            word([
                 "a", "lorem ipsum", "\\n", "\\\"", "\\\\", "\\/", "é", "€", "\u{1F300}", " ", "{",
             ])
         }
@@ -113,9 +98,9 @@ private struct SeededRandom: RandomNumberGenerator {
 
     private mutating func value(depth: Int) -> String {
         switch Int.random(in: 0...(depth > 0 ? 7 : 4), using: &self) {
-        case 0: return pick(["null", "true", "false"])
-        case 1: return pick(["0", "-0", "1", "-12", "123456789", "0.5", "-1.25", "10.0625"])
-        case 2: return pick(["1e3", "2E-2", "5e+1"])
+        case 0: return word(["null", "true", "false"])
+        case 1: return word(["0", "-0", "1", "-12", "123456789", "0.5", "-1.25", "10.0625"])
+        case 2: return word(["1e3", "2E-2", "5e+1"])
         case 3, 4: return string()
         case 5:
             let elements = (0..<Int.random(in: 0...4, using: &self)).map { _ in
@@ -132,7 +117,7 @@ private struct SeededRandom: RandomNumberGenerator {
     }
 
     /// Changes, removes, doubles or inserts a byte, or cuts the text.
-    mutating func mutate(_ text: inout [UInt8]) {
+    fileprivate mutating func mutate(_ text: inout [UInt8]) {
         guard let place = text.indices.randomElement(using: &self) else { return }
         let telling = Array("{}[]\",:0123.-+tfn\\ \n\tabru/".utf8)
         let byte =

@@ -1,0 +1,180 @@
+/// What became of a target by one effect.
+package enum EffectOutcome: Equatable, Sendable {
+    /// The value after it; `isComplete` is false where it shows on `{}` as nothing else is known.
+    case json(JSONValue, isComplete: Bool)
+    /// The body of the modifier's request.
+    case body
+    case deleted
+    /// What it says was so already: the bytes stay.
+    case unchanged
+    case inapplicable(Inapplicability)
+}
+
+extension Effect {
+    /// Applies it to what the target is.
+    package func applied(to content: TargetContent) -> EffectOutcome {
+        var fold = EffectFold(content)
+        do throws(Inapplicability) {
+            try fold.apply(self)
+        } catch {
+            return .inapplicable(error)
+        }
+        switch (content, fold.content) {
+        case (.json(let before), .json(let after)) where after.isSame(as: before):
+            return .unchanged
+        case (_, .json(let after)): return .json(after, isComplete: fold.isComplete)
+        case (.deleted, .deleted), (_, .unknown): return .unchanged
+        case (_, .deleted): return .deleted
+        case (_, .opaque):
+            if case .replace = self { return .body }
+            return .unchanged
+        }
+    }
+}
+
+/// A target while effects are applied to it one after another.
+struct EffectFold {
+    private(set) var content: TargetContent
+    /// Whether the content is all of the target and not only what effects said of it.
+    private(set) var isComplete: Bool
+    private var budget = EffectBudget()
+
+    init(_ base: TargetContent) {
+        content = base
+        isComplete = base != .unknown
+    }
+
+    /// Where it throws, nothing has changed.
+    mutating func apply(_ effect: Effect) throws(Inapplicability) {
+        let before = budget
+        do throws(Inapplicability) {
+            try change(by: effect)
+        } catch {
+            budget = before
+            throw error
+        }
+    }
+
+    private mutating func change(by effect: Effect) throws(Inapplicability) {
+        switch effect {
+        case .none: return
+        case .replace: become(.opaque)
+        case .put(let value):
+            budget.begin(on: nil)
+            try located(nil) { () throws(Inapplicability.Cause) in
+                try budget.admit(value, below: 0)
+            }
+            become(.json(value))
+        case .delete:
+            if case .unknown = content { throw Inapplicability(.unknownTarget) }
+            become(.deleted)
+        case .merge(let patch):
+            let isWhole = patch.members == nil
+            try changeValue(isWhole: isWhole, onUnknown: .object([])) {
+                (value, budget) throws(Inapplicability) in
+                try located(nil) { () throws(Inapplicability.Cause) in
+                    try JSONMerge.apply(patch, to: &value, &budget)
+                }
+            }
+        case .set(let assignments, let unset):
+            let isWhole = assignments.contains { $0.pointer == .whole }
+            try changeValue(isWhole: isWhole, onUnknown: .object([])) {
+                (value, budget) throws(Inapplicability) in
+                try Self.set(assignments, unset, in: &value, &budget)
+            }
+        case .patch(let operations):
+            try changeValue { (value, budget) throws(Inapplicability) in
+                try operations.apply(to: &value, &budget)
+            }
+        case .add(let additions):
+            try changeValue { (value, budget) throws(Inapplicability) in
+                for addition in additions {
+                    try located(addition.pointer) { () throws(Inapplicability.Cause) in
+                        try addition.apply(to: &value, &budget)
+                    }
+                }
+            }
+        case .listAdd(let changes):
+            let isPartial = !isComplete
+            try changeValue { (value, budget) throws(Inapplicability) in
+                for change in changes {
+                    try located(change.pointer) { () throws(Inapplicability.Cause) in
+                        try change.add(to: &value, isPartial: isPartial, &budget)
+                    }
+                }
+            }
+        case .listRemove(let changes):
+            try changeValue { (value, budget) throws(Inapplicability) in
+                for change in changes {
+                    try located(change.pointer) { () throws(Inapplicability.Cause) in
+                        try change.remove(from: &value, &budget)
+                    }
+                }
+            }
+        }
+    }
+
+    private static func set(
+        _ assignments: [JSONAssignment],
+        _ unset: [JSONPointer],
+        in value: inout JSONValue,
+        _ budget: inout EffectBudget
+    ) throws(Inapplicability) {
+        for pointer in unset {
+            try located(pointer) { () throws(Inapplicability.Cause) in
+                try value.unset(pointer, &budget)
+            }
+        }
+        for assignment in assignments {
+            let pointer = assignment.pointer
+            try located(pointer) { () throws(Inapplicability.Cause) in
+                try budget.admit(names: pointer.tokens)
+                try budget.admit(assignment.value, below: pointer.tokens.count)
+                try value.assign(assignment.value, at: pointer.tokens[...], &budget)
+            }
+        }
+    }
+}
+
+extension EffectFold {
+    private mutating func become(_ content: TargetContent) {
+        self.content = content
+        isComplete = true
+    }
+
+    /// Changes a copy of the value, which becomes the content if all went well.
+    ///
+    /// A deleted target has no value: only a put or a replacement gives it one again. What shows
+    /// otherwise would be a piece of something that the origin said is gone.
+    private mutating func changeValue(
+        isWhole: Bool = false,
+        onUnknown empty: JSONValue? = nil,
+        _ body: (inout JSONValue, inout EffectBudget) throws(Inapplicability) -> Void
+    ) throws(Inapplicability) {
+        var value: JSONValue
+        switch content {
+        case .json(let known): value = known
+        case .deleted: throw Inapplicability(.deletedTarget)
+        case .opaque: throw Inapplicability(.notJSON)
+        case .unknown:
+            guard let empty else { throw Inapplicability(.unknownTarget) }
+            value = empty
+        }
+        budget.begin(on: value)
+        try body(&value, &budget)
+        content = .json(value)
+        isComplete = isComplete || isWhole
+    }
+}
+
+/// Says where it was that `body` found something unfit.
+private func located(
+    _ pointer: JSONPointer?,
+    _ body: () throws(Inapplicability.Cause) -> Void
+) throws(Inapplicability) {
+    do throws(Inapplicability.Cause) {
+        try body()
+    } catch {
+        throw Inapplicability(error, at: pointer)
+    }
+}

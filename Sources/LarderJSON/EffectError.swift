@@ -1,0 +1,21 @@
+/// Why a value is no effect.
+package enum EffectError: Error, Equatable, Sendable {
+    /// A type that this version does not know; a later one might.
+    case unknownType(String)
+    /// What is wrong, and where within the effect: `/value/set`.
+    case malformed(at: JSONPointer, reason: String)
+    /// The bytes are no JSON.
+    case notJSON(JSONError)
+
+    /// One sentence for people, without a full stop.
+    package var message: String {
+        switch self {
+        case .unknownType(let name):
+            "the effect '\(name)' is unknown, there are \(Effect.typeNames.joined(separator: ", "))"
+        case .malformed(let pointer, let reason):
+            pointer == .whole
+                ? "the effect \(reason)" : "the effect's member '\(pointer.text)' \(reason)"
+        case .notJSON(let error): error.message
+        }
+    }
+}

@@ -1,0 +1,25 @@
+extension JSONNumber {
+    /// Whether both are worth the same: `1` and `1.0` and `10e-1` are, exactly, without a double.
+    package func hasSameValue(as other: JSONNumber) -> Bool {
+        text.hasSameBytes(as: other.text) || JSONDecimal(self) == JSONDecimal(other)
+    }
+
+    /// Whether it can be added to others: it has not more digits before or behind the point than
+    /// ``Limits/decimalDigitsMax``.
+    package var isAddable: Bool { JSONDecimal(self).isAddable }
+
+    /// The exact sum of the decimals as they are written, so 0.1 and 0.2 make 0.3; nil where it
+    /// takes more digits than ``Limits/decimalDigitsMax``.
+    ///
+    /// The sum is written without zeros behind the point that say nothing; where nothing is added,
+    /// the number stays as it is written.
+    package func adding(_ other: JSONNumber) -> JSONNumber? {
+        if let left = integer, let right = other.integer {
+            let (sum, isTooLarge) = left.addingReportingOverflow(right)
+            if !isTooLarge, right != 0 { return JSONNumber(sum) }
+        }
+        let addend = JSONDecimal(other)
+        guard !addend.digits.isEmpty else { return self }
+        return JSONDecimal.sum(JSONDecimal(self), addend).map { JSONNumber(unchecked: $0.text) }
+    }
+}

@@ -1,0 +1,95 @@
+extension JSONValue {
+    /// Whether both say the same, which `==`, being about how it is written, does not tell.
+    ///
+    /// Kinds count: `1`, `"1"` and `true` are three. Numbers are compared by their exact value,
+    /// strings by their bytes, arrays in order; the members of an object in any order, and of a
+    /// name that stands in it twice the last.
+    package func isSame(as other: JSONValue) -> Bool {
+        switch (self, other) {
+        case (.null, .null): true
+        case (.bool(let left), .bool(let right)): left == right
+        case (.number(let left), .number(let right)): left.hasSameValue(as: right)
+        case (.string(let left), .string(let right)): left.hasSameBytes(as: right)
+        case (.array(let left), .array(let right)):
+            left.count == right.count && left.elementsEqual(right) { $0.isSame(as: $1) }
+        case (.object(let left), .object(let right)): Self.areSame(left, right)
+        case (.null, _), (.bool, _), (.number, _), (.string, _), (.array, _), (.object, _): false
+        }
+    }
+
+    /// No value is compared twice, so that nesting does not multiply the work.
+    private static func areSame(_ left: [JSONMember], _ right: [JSONMember]) -> Bool {
+        if left.elementsEqual(right, by: { $0.name.hasSameBytes(as: $1.name) }) {
+            return areSameInOrder(left, right)
+        }
+        let places = right.lastIndexes
+        let own = left.lastIndexes
+        return own.count == places.count
+            && own.allSatisfy { name, index in
+                places[name].map { left[index].value.isSame(as: right[$0].value) } ?? false
+            }
+    }
+
+    /// Both have the same names in the same order.
+    private static func areSameInOrder(_ left: [JSONMember], _ right: [JSONMember]) -> Bool {
+        var last: [JSONName: Int]?
+        for index in left.indices where !left[index].value.isSame(as: right[index].value) {
+            let places = last ?? left.lastIndexes
+            last = places
+            guard places[JSONName(left[index].name)] != index else { return false }
+        }
+        return true
+    }
+}
+
+extension [JSONMember] {
+    /// Where the member of each name stands that counts.
+    var lastIndexes: [JSONName: Int] {
+        Dictionary(indices.map { (JSONName(self[$0].name), $0) }, uniquingKeysWith: { $1 })
+    }
+}
+
+/// A value as a key of a set: two are one if they say the same.
+struct JSONIdentity: Hashable {
+    let value: JSONValue
+
+    init(_ value: JSONValue) {
+        self.value = value
+    }
+
+    static func == (left: JSONIdentity, right: JSONIdentity) -> Bool {
+        left.value.isSame(as: right.value)
+    }
+
+    func hash(into hasher: inout Hasher) {
+        switch value {
+        case .null: hasher.combine(0)
+        case .bool(let bool):
+            hasher.combine(1)
+            hasher.combine(bool)
+        case .number(let number):
+            hasher.combine(2)
+            hasher.combine(JSONDecimal(number))
+        case .string(let text):
+            hasher.combine(3)
+            hasher.combine(JSONName(text))
+        case .array(let elements):
+            hasher.combine(4)
+            hasher.combine(elements.count)
+            for element in elements { JSONIdentity(element).hash(into: &hasher) }
+        case .object(let members):
+            hasher.combine(5)
+            hasher.combine(Self.hash(members))
+        }
+    }
+
+    /// The same in whichever order the members stand.
+    private static func hash(_ members: [JSONMember]) -> Int {
+        members.lastIndexes.reduce(0) { sum, place in
+            var hasher = Hasher()
+            hasher.combine(place.key)
+            JSONIdentity(members[place.value].value).hash(into: &hasher)
+            return sum &+ hasher.finalize()
+        }
+    }
+}
