@@ -32,8 +32,8 @@ package struct EntryRow: ~Copyable {
     ///
     /// JSON that could be read is not, and is not looked through for it: that is most reads.
     package var contentEncoding: String? {
-        guard statement.integer(14) == 0, !statement.bytes(12).isEmpty else { return nil }
-        return HeaderFields(lines: statement.text(12) ?? "").list("Content-Encoding")
+        guard statement.integer(14) == 0 else { return nil }
+        return HeaderLines(statement.bytes(12)).list("Content-Encoding")
     }
 
     /// The chunked body that it names; nil when the body stands in the row.
