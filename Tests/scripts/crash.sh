@@ -67,7 +67,7 @@ kill_while_putting() {
         curl --disable --config "$work/plan-$writer" >"$work/answers-$writer" 2>/dev/null &
         pids+=($!)
     done
-    await 20 "${@:2}" || not_ok "round $round: puts are answered" "$*" "$(status_of .cache)"
+    await 60 "${@:2}" || not_ok "round $round: puts are answered" "$*" "$(status_of .cache)"
     end_daemon KILL
     wait "${pids[@]}"
     cat "$work"/answers-? | grep '^20' >>"$work/answers"

@@ -85,7 +85,7 @@ expect_equal "with the cache emptied, what was saved is still there" "9 bytes" \
 expect_equal "and is listed with what waits" "held $origin/one.txt
 waiting $origin/three.txt" "$(reader saved)"
 start_nginx
-await 40 is_saved "$origin/three.txt"
+await 60 is_saved "$origin/three.txt"
 expect_equal "which is fetched when its server is back" "held $origin/one.txt
 held $origin/three.txt" "$(reader saved)"
 end_daemon TERM

@@ -209,7 +209,7 @@ start_as_nobody() {
     chown -R 64002:64002 "$work/cache" "$work/state" "$work/run"
     "${nobody[@]}" "$bin/larderd" --config "$config" 2>>"$work/larderd.log" &
     daemon=$!
-    await 20 is_ready || give_up "$1: the daemon starts" "it is ready within 20 s" \
+    await 60 is_ready || give_up "$1: the daemon starts" "it is ready within 60 s" \
         "$(tail -n 5 "$work/larderd.log")"
 }
 is_storing() {
@@ -246,7 +246,7 @@ else
     expect_equal "a read-only folder: a read is a miss" 404 "$status"
     look_at_pins "while it is read-only"
     chmod 0700 "$work/cache"
-    await 20 is_storing || not_ok "a folder that may be written again is used" "no warning" \
+    await 60 is_storing || not_ok "a folder that may be written again is used" "no warning" \
         "$(status_of '.warnings | join("; ")')"
     expect_going_on "a folder that may be written again"
     expect_pins_kept "a read-only folder"
@@ -278,7 +278,7 @@ case_up() {
     look_at_pins "at once"
     expect_right_or_missing "up: $name"
     anew=$((anew + 1))
-    await 20 was_made_anew "$anew" || not_ok "up: $name: it is made anew" "$anew warnings" \
+    await 60 was_made_anew "$anew" || not_ok "up: $name: it is made anew" "$anew warnings" \
         "$(status_of .warnings)"
     expect_going_on "up: $name"
     expect_pins_kept "up: $name"
@@ -382,7 +382,7 @@ expect_match "full: what is cached is confirmed" '^snapshot cache stale;unchange
 rm "$work/cache/ballast"
 request PUT "$(entry note:after)" --data-binary "after"
 expect_match "with space again a put is kept" '^20[14]$' "$status"
-await 20 has_no_warning || not_ok "the reserve is taken again" "no warning" \
+await 60 has_no_warning || not_ok "the reserve is taken again" "no warning" \
     "$(status_of '.warnings | join("; ")')"
 expect_equal "and status is healthy" ok "$(status_of .state)"
 expect_equal "and storing goes on" "snapshot network;end network" \
@@ -404,7 +404,7 @@ expect_match "a start on full disks: a fetch is answered" '^snapshot cache stale
     "$(outline)"
 expect_equal "a start on full disks: status says so" degraded "$(status_of .state)"
 rm "$work/cache/ballast" "$work/state/ballast"
-await 20 has_no_warning || not_ok "both reserves are taken again" "no warning" \
+await 60 has_no_warning || not_ok "both reserves are taken again" "no warning" \
     "$(status_of '.warnings | join("; ")')"
 
 # The state's disk is full while the daemon is up: what is cached needs nothing of it.
@@ -432,7 +432,7 @@ expect_equal "a first start without room for cache.db: a fetch is answered" \
     "snapshot network;end network" "$(outline)"
 expect_equal "a first start without room for cache.db: status says so" degraded "$(status_of .state)"
 rm "$work/cache/ballast"
-await 20 has_no_warning || not_ok "with room it is made" "no warning" \
+await 60 has_no_warning || not_ok "with room it is made" "no warning" \
     "$(status_of '.warnings | join("; ")')"
 expect_going_on "with room it is made"
 

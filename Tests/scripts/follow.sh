@@ -28,22 +28,22 @@ has_lines() {
 
 follow "$work/lines" '*/*' &
 following=($!)
-await 10 has_lines "$work/lines" snapshot 1 || not_ok "the first view comes" 1 "none"
+await 60 has_lines "$work/lines" snapshot 1 || not_ok "the first view comes" 1 "none"
 follow "$work/events" 'text/event-stream, */*;q=0.1' &
 following+=($!)
-await 10 has_lines "$work/events" '^event: unchanged' 1 || not_ok "so it does as events" 1 "none"
+await 60 has_lines "$work/events" '^event: unchanged' 1 || not_ok "so it does as events" 1 "none"
 
 printf '{"n":22}\n' >"$www/a.json"
 fetch "$origin/a.json" --data policy=network-only
 expect_equal "another client brings a new view" "snapshot network;end network" "$(outline)"
 for stream in lines events; do
-    await 10 has_lines "$work/$stream" '"body":{"n":22}' 1 \
+    await 60 has_lines "$work/$stream" '"body":{"n":22}' 1 \
         || not_ok "the $stream of a follower show it" '{"n":22}' "$(cat "$work/$stream")"
 done
 rm "$www/a.json"
 fetch "$origin/a.json" --data policy=network-only
 for stream in lines events; do
-    await 10 has_lines "$work/$stream" '"type":"deleted"' 1 \
+    await 60 has_lines "$work/$stream" '"type":"deleted"' 1 \
         || not_ok "the $stream of a follower tell its deletion" deleted "$(cat "$work/$stream")"
 done
 

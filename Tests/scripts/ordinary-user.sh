@@ -78,7 +78,7 @@ own_socket=$home/run/larder/api.sock
 start_own_daemon() {
     "${user[@]}" "$work/bin/larderd" 2>>"$work/larderd.log" &
     daemon=$!
-    await 20 "${user[@]}" curl --silent --fail --output /dev/null --unix-socket "$own_socket" \
+    await 60 "${user[@]}" curl --silent --fail --output /dev/null --unix-socket "$own_socket" \
         http://larder/v1/health/ready ||
         give_up "an ordinary user's daemon starts" "it is ready" "$(tail -n 5 "$work/larderd.log")"
 }

@@ -73,7 +73,7 @@ end_daemon KILL
 start_daemon
 expect_equal "it waits after a restart" waiting "$(state_of "$later")"
 start_nginx
-await 40 is_held "$later" || not_ok "it is fetched when the origin is back" held "$(state_of "$later")"
+await 60 is_held "$later" || not_ok "it is fetched when the origin is back" held "$(state_of "$later")"
 request GET "$(entry "$later")"
 expect_same_file "with its bytes" "$www/later.json" "$work/body"
 "$bin/cachectl" --socket "$socket" pin "$later" 2>"$work/err"

@@ -115,7 +115,7 @@ api --max-time 1 --limit-rate 1M http://larder/o/local/200MB.bin --output /dev/n
 is_over() {
     [[ $(status_of .flights) == 0 ]]
 }
-if await 10 is_over; then
+if await 60 is_over; then
     ok "a client that hangs up ends it"
 else
     not_ok "a client that hangs up ends it" "no flight" "$(status_of .flights)"

@@ -77,7 +77,7 @@ run() {
         said=$work/said.daemon
         eval "$command" >"$said" 2>&1
         daemon=$!
-        await 20 says "$said" "$(printf '%s' "$expected" | grep --count '')" || true
+        await 60 says "$said" "$(printf '%s' "$expected" | grep --count '')" || true
     else
         said=$work/said
         eval "$command" >"$said" 2>&1 </dev/null

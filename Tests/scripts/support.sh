@@ -114,7 +114,7 @@ is_ready() {
 start_daemon() {
     "$bin/larderd" --config "$config" 2>>"$work/larderd.log" &
     daemon=$!
-    await 20 is_ready || give_up "the daemon starts" "it is ready within 20 s" \
+    await 60 is_ready || give_up "the daemon starts" "it is ready within 60 s" \
         "$(tail -n 5 "$work/larderd.log")"
 }
 
@@ -234,7 +234,7 @@ start_nginx() {
     command -v nginx >/dev/null || PATH=$PATH:/usr/sbin
     nginx -p "$work/nginx" -e "$work/nginx/error.log" -c "$work/nginx/nginx.conf" &
     nginx=$!
-    await 10 nginx_answers || give_up "nginx starts" "it answers within 10 s" \
+    await 60 nginx_answers || give_up "nginx starts" "it answers within 60 s" \
         "$(tail -n 5 "$work/nginx/error.log")"
 }
 

@@ -105,7 +105,7 @@ has_booted() {
     [[ -n $init ]] && inside systemctl is-active --quiet larder.socket
 }
 
-await 20 has_booted || give_up "systemd boots with the socket" "larder.socket is active" \
+await 60 has_booted || give_up "systemd boots with the socket" "larder.socket is active" \
     "$(tail -n 20 "$work/larderd.log")"
 
 # as UID curl's options …: asks the daemon as this user, who is in the group of its clients.
@@ -170,7 +170,7 @@ expect_equal "clients are served all through a restart" 8 "$served"
 expect_equal "which is no failure" "0 success" "$(property NRestarts) $(property Result)"
 
 inside kill -STOP "$(property MainPID)"
-if await 20 was_restarted; then ok "a daemon that hangs is started anew"; else
+if await 60 was_restarted; then ok "a daemon that hangs is started anew"; else
     not_ok "a daemon that hangs is started anew" "a restart" \
         "$(inside systemctl status --no-pager larder.service)"
 fi

@@ -64,7 +64,7 @@ while True:
         break
 END
     manager=$!
-    await 20 was_told '^READY=1' || give_up "the service becomes ready" "READY=1" "$(cat "$told")"
+    await 60 was_told '^READY=1' || give_up "the service becomes ready" "READY=1" "$(cat "$told")"
     daemon=$(sed -n 's/^pid //p' "$told")
 }
 
@@ -85,7 +85,7 @@ expect_longest_queue() {
 
 end_service() {
     kill -s TERM "$daemon"
-    await 20 was_told '^ended' || give_up "the service ends" "ended 0" "$(cat "$told")"
+    await 60 was_told '^ended' || give_up "the service ends" "ended 0" "$(cat "$told")"
     wait "$manager"
     daemon=0
 }
@@ -113,7 +113,7 @@ rm -f "$socket"
 
 start_service 200000
 fed() { (($(grep -c '^WATCHDOG=1$' "$told") >= 5)); }
-if await 10 fed; then ok "the watchdog is fed"; else
+if await 60 fed; then ok "the watchdog is fed"; else
     not_ok "the watchdog is fed" "five times" "$(cat "$told")"
 fi
 end_service
@@ -156,7 +156,7 @@ if command -v systemd-socket-activate >/dev/null; then
     systemd-socket-activate --listen="$socket" --fdname=api \
         "$programs/larderd" --config "$config" 2>>"$work/larderd.log" &
     daemon=$!
-    await 10 test -S "$socket"
+    await 60 test -S "$socket"
     expect_equal "the first client starts the daemon and is served" 200 \
         "$(api --output /dev/null --write-out '%{http_code}' http://larder/v1/health/live)"
     end_daemon TERM
