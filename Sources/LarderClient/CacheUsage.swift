@@ -21,6 +21,22 @@ public struct CacheUsage: Equatable, Sendable {
         public var bodyBytes: Int64 { rows.bodyBytes }
     }
 
+    /// One of the daemon's files.
+    public struct File: Equatable, Sendable {
+        private let file: UsageReport.File
+
+        init(_ file: UsageReport.File) {
+            self.file = file
+        }
+
+        /// Such as `state.db`.
+        public var name: String { file.name }
+        /// Its length.
+        public var bytes: Int64 { file.bytes }
+        /// The length of its write-ahead log.
+        public var logBytes: Int64 { file.walBytes }
+    }
+
     /// All entries of the scope that was asked for.
     public var total: Sum { Sum(report.rows) }
     /// By the origin's name, the largest first; nil stands for programs' own bytes.
@@ -35,6 +51,18 @@ public struct CacheUsage: Equatable, Sendable {
     public var cacheBytes: Int64 { report.cacheBytes }
     /// What that never exceeds.
     public var cacheBytesMax: Int64 { report.cacheBytesMax }
+    /// How many pins the scope has that was asked for; what is pinned is no entry of the cache.
+    public var pins: Int64 { report.pins.count }
+    /// How many of them are fetched as soon as their origins answer.
+    public var waitingPins: Int64 { report.pins.waiting }
+    /// Their accounted size.
+    public var pinnedBytes: Int64 { report.pins.bytes }
+    /// The accounted size of everybody's pins.
+    public var allPinnedBytes: Int64 { report.pins.totalBytes }
+    /// What that never exceeds.
+    public var pinnedBytesMax: Int64 { report.pins.maxBytes }
+    /// The files that the entries and the pins stand in.
+    public var files: [File] { report.files.map(File.init) }
     /// Bytes that are free on the cache's disk; nil where the file system does not say.
     public var diskFreeBytes: Int64? { report.diskFreeBytes }
 }

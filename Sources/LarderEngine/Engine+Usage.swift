@@ -28,6 +28,7 @@ extension Engine {
             cacheBytes: totals.bytes,
             cacheBytesMax: maxBytes,
             budgetBytes: totals.budget,
+            pins: UsageReport.Pins(usage.pins, in: store.pinTotals),
             files: store.fileLengths.enumerated().map { index, file in
                 UsageReport.File(
                     name: file.name,
@@ -38,6 +39,18 @@ extension Engine {
             },
             diskFreeBytes: store.diskFreeBytes,
             minFreeBytes: store.minFreeBytes
+        )
+    }
+}
+
+extension UsageReport.Pins {
+    fileprivate init(_ usage: PinUsage, in totals: PinTotals) {
+        self.init(
+            count: usage.count,
+            waiting: usage.waiting,
+            bytes: usage.bytes,
+            totalBytes: totals.bytes,
+            maxBytes: totals.maxBytes
         )
     }
 }

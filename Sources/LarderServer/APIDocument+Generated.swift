@@ -650,7 +650,7 @@ extension APIDocument {
                 ],
                 "responses": {
                   "200": {
-                    "description": "The rows of the scope added up, and how the files and the disk are.",
+                    "description": "The rows and the pins of the scope added up, and how the files and the disk are.",
                     "content": {
                       "application/json": {
                         "schema": { "$ref": "#/components/schemas/UsageReport" }
@@ -2389,7 +2389,7 @@ extension APIDocument {
                   { "$ref": "#/components/schemas/UsageSum" },
                   {
                     "type": "object",
-                    "required": ["by_kind", "by_origin", "by_user", "cache", "files", "disk"],
+                    "required": ["by_kind", "by_origin", "by_user", "cache", "pins", "files", "disk"],
                     "properties": {
                       "by_kind": {
                         "type": "array",
@@ -2449,7 +2449,40 @@ extension APIDocument {
                           }
                         }
                       },
+                      "pins": {
+                        "description": "What is kept for good. It stands in `state.db`, has a budget of its own, and is none of the rows above.",
+                        "type": "object",
+                        "required": ["count", "waiting", "bytes", "total_bytes", "max_bytes"],
+                        "properties": {
+                          "count": {
+                            "description": "Pins of the scope.",
+                            "type": "integer",
+                            "minimum": 0
+                          },
+                          "waiting": {
+                            "description": "Of these, the ones that are fetched as soon as their origins answer.",
+                            "type": "integer",
+                            "minimum": 0
+                          },
+                          "bytes": {
+                            "description": "The accounted size of the scope's pins.",
+                            "type": "integer",
+                            "minimum": 0
+                          },
+                          "total_bytes": {
+                            "description": "That of everybody's pins.",
+                            "type": "integer",
+                            "minimum": 0
+                          },
+                          "max_bytes": {
+                            "description": "`pins.max_bytes`, which they never exceed together.",
+                            "type": "integer",
+                            "minimum": 0
+                          }
+                        }
+                      },
                       "files": {
+                        "description": "`cache.db` with the rows, then `state.db` with the pins.",
                         "type": "array",
                         "items": {
                           "type": "object",
@@ -2503,6 +2536,7 @@ extension APIDocument {
                       { "scope": "shared", "account": null, "entries": 1, "bytes": 400, "body_bytes": 100 }
                     ],
                     "cache": { "bytes": 1400, "max_bytes": 536870912, "budget_bytes": 536870912 },
+                    "pins": { "count": 2, "waiting": 1, "bytes": 812, "total_bytes": 5120, "max_bytes": 268435456 },
                     "files": [
                       { "name": "cache.db", "bytes": 57344, "wal_bytes": 0, "free_bytes": 4096 },
                       { "name": "state.db", "bytes": 24576, "wal_bytes": 0, "free_bytes": null }

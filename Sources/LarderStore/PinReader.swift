@@ -134,6 +134,25 @@ final class PinReader {
         return pins
     }
 
+    /// Adds up the pins of some scopes, also those without bytes.
+    func usage(_ scopes: RowScopes) throws(StoreError) -> PinUsage {
+        let query = RowQuery(filter: RowFilter(scopes), order: .id, cursor: nil, table: .pins)
+        let waiting = PinState.waiting.rawValue
+        let statement = try connection.prepare(
+            """
+            SELECT count(*), coalesce(sum(size), 0), coalesce(sum(state = \(waiting)), 0)
+            FROM pin \(query.scopeCondition)
+            """
+        )
+        query.bindScope(to: statement)
+        guard try statement.step() else { return PinUsage(count: 0, bytes: 0, waiting: 0) }
+        return PinUsage(
+            count: statement.integer(0),
+            bytes: statement.integer(1),
+            waiting: statement.integer(2)
+        )
+    }
+
     private func all(_ statement: SQLiteStatement) throws(StoreError) -> [Pin] {
         var pins: [Pin] = []
         while try statement.step() {

@@ -10,7 +10,16 @@ package struct UsageGroup: Equatable, Sendable {
     package let bodyBytes: Int64
 }
 
-/// Where the bytes of some scopes are, as of one commit.
+/// What the pins of some scopes hold; they stand in `state.db` and are no rows of the cache.
+package struct PinUsage: Equatable, Sendable {
+    package let count: Int64
+    /// The accounted size.
+    package let bytes: Int64
+    /// How many of them wait for their origins.
+    package let waiting: Int64
+}
+
+/// Where the bytes of some scopes are, as of one commit of each file.
 package struct StoreUsage: Equatable, Sendable {
     package var total: UsageGroup
     package var byKind: [UsageGroup]
@@ -20,15 +29,17 @@ package struct StoreUsage: Equatable, Sendable {
     package var byScope: [UsageGroup]
     /// Bytes of `cache.db` in pages that hold nothing.
     package var freeBytes: Int64
+    package var pins: PinUsage
 }
 
 extension StoreReader {
-    /// Adds up the rows of some scopes, in one transaction.
+    /// Adds up the rows of some scopes, in one transaction, and their pins in another.
     ///
     /// It goes through all of them, but not through their bodies, which stand last in a row.
     package func usage(_ scopes: RowScopes) throws(StoreError) -> StoreUsage {
         defer { endTransaction() }
         let isOfOneScope = if case .one = scopes { true } else { false }
+        let pins = try pinReader().usage(scopes)
         let nothing = UsageGroup(name: nil, entries: 0, bytes: 0, bodyBytes: 0)
         let usage = try reading { file throws(StoreError) in
             let pages = try file.connection.integer("PRAGMA freelist_count") ?? 0
@@ -38,11 +49,19 @@ extension StoreReader {
                 byKind: try groups(by: "kind", scopes, file),
                 byOrigin: try groups(by: "origin", scopes, file),
                 byScope: isOfOneScope ? [] : try groups(by: "scope", scopes, file),
-                freeBytes: pages * pageSize
+                freeBytes: pages * pageSize,
+                pins: pins
             )
         }
         return usage
-            ?? StoreUsage(total: nothing, byKind: [], byOrigin: [], byScope: [], freeBytes: 0)
+            ?? StoreUsage(
+                total: nothing,
+                byKind: [],
+                byOrigin: [],
+                byScope: [],
+                freeBytes: 0,
+                pins: pins
+            )
     }
 
     private func groups(

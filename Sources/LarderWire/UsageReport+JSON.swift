@@ -22,6 +22,7 @@ extension UsageReport {
                 json.member("max_bytes", cacheBytesMax)
                 json.member("budget_bytes", budgetBytes)
             }
+            json.member("pins") { pins.write(to: &$0) }
             json.name("files")
             json.beginArray()
             for file in files { json.object { file.write(to: &$0) } }
@@ -49,6 +50,7 @@ extension UsageReport {
         cacheBytes = try cache.integer("bytes")
         cacheBytesMax = try cache.integer("max_bytes")
         budgetBytes = try cache.integer("budget_bytes")
+        pins = try Pins(object.object("pins"))
         files = []
         for file in try object.objects("files") { files.append(try File(file)) }
         let disk = try object.object("disk")
@@ -97,6 +99,24 @@ extension UsageReport.Rows {
         entries = try object.integer("entries")
         bytes = try object.integer("bytes")
         bodyBytes = try object.integer("body_bytes")
+    }
+}
+
+extension UsageReport.Pins {
+    fileprivate func write(to json: inout JSONWriter) {
+        json.member("count", count)
+        json.member("waiting", waiting)
+        json.member("bytes", bytes)
+        json.member("total_bytes", totalBytes)
+        json.member("max_bytes", maxBytes)
+    }
+
+    fileprivate init(_ object: WireObject) throws(WireError) {
+        count = try object.integer("count")
+        waiting = try object.integer("waiting")
+        bytes = try object.integer("bytes")
+        totalBytes = try object.integer("total_bytes")
+        maxBytes = try object.integer("max_bytes")
     }
 }
 

@@ -14,6 +14,7 @@ package struct UsageReport: Equatable, Sendable {
     package var cacheBytes: Int64
     package var cacheBytesMax: Int64
     package var budgetBytes: Int64
+    package var pins: Pins
     package var files: [File]
     /// Bytes that are free where the cache's file lies; nil where the file system does not say.
     package var diskFreeBytes: Int64?
@@ -56,6 +57,33 @@ package struct UsageReport: Equatable, Sendable {
         }
     }
 
+    /// What is kept for good, which is no row of the cache.
+    package struct Pins: Equatable, Sendable {
+        /// How many pins the scope has that was asked for.
+        package var count: Int64
+        /// How many of them are fetched as soon as their origins answer.
+        package var waiting: Int64
+        /// Their accounted size.
+        package var bytes: Int64
+        /// That of everybody's pins, and its limit.
+        package var totalBytes: Int64
+        package var maxBytes: Int64
+
+        package init(
+            count: Int64,
+            waiting: Int64,
+            bytes: Int64,
+            totalBytes: Int64,
+            maxBytes: Int64
+        ) {
+            self.count = count
+            self.waiting = waiting
+            self.bytes = bytes
+            self.totalBytes = totalBytes
+            self.maxBytes = maxBytes
+        }
+    }
+
     /// A file with its write-ahead log.
     package struct File: Equatable, Sendable {
         package var name: String
@@ -80,6 +108,7 @@ package struct UsageReport: Equatable, Sendable {
         cacheBytes: Int64,
         cacheBytesMax: Int64,
         budgetBytes: Int64,
+        pins: Pins,
         files: [File],
         diskFreeBytes: Int64?,
         minFreeBytes: Int64
@@ -91,6 +120,7 @@ package struct UsageReport: Equatable, Sendable {
         self.cacheBytes = cacheBytes
         self.cacheBytesMax = cacheBytesMax
         self.budgetBytes = budgetBytes
+        self.pins = pins
         self.files = files
         self.diskFreeBytes = diskFreeBytes
         self.minFreeBytes = minFreeBytes

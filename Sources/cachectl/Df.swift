@@ -5,10 +5,10 @@ import LarderWire
 /// `cachectl df`.
 struct Df: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Says where the cache's bytes are.",
+        abstract: "Says where the bytes are.",
         discussion: """
-            Entries count with their bodies, ids, headers and the cost of their rows; the files \
-            hold free pages besides. With -v also by origin, by user, and the largest entries.
+            Entries count with their bodies, ids, headers and the cost of their rows. What is \
+            pinned has a budget of its own and counts apart. The files hold free pages besides. With -v also by origin, by user, and the largest entries.
 
             Example: cachectl df -v
             """
@@ -79,6 +79,7 @@ struct Df: AsyncParsableCommand {
             let entries = Words.entries(Int(kind.rows.entries))
             table.add("  \(Words.kind(kind.name))", "\(Words.size(kind.rows.bytes)), \(entries)")
         }
+        table.add("pins", Self.words(report.pins))
         for file in report.files {
             let free = file.freeBytes.map { ", \(Words.size($0)) of it free" } ?? ""
             table.add(
@@ -92,6 +93,13 @@ struct Df: AsyncParsableCommand {
                 + "\(Words.size(report.minFreeBytes)) are left to others"
         )
         return table
+    }
+
+    private static func words(_ pins: UsageReport.Pins) -> String {
+        let waiting = pins.waiting > 0 ? ", of which \(pins.waiting) waiting" : ""
+        return "\(Words.size(pins.bytes)), \(pins.count == 1 ? "1 pin" : "\(pins.count) pins")"
+            + "\(waiting); all pins: \(Words.size(pins.totalBytes)) of \(Words.size(pins.maxBytes)) "
+            + "(\(Words.share(pins.totalBytes, of: pins.maxBytes)))"
     }
 
     private func details(_ usage: CacheUsage, _ largest: [EntryItem]) -> [Table] {

@@ -181,6 +181,49 @@ struct ReportsTests {
         }
     }
 
+    @Test("The usage carries the rows, the pins and the files")
+    func usage() async throws {
+        try await withDaemon { daemon, client in
+            let rows = UsageReport.Rows(entries: 1, bytes: 2, bodyBytes: 3)
+            let report = UsageReport(
+                rows: rows,
+                byKind: [],
+                byOrigin: [UsageReport.Group(name: "example", rows: rows)],
+                byUser: [UsageReport.Owned(scope: .shared, rows: rows)],
+                cacheBytes: 4,
+                cacheBytesMax: 5,
+                budgetBytes: 6,
+                pins: UsageReport.Pins(
+                    count: 7,
+                    waiting: 8,
+                    bytes: 9,
+                    totalBytes: 10,
+                    maxBytes: 11
+                ),
+                files: [
+                    UsageReport.File(name: "cache.db", bytes: 12, walBytes: 13, freeBytes: 14),
+                    UsageReport.File(name: "state.db", bytes: 15, walBytes: 16, freeBytes: nil),
+                ],
+                diskFreeBytes: nil,
+                minFreeBytes: 17
+            )
+            daemon.answer("/v1/usage?scope=all", with: .reply(200, body: report.encoded()))
+            let usage = try await client.usage(scope: .all)
+            #expect(usage.report == report)
+            #expect(usage.total == usage.byOrigin.first?.sum)
+            #expect((usage.total.entries, usage.total.accountedBytes) == (1, 2))
+            #expect(usage.total.bodyBytes == 3)
+            #expect(usage.byOwner.map(\.owner) == [.everybody])
+            #expect((usage.cacheBytes, usage.cacheBytesMax) == (4, 5))
+            #expect((usage.pins, usage.waitingPins, usage.pinnedBytes) == (7, 8, 9))
+            #expect((usage.allPinnedBytes, usage.pinnedBytesMax) == (10, 11))
+            #expect(usage.files.map(\.name) == ["cache.db", "state.db"])
+            #expect(usage.files.map(\.bytes) == [12, 15])
+            #expect(usage.files.map(\.logBytes) == [13, 16])
+            #expect(usage.diskFreeBytes == nil)
+        }
+    }
+
     @Test("Others' entries are asked for by their scope, and say whose they are")
     func scopes() async throws {
         try await withDaemon { daemon, client in

@@ -50,6 +50,39 @@ struct UsageTests {
         #expect(nobody.byKind == [] && nobody.byOrigin == [] && nobody.byScope == [])
     }
 
+    @Test("What is pinned is added up apart, for each scope, also what only waits")
+    func pins() async throws {
+        let temporary = try TemporaryStore()
+        let (store, scopes) = (temporary.store, Scope.several.map(temporary.store.key(for:)))
+        for (number, scope) in scopes.enumerated() {
+            _ = try await store.put(.blob(scope, try EntryID("row"), .pattern(10)), now: .epoch)
+            for index in 0...number {
+                let new = NewEntry.blob(scope, try EntryID("held \(index)"), .pattern(100 * index))
+                _ = try await store.putPinned(new, now: .epoch)
+            }
+            let id = try EntryID("https://a.example/")
+            let origin = try OriginName("host")
+            _ = try await store.pin(scope, id, origin: origin, now: .epoch)
+        }
+        let all = try await usage(.all, in: temporary)
+        #expect(all.pins.count == 10 + 4)
+        #expect(all.pins.waiting == 4)
+        #expect(all.pins.bytes == store.pinTotals.bytes)
+        #expect(all.pins.bytes > 100 * (1 + 1 + 2 + 1 + 2 + 3))
+        #expect(all.total.entries == 4)
+        #expect(all.total.bytes == store.totals.bytes)
+        var sum: Int64 = 0
+        for (number, scope) in scopes.enumerated() {
+            let pins = try await usage(.one(scope), in: temporary).pins
+            #expect(pins.count == Int64(number) + 2)
+            #expect(pins.waiting == 1)
+            sum += pins.bytes
+        }
+        #expect(sum == all.pins.bytes)
+        let nobody = try await usage(.user(1), in: temporary).pins
+        #expect(nobody == PinUsage(count: 0, bytes: 0, waiting: 0))
+    }
+
     @Test("Free pages inside the file are counted")
     func freePages() async throws {
         let temporary = try TemporaryStore()

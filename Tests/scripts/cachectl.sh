@@ -321,6 +321,17 @@ run df --all-users --json
 expect_equal "df --all-users adds up what status says" "$(status_of .cache.bytes)" \
     "$(jq '[.by_user[].bytes] | add' "$work/out")"
 
+request PUT /v1/pins/doc%2F1
+run pin --wait 1ms "$origin/b.json"
+run df
+expect_match "df says apart what is pinned, and what of it waits" \
+    "pins +29.* KiB, 2 pins, of which 1 waiting; all pins: 29.* KiB of 1 GiB" "$(<"$work/out")"
+run df --json
+expect_equal "df --json has the sums of status and the lengths of both files" \
+    "$(status_of '.pins | "\(.count) \(.waiting) \(.bytes) \(.max_bytes)"') true true" \
+    "$(jq --raw-output '"\(.pins | "\(.count) \(.waiting) \(.bytes) \(.max_bytes)") \(
+        [.files[].name] == ["cache.db", "state.db"]) \([.files[].bytes | . > 0] | all)"' "$work/out")"
+
 # What is wrong
 
 run doctor --config "$config"
