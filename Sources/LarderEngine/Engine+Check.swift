@@ -3,7 +3,8 @@ import LarderStore
 package import LarderWire
 
 extension Engine {
-    /// Has the daemon look at itself: its files, who may read them, its clock, its warnings.
+    /// Has the daemon look at itself: its files, who may read them, the reserves, its clock, its
+    /// warnings.
     ///
     /// It ends within ``Limits/checkTime``; one runs at a time.
     package func examine(daemonUID: UInt32) async throws(Problem) -> CheckReport {
@@ -26,6 +27,7 @@ extension Engine {
             rights.isEmpty
             ? [.init("permissions", .ok, "the files and their folders are the daemon's alone")]
             : rights
+        findings += store.reserves.map { CheckReport.Finding($0, daemonUID: daemonUID) }
         findings.append(CheckReport.Finding(clock: clock.now(), latest: latest))
         let warnings = warnings(store.totals)
         findings += warnings.map { .init("status", .warning, $0, fix: "See: cachectl status") }
@@ -75,6 +77,33 @@ extension CheckReport.Finding {
             "\(file.path) is open to others: 0\(String(file.mode, radix: 8))",
             fix: "chmod \(mode) '\(file.path)'"
         )
+    }
+
+    /// While it is not held, little or nothing new is stored.
+    fileprivate init(_ reserve: ReserveFinding, daemonUID: UInt32) {
+        let size = ByteSize(bytes: reserve.bytes).unitText
+        let (detail, fix) =
+            switch reserve.state {
+            case .held:
+                ("\(reserve.path) holds \(size)", nil as String?)
+            case .missing:
+                (
+                    "\(reserve.path), which is to hold \(size), is missing or cut short",
+                    "Wait \(Limits.touchFlushTime.unitText): the daemon makes it again. If it does "
+                        + "not, see that uid \(daemonUID) may write into its folder."
+                )
+            case .noRoom(let short):
+                (
+                    "\(reserve.path) is not held: there is no room for its \(size)",
+                    "Free \(short) bytes more on its disk: the daemon takes it again by itself."
+                )
+            case .obstructed:
+                (
+                    "\(reserve.path), which is to hold \(size), is no file",
+                    "mv '\(reserve.path)' '\(reserve.path).aside'"
+                )
+            }
+        self.init("reserve", reserve.state == .held ? .ok : .warning, detail, fix: fix)
     }
 
     /// A clock that is behind makes every entry stale, as it lies in the future.

@@ -666,7 +666,7 @@ extension APIDocument {
               "post": {
                 "tags": ["Administration"],
                 "operationId": "check",
-                "summary": "Have the daemon look at its files, their permissions and its clock",
+                "summary": "Have the daemon look at its files, their permissions, its reserves and its clock",
                 "description": "For administrators. It reads both files whole, ends after 30 s at the latest, and runs once at a time; a second one is 503 `urn:larder:overloaded`.",
                 "responses": {
                   "200": {

@@ -35,6 +35,12 @@ extension CacheStore {
         return FileExaminer.rights(directories, databaseFiles)
     }
 
+    /// How the folders' reserves are; none where there are to be none.
+    package var reserves: [ReserveFinding] {
+        let isOne = stateReserve === cacheReserve
+        return (isOne ? [cacheReserve] : [cacheReserve, stateReserve]).compactMap { $0.look() }
+    }
+
     /// When the bytes of the row that was stored last were given; nil in an empty cache.
     package func latestStoredAt() async throws(StoreError) -> Timestamp? {
         try await read { reader throws(StoreError) in

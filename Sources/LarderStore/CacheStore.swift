@@ -14,8 +14,8 @@ package final class CacheStore: Sendable {
     let pins: PinStore
     private let stateLock: DirectoryLock
     private let cacheFolder: FolderHold?
-    private let cacheReserve: Reserve
-    private let stateReserve: Reserve
+    let cacheReserve: Reserve
+    let stateReserve: Reserve
     /// Chunks of large bodies are read here, off the event loops.
     private let bodyReader: BlockingReader
     /// Lists are read here, so that a long one holds up no body.

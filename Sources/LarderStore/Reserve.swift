@@ -66,6 +66,20 @@ final class Reserve: Sendable {
         }
     }
 
+    /// How it is now, on the disk too; nil for one of no bytes.
+    func look() -> ReserveFinding? {
+        guard bytes > 0 else { return nil }
+        return ReserveFinding(path: path, bytes: bytes, state: held.withLock { state(isHeld: $0) })
+    }
+
+    private func state(isHeld: Bool) -> ReserveFinding.State {
+        if isHeld, isAllocated { return .held }
+        var answer = stat()
+        if lstat(path, &answer) == 0, answer.st_mode & S_IFMT != S_IFREG { return .obstructed }
+        let free = freeBytes(directory) ?? bytesNeeded
+        return free < bytesNeeded ? .noRoom(short: bytesNeeded - free) : .missing
+    }
+
     /// Whether the file is there with blocks under every byte of it: a sparse one holds no space.
     private var isAllocated: Bool {
         var answer = stat()

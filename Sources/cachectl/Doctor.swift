@@ -8,8 +8,8 @@ struct Doctor: AsyncParsableCommand {
         abstract: "Looks for what is wrong, and says how to put it right.",
         discussion: """
             It looks at the configuration, the socket, how the daemon sees you, its files and \
-            their permissions, their logs, the disk, the clock, and whether your own daemon \
-            outlives your session. What only an administrator may ask is skipped for others.
+            their permissions, their logs, the reserves, the disk, the clock, and whether your own \
+            daemon outlives your session. What only an administrator may ask is skipped for others.
 
             Exit codes: 0 nothing was found, 1 something was, 69 no daemon answers (what needs none \
             was looked at), 77 its socket may not be opened.

@@ -4,6 +4,7 @@ import LarderModel
 import LarderStore
 import LarderTestSupport
 import LarderWire
+import Synchronization
 import Testing
 
 @Suite("The daemon looks at itself", .timeLimit(.minutes(1)))
@@ -33,6 +34,55 @@ struct CheckTests {
             #expect(found.fix == "chmod 0700 '\(folder)'")
             let other = try await fixture.engine.examine(daemonUID: 4_000_000_001)
             #expect(other.findings.contains { $0.subject == "permissions" && $0.state == .failed })
+        }
+    }
+
+    @Test("A reserve that is missing, in want of room or obstructed is told with its fix")
+    func reserves() async throws {
+        let free = Mutex<Int64>(1 << 40)
+        let setup = try EngineSetup.with { setup in
+            setup.store.reserveBytes = 1 << 20
+            setup.store.freeBytes = { _ in free.withLock { $0 } }
+        }
+        try await EngineFixture.run(setup) { fixture in
+            let folders = fixture.engine.store.fileRights.filter(\.isDirectory).map(\.path)
+            let paths = folders.map { $0 + "/reserve" }
+            func findings() async throws -> [CheckReport.Finding] {
+                let report = try await fixture.engine.examine(daemonUID: 7)
+                return report.findings.filter { $0.subject == "reserve" }
+            }
+            let held = paths.map { CheckReport.Finding("reserve", .ok, "\($0) holds 1MiB") }
+            #expect(paths.count == 2)
+            #expect(try await findings() == held)
+            unlink(paths[0])
+            let missing = CheckReport.Finding(
+                "reserve",
+                .warning,
+                "\(paths[0]), which is to hold 1MiB, is missing or cut short",
+                fix: "Wait 5s: the daemon makes it again. If it does not, see that uid 7 may write "
+                    + "into its folder."
+            )
+            #expect(try await findings() == [missing, held[1]])
+            free.withLock { $0 = 5 << 20 - 3 }
+            let noRoom = CheckReport.Finding(
+                "reserve",
+                .warning,
+                "\(paths[0]) is not held: there is no room for its 1MiB",
+                fix: "Free 3 bytes more on its disk: the daemon takes it again by itself."
+            )
+            #expect(try await findings() == [noRoom, held[1]])
+            mkdir(paths[0], 0o700)
+            let obstructed = CheckReport.Finding(
+                "reserve",
+                .warning,
+                "\(paths[0]), which is to hold 1MiB, is no file",
+                fix: "mv '\(paths[0])' '\(paths[0]).aside'"
+            )
+            #expect(try await findings() == [obstructed, held[1]])
+            rmdir(paths[0])
+            free.withLock { $0 = 1 << 40 }
+            try await fixture.engine.store.maintain()
+            #expect(try await findings() == held)
         }
     }
 

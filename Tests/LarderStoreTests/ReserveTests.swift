@@ -56,6 +56,44 @@ struct ReserveTests {
         #expect(reserve.take() && blocks(path) ?? 0 >= Self.bytes)
     }
 
+    @Test("A look says whether it is there with its space, and if not, why")
+    func look() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path("reserve")
+        let disk = Disk()
+        let reserve = Reserve(
+            directory: directory.path,
+            bytes: Self.bytes,
+            freeBytes: { disk.freeBytes($0) }
+        )
+        func finding(_ state: ReserveFinding.State) -> ReserveFinding {
+            ReserveFinding(path: path, bytes: Self.bytes, state: state)
+        }
+        #expect(reserve.look() == finding(.missing))
+        reserve.take()
+        #expect(reserve.look() == finding(.held))
+        // What another has cut or removed is told though nobody has taken it again yet.
+        truncate(path, 10)
+        #expect(reserve.look() == finding(.missing))
+        unlink(path)
+        #expect(reserve.look() == finding(.missing))
+        disk.set(reserve.bytesNeeded - 7)
+        #expect(reserve.look() == finding(.noRoom(short: 7)))
+        mkdir(path, 0o700)
+        #expect(reserve.look() == finding(.obstructed))
+        #expect(!reserve.take())
+        #expect(reserve.look() == finding(.obstructed))
+        rmdir(path)
+        disk.set(reserve.bytesNeeded)
+        #expect(reserve.take())
+        #expect(reserve.look() == finding(.held))
+        // It looks only.
+        #expect(reserve.release())
+        #expect(reserve.look() == finding(.missing) && blocks(path) == nil)
+        let none = Reserve(directory: directory.path, bytes: 0, freeBytes: { _ in nil })
+        #expect(none.look() == nil)
+    }
+
     @Test("A sparse file holds no space; what an earlier process left is taken over")
     func earlier() throws {
         let directory = try TemporaryDirectory()

@@ -337,7 +337,7 @@ expect_equal "df --json has the sums of status and the lengths of both files" \
 run doctor --config "$config"
 expect_equal "a doctor who finds nothing exits 0" 0 "$code"
 expect_equal "it looked at everything" \
-    "cache.db clock configuration disk log permissions socket state.db version you" \
+    "cache.db clock configuration disk log permissions reserve socket state.db version you" \
     "$(sed -nE 's/^ok +([a-z.]+): .*/\1/p' "$work/out" | sort --unique | paste --serial --delimiters ' ')"
 expect_match "it says how the daemon sees you" "you: uid $EUID, groups .*; an administrator" \
     "$(<"$work/out")"
@@ -350,6 +350,15 @@ expect_equal "one who finds something exits 1 and says each finding with its fix
         | "\(.subject) \(.state) \(.fix | sub("^See: "; "") | sub(" --config.*"; ""))"' "$work/out" \
         | paste --serial --delimiters ';')"
 chmod 0700 "$work/state"
+# In one step, as the daemon makes it again when it is gone.
+ln -s nowhere "$work/link"
+mv --no-target-directory "$work/link" "$work/state/reserve"
+run doctor --config "$config" --json
+expect_equal "a reserve that is not held is told with its fix" \
+    "1|ok null;warning mv '$work/state/reserve' '$work/state/reserve.aside'" \
+    "$code|$(jq --raw-output 'select(.subject == "reserve") | "\(.state) \(.fix)"' "$work/out" \
+        | paste --serial --delimiters ';')"
+rm "$work/state/reserve"
 
 # Completions
 
