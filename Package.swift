@@ -152,6 +152,13 @@ let package = Package(
             path: "Tests/LarderTestSupport",
             swiftSettings: strict
         ),
+        // The origin of Tests/scripts: no product, but a program beside the others.
+        .executableTarget(
+            name: "larder-test-origin",
+            dependencies: ["LarderJSON", argumentParser, nioCore, nioHTTP1, nioPosix],
+            path: "Tests/Origin",
+            swiftSettings: strict
+        ),
         tests("LarderModelTests", ["LarderModel"]),
         tests("LarderJSONTests", ["LarderModel", "LarderJSON"]),
         tests("LarderStrategyTests", ["LarderModel", "LarderStrategy"]),

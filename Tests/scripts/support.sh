@@ -1,5 +1,5 @@
-# What the scripts in this folder share: a temporary folder, checks, the daemon, and nginx as an
-# origin. Source it; it changes to the top of the tree.
+# What the scripts in this folder share: a temporary folder, checks, the daemon, and as an origin
+# nginx or one that is told what to do. Source it; it changes to the top of the tree.
 # shellcheck shell=bash
 
 set -u
@@ -13,6 +13,7 @@ www=$work/www
 # The pids of what runs; 0 when nothing does.
 daemon=0
 nginx=0
+test_origin=0
 failures=0
 mkdir -p "$work/run" "$www" "$work/nginx"
 trap clean_up EXIT
@@ -242,4 +243,59 @@ stop_nginx() {
     kill -TERM "$nginx"
     wait "$nginx" 2>/dev/null
     nginx=0
+}
+
+# -- an origin that is told what to do: larder-test-origin, whose --help says what there is
+
+# start_origin [OPTION...]: sets `port` and `origin`. Started again it has the same port, and what
+# the log of its effects says was done.
+start_origin() {
+    rm -f "$work/origin.port"
+    "$bin/larder-test-origin" --port "${port:-0}" --log "$work/effects" "$@" \
+        >"$work/origin.port" 2>>"$work/origin.log" &
+    test_origin=$!
+    await 10 test -s "$work/origin.port" || give_up "the origin starts" "it listens within 10 s" \
+        "$(tail -n 5 "$work/origin.log")"
+    port=$(<"$work/origin.port")
+    origin=http://127.0.0.1:$port
+}
+
+stop_origin() {
+    kill -TERM "$test_origin"
+    wait "$test_origin" 2>/dev/null
+    test_origin=0
+}
+
+# at_origin METHOD PATH [curl's options]: past the daemon, as another device.
+at_origin() {
+    local method=$1 path=$2
+    shift 2
+    curl --silent --show-error --max-time 20 --request "$method" "$@" "$origin$path"
+}
+
+# control JSON: how the origin treats requests from now on.
+control() {
+    local said
+    said=$(at_origin POST /_control --data "$1" --write-out '%{http_code}')
+    [[ $said == 204 ]] || give_up "the origin takes the command $1" 204 "$said"
+}
+
+# release answer|close: what becomes of the requests that the origin holds.
+release() {
+    at_origin POST /_release --data "{\"as\": \"$1\"}"
+}
+
+# A member of what the origin says of itself, by a filter of jq.
+origin_of() {
+    at_origin GET /_control | jq --raw-output "$1"
+}
+
+# effects FILTER [jq's options]: of each write that the origin applied, in order.
+effects() {
+    jq --raw-output "$@" "$work/effects"
+}
+
+# received FILTER [jq's options]: of each request that reached the origin, in order.
+received() {
+    at_origin GET /_received | jq --raw-output "$@"
 }
