@@ -46,8 +46,9 @@ extension Engine {
 
     /// Has the pin written, and its origin asked if it waits for that.
     ///
-    /// The keeper leaves it alone from before it is wanted until it is asked for here: an attempt of
-    /// the keeper's own would settle the pin a second time, and later than the client hears.
+    /// The keeper leaves it alone from before it is wanted until it knows what came of asking here:
+    /// an attempt of the keeper's own would settle the pin a second time, and later than the client
+    /// hears.
     private func want(
         _ id: EntryID,
         _ scope: ScopeKey,
@@ -68,9 +69,8 @@ extension Engine {
         keeper.beginAsking(attempt.scope, attempt.id)
         let isTaken = work.add { [keeper] in
             let outcome = await attempt.run()
-            keeper.endAsking(attempt.scope, attempt.id)
             mailbox.post(.attempted(outcome))
-            keeper.post(outcome.isSettled ? .reached(attempt.name) : .notReached(attempt.name))
+            keeper.post(.askedForClient(attempt, outcome))
         }
         guard isTaken else {
             keeper.endAsking(attempt.scope, attempt.id)

@@ -16,6 +16,8 @@ final class PinKeeper: Sendable {
         case originAnswered(OriginName)
         case reached(OriginName)
         case notReached(OriginName)
+        /// A client's own attempt is over, and its pin everybody's again.
+        case askedForClient(PinAttempt, PinAttempt.Outcome)
         case restEnded
     }
 
@@ -46,7 +48,9 @@ final class PinKeeper: Sendable {
         mailbox.post(event)
     }
 
-    /// A client's pin is asked for by itself, so nobody else does so until ``endAsking(_:_:)``.
+    /// A client's pin is asked for by itself, so nobody else does so until ``endAsking(_:_:)``, or
+    /// until what its attempt came to has been heard: a look in between would ask once more, at
+    /// once, an origin that has just failed.
     func beginAsking(_ scope: ScopeKey, _ id: EntryID) {
         asked.withLock { $0[Name(scope: scope, id: id), default: 0] += 1 }
     }
@@ -89,6 +93,13 @@ final class PinKeeper: Sendable {
                 case .originAnswered(let name): machine.originAnswered(name)
                 case .reached(let name): machine.reached(name)
                 case .notReached(let name): machine.notReached(name, now: now)
+                case .askedForClient(let attempt, let outcome):
+                    endAsking(attempt.scope, attempt.id)
+                    if outcome.isSettled {
+                        machine.reached(attempt.name)
+                    } else {
+                        machine.notReached(attempt.name, now: now)
+                    }
                 case .restEnded: alarm = nil
                 }
                 for tell in listeners.withLock({ Array($0.tell.values) }) { tell() }

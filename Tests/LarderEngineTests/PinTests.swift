@@ -151,6 +151,22 @@ struct PinTests {
         }
     }
 
+    @Test("An origin that has just failed a client has its rest first", arguments: 1...20)
+    func restsFirst(round: Int) async throws {
+        try await EngineFixture.run { fixture in
+            let url = try fixture.url("/a")
+            fixture.upstream.answer(url, with: .reply("down", status: 500), .json("[1]"))
+            #expect(try await fixture.pin(url).item.state == .waiting)
+            try await fixture.clock.sleepers(until: .seconds(1))
+            #expect(fixture.upstream.asked.all.count == 1)
+            // A client asks again whenever it likes, and nobody else does so as well.
+            let other = try fixture.url("/b")
+            fixture.upstream.answer(other, with: .reply("down", status: 500))
+            #expect(try await fixture.pin(other).item.state == .waiting)
+            #expect(fixture.upstream.asked.all.map(\.url) == [url, other])
+        }
+    }
+
     @Test("A later answer takes the place of what is pinned, and a deletion leaves it, gone")
     func laterAnswers() async throws {
         try await EngineFixture.run { fixture in
