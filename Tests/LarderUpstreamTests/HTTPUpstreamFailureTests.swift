@@ -74,7 +74,7 @@ struct HTTPUpstreamFailureTests {
         try await withOrigin { fixture in
             fixture.server.answer("/", with: .never)
             // Long enough for the connection to be made on a busy machine.
-            let request = try fixture.request(timeout: .seconds(1))
+            let request = try fixture.request(timeout: .seconds(8))
             #expect(await fixture.failure(of: request) == .timedOut(.head))
             _ = try await fixture.server.closed.element(0)
         }
@@ -85,7 +85,7 @@ struct HTTPUpstreamFailureTests {
         try await withOrigin { fixture in
             fixture.server.answer("/", with: Self.stopsInBody)
             // Long enough for the head to come on a busy machine.
-            let request = try fixture.request(timeout: .seconds(3))
+            let request = try fixture.request(timeout: .seconds(8))
             #expect(await fixture.failure(of: request) == .timedOut(.body))
             _ = try await fixture.server.closed.element(0)
         }
