@@ -94,13 +94,13 @@ struct QueueJudge {
     /// Those that nothing but their origin can keep from being sent, in the order of their numbers.
     func ready(_ now: Duration) -> [ModifierNumber] {
         var occupied = pausedLanes
-        var ready: [ModifierNumber] = []
-        for number in live {
-            guard let row = rows[number], row.isTold else { continue }
-            if row.lanes & occupied == 0, isSendable(row, now) { ready.append(number) }
-            if row.record.state != .accepted { occupied |= row.lanes }
+        var free: [ModifierNumber] = []
+        for number in live where rows[number]?.isTold == true {
+            let lanes = rows[number]?.lanes ?? 0
+            if lanes & occupied == 0 { free.append(number) }
+            if rows[number]?.record.state != .accepted { occupied |= lanes }
         }
-        return ready
+        return free.filter { rows[$0].map { isSendable($0, now) } ?? false }
     }
 
     private func isSendable(_ row: Row, _ now: Duration) -> Bool {
