@@ -71,7 +71,10 @@ private struct EvictionRun {
         }
         // One of them may be both: pinned, and cached while the pin has no bytes.
         for id in Set(ids) {
-            if let pin = try await engine.store.pin(scope, id) { try await take(pin) }
+            let kept = try await engine.store.read { reader throws(StoreError) in
+                try reader.keptRow(scope, id)
+            }
+            if let kept { try await take(kept) }
         }
         try await take(candidates)
     }
@@ -82,7 +85,7 @@ private struct EvictionRun {
         _ filter: RowFilter,
         onlyIDs ids: Set<EntryID>? = nil
     ) async throws(StoreError) {
-        try await evictPinned(filter, onlyIDs: ids)
+        try await evictKept(filter, onlyIDs: ids)
         var cursor: RowCursor?
         while true {
             let after = cursor
@@ -96,8 +99,8 @@ private struct EvictionRun {
         }
     }
 
-    /// The pins of the filter, before the cache's rows: what is unpinned is protected no more.
-    private mutating func evictPinned(
+    /// The kept rows of the filter, before the cache's: what is unpinned is protected no more.
+    private mutating func evictKept(
         _ filter: RowFilter,
         onlyIDs ids: Set<EntryID>?
     ) async throws(StoreError) {
@@ -105,29 +108,30 @@ private struct EvictionRun {
         while true {
             let after = cursor
             let page = try await engine.store.read { reader throws(StoreError) in
-                try reader.pins(filter, after: after, limit: Limits.evictionBatchRowsMax)
+                try reader.keptRows(filter, after: after, limit: Limits.evictionBatchRowsMax)
             }
             guard let last = page.last else { return }
             cursor = last.cursor
-            for pin in page where ids?.contains(pin.id) ?? true { try await take(pin) }
+            for row in page where ids?.contains(row.id) ?? true { try await take(row) }
         }
     }
 
-    /// A pin without bytes is no entry: its row in the cache, if there is one, is counted there.
-    private mutating func take(_ pin: Pin) async throws(StoreError) {
-        let hasBytes = pin.entry != nil
-        guard includesPinned else {
+    /// What is targeted stays. A pin without bytes is no entry: its row in the cache, if there is
+    /// one, is counted there.
+    private mutating func take(_ row: KeptRow) async throws(StoreError) {
+        let hasBytes = row.hasEntry && row.kind != .tombstone
+        guard !row.isTargeted, includesPinned || !row.isPinned else {
             report.skipped += hasBytes ? 1 : 0
             return
         }
         if !isDryRun {
-            let scope = engine.store.key(for: pin.scope)
-            guard try await engine.store.evictPinned(scope, pin.id) else { return }
+            let scope = engine.store.key(for: row.scope)
+            guard try await engine.store.evictKept(scope, row.id) else { return }
         }
         guard hasBytes else { return }
         report.evicted += 1
-        report.bytes += pin.size
-        if report.ids.count < Limits.evictedIDsMax { report.ids.append(pin.id) }
+        report.bytes += row.size
+        if report.ids.count < Limits.evictedIDsMax { report.ids.append(row.id) }
     }
 
     /// The least recently used, page after page, as long as the cache holds more than `goal` bytes.

@@ -226,10 +226,12 @@ package enum Limits {
     package static let lateFailuresMax = 4_096
     /// Modifiers that one may depend on.
     package static let dependenciesMax = 64
+    /// Rows that are given back to the cache in one step: whoever wants one of them waits for it.
+    package static let releasedBatchRowsMax = 64
     /// Memory in which each reader of `state.db` keeps pages.
-    package static let pinPageCacheBytes: Int64 = 262_144
-    /// How often a put is tried again when its id is pinned and unpinned in the same moment.
-    package static let pinRoundsMax = 16
+    package static let keptPageCacheBytes: Int64 = 262_144
+    /// How often a put is tried again when its id is taken in and given back in the same moment.
+    package static let keptRoundsMax = 16
     /// Revisions that one synced write of `state.db` reserves.
     package static let revisionBlock: Int64 = 65_536
 

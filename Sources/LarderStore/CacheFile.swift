@@ -56,9 +56,10 @@ final class CacheFile {
         }
     }
 
-    func checkpoint(truncating: Bool) throws(StoreError) {
+    @discardableResult
+    func checkpoint(truncating: Bool) throws(StoreError) -> Bool {
         defer { accept() }
-        try wal.checkpoint(truncating: truncating)
+        return try wal.checkpoint(truncating: truncating)
     }
 
     /// Has the connection leave the files alone when it is closed.

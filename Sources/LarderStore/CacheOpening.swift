@@ -105,7 +105,8 @@ extension StoreError {
     var isOfTheFile: Bool {
         switch self {
         case .corrupt, .newer, .unusable: true
-        case .cannotOpen, .inUse, .sqlite, .diskFull, .tooLarge, .noRoom, .pinned, .pinsFull,
+        case .cannotOpen, .inUse, .sqlite, .diskFull, .tooLarge, .noRoom, .pinned, .targeted,
+            .pinsFull,
             .tooManyPins, .overloaded, .closed,
             .badChunk, .noFile, .uploadLost:
             false

@@ -23,8 +23,9 @@ extension CacheStore {
         try await pins.unpin(scope, id, now: now)
     }
 
-    /// Takes a pin away with its entry; false when there was none.
-    package func evictPinned(_ scope: ScopeKey, _ id: EntryID) async throws(StoreError) -> Bool {
+    /// Takes a pin away with its entry, or what is to be given back to the cache; false when there
+    /// was none, or unsettled changes target it.
+    package func evictKept(_ scope: ScopeKey, _ id: EntryID) async throws(StoreError) -> Bool {
         try await pins.drop(scope, id)
     }
 
@@ -47,17 +48,17 @@ extension CacheStore {
         _ state: PinState,
         _ trouble: PinTrouble
     ) async throws(StoreError) {
-        try await pins.setTrouble(scope, id, state, trouble)
+        try await kept.setTrouble(scope, id, state, trouble)
     }
 
     /// Whether an id is pinned, whatever the pin's state.
     package func isPinned(_ scope: ScopeKey, _ id: EntryID) -> Bool {
-        shared.pins.covers(scope, id)
+        shared.kept.place(scope, id)?.isPinned == true
     }
 
     /// What is known of an id's pin; nil when there is none.
     package func pin(_ scope: ScopeKey, _ id: EntryID) async throws(StoreError) -> Pin? {
-        try await read { reader throws(StoreError) in try reader.pinReader().pin(scope, id) }
+        try await read { reader throws(StoreError) in try reader.keptReader().pin(scope, id) }
     }
 
     /// A page of a scope's pins in the order of their ids.
@@ -67,7 +68,7 @@ extension CacheStore {
         limit: Int
     ) async throws(StoreError) -> [Pin] {
         try await read { reader throws(StoreError) in
-            try reader.pinReader().pins(of: scope, after: cursor, limit: limit)
+            try reader.keptReader().pins(of: scope, after: cursor, limit: limit)
         }
     }
 
@@ -76,38 +77,15 @@ extension CacheStore {
     package func wantedPins(after number: Int64) async throws(StoreError) -> [Pin] {
         try await read { reader throws(StoreError) in
             let limit = Limits.pageRowsMax
-            return try reader.pinReader().pins(after: number, isWanted: true, limit: limit)
+            return try reader.keptReader().wantedPins(after: number, limit: limit)
         }
     }
 
-    package var pinTotals: PinTotals { shared.pins.totals }
+    package var pinTotals: PinTotals { shared.kept.pinTotals }
 
     /// Has `tell` called whenever a pin has got what it waited for, or wants it again as its bytes
     /// were damaged.
     package func whenPinsHaveNews(_ tell: @escaping @Sendable () -> Void) {
-        shared.pins.whenNews(tell)
-    }
-
-    /// Takes away every row of `cache.db` that a pin has replaced, if some may have stayed.
-    func sweepShadows() async throws(StoreError) {
-        guard shared.pins.comesFirst else { return }
-        // Whoever fails to take one away from now on says so again.
-        shared.pins.comesFirst = false
-        do throws(StoreError) {
-            var last: Int64 = 0
-            while true {
-                let after = last
-                let page = try await read { reader throws(StoreError) in
-                    let limit = Limits.evictionBatchRowsMax
-                    return try reader.pinReader().pins(after: after, isWanted: false, limit: limit)
-                }
-                guard let end = page.last else { return }
-                last = end.number
-                try await pins.dropShadows(of: page)
-            }
-        } catch {
-            shared.pins.comesFirst = true
-            throw error
-        }
+        shared.kept.whenNews(tell)
     }
 }

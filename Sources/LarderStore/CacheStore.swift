@@ -11,6 +11,7 @@ package final class CacheStore: Sendable {
     private let queue: CommitQueue<CacheWriter>
     let stateFile: StateFile
     private let revisions: RevisionSource
+    let kept: KeptStore
     let pins: PinStore
     private let stateLock: DirectoryLock
     private let cacheFolder: FolderHold?
@@ -23,6 +24,8 @@ package final class CacheStore: Sendable {
     /// Looks at the files themselves.
     let examiner = FileExaminer()
     private let found: Findings
+    /// The moment that housekeeping goes by.
+    let now: @Sendable () -> Timestamp
     /// What was done to the files and is as it should be, in words for the log.
     package let notices: [String]
 
@@ -36,6 +39,7 @@ package final class CacheStore: Sendable {
         newKeySeed: () -> UInt64 = { .random(in: .min ... .max) }
     ) throws(StoreError) {
         self.configuration = configuration
+        self.now = now
         stateLock = try DirectoryLock(directory: configuration.stateDirectory)
         cacheReserve = Self.makeReserve(configuration, configuration.cacheDirectory)
         stateReserve =
@@ -57,7 +61,7 @@ package final class CacheStore: Sendable {
         stateFile = try StateFile(
             directory: configuration.stateDirectory,
             highest: start.highestRevision,
-            pins: shared.pins,
+            index: shared.kept,
             watches: shared.watches,
             reserve: stateReserve,
             faults: configuration.faults,
@@ -88,13 +92,14 @@ package final class CacheStore: Sendable {
             "larder.lists",
             Self.makeReader(database, share, shared, queue, stateFile)
         )
-        pins = PinStore(
+        kept = KeptStore(
             cache: queue,
             state: stateFile,
             shared: shared,
             bodies: bodyReader,
             revisions: revisions
         )
+        pins = PinStore(kept)
         try stateFile.load(into: shared)
         queue.wake()
         stateFile.queue.wake()
@@ -143,7 +148,7 @@ package final class CacheStore: Sendable {
             report: { error, generation in
                 queue.postOutsideTransaction { $0.readerFailed(error, generation) }
             },
-            openPins: { () throws(StoreError) in try state.makeReader() },
+            openKept: { () throws(StoreError) in try state.makeReader() },
             reportDamage: { scope, id, digest in state.dropDamaged(scope, id, digest) }
         )
     }
@@ -185,19 +190,16 @@ package final class CacheStore: Sendable {
 
     // MARK: Entries
 
-    package func put(_ new: NewEntry, now: Timestamp) async throws(StoreError) -> PutReceipt {
-        var new = new
-        for _ in 0..<Limits.pinRoundsMax {
-            if let receipt = try await pins.put(new, now: now) { return receipt }
-            // Unpinned while it arrived, if it ever was pinned.
-            let ready = try await pins.inCache(new, now: now)
-            new = ready
-            let receipt = try await queue.submit { writer throws(StoreError) in
-                try writer.putUnlessPinned(ready, now: now)
-            }
-            if let receipt { return receipt }
-        }
-        throw .overloaded
+    /// Stores an entry: where its id is kept, else in the cache.
+    ///
+    /// Where `fence` covers the id it has the last word; when nothing is to be stored, the receipt
+    /// is that of equal bytes.
+    package func put(
+        _ new: NewEntry,
+        now: Timestamp,
+        fence: AnswerFence? = nil
+    ) async throws(StoreError) -> PutReceipt {
+        try await kept.put(new, now: now, fence: fence)
     }
 
     /// Confirms a row's bytes; see ``CacheWriter/refresh(_:in:)``.
@@ -205,17 +207,17 @@ package final class CacheStore: Sendable {
         _ confirmed: Entry,
         in scope: ScopeKey
     ) async throws(StoreError) -> RefreshOutcome {
-        if let outcome = try await pins.refresh(confirmed, in: scope) { return outcome }
-        return try await queue.submit { writer throws(StoreError) in
-            try writer.refresh(confirmed, in: scope)
-        }
+        try await kept.refresh(confirmed, in: scope)
     }
 
     /// Removes an id's row and leaves nothing; what it was, or nil where there was none.
     ///
-    /// Throws `pinned` for what is pinned.
+    /// Throws `pinned` for what is pinned, `targeted` for what an unsettled modifier targets.
     package func delete(_ scope: ScopeKey, _ id: EntryID) async throws(StoreError) -> EntryKind? {
-        guard !shared.pins.covers(scope, id) else { throw .pinned }
+        if let place = shared.kept.place(scope, id) {
+            if place.targets > 0 { throw .targeted }
+            return try await kept.delete(scope, id)
+        }
         return try await queue.submit { writer throws(StoreError) in
             try writer.delete(scope, id)
         }
@@ -286,7 +288,7 @@ package final class CacheStore: Sendable {
         _ id: EntryID,
         isPinning: Bool = false
     ) async throws(StoreError) -> UploadID {
-        if let upload = try await pins.beginUpload(scope, id, isPinning: isPinning) {
+        if let upload = try await kept.beginUpload(scope, id, isPinning: isPinning) {
             return upload
         }
         return try await beginUpload()
@@ -297,14 +299,14 @@ package final class CacheStore: Sendable {
         to upload: UploadID,
         now: Timestamp
     ) async throws(StoreError) {
-        try await pins.append(chunk, to: upload, now: now)
+        try await kept.append(chunk, to: upload, now: now)
     }
 
     /// Gives an upload up.
     ///
     /// It does not wait: its chunks go when the writer has time.
     package func abandon(_ upload: UploadID) {
-        pins.abandon(upload)
+        kept.abandon(upload)
     }
 
     /// A body that stays readable until ``BodyReader`` is gone, even if its row goes; nil when the
@@ -431,6 +433,7 @@ package final class CacheStore: Sendable {
             try writer.measureSpace()
         }
         try await sweepShadows()
+        try await giveBackReleased()
         guard queue.isIdle else { return }
         let gaveBack = try await queue.submit { writer throws(StoreError) in
             try writer.vacuumStep()

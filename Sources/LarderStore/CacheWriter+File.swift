@@ -79,6 +79,12 @@ extension CacheWriter {
         try file?.checkpoint(truncating: truncating)
     }
 
+    /// Writes the WAL back; true when everything that was committed is on the disk then.
+    func syncedCheckpoint() throws(StoreError) -> Bool {
+        look()
+        return try file?.checkpoint(truncating: false) ?? false
+    }
+
     var wantsCheckpoint: Bool { file?.wal.wantsCheckpoint ?? false }
 
     /// True when the file is another one now, so that a command may succeed in it.
@@ -165,6 +171,7 @@ extension StoreError {
         case .sqlite(_, let code, _):
             [SQLITE_ERROR, SQLITE_CONSTRAINT, SQLITE_MISMATCH].contains(code & 0xFF)
         case .cannotOpen, .inUse, .newer, .unusable, .diskFull, .tooLarge, .noRoom, .pinned,
+            .targeted,
             .pinsFull, .tooManyPins, .overloaded,
             .closed, .badChunk, .noFile, .uploadLost:
             false

@@ -55,9 +55,9 @@ extension CacheWriter {
     }
 
     /// Stores an entry in place of the one under its id, and makes room for it; nil when the id is
-    /// pinned, so that the entry belongs into the other file.
-    func putUnlessPinned(_ new: NewEntry, now: Timestamp) throws(StoreError) -> PutReceipt? {
-        shared.pins.covers(new.scope, new.entry.id) ? nil : try put(new, now: now)
+    /// kept, so that the entry belongs into the other file.
+    func putUnlessKept(_ new: NewEntry, now: Timestamp) throws(StoreError) -> PutReceipt? {
+        shared.kept.concerns(new.scope, new.entry.id) ? nil : try put(new, now: now)
     }
 
     /// Stores an entry in place of the one under its id, and makes room for it.

@@ -79,16 +79,16 @@ final class CommitQueue<Writer: CommitWriter>: Sendable {
     }
 
     /// Has the thread do what SQLite does not do inside a transaction.
-    func outsideTransaction(
-        _ work: @escaping @Sendable (Writer) throws(StoreError) -> Void
-    ) async throws(StoreError) {
-        let result: Result<Void, StoreError> = await withCheckedContinuation { continuation in
+    func outsideTransaction<Value: Sendable>(
+        _ work: @escaping @Sendable (Writer) throws(StoreError) -> Value
+    ) async throws(StoreError) -> Value {
+        let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
             thread.async { [confined] in
                 let result = Result { () throws(StoreError) in try work(confined.writer) }
                 continuation.resume(returning: result)
             }
         }
-        try result.get()
+        return try result.get()
     }
 
     /// The same, of which nobody hears.

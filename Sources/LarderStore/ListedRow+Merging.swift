@@ -16,10 +16,10 @@ extension ListedRow {
         )
     }
 
-    /// Of two lists in one order the first rows; a row that both have is the pinned one.
+    /// Of two lists in one order the first rows; a row that both have is the kept one.
     static func merged(
         _ cached: [ListedRow],
-        _ pinned: [ListedRow],
+        _ kept: [ListedRow],
         by order: RowOrder,
         limit: Int
     ) -> [ListedRow] {
@@ -27,16 +27,16 @@ extension ListedRow {
             let scope: Scope
             let id: EntryID
         }
-        let names = Set(pinned.map { Name(scope: $0.scope, id: $0.entry.id) })
+        let names = Set(kept.map { Name(scope: $0.scope, id: $0.entry.id) })
         var rest = cached.filter { row in
-            !row.isPinned || !names.contains(Name(scope: row.scope, id: row.entry.id))
+            !names.contains(Name(scope: row.scope, id: row.entry.id))
         }[...]
-        var pins = pinned[...]
+        var kept = kept[...]
         var rows: [ListedRow] = []
-        while rows.count < limit, let next = rest.first ?? pins.first {
-            if let pin = pins.first, rest.isEmpty || pin.precedes(next, in: order) {
-                rows.append(pin)
-                pins.removeFirst()
+        while rows.count < limit, let next = rest.first ?? kept.first {
+            if let first = kept.first, rest.isEmpty || first.precedes(next, in: order) {
+                rows.append(first)
+                kept.removeFirst()
             } else {
                 rows.append(next)
                 rest.removeFirst()

@@ -34,7 +34,8 @@ package struct Pin: Equatable, Sendable {
         self.scope = scope
         number = statement.integer(0)
         origin = statement.text(7).flatMap { try? OriginName($0) }
-        entry = statement.isNull(3) ? nil : EntryRow(statement).entry()
+        let hasBytes = statement.integerOrNil(3).map { $0 != EntryKind.tombstone.rawValue }
+        entry = hasBytes == true ? EntryRow(statement).entry() : nil
         size = statement.integer(19)
         pinnedAt = Timestamp(milliseconds: statement.integer(20))
         state = PinState(rawValue: statement.integer(21)) ?? .failed
@@ -46,14 +47,9 @@ package struct Pin: Equatable, Sendable {
     }
 
     /// The columns of a row as ``EntryRow`` has them, and those of a pin.
-    static let columns = bodyColumns.replacing(", data", with: ", NULL") + ownColumns
-    /// The same with the body that stands in the row.
-    static let columnsWithBody = bodyColumns + ownColumns
-
-    /// Those of an entry, but that its number is the pin's.
-    static let bodyColumns = "pin" + EntryRow.columns.dropFirst("key".count)
-    private static let ownColumns = """
-        , size, pinned_at, state, problem, reason, gone_status, wanted
+    static let columns = """
+        \(KeptRow.entryColumnsWithoutBody), size, pinned_at, state, problem, reason, gone_status, \
+        wanted
         """
 }
 

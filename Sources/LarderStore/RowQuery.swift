@@ -38,8 +38,8 @@ struct RowQuery {
             SELECT \(qualified) FROM entry JOIN recency USING (key)
             \(filtered) ORDER BY \(orderColumns)
             """
-        case .pins, .pinsWithBytes:
-            "SELECT \(columns) FROM pin \(filtered) ORDER BY \(orderColumns)"
+        case .kept, .keptEntries:
+            "SELECT \(columns) FROM kept \(filtered) ORDER BY \(orderColumns)"
         }
     }
 
@@ -91,9 +91,11 @@ struct RowQuery {
         var conditions = scopeConditions
         switch table {
         case .cache: if filter.shownAt != nil { conditions.append(Self.isShown) }
-        case .pins: break
-        // A pin outlives its blob's ttl.
-        case .pinsWithBytes: conditions.append("kind IS NOT NULL")
+        case .kept: break
+        // A kept row outlives its blob's ttl.
+        case .keptEntries:
+            conditions.append("kind IS NOT NULL")
+            if filter.shownAt != nil { conditions.append(Self.isShownIfKept) }
         }
         if filter.prefix != nil { conditions.append("id >= ?2") }
         if prefixEnd != nil { conditions.append("id < ?7") }
@@ -104,7 +106,7 @@ struct RowQuery {
     }
 
     private var storedAt: String { table == .cache ? "recency.stored_at" : "stored_at" }
-    private var lastUsed: String { table == .cache ? "last_used" : RowTable.lastUsedOfPin }
+    private var lastUsed: String { table == .cache ? "last_used" : RowTable.lastUsedOfKept }
 
     private var isOfOneScope: Bool {
         if case .one = filter.scopes { true } else { false }
@@ -137,6 +139,8 @@ struct RowQuery {
         (kind <> \(EntryKind.blob.rawValue) OR fresh_until IS NULL OR fresh_until > ?8)
         """
 
+    private static let isShownIfKept = "kind <> \(EntryKind.variants.rawValue)"
+
     private var prefixEnd: String? { filter.prefix.flatMap(Self.end(ofPrefix:)) }
 
     /// The first text in the order of bytes that does not begin with `prefix`; nil when every
@@ -159,9 +163,9 @@ struct RowQuery {
 /// Which rows a ``RowQuery`` is about: those of `cache.db`, or those of `state.db`.
 enum RowTable {
     case cache
-    case pins
-    case pinsWithBytes
+    case kept
+    case keptEntries
 
-    /// What is pinned is never evicted: in the order of uses it comes after everything else.
-    static let lastUsedOfPin = "(pin + 4503599627370496)"
+    /// What is kept is never evicted: in the order of uses it comes after everything else.
+    static let lastUsedOfKept = "(kept + 4503599627370496)"
 }

@@ -10,7 +10,7 @@ final class SharedCacheState: Sendable {
     let protection = Protection()
     let leases = BodyLeases()
     let watches = RowWatches()
-    let pins: PinIndex
+    let kept: KeptIndex
     private let logs = Mutex<[TouchLog]>([])
     private let published = Mutex<StoreTotals>(StoreTotals())
     /// Uploads given up, until the writer's next transaction.
@@ -29,7 +29,10 @@ final class SharedCacheState: Sendable {
     private let bodies = Atomic<Int64>(0)
 
     init(keySeed: UInt64, hashMask: UInt64 = .max, pinsMaxBytes: Int64 = 0) {
-        pins = PinIndex(maxBytes: pinsMaxBytes)
+        kept = KeptIndex(
+            pinsMaxBytes: pinsMaxBytes,
+            sharedScope: ScopeKey(.shared, seed: keySeed, hashMask: hashMask)
+        )
         self.keySeed = keySeed
         self.hashMask = hashMask
     }
@@ -38,9 +41,9 @@ final class SharedCacheState: Sendable {
         ScopeKey(scope, seed: keySeed, hashMask: hashMask)
     }
 
-    /// Whether a row is not to be evicted: somebody needs it now, or its id is pinned.
+    /// Whether a row is not to be evicted: somebody needs it now, or its id is kept.
     func isProtected(_ key: RowKey) -> Bool {
-        protection.covers(key) || pins.covers(key)
+        protection.covers(key) || kept.covers(key)
     }
 
     func makeTouchLog() -> TouchLog {

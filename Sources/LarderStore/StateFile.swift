@@ -2,13 +2,13 @@ import LarderModel
 
 /// `state.db`: what must survive the loss of the cache.
 ///
-/// The reserved revisions, the pins with their bytes, the origins that were set offline. Written by
+/// The reserved revisions, what is kept with its bytes, the origins that were set offline. Written by
 /// one ``StateWriter`` behind a queue of its own, every commit synced; read through connections
 /// that only read.
 final class StateFile: Sendable {
     let file: DatabaseFile
     private let reserve: Reserve
-    /// Which bodies of pins are being read.
+    /// Which bodies of kept rows are being read.
     let leases = BodyLeases()
     let queue: CommitQueue<StateWriter>
     /// The first revision that was never given.
@@ -28,7 +28,7 @@ final class StateFile: Sendable {
     init(
         directory: String,
         highest: Revision,
-        pins: PinIndex,
+        index: KeptIndex,
         watches: RowWatches,
         reserve: Reserve,
         faults: (any FaultPlan)?,
@@ -59,7 +59,7 @@ final class StateFile: Sendable {
         notices = opened.notices
         let writer = try StateWriter(
             connection: opened.connection,
-            pins: pins,
+            index: index,
             watches: watches,
             leases: leases
         )
@@ -165,28 +165,33 @@ final class StateFile: Sendable {
         guard reserve.take() else { throw .diskFull(step: step) }
     }
 
-    // MARK: Pins
+    // MARK: Kept rows
 
     /// Opens another connection that only reads.
-    func makeReader() throws(StoreError) -> PinReader {
-        try PinReader(try file.openReader(cacheBytes: Limits.pinPageCacheBytes))
+    func makeReader() throws(StoreError) -> KeptReader {
+        try KeptReader(try file.openReader(cacheBytes: Limits.keptPageCacheBytes))
     }
 
-    /// Finds out what is pinned; rows of the cache that stand in a pin's way go soon.
+    /// Finds out what is kept; rows of the cache that stand in its way go soon.
     func load(into shared: SharedCacheState) throws(StoreError) {
         let reader = try makeReader()
         var last: Int64 = 0
         while true {
-            let limit = Limits.pageRowsMax
-            let page = try reader.pins(after: last, isWanted: false, limit: limit)
+            let page = try reader.rows(after: last, limit: Limits.pageRowsMax)
             guard let end = page.last else { return }
             last = end.number
-            for pin in page { shared.pins.insert(shared.key(for: pin.scope), pin.id) }
-            shared.pins.comesFirst = true
+            for row in page {
+                let scope = shared.key(for: row.scope)
+                shared.kept.insert(scope, row.id)
+                shared.kept.setPinned(scope, row.id, row.isPinned)
+                shared.kept.addTargets(scope, row.id, row.targets)
+                if row.isShared { shared.kept.follow(scope, row.id) }
+            }
+            shared.kept.comesFirst = true
         }
     }
 
-    /// Drops bytes of a pin that do not match their checksum, of which nobody waits to hear.
+    /// Drops bytes of a kept row that do not match their checksum, of which nobody waits to hear.
     func dropDamaged(_ scope: ScopeKey, _ id: EntryID, _ digest: Digest) {
         queue.post { writer throws(StoreError) in
             try writer.dropDamaged(scope, id, where: { $0.digest == digest })

@@ -1,14 +1,23 @@
 import LarderModel
 
-/// Bodies of pins that are too large for their row, as those of `cache.db`: written in chunks that
-/// no pin names, linked by a put, unlinked when their pin goes, and removed once nobody reads them.
+/// Bodies of kept rows that are too large for them, as those of `cache.db`: written in chunks that
+/// no row names, linked by a put, unlinked when their row goes, and removed once nobody reads them.
 extension StateWriter {
-    /// Begins a body that is to replace that of an id's pin, or to be a new one's.
-    func beginUpload(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> UploadID {
-        let replaced = try find(scope, id)?.size ?? 0
+    /// Begins a body that is to replace that of an id's row, or to be a new one's.
+    ///
+    /// That of a pin counts while it comes; that of a target does not, as its base takes what the
+    /// server says.
+    func beginUpload(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        as keeping: Keeping
+    ) throws(StoreError) -> UploadID {
+        let found = try find(scope, id)
         try statements.insertBody.run()
         let body = connection.lastInsertedRow
-        state.uploads[body] = StateWriterState.Upload(replacedSize: replaced)
+        let pin = StateWriterState.Replacing(size: found?.pinnedSize ?? 0)
+        let isOfPin = Self.hasToFit(found, as: keeping)
+        state.uploads[body] = StateWriterState.Upload(pin: isOfPin ? pin : nil)
         return UploadID(body: body, file: .state)
     }
 
@@ -16,10 +25,12 @@ extension StateWriter {
     func append(_ chunk: [UInt8], to upload: UploadID) throws(StoreError) {
         guard var progress = state.uploads[upload.body] else { throw .closed }
         let added = Int64(chunk.count + Limits.chunkOverheadBytes)
-        let uploaded = state.uploads.values.reduce(0) { $0 + $1.size }
-        let total = state.totals.bytes - progress.replacedSize + uploaded + added
-        guard total <= state.totals.maxBytes else {
-            throw .pinsFull(bytes: progress.size + added, limit: state.totals.maxBytes)
+        if let pin = progress.pin {
+            let uploaded = state.uploads.values.reduce(0) { $0 + ($1.pin == nil ? 0 : $1.size) }
+            let total = state.pins.bytes - pin.size + uploaded + added
+            guard total <= state.pins.maxBytes else {
+                throw .pinsFull(bytes: progress.size + added, limit: state.pins.maxBytes)
+            }
         }
         let statement = statements.insertChunk
         statement.bind(1, CacheWriter.chunkKey(upload.body, progress.chunks))
@@ -37,7 +48,7 @@ extension StateWriter {
         state.unlinkedBodies.append(upload.body)
     }
 
-    /// Marks an uploaded body as one that a pin names.
+    /// Marks an uploaded body as one that a row names.
     func link(_ body: NewBody) throws(StoreError) {
         switch body {
         case .inline: return
@@ -49,7 +60,7 @@ extension StateWriter {
         }
     }
 
-    /// Marks a body as one that no pin names; it is removed by a later transaction.
+    /// Marks a body as one that no row names; it is removed by a later transaction.
     func unlink(body: Int64) throws(StoreError) {
         try setBody(body, size: 0, isLinked: false)
         state.unlinkedBodies.append(body)

@@ -9,47 +9,47 @@ final class StateWriter: CommitWriter {
     let connection: SQLiteConnection
     let statements: StateWriterStatements
     let wal: WriteAheadLog
-    let pins: PinIndex
+    let index: KeptIndex
     private let watches: RowWatches
-    /// Which bodies of pins are being read.
+    /// Which bodies of kept rows are being read.
     let leases: BodyLeases
     var state: StateWriterState
     private var saved: StateWriterState
 
     init(
         connection: SQLiteConnection,
-        pins: PinIndex,
+        index: KeptIndex,
         watches: RowWatches,
         leases: BodyLeases
     ) throws(StoreError) {
         self.connection = connection
-        self.pins = pins
+        self.index = index
         self.watches = watches
         self.leases = leases
         wal = WriteAheadLog(of: connection)
         statements = try StateWriterStatements(connection)
-        state = try StateWriterState(reading: connection, maxBytes: pins.totals.maxBytes)
+        state = try StateWriterState(reading: connection, pinsMaxBytes: index.pinTotals.maxBytes)
         saved = state
-        pins.publish(state.totals)
+        index.publish(state.pins)
     }
 
     // MARK: Transactions
 
     func begin() throws(StoreError) {
         // Before the state is saved: an upload that was given up stays so, whatever fails.
-        for upload in pins.takeAbandoned() { forget(upload) }
+        for upload in index.takeAbandoned() { forget(upload) }
         saved = state
         try statements.begin.run()
     }
 
     func commit() throws(StoreError) {
         try statements.commit.run()
-        pins.publish(state.totals)
+        index.publish(state.pins)
         watches.rowsChanged(state.changedRows)
         state.changedRows.removeAll(keepingCapacity: true)
         guard state.hasNews else { return }
         state.hasNews = false
-        pins.tellNews()
+        index.tellNews()
     }
 
     func rollBack() {
@@ -69,7 +69,7 @@ final class StateWriter: CommitWriter {
 
     /// What is done between two groups of commands.
     enum Housekeeping {
-        /// Chunks of bodies that no pin names and nobody reads.
+        /// Chunks of bodies that no row names and nobody reads.
         case removeBodies
     }
 
@@ -120,8 +120,9 @@ final class StateWriter: CommitWriter {
 
 /// What the writer of `state.db` remembers beside its file.
 struct StateWriterState {
-    var totals: PinTotals
-    /// Bodies that no pin names any more, to be removed once nobody reads them.
+    var pins: PinTotals
+    var queue: QueueUsage
+    /// Bodies that no row names any more, to be removed once nobody reads them.
     var unlinkedBodies: [Int64] = []
     /// The ids that the open transaction has changed, for those who watch them.
     var changedRows: [RowKey] = []
@@ -134,22 +135,31 @@ struct StateWriterState {
         var chunks: Int64 = 0
         /// With the chunks' overhead, as counted in the totals once it is linked.
         var size: Int64 = 0
-        /// What the pin counts now that it is to replace.
-        let replacedSize: Int64
+        /// Nil where it counts against no bound while it comes.
+        let pin: Replacing?
     }
 
-    init(reading connection: SQLiteConnection, maxBytes: Int64) throws(StoreError) {
-        totals = PinTotals(maxBytes: maxBytes)
+    /// What a pin counts now that an upload is to replace.
+    struct Replacing {
+        let size: Int64
+    }
+
+    init(reading connection: SQLiteConnection, pinsMaxBytes: Int64) throws(StoreError) {
+        pins = PinTotals(maxBytes: pinsMaxBytes)
+        queue = try QueueUsage(reading: connection)
         let waiting = PinState.waiting.rawValue
         let sums = try connection.prepare(
-            "SELECT count(*), coalesce(sum(size), 0), coalesce(sum(state = \(waiting)), 0) FROM pin"
+            """
+            SELECT count(*), coalesce(sum(size), 0), coalesce(sum(state = \(waiting)), 0) FROM kept
+            WHERE pinned_at IS NOT NULL
+            """
         )
         if try sums.step() {
-            totals.count = sums.integer(0)
-            totals.bytes = sums.integer(1)
-            totals.waiting = sums.integer(2)
+            pins.count = sums.integer(0)
+            pins.bytes = sums.integer(1)
+            pins.waiting = sums.integer(2)
         }
-        let statement = try connection.prepare("SELECT body FROM pin_body WHERE linked = 0")
+        let statement = try connection.prepare("SELECT body FROM kept_body WHERE linked = 0")
         while try statement.step() {
             unlinkedBodies.append(statement.integer(0))
         }

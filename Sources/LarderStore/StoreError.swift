@@ -21,6 +21,8 @@ package enum StoreError: Error, Equatable {
     case noRoom(bytes: Int64)
     /// It is pinned, so it can be replaced and not removed.
     case pinned
+    /// An unsettled modifier targets it.
+    case targeted
     /// It does not fit into the room that pins have.
     case pinsFull(bytes: Int64, limit: Int64)
     /// One user has no more pins.
@@ -50,6 +52,7 @@ package enum StoreError: Error, Equatable {
             "the entry has \(bytes) bytes, at most \(limit) are kept"
         case .noRoom(let bytes): "there is no room for \(bytes) bytes beside protected entries"
         case .pinned: "it is pinned"
+        case .targeted: "it has changes that are not settled yet"
         case .pinsFull(let bytes, let limit):
             "\(bytes) bytes do not fit beside the other pins into pins.max_bytes (\(limit))"
         case .tooManyPins(let limit): "one user can have \(limit) pins"

@@ -29,7 +29,7 @@ extension StoreReader {
             if let rows { return rows }
         } catch {
             // What is pinned is there without the cache.
-            guard error.meansDamage || error.isWantOfFile, !shared.pins.isEmpty else {
+            guard error.meansDamage || error.isWantOfFile, !shared.kept.isEmpty else {
                 throw error
             }
         }
@@ -85,9 +85,9 @@ extension StoreReader {
         _ file: ReaderFile?
     ) throws(StoreError) -> Found? {
         let read = { (row: borrowing EntryRow) in Self.found(row, upTo: bytesMax) }
-        if shared.pins.comesFirst, let pinned = try withPinned(scope, id, read) { return pinned }
+        if shared.kept.comesFirst, let pinned = try withKept(scope, id, read) { return pinned }
         if let file, let cached = try readEntry(file, scope, id, now: now, read) { return cached }
-        return try withPinned(scope, id, read)
+        return try withKept(scope, id, read)
     }
 
     private enum Found {
@@ -141,7 +141,7 @@ extension StoreReader {
             guard let file else { throw .badChunk }
             return try readChunk(position, of: body, file)
         case .state:
-            guard let bytes = try pinReader().chunk(position, of: body) else { throw .badChunk }
+            guard let bytes = try keptReader().chunk(position, of: body) else { throw .badChunk }
             return bytes
         }
     }

@@ -1,7 +1,7 @@
 package import LarderModel
 
 extension StoreReader {
-    /// A page of rows of both files, pinned ones among the others in the same order.
+    /// A page of rows of both files, kept ones among the others in the same order.
     package func list(
         _ filter: RowFilter,
         order: RowOrder,
@@ -9,16 +9,17 @@ extension StoreReader {
         limit: Int
     ) throws(StoreError) -> [ListedRow] {
         let cached = try cachedRows(filter, order: order, after: cursor, limit: limit)
-        guard !shared.pins.isEmpty else { return cached }
-        let query = RowQuery(filter: filter, order: order, cursor: cursor, table: .pinsWithBytes)
-        let pinned = try pinReader().rows(query, limit: limit)
-        return ListedRow.merged(cached.map(marked), pinned, by: order, limit: limit)
+        guard !shared.kept.isEmpty else { return cached }
+        let query = RowQuery(filter: filter, order: order, cursor: cursor, table: .keptEntries)
+        let kept = try keptReader().listed(query, limit: limit)
+        return ListedRow.merged(cached.map(marked), kept, by: order, limit: limit)
     }
 
     /// Whether a row of the cache is one of a pinned id, which has no bytes there yet.
     private func marked(_ row: ListedRow) -> ListedRow {
         var row = row
-        row.isPinned = shared.pins.covers(shared.key(for: row.scope), row.entry.id)
+        let scope = shared.key(for: row.scope)
+        row.isPinned = shared.kept.place(scope, row.entry.id)?.isPinned == true
         return row
     }
 
@@ -44,8 +45,8 @@ extension StoreReader {
 
     /// One id's row as a list shows it; nil when there is none.
     package func row(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ListedRow? {
-        guard shared.pins.covers(scope, id) else { return try cachedRow(scope, id) }
-        if let pinned = try pinReader().row(scope, id) { return pinned }
+        guard shared.kept.covers(scope, id) else { return try cachedRow(scope, id) }
+        if let kept = try keptReader().listed(scope, id) { return kept }
         return try cachedRow(scope, id).map(marked)
     }
 
@@ -128,16 +129,22 @@ extension StoreReader {
         )
     }
 
-    /// Pins that an eviction names: a page of them, in the order of their ids; those without bytes
-    /// too.
-    package func pins(
+    /// Kept rows that an eviction names: a page of them, in the order of their ids; those without
+    /// an entry too.
+    package func keptRows(
         _ filter: RowFilter,
         after cursor: RowCursor?,
         limit: Int
-    ) throws(StoreError) -> [Pin] {
-        guard !shared.pins.isEmpty else { return [] }
-        let query = RowQuery(filter: filter, order: .id, cursor: cursor, table: .pins)
-        return try pinReader().pins(query, limit: limit)
+    ) throws(StoreError) -> [KeptRow] {
+        guard !shared.kept.isEmpty else { return [] }
+        let query = RowQuery(filter: filter, order: .id, cursor: cursor, table: .kept)
+        return try keptReader().rows(query, limit: limit)
+    }
+
+    /// One id's row in `state.db`; nil when it is not kept.
+    package func keptRow(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> KeptRow? {
+        guard shared.kept.covers(scope, id) else { return nil }
+        return try keptReader().row(scope, id)
     }
 
     private func select(

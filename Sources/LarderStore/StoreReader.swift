@@ -21,10 +21,10 @@ package final class StoreReader {
     private let requestFlush: @Sendable () -> Void
     /// Tells the writer what is wrong with the file of a generation.
     private let report: @Sendable (StoreError, Generation) -> Void
-    private let openPins: @Sendable () throws(StoreError) -> PinReader
+    private let openKept: @Sendable () throws(StoreError) -> KeptReader
     private let reportDamage: @Sendable (ScopeKey, EntryID, Digest) -> Void
     /// Opened when something pinned is first read.
-    private var openedPins: PinReader?
+    private var openedKept: KeptReader?
     /// Told once whenever a transaction was opened, so that the owner can see to its end.
     package var transactionOpened: () -> Void = {}
 
@@ -35,7 +35,7 @@ package final class StoreReader {
         shared: SharedCacheState,
         requestFlush: @escaping @Sendable () -> Void,
         report: @escaping @Sendable (StoreError, Generation) -> Void,
-        openPins: @escaping @Sendable () throws(StoreError) -> PinReader,
+        openKept: @escaping @Sendable () throws(StoreError) -> KeptReader,
         reportDamage: @escaping @Sendable (ScopeKey, EntryID, Digest) -> Void
     ) {
         self.database = database
@@ -43,7 +43,7 @@ package final class StoreReader {
         self.shared = shared
         self.requestFlush = requestFlush
         self.report = report
-        self.openPins = openPins
+        self.openKept = openKept
         self.reportDamage = reportDamage
         touches = shared.makeTouchLog()
         _ = try? openFile()
@@ -67,29 +67,29 @@ package final class StoreReader {
         isUse: Bool = true,
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> Value? {
-        if shared.pins.comesFirst, let value = try withPinned(scope, id, read) { return value }
-        let departures = shared.pins.departures
+        if shared.kept.comesFirst, let value = try withKept(scope, id, read) { return value }
+        let departures = shared.kept.departures
         do throws(StoreError) {
             if let value = try withCached(scope, id, now: now, isUse: isUse, read) { return value }
         } catch {
-            if let value = try withPinned(scope, id, read) { return value }
+            if let value = try withKept(scope, id, read) { return value }
             throw error
         }
-        if let value = try withPinned(scope, id, read) { return value }
-        guard shared.pins.departures != departures else { return nil }
+        if let value = try withKept(scope, id, read) { return value }
+        guard shared.kept.departures != departures else { return nil }
         // It may have gone from one file to the other between the two looks.
         return try withCached(scope, id, now: now, isUse: isUse, read)
     }
 
     /// A pin outlives the `ttl` of its blob, and is no use that eviction goes by.
-    func withPinned<Value>(
+    func withKept<Value>(
         _ scope: ScopeKey,
         _ id: EntryID,
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> Value? {
-        guard shared.pins.covers(scope, id) else { return nil }
+        guard shared.kept.covers(scope, id) else { return nil }
         var damaged: Digest?
-        let value = try pinReader().withEntry(scope, id) { row -> Value? in
+        let value = try keptReader().withEntry(scope, id) { row -> Value? in
             guard isSound(row) else {
                 damaged = row.digest
                 return nil
@@ -100,10 +100,10 @@ package final class StoreReader {
         return value ?? nil
     }
 
-    func pinReader() throws(StoreError) -> PinReader {
-        if let openedPins { return openedPins }
-        let opened = try openPins()
-        openedPins = opened
+    func keptReader() throws(StoreError) -> KeptReader {
+        if let openedKept { return openedKept }
+        let opened = try openKept()
+        openedKept = opened
         return opened
     }
 
@@ -263,7 +263,7 @@ package final class StoreReader {
     /// Whether a body has as many chunks as its row says, and a row names it.
     func isWhole(_ body: ChunkedBody) throws(StoreError) -> Bool {
         switch body.file {
-        case .state: try pinReader().isWhole(body)
+        case .state: try keptReader().isWhole(body)
         case .cache: try reading { file throws(StoreError) in try isWhole(body, file) } ?? false
         }
     }
@@ -278,7 +278,7 @@ package final class StoreReader {
     /// One chunk of a body, from a transaction of its own.
     func chunk(_ position: Int64, of body: ChunkedBody) throws(StoreError) -> [UInt8] {
         if body.file == .state {
-            guard let bytes = try pinReader().chunk(position, of: body) else { throw .badChunk }
+            guard let bytes = try keptReader().chunk(position, of: body) else { throw .badChunk }
             return bytes
         }
         defer { endTransaction() }

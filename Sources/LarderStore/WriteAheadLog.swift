@@ -40,13 +40,18 @@ final class WriteAheadLog {
     ///
     /// The WAL starts anew with a later commit, unless a reader stands in the way or the checkpoint
     /// failed; so the next try comes a quarter later. Readers hold no transaction while they wait.
-    func checkpoint(truncating: Bool) throws(StoreError) {
+    /// True when everything that was committed is in the file, and synced.
+    @discardableResult
+    func checkpoint(truncating: Bool) throws(StoreError) -> Bool {
         checkpointAt = pages + Limits.walPagesMax / 4
         try connection.check(before: "checkpoint")
         let mode = truncating ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE
-        let code = sqlite3_wal_checkpoint_v2(connection.handle, nil, mode, nil, nil)
+        var inLog: Int32 = 0
+        var inFile: Int32 = 0
+        let code = sqlite3_wal_checkpoint_v2(connection.handle, nil, mode, &inLog, &inFile)
         guard code == SQLITE_OK || code == SQLITE_BUSY else {
             throw connection.error(code, step: "checkpoint")
         }
+        return code == SQLITE_OK && inLog == inFile
     }
 }

@@ -217,7 +217,7 @@ final class PinSimulation {
         log.append("evict \(id)")
         let old = model.pins[id]
         allowed[id] = [old, nil]
-        let wasPinned = try await temporary.store.evictPinned(scope, named(id))
+        let wasPinned = try await temporary.store.evictKept(scope, named(id))
         if wasPinned != (old != nil) { throw .corrupt(step: "evict \(id): \(wasPinned)") }
         settle(id, as: nil)
     }
@@ -345,13 +345,13 @@ final class PinSimulation {
         try await temporary.store.settle()
         let file = try SQLiteConnection(path: temporary.statePath, mode: .readOnly)
         try require(try file.text("PRAGMA integrity_check") == "ok", "state.db is damaged")
-        let rows = try file.integer("SELECT count(*) FROM pin") ?? -1
+        let rows = try file.integer("SELECT count(*) FROM kept") ?? -1
         try require(rows == Int64(model.pins.count), "\(rows) rows of pins")
         let orphans = try file.integer(
-            "SELECT count(*) FROM pin_chunk WHERE chunk >> 20 NOT IN (SELECT body FROM pin)"
+            "SELECT count(*) FROM kept_chunk WHERE chunk >> 20 NOT IN (SELECT body FROM kept)"
         )
         try require(orphans == 0, "\(orphans ?? -1) chunks that no pin names")
-        let bodies = try file.integer("SELECT count(*) FROM pin_body WHERE linked = 0")
+        let bodies = try file.integer("SELECT count(*) FROM kept_body WHERE linked = 0")
         try require(bodies == 0, "\(bodies ?? -1) bodies that no pin names")
     }
 

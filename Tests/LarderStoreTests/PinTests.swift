@@ -40,8 +40,8 @@ struct PinTests {
         temporary.store.whenPinsHaveNews { news.record(true) }
         try SQLiteConnection(path: temporary.statePath, mode: .readWrite).execute(
             """
-            UPDATE pin SET data = randomblob(length(data));
-            UPDATE pin_chunk SET data = randomblob(length(data)) WHERE chunk & 1048575 = 1
+            UPDATE kept SET data = randomblob(length(data));
+            UPDATE kept_chunk SET data = randomblob(length(data)) WHERE chunk & 1048575 = 1
             """
         )
         if count > Limits.inlineBodyBytesMax {
@@ -77,7 +77,7 @@ struct PinTests {
         }
         try await store.settle()
         let file = try SQLiteConnection(path: temporary.statePath, mode: .readOnly)
-        #expect(try file.integer("SELECT count(*) FROM pin_chunk") == 0)
+        #expect(try file.integer("SELECT count(*) FROM kept_chunk") == 0)
         #expect(try await store.openBody(body, of: scope, id, now: .epoch) == nil)
     }
 
@@ -89,9 +89,9 @@ struct PinTests {
             """
             WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n
                 WHERE n < \(Limits.pinsPerUserMax))
-            INSERT INTO pin (scope, id, size, pinned_at, state, wanted)
+            INSERT INTO kept (scope, id, size, targeted, shared, pinned_at, state, wanted)
             SELECT '1000:' || CASE n % 2 WHEN 0 THEN 'default' ELSE 'work' END, 'n' || n, 300, 0,
-                4, 0 FROM n
+                0, 0, 4, 0 FROM n
             """
         )
         try temporary.crash()

@@ -18,12 +18,12 @@ struct StateSalvageTests {
         try state.execute(
             """
             BEGIN;
-            INSERT INTO pin (scope, id, kind, stored_at, rev, status, headers, bytes, json,
-                digest_high, digest_low, data, size, pinned_at, state, wanted)
+            INSERT INTO kept (scope, id, kind, stored_at, rev, status, headers, bytes, json,
+                digest_high, digest_low, data, size, targeted, shared, pinned_at, state, wanted)
             WITH RECURSIVE number(n) AS (
                 SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < \(Self.pins))
             SELECT '1000:default', 'pin-' || n, 0, 0, 1, 200, '', 9000, 0, n, n, zeroblob(9000),
-                9500, 0, 0, 0
+                9500, 0, 0, 0, 0, 0
             FROM number;
             INSERT INTO offline_origin (name) VALUES ('one'), ('two');
             COMMIT
@@ -59,7 +59,7 @@ struct StateSalvageTests {
             let damaged = try Data(contentsOf: URL(filePath: temporary.statePath))
             try temporary.open()
             #expect(temporary.store.findings.count == 1, "\(temporary.store.findings)")
-            let left = try count(temporary, "pin")
+            let left = try count(temporary, "kept")
             lost.append(Self.pins - left)
             #expect(left < Self.pins + 1 && left > Self.pins * 8 / 10, "\(left) left")
             #expect(try count(temporary, "offline_origin") == 2)
@@ -68,7 +68,7 @@ struct StateSalvageTests {
             try await temporary.put("b", [1])
             try await temporary.reopen()
             #expect(temporary.store.findings == [])
-            #expect(try count(temporary, "pin") == left)
+            #expect(try count(temporary, "kept") == left)
         }
         #expect(lost.contains { $0 > 0 })
     }
@@ -80,7 +80,7 @@ struct StateSalvageTests {
         for part in 4...6 as ClosedRange<Int64> { try damage(temporary, pages * part / 10) }
         try temporary.open()
         #expect(temporary.store.findings.count == 1)
-        #expect(try count(temporary, "pin") > Self.pins / 3)
+        #expect(try count(temporary, "kept") > Self.pins / 3)
     }
 
     @Test("Of a file that is noise nothing is saved, and the store begins anew above the cache")
@@ -89,7 +89,7 @@ struct StateSalvageTests {
         try Data.noise(80_000).write(to: URL(filePath: temporary.statePath))
         try temporary.open()
         #expect(temporary.store.findings.count == 1)
-        #expect(try count(temporary, "pin") == 0)
+        #expect(try count(temporary, "kept") == 0)
         #expect(try await temporary.bytes("a") == [1])
     }
 
@@ -118,7 +118,7 @@ struct StateSalvageTests {
             let failures = faults.failures
             faults.disarm()
             if !isOpen { try temporary.open() }
-            #expect(try count(temporary, "pin") > Self.pins * 8 / 10, "n \(n)")
+            #expect(try count(temporary, "kept") > Self.pins * 8 / 10, "n \(n)")
             if failures == 0 { return }
         }
     }

@@ -42,7 +42,7 @@ final class WriterFixture {
         let state = try StateFile(
             directory: directory.path,
             highest: start.highestRevision,
-            pins: shared.pins,
+            index: shared.kept,
             watches: shared.watches,
             reserve: reserve,
             faults: nil,

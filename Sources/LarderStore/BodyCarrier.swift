@@ -1,7 +1,7 @@
 import LarderModel
 
 /// Carries bodies between the two files, chunk by chunk, each in a transaction of its own.
-final class PinCarrier: Sendable {
+final class BodyCarrier: Sendable {
     private let cache: CommitQueue<CacheWriter>
     private let state: CommitQueue<StateWriter>
     private let shared: SharedCacheState
@@ -23,16 +23,28 @@ final class PinCarrier: Sendable {
     func carry(
         _ new: NewEntry,
         to file: BodyFile,
+        as keeping: Keeping = .answer,
         now: Timestamp
     ) async throws(StoreError) -> NewBody {
         guard let upload = new.body.upload, upload.file != file else { return new.body }
+        return try await duplicate(new, to: file, as: keeping, now: now)
+    }
+
+    /// The same, but always a copy of what was uploaded.
+    func duplicate(
+        _ new: NewEntry,
+        to file: BodyFile,
+        as keeping: Keeping,
+        now: Timestamp
+    ) async throws(StoreError) -> NewBody {
+        guard let upload = new.body.upload else { return new.body }
         let source = ChunkedBody(
             number: upload.body,
             byteCount: new.entry.body.byteCount,
             file: upload.file
         )
         return .uploaded(
-            try await copy(source, to: file, for: new.entry, in: new.scope, now: now)
+            try await copy(source, to: file, as: keeping, for: new.entry, in: new.scope, now: now)
         )
     }
 
@@ -40,11 +52,12 @@ final class PinCarrier: Sendable {
     func copy(
         _ source: ChunkedBody,
         to file: BodyFile,
+        as keeping: Keeping = .answer,
         for entry: Entry,
         in scope: ScopeKey,
         now: Timestamp
     ) async throws(StoreError) -> UploadID {
-        let upload = try await begin(file, entry, scope)
+        let upload = try await begin(file, keeping, entry, scope)
         do throws(StoreError) {
             var position: Int64 = 0
             var copied = 0
@@ -67,8 +80,53 @@ final class PinCarrier: Sendable {
         }
     }
 
+    /// All of a body that stays in place meanwhile.
+    func bytes(of source: ChunkedBody) async throws(StoreError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(source.byteCount)
+        var position: Int64 = 0
+        while bytes.count < source.byteCount {
+            let next = position
+            let chunk = try await bodies.read { reader throws(StoreError) in
+                try reader.chunk(next, of: source)
+            }
+            guard !chunk.isEmpty, bytes.count + chunk.count <= source.byteCount else {
+                throw .badChunk
+            }
+            bytes += chunk
+            position += 1
+        }
+        return bytes
+    }
+
+    /// Writes bytes that are in memory into chunks, where they are too many for a row.
+    func upload(
+        _ bytes: [UInt8],
+        to file: BodyFile,
+        as keeping: Keeping,
+        for entry: Entry,
+        in scope: ScopeKey,
+        now: Timestamp
+    ) async throws(StoreError) -> NewBody {
+        guard bytes.count > Limits.inlineBodyBytesMax else { return .inline(bytes) }
+        let upload = try await begin(file, keeping, entry, scope)
+        do throws(StoreError) {
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let chunk = Array(rest.prefix(Limits.inlineBodyBytesMax))
+                try await append(chunk, to: upload, now: now)
+                rest = rest.dropFirst(chunk.count)
+            }
+            return .uploaded(upload)
+        } catch {
+            abandon(.uploaded(upload))
+            throw error
+        }
+    }
+
     private func begin(
         _ file: BodyFile,
+        _ keeping: Keeping,
         _ entry: Entry,
         _ scope: ScopeKey
     ) async throws(StoreError) -> UploadID {
@@ -81,8 +139,8 @@ final class PinCarrier: Sendable {
             let size = entry.rowSize(in: scope, isChunked: true)
             return try await state.submit { writer throws(StoreError) in
                 // Better now than after most of it was copied.
-                try writer.checkRoom(for: size, scope, entry.id)
-                return try writer.beginUpload(scope, entry.id)
+                try writer.checkRoom(for: size, scope, entry.id, as: keeping)
+                return try writer.beginUpload(scope, entry.id, as: keeping)
             }
         }
     }
@@ -114,10 +172,20 @@ final class PinCarrier: Sendable {
             shared.abandon(upload)
             cache.wake()
         case .state:
-            shared.pins.abandon(upload)
+            shared.kept.abandon(upload)
             state.wake()
         }
     }
+}
+
+/// What a body comes into `state.db` for.
+enum Keeping: Sendable {
+    /// An answer or a client's bytes for what is kept already.
+    case answer
+    /// To be pinned: it has to fit beside the other pins.
+    case pin
+    /// To be the base of a target, which counts in the queue.
+    case base
 }
 
 extension NewBody {

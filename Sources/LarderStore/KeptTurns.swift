@@ -1,20 +1,20 @@
 import DequeModule
 import Synchronization
 
-/// One after the other for each pinned id: whoever changes it takes its turn first.
+/// One after the other for each kept id: whoever changes it takes its turn first.
 ///
-/// A pin stands in one file and the row that it came from in another, so what changes it takes
+/// A kept row stands in one file and the row that it came from in another, so what changes it takes
 /// several commits; in turn, each finds what the one before has left. Guarded by a lock that is
 /// held for one step of a dictionary.
-final class PinTurns: Sendable {
+final class KeptTurns: Sendable {
     private typealias Waiter = CheckedContinuation<Void, Never>
 
     /// Who waits for each id that somebody has the turn of.
-    private let waiters = Mutex<[PinKey: Deque<Waiter>]>([:])
+    private let waiters = Mutex<[KeptKey: Deque<Waiter>]>([:])
 
     /// Does `work` when nobody else has the turn of `key`.
     func inTurn<Value>(
-        _ key: PinKey,
+        _ key: KeptKey,
         _ work: () async throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
         await take(key)
@@ -22,7 +22,21 @@ final class PinTurns: Sendable {
         return try await work()
     }
 
-    private func take(_ key: PinKey) async {
+    /// Does `work` when nobody else has the turn of any of `keys`.
+    ///
+    /// They are taken in one order by everybody, so no two wait for each other; whoever has a turn
+    /// must not ask for another.
+    func inTurns<Value>(
+        _ keys: some Sequence<KeptKey>,
+        _ work: () async throws(StoreError) -> Value
+    ) async throws(StoreError) -> Value {
+        let ordered = Set(keys).sorted()
+        for key in ordered { await take(key) }
+        defer { for key in ordered { pass(key) } }
+        return try await work()
+    }
+
+    private func take(_ key: KeptKey) async {
         await withCheckedContinuation { (waiter: Waiter) in
             let isFree = waiters.withLock { waiters in
                 guard waiters[key] != nil else {
@@ -36,7 +50,7 @@ final class PinTurns: Sendable {
         }
     }
 
-    private func pass(_ key: PinKey) {
+    private func pass(_ key: KeptKey) {
         let next = waiters.withLock { waiters in
             let next = waiters[key]?.popFirst()
             if next == nil { waiters[key] = nil }

@@ -1,0 +1,95 @@
+import LarderModel
+
+/// What `state.db` wants of `cache.db`: the row that is to be kept, and that it goes once it is.
+extension CacheWriter {
+    /// A row that can be kept.
+    struct Takeable: Sendable {
+        let entry: Entry
+        let body: Body
+
+        enum Body: Sendable {
+            case inline([UInt8])
+            /// Leased: it stays until whoever got this gives it back.
+            case chunked(ChunkedBody)
+        }
+
+        /// Lets a leased body go.
+        func giveBack(to shared: SharedCacheState, _ queue: CommitQueue<CacheWriter>) {
+            guard case .chunked(let chunked) = body else { return }
+            if shared.leases.giveBack(chunked.number) { queue.wake() }
+        }
+    }
+
+    /// An id's row, if it can be pinned; nil for none, a tombstone, an expired or a damaged one.
+    ///
+    /// As the writer reads it, every put that was answered or waits before this command is in it.
+    func pinnable(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        now: Timestamp
+    ) throws(StoreError) -> Takeable? {
+        try takeable(scope, id, now: now) { kind in
+            switch kind {
+            case .blob, .fetched: true
+            case .tombstone, .variants: false
+            }
+        }
+    }
+
+    /// An id's row of any kind, if it can be the base of a target; one that cannot, as it has
+    /// expired or is damaged, goes at once.
+    func base(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        now: Timestamp
+    ) throws(StoreError) -> Takeable? {
+        if let row = try takeable(scope, id, now: now, where: { _ in true }) { return row }
+        _ = try removeShadow(scope, id)
+        return nil
+    }
+
+    private func takeable(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        now: Timestamp,
+        where isWanted: (EntryKind) -> Bool
+    ) throws(StoreError) -> Takeable? {
+        guard let found = try find(scope, id).0 else { return nil }
+        let statement = try connection.prepare(
+            "SELECT \(EntryRow.columns) FROM entry WHERE key = ?1"
+        )
+        statement.bind(1, found.key.number)
+        guard try statement.step() else { return nil }
+        let row = EntryRow(statement)
+        guard let entry = row.entry(), !entry.isExpired(at: now), isWanted(entry.kind) else {
+            return nil
+        }
+        if let chunked = row.chunkedBody {
+            shared.leases.take(chunked.number)
+            return Takeable(entry: entry, body: .chunked(chunked))
+        }
+        let bytes = row.withBody { Array($0) }
+        guard bytes.withUnsafeBytes({ Checksum.digest($0) }) == entry.body.digest else {
+            return nil
+        }
+        return Takeable(entry: entry, body: .inline(bytes))
+    }
+
+    /// Takes the row away that stands under a kept id; whether there was one that counted.
+    func removeShadow(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Bool {
+        guard let found = try find(scope, id).0 else { return false }
+        try remove(found.key)
+        return found.kind != .tombstone
+    }
+
+    /// From now on an answer in the cache is stale, as something has changed it on the server.
+    func markStale(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
+        guard let found = try find(scope, id).0, found.kind == .fetched else { return }
+        let statement = try connection.prepare(
+            "UPDATE entry SET fresh_until = NULL WHERE key = ?1"
+        )
+        statement.bind(1, found.key.number)
+        try statement.run()
+        noteChange(of: found.key)
+    }
+}

@@ -1,0 +1,177 @@
+import LarderModel
+import Synchronization
+
+/// Which ids are kept in `state.db`, in memory: what readers ask at a miss and the cache's writer at
+/// a put.
+///
+/// Guarded by its lock. An id is in it from before its row is made in `state.db` until after that
+/// row is gone, so whoever does not find it here need not look there. Only who has an id's turn
+/// (``KeptTurns``) changes what is said of it.
+final class KeptIndex: Sendable {
+    /// What is said of a kept id.
+    struct Place: Equatable {
+        /// By the hash under which a row of the cache would stand.
+        let row: RowKey
+        var isPinned = false
+        /// How many unsettled changes target it, or are about to.
+        var targets = 0
+    }
+
+    private struct Keys {
+        var places: [KeptKey: Place] = [:]
+        var counts: [RowKey: Int] = [:]
+        /// The scopes that have a copy of a shared row, by the key of that.
+        var followers: [KeptKey: [ScopeKey]] = [:]
+
+        mutating func unfollow(_ original: KeptKey, _ scope: ScopeKey) {
+            followers[original]?.removeAll { $0 == scope }
+            if followers[original]?.isEmpty == true { followers[original] = nil }
+        }
+    }
+
+    private let keys = Mutex(Keys())
+    private let sharedScope: ScopeKey
+    // Released after a change of the keys, acquired before a look at them, so that readers need no
+    // lock while nothing is kept.
+    private let count = Atomic<Int>(0)
+    // Released before the cache may hold an older row of a kept id, acquired by every read.
+    private let first = Atomic<Bool>(false)
+    // Released when a row has left `state.db`, acquired by a read before and after its two looks.
+    private let departed = Atomic<Int>(0)
+    private let publishedPins: Mutex<PinTotals>
+    /// Uploads given up, until the writer's next transaction.
+    private let abandoned = Mutex<[UploadID]>([])
+    private let listener = Mutex<@Sendable () -> Void>({})
+
+    init(pinsMaxBytes: Int64, sharedScope: ScopeKey) {
+        publishedPins = Mutex(PinTotals(maxBytes: pinsMaxBytes))
+        self.sharedScope = sharedScope
+    }
+
+    var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
+
+    /// What is said of an id; nil when it is not kept, nor being taken in or out.
+    func place(_ scope: ScopeKey, _ id: EntryID) -> Place? {
+        guard count.load(ordering: .acquiring) > 0 else { return nil }
+        let key = KeptKey(scope, id)
+        return keys.withLock { $0.places[key] }
+    }
+
+    /// Whether an id is kept, or is being taken in or out.
+    func covers(_ scope: ScopeKey, _ id: EntryID) -> Bool {
+        place(scope, id) != nil
+    }
+
+    /// Whether an answer for an id concerns this file: its row is here, or a copy of it.
+    func concerns(_ scope: ScopeKey, _ id: EntryID) -> Bool {
+        guard count.load(ordering: .acquiring) > 0 else { return false }
+        let key = KeptKey(scope, id)
+        return keys.withLock { $0.places[key] != nil || $0.followers[key] != nil }
+    }
+
+    /// Whether a row of the cache may be one of a kept id.
+    func covers(_ key: RowKey) -> Bool {
+        guard count.load(ordering: .acquiring) > 0 else { return false }
+        return keys.withLock { $0.counts[key.first] != nil }
+    }
+
+    // MARK: Changes
+
+    func insert(_ scope: ScopeKey, _ id: EntryID) {
+        let (key, row) = (KeptKey(scope, id), RowKey(scope, id))
+        keys.withLock { keys in
+            guard keys.places[key] == nil else { return }
+            keys.places[key] = Place(row: row)
+            keys.counts[row, default: 0] += 1
+            count.store(keys.places.count, ordering: .releasing)
+        }
+    }
+
+    func remove(_ scope: ScopeKey, _ id: EntryID) {
+        let key = KeptKey(scope, id)
+        let original = KeptKey(sharedScope, id)
+        keys.withLock { keys in
+            guard let row = keys.places.removeValue(forKey: key)?.row else { return }
+            let left = keys.counts[row, default: 1] - 1
+            keys.counts[row] = left == 0 ? nil : left
+            keys.unfollow(original, scope)
+            count.store(keys.places.count, ordering: .releasing)
+            departed.add(1, ordering: .releasing)
+        }
+    }
+
+    func setPinned(_ scope: ScopeKey, _ id: EntryID, _ isPinned: Bool) {
+        let key = KeptKey(scope, id)
+        keys.withLock { $0.places[key]?.isPinned = isPinned }
+    }
+
+    func addTargets(_ scope: ScopeKey, _ id: EntryID, _ count: Int) {
+        let key = KeptKey(scope, id)
+        keys.withLock { $0.places[key]?.targets += count }
+    }
+
+    /// Moves when a row has left `state.db`.
+    var departures: Int { departed.load(ordering: .acquiring) }
+
+    /// Whether kept rows are looked up before the cache: when a row that one has replaced could not
+    /// be taken out of it.
+    var comesFirst: Bool {
+        get { first.load(ordering: .acquiring) }
+        set { first.store(newValue, ordering: .releasing) }
+    }
+
+    // MARK: Copies of shared rows
+
+    /// From now on what comes for the shared row under an id goes into a scope's copy too.
+    func follow(_ scope: ScopeKey, _ id: EntryID) {
+        let original = KeptKey(sharedScope, id)
+        keys.withLock { keys in
+            guard keys.followers[original]?.contains(scope) != true else { return }
+            keys.followers[original, default: []].append(scope)
+        }
+    }
+
+    func unfollow(_ scope: ScopeKey, _ id: EntryID) {
+        let original = KeptKey(sharedScope, id)
+        keys.withLock { $0.unfollow(original, scope) }
+    }
+
+    /// The scopes that have a copy of a row.
+    func followers(_ scope: ScopeKey, _ id: EntryID) -> [ScopeKey] {
+        guard scope == sharedScope, count.load(ordering: .acquiring) > 0 else { return [] }
+        let original = KeptKey(scope, id)
+        return keys.withLock { $0.followers[original] ?? [] }
+    }
+
+    // MARK: The writer's totals
+
+    func publish(_ totals: PinTotals) {
+        publishedPins.withLock { $0 = totals }
+    }
+
+    var pinTotals: PinTotals { publishedPins.withLock { $0 } }
+
+    // MARK: Uploads
+
+    func abandon(_ upload: UploadID) {
+        abandoned.withLock { $0.append(upload) }
+    }
+
+    func takeAbandoned() -> [UploadID] {
+        abandoned.withLock { abandoned in
+            defer { abandoned.removeAll() }
+            return abandoned
+        }
+    }
+
+    // MARK: Whoever fetches what pins want
+
+    /// Has `tell` called whenever a pin has got what it wanted, or has come to want it by itself.
+    func whenNews(_ tell: @escaping @Sendable () -> Void) {
+        listener.withLock { $0 = tell }
+    }
+
+    func tellNews() {
+        listener.withLock { $0 }()
+    }
+}

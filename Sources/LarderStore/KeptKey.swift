@@ -1,0 +1,19 @@
+import LarderModel
+
+/// Which kept row: 128 bits of a keyed hash of scope and id, under a secret seed.
+///
+/// It routes: what it leads to is compared by scope and id in full before anything is read.
+struct KeptKey: Hashable, Sendable {
+    private let digest: Digest
+
+    init(_ scope: ScopeKey, _ id: EntryID) {
+        digest = Checksum.keyedDigest(id.text, seed: scope.seed)
+    }
+}
+
+extension KeptKey: Comparable {
+    /// One order for all, in which several turns are taken.
+    static func < (left: KeptKey, right: KeptKey) -> Bool {
+        (left.digest.high, left.digest.low) < (right.digest.high, right.digest.low)
+    }
+}

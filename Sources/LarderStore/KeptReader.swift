@@ -1,0 +1,206 @@
+import LarderModel
+
+/// What a ``StoreReader`` knows of `state.db`: a connection that only reads it, with the same owner.
+///
+/// Each read is a transaction of its own, so it sees every commit that was answered and never keeps
+/// the WAL from starting anew.
+final class KeptReader {
+    private let connection: SQLiteConnection
+    private let get: SQLiteStatement
+    private let chunk: SQLiteStatement
+    private let body: SQLiteStatement
+
+    init(_ connection: SQLiteConnection) throws(StoreError) {
+        self.connection = connection
+        get = try connection.prepare(
+            """
+            SELECT \(KeptRow.entryColumns) FROM kept
+            WHERE scope = ?1 AND id = ?2 AND kind IS NOT NULL
+            """
+        )
+        chunk = try connection.prepare("SELECT checksum, data FROM kept_chunk WHERE chunk = ?1")
+        body = try connection.prepare("SELECT size FROM kept_body WHERE body = ?1 AND linked = 1")
+    }
+
+    /// Whether a body has as many chunks as its row says, and a row names it.
+    func isWhole(_ chunked: ChunkedBody) throws(StoreError) -> Bool {
+        body.bind(1, chunked.number)
+        defer { body.reset() }
+        return try body.step() && body.integer(0) == chunked.accountedBytes
+    }
+
+    /// Hands a kept row that has an entry to `read` as the row of an entry; nil when there is none.
+    func withEntry<Value>(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        _ read: (borrowing EntryRow) -> Value
+    ) throws(StoreError) -> Value? {
+        get.bind(1, scope.text)
+        get.bind(2, id.text)
+        defer { get.reset() }
+        guard try get.step() else { return nil }
+        return read(EntryRow(get, file: .state))
+    }
+
+    /// One chunk of a kept row's body; nil when it is missing or damaged.
+    func chunk(_ position: Int64, of body: ChunkedBody) throws(StoreError) -> [UInt8]? {
+        chunk.bind(1, CacheWriter.chunkKey(body.number, position))
+        defer { chunk.reset() }
+        guard try chunk.step(), Checksum.chunk(chunk.bytes(1)) == chunk.integer(0) else {
+            return nil
+        }
+        return Array(chunk.bytes(1))
+    }
+
+    // MARK: Pins
+
+    /// What is known of an id's pin; nil when there is none.
+    func pin(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Pin? {
+        let statement = try connection.prepare(
+            """
+            SELECT \(Pin.columns) FROM kept
+            WHERE scope = ?1 AND id = ?2 AND pinned_at IS NOT NULL
+            """
+        )
+        statement.bind(1, scope.text)
+        statement.bind(2, id.text)
+        return try statement.step() ? Pin(statement) : nil
+    }
+
+    /// A scope's pins in the order of their ids, after `cursor`.
+    func pins(
+        of scope: ScopeKey,
+        after cursor: String?,
+        limit: Int
+    ) throws(StoreError) -> [Pin] {
+        let statement = try connection.prepare(
+            """
+            SELECT \(Pin.columns) FROM kept INDEXED BY kept_pinned
+            WHERE scope = ?1 AND id > ?2 AND pinned_at IS NOT NULL ORDER BY id LIMIT ?3
+            """
+        )
+        statement.bind(1, scope.text)
+        statement.bind(2, cursor ?? "")
+        statement.bind(3, Int64(limit))
+        return try statement.all(Pin.init)
+    }
+
+    /// Pins that are to be fetched, in the order of their numbers.
+    func wantedPins(after number: Int64, limit: Int) throws(StoreError) -> [Pin] {
+        let statement = try connection.prepare(
+            """
+            SELECT \(Pin.columns) FROM kept
+            WHERE kept > ?1 AND wanted = 1 ORDER BY kept LIMIT ?2
+            """
+        )
+        statement.bind(1, number)
+        statement.bind(2, Int64(limit))
+        return try statement.all(Pin.init)
+    }
+
+    /// Adds up the pins of some scopes, also those without bytes.
+    func usage(_ scopes: RowScopes) throws(StoreError) -> PinUsage {
+        let query = RowQuery(filter: RowFilter(scopes), order: .id, cursor: nil, table: .kept)
+        let waiting = PinState.waiting.rawValue
+        let condition = query.scopeCondition
+        let statement = try connection.prepare(
+            """
+            SELECT count(*), coalesce(sum(size), 0), coalesce(sum(state = \(waiting)), 0)
+            FROM kept \(condition.isEmpty ? "WHERE" : "\(condition) AND") pinned_at IS NOT NULL
+            """
+        )
+        query.bindScope(to: statement)
+        guard try statement.step() else { return PinUsage(count: 0, bytes: 0, waiting: 0) }
+        return PinUsage(
+            count: statement.integer(0),
+            bytes: statement.integer(1),
+            waiting: statement.integer(2)
+        )
+    }
+
+    // MARK: Rows
+
+    /// All rows in the order of their numbers.
+    func rows(after number: Int64, limit: Int) throws(StoreError) -> [KeptRow] {
+        let statement = try connection.prepare(
+            "SELECT \(KeptRow.columns) FROM kept WHERE kept > ?1 ORDER BY kept LIMIT ?2"
+        )
+        statement.bind(1, number)
+        statement.bind(2, Int64(limit))
+        return try statement.all(KeptRow.init)
+    }
+
+    /// Rows that nothing keeps any more, in the order of their numbers.
+    func released(after number: Int64, limit: Int) throws(StoreError) -> [KeptRow] {
+        let statement = try connection.prepare(
+            """
+            SELECT \(KeptRow.columns) FROM kept INDEXED BY kept_released
+            WHERE kept > ?1 AND pinned_at IS NULL AND targeted = 0 ORDER BY kept LIMIT ?2
+            """
+        )
+        statement.bind(1, number)
+        statement.bind(2, Int64(limit))
+        return try statement.all(KeptRow.init)
+    }
+
+    /// One id's row; nil when it is not kept.
+    func row(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> KeptRow? {
+        let statement = try connection.prepare(
+            "SELECT \(KeptRow.columns) FROM kept WHERE scope = ?1 AND id = ?2"
+        )
+        statement.bind(1, scope.text)
+        statement.bind(2, id.text)
+        return try statement.step() ? KeptRow(statement) : nil
+    }
+
+    /// The rows that a query names, also those without an entry.
+    func rows(_ query: RowQuery, limit: Int) throws(StoreError) -> [KeptRow] {
+        let statement = try connection.prepare(query.sql(KeptRow.columns))
+        query.bind(to: statement)
+        return try statement.all(KeptRow.init, atMost: limit)
+    }
+
+    // MARK: Lists of entries
+
+    /// The rows of a list.
+    func listed(_ query: RowQuery, limit: Int) throws(StoreError) -> [ListedRow] {
+        let columns = KeptRow.entryColumnsWithoutBody
+        let statement = try connection.prepare(
+            query.sql("\(columns), size, \(RowTable.lastUsedOfKept), pinned_at")
+        )
+        query.bind(to: statement)
+        return try statement.all(Self.listedRow, atMost: limit)
+    }
+
+    /// One id's row as a list shows it; nil while it has no entry.
+    func listed(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ListedRow? {
+        let columns = KeptRow.entryColumnsWithoutBody
+        let statement = try connection.prepare(
+            """
+            SELECT \(columns), size, \(RowTable.lastUsedOfKept), pinned_at FROM kept
+            WHERE scope = ?1 AND id = ?2 AND kind IS NOT NULL
+            """
+        )
+        statement.bind(1, scope.text)
+        statement.bind(2, id.text)
+        return try statement.step() ? Self.listedRow(statement) : nil
+    }
+
+    private static func listedRow(_ statement: SQLiteStatement) -> ListedRow? {
+        ListedRow(statement, isPinned: !statement.isNull(21))
+    }
+}
+
+extension SQLiteStatement {
+    /// The rows that it answers; one that cannot be read is left out.
+    func all<Row>(
+        _ read: (SQLiteStatement) -> Row?,
+        atMost limit: Int = .max
+    ) throws(StoreError) -> [Row] {
+        var rows: [Row] = []
+        while rows.count < limit, try step() {
+            if let row = read(self) { rows.append(row) }
+        }
+        return rows
+    }
+}

@@ -1,0 +1,48 @@
+package import LarderModel
+
+/// What is known of a kept row, without its entry.
+package struct KeptRow: Equatable, Sendable {
+    package let id: EntryID
+    package let scope: Scope
+    /// Nil while there is no entry.
+    package let kind: EntryKind?
+    package let isPinned: Bool
+    /// How many unsettled changes target it.
+    package let targets: Int
+    /// Whether it is a copy of the shared row under its id.
+    package let isShared: Bool
+    /// The accounted size.
+    package let size: Int64
+    /// In which order rows are walked through.
+    let number: Int64
+
+    package var hasEntry: Bool { kind != nil }
+    /// Whether unsettled changes target it, so that nothing takes it away.
+    package var isTargeted: Bool { targets > 0 }
+
+    /// Where the page after it begins in the order of ids.
+    package var cursor: RowCursor { RowCursor(value: 0, scope: scope.text, id: id.text) }
+
+    /// Reads a row whose columns are ``columns``; nil for one with a scope or an id that is none,
+    /// which only damage leaves.
+    init?(_ statement: SQLiteStatement) {
+        guard let id = try? EntryID(statement.text(2) ?? ""),
+            let scope = statement.text(1).flatMap(Scope.init(text:))
+        else { return nil }
+        self.id = id
+        self.scope = scope
+        number = statement.integer(0)
+        kind = statement.integerOrNil(3).map { EntryKind(rawValue: $0) ?? .blob }
+        isPinned = !statement.isNull(4)
+        targets = Int(statement.integer(5))
+        isShared = statement.integer(6) != 0
+        size = statement.integer(7)
+    }
+
+    static let columns = "kept, scope, id, kind, pinned_at, targeted, shared, size"
+
+    /// The columns of an entry as ``EntryRow`` has them, but that its number is the row's.
+    static let entryColumns = "kept" + EntryRow.columns.dropFirst("key".count)
+    /// The same places, but that no body is read.
+    static let entryColumnsWithoutBody = entryColumns.replacing(", data", with: ", NULL")
+}

@@ -1,0 +1,124 @@
+import LarderModel
+
+/// What stands under an id, read in its turn.
+extension KeptStore {
+    /// What is stored of an answer; nil for nothing, and then its body is given up.
+    func fenced(
+        _ new: NewEntry,
+        by fence: AnswerFence?,
+        _ now: Timestamp
+    ) async throws(StoreError) -> NewEntry? {
+        guard let fence, fence.covers(new.scope, new.entry.id) else { return new }
+        var bytes: [UInt8]?
+        if new.entry.body.isJSON {
+            switch new.body {
+            case .inline(let inline): bytes = inline
+            case .uploaded(let upload):
+                let body = ChunkedBody(
+                    number: upload.body,
+                    byteCount: new.entry.body.byteCount,
+                    file: upload.file
+                )
+                bytes = try await carrier.bytes(of: body)
+            }
+        }
+        let base = try await base(new.scope, new.entry.id, now)
+        guard var adjusted = fence.adjust(new, bytes, base) else {
+            carrier.abandon(new.body)
+            return nil
+        }
+        guard adjusted.body.upload != new.body.upload || new.body.upload == nil else {
+            return adjusted
+        }
+        adjusted.body = try await inChunks(adjusted, as: .answer, now)
+        carrier.abandon(new.body)
+        return adjusted
+    }
+
+    /// Has inline bytes that are too many for a row uploaded.
+    func inChunks(
+        _ new: NewEntry,
+        as keeping: Keeping,
+        _ now: Timestamp
+    ) async throws(StoreError) -> NewBody {
+        guard case .inline(let bytes) = new.body else { return new.body }
+        return try await carrier.upload(
+            bytes,
+            to: .state,
+            as: keeping,
+            for: new.entry,
+            in: new.scope,
+            now: now
+        )
+    }
+
+    /// A row of the cache as it can be put into `state.db`; whoever got it gives the row back.
+    func taken(
+        _ row: CacheWriter.Takeable,
+        _ scope: ScopeKey,
+        as keeping: Keeping,
+        _ now: Timestamp
+    ) async throws(StoreError) -> NewEntry {
+        switch row.body {
+        case .inline(let bytes):
+            return NewEntry(scope: scope, entry: row.entry, body: .inline(bytes))
+        case .chunked(let body):
+            let upload = try await carrier.copy(
+                body,
+                to: .state,
+                as: keeping,
+                for: row.entry,
+                in: scope,
+                now: now
+            )
+            return NewEntry(scope: scope, entry: row.entry, body: .uploaded(upload))
+        }
+    }
+
+    /// What an id is now, in whichever file it stands.
+    func base(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        _ now: Timestamp
+    ) async throws(StoreError) -> KeptBase {
+        if shared.kept.covers(scope, id) {
+            let kept = try await state.submit { writer throws(StoreError) in
+                try writer.entry(scope, id)
+            }
+            if let kept, kept.entry != nil || kept.isTargeted { return try await base(kept) }
+        }
+        let row: CacheWriter.Takeable?
+        do throws(StoreError) {
+            row = try await cache.submit { writer throws(StoreError) in
+                try writer.base(scope, id, now: now)
+            }
+        } catch {
+            // Nothing is known without the cache.
+            return .unknown
+        }
+        guard let row else { return .unknown }
+        defer { row.giveBack(to: shared, cache) }
+        switch row.body {
+        case .inline(let bytes): return try await base(row.entry, bytes, nil)
+        case .chunked(let body): return try await base(row.entry, [], body)
+        }
+    }
+
+    /// What a kept row says that its id is: of a pin whose origin has deleted it, that.
+    func base(_ kept: StateWriter.KeptEntry) async throws(StoreError) -> KeptBase {
+        guard let entry = kept.entry else { return .unknown }
+        if let status = kept.goneStatus { return .deleted(entry.tombstone(status)) }
+        return try await base(entry, kept.inline, kept.chunked)
+    }
+
+    private func base(
+        _ entry: Entry,
+        _ inline: [UInt8],
+        _ chunked: ChunkedBody?
+    ) async throws(StoreError) -> KeptBase {
+        guard entry.kind != .tombstone else { return .deleted(entry) }
+        guard entry.body.isJSON else { return .value(entry, nil) }
+        guard let chunked else { return .value(entry, inline) }
+        return .value(entry, try await carrier.bytes(of: chunked))
+    }
+}
