@@ -106,6 +106,7 @@ extension StoreError {
         switch self {
         case .corrupt, .newer, .unusable: true
         case .cannotOpen, .inUse, .sqlite, .diskFull, .tooLarge, .noRoom, .pinned, .targeted,
+            .queueFull, .modifierExists,
             .pinsFull,
             .tooManyPins, .overloaded, .closed,
             .badChunk, .noFile, .uploadLost:

@@ -13,6 +13,7 @@ package final class CacheStore: Sendable {
     private let revisions: RevisionSource
     let kept: KeptStore
     let pins: PinStore
+    let modifiers: ModifierStore
     private let stateLock: DirectoryLock
     private let cacheFolder: FolderHold?
     let cacheReserve: Reserve
@@ -64,6 +65,7 @@ package final class CacheStore: Sendable {
             index: shared.kept,
             watches: shared.watches,
             reserve: stateReserve,
+            limits: configuration.queue,
             faults: configuration.faults,
             now: now
         )
@@ -100,6 +102,7 @@ package final class CacheStore: Sendable {
             revisions: revisions
         )
         pins = PinStore(kept)
+        modifiers = ModifierStore(kept)
         try stateFile.load(into: shared)
         queue.wake()
         stateFile.queue.wake()

@@ -171,7 +171,7 @@ extension StoreError {
         case .sqlite(_, let code, _):
             [SQLITE_ERROR, SQLITE_CONSTRAINT, SQLITE_MISMATCH].contains(code & 0xFF)
         case .cannotOpen, .inUse, .newer, .unusable, .diskFull, .tooLarge, .noRoom, .pinned,
-            .targeted,
+            .targeted, .queueFull, .modifierExists,
             .pinsFull, .tooManyPins, .overloaded,
             .closed, .badChunk, .noFile, .uploadLost:
             false

@@ -45,7 +45,7 @@ extension CacheWriter {
         file.connection.setBusyTime(Limits.busyTimeShort)
         defer { file.connection.setBusyTime(Limits.busyTime) }
         // What fails here is met again by whoever writes.
-        try? file.checkpoint(truncating: true)
+        _ = try? file.checkpoint(truncating: true)
     }
 
     /// A cache that holds less than the reserve needs gives nothing up for it, it only grows no

@@ -39,6 +39,7 @@ final class KeptIndex: Sendable {
     // Released when a row has left `state.db`, acquired by a read before and after its two looks.
     private let departed = Atomic<Int>(0)
     private let publishedPins: Mutex<PinTotals>
+    private let publishedQueue = Mutex(QueueTotals(maxModifiers: 0, maxBytes: 0))
     /// Uploads given up, until the writer's next transaction.
     private let abandoned = Mutex<[UploadID]>([])
     private let listener = Mutex<@Sendable () -> Void>({})
@@ -150,6 +151,12 @@ final class KeptIndex: Sendable {
     }
 
     var pinTotals: PinTotals { publishedPins.withLock { $0 } }
+
+    func publish(_ totals: QueueTotals) {
+        publishedQueue.withLock { $0 = totals }
+    }
+
+    var queueTotals: QueueTotals { publishedQueue.withLock { $0 } }
 
     // MARK: Uploads
 

@@ -5,10 +5,19 @@ import LarderModel
 /// Each read is a transaction of its own, so it sees every commit that was answered and never keeps
 /// the WAL from starting anew.
 final class KeptReader {
-    private let connection: SQLiteConnection
+    let connection: SQLiteConnection
     private let get: SQLiteStatement
     private let chunk: SQLiteStatement
     private let body: SQLiteStatement
+
+    /// Made when the first target is read.
+    private var queries = Queries()
+
+    struct Queries {
+        var base: SQLiteStatement?
+        var changes: SQLiteStatement?
+        var dead: SQLiteStatement?
+    }
 
     init(_ connection: SQLiteConnection) throws(StoreError) {
         self.connection = connection
@@ -50,6 +59,25 @@ final class KeptReader {
             return nil
         }
         return Array(chunk.bytes(1))
+    }
+
+    func prepared(
+        _ place: WritableKeyPath<Queries, SQLiteStatement?>,
+        _ sql: () -> String
+    ) throws(StoreError) -> SQLiteStatement {
+        if let statement = queries[keyPath: place] { return statement }
+        let statement = try connection.prepare(sql())
+        queries[keyPath: place] = statement
+        return statement
+    }
+
+    /// Reads several things as of one commit.
+    func inTransaction<Value>(
+        _ read: () throws(StoreError) -> Value
+    ) throws(StoreError) -> Value {
+        try connection.execute("BEGIN")
+        defer { connection.rollBack() }
+        return try read()
     }
 
     // MARK: Pins

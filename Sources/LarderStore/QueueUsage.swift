@@ -27,6 +27,26 @@ struct QueueUsage: Equatable {
         }
     }
 
+    /// Why what is added does not fit, if it does not: beside everything, or, once there are two
+    /// users, beside what the same user has.
+    func refusal(adding added: QueueUsage, _ limits: QueueLimits) -> StoreError? {
+        guard added.total != Part() else { return nil }
+        if total.count + added.total.count > limits.maxModifiers {
+            return .queueFull(.modifiers, limit: limits.maxModifiers)
+        }
+        if total.bytes + added.total.bytes > limits.maxBytes {
+            return .queueFull(.bytes, limit: limits.maxBytes)
+        }
+        guard Set(parts.keys).union(added.parts.keys).count > 1 else { return nil }
+        let count = Int64(Double(limits.maxModifiers) * limits.userShare)
+        let bytes = Int64(Double(limits.maxBytes) * limits.userShare)
+        for (uid, part) in added.parts {
+            if self[uid].count + part.count > count { return .queueFull(.modifiers, limit: count) }
+            if self[uid].bytes + part.bytes > bytes { return .queueFull(.bytes, limit: bytes) }
+        }
+        return nil
+    }
+
     init(reading connection: SQLiteConnection) throws(StoreError) {
         let bases = try connection.prepare(
             """
@@ -37,6 +57,14 @@ struct QueueUsage: Equatable {
         while try bases.step() {
             guard let uid = bases.text(0).flatMap(Scope.init(text:))?.uid else { continue }
             self[uid].bytes += bases.integer(1)
+        }
+        let modifiers = try connection.prepare(
+            "SELECT scope, sum(size), count(*) FROM modifier GROUP BY scope"
+        )
+        while try modifiers.step() {
+            guard let uid = modifiers.text(0).flatMap(Scope.init(text:))?.uid else { continue }
+            self[uid].bytes += modifiers.integer(1)
+            self[uid].count += modifiers.integer(2)
         }
     }
 }

@@ -31,6 +31,7 @@ final class StateFile: Sendable {
         index: KeptIndex,
         watches: RowWatches,
         reserve: Reserve,
+        limits: QueueLimits = QueueLimits(),
         faults: (any FaultPlan)?,
         now: @escaping @Sendable () -> Timestamp
     ) throws(StoreError) {
@@ -48,20 +49,22 @@ final class StateFile: Sendable {
             opened = try Self.open(file, reserve)
             findings = []
         } catch .corrupt(let step) {
-            let rows = try StateSalvage.replace(file)
+            let saved = try StateSalvage.replace(file)
             opened = try Self.open(file, reserve)
-            findings = [
-                "\(StoreError.corrupt(step: step).message): it was set aside as "
-                    + "\(file.path).aside and made anew; \(rows) rows of it could be read and "
-                    + "were taken over"
-            ]
+            findings =
+                [
+                    "\(StoreError.corrupt(step: step).message): it was set aside as "
+                        + "\(file.path).aside and made anew; \(saved.rows) rows of it could be read and "
+                        + "were taken over"
+                ] + saved.findings
         }
         notices = opened.notices
         let writer = try StateWriter(
             connection: opened.connection,
             index: index,
             watches: watches,
-            leases: leases
+            leases: leases,
+            limits: limits
         )
         let next = try StateWriter.nextRevision(opened.connection)
         firstRevision = max(next, highest.number + 1)

@@ -9,9 +9,17 @@ import LarderModel
 struct StateSalvage {
     /// Rows that were taken over.
     private(set) var rows = 0
+    /// What could not be, in words for the log.
+    private(set) var findings: [String] = []
     private let file: DatabaseFile
-    private let old: SQLiteConnection
-    private let new: SQLiteConnection
+    let old: SQLiteConnection
+    let new: SQLiteConnection
+
+    /// What was taken over.
+    struct Result {
+        var rows = 0
+        var findings: [String] = []
+    }
 
     /// In which direction a table is read: from both ends, as a damaged page in the middle stops
     /// each of them.
@@ -28,13 +36,13 @@ struct StateSalvage {
         try putIntoPlace(file)
     }
 
-    /// Replaces a damaged file; how many of its rows could be taken over.
-    static func replace(_ file: DatabaseFile) throws(StoreError) -> Int {
+    /// Replaces a damaged file; what could be taken over of its rows.
+    static func replace(_ file: DatabaseFile) throws(StoreError) -> Result {
         for suffix in ["", "-wal", "-shm"] { unlink(newPath(file) + suffix) }
-        let rows = try take(file)
+        let result = try take(file)
         try file.setAside()
         try putIntoPlace(file)
-        return rows
+        return result
     }
 
     private static func putIntoPlace(_ file: DatabaseFile) throws(StoreError) {
@@ -44,7 +52,7 @@ struct StateSalvage {
     }
 
     /// Both files are closed again when it returns, the new one with everything written back.
-    private static func take(_ file: DatabaseFile) throws(StoreError) -> Int {
+    private static func take(_ file: DatabaseFile) throws(StoreError) -> Result {
         let target = DatabaseFile(
             path: newPath(file),
             schema: file.schema,
@@ -59,12 +67,12 @@ struct StateSalvage {
             try salvage.run()
             try new.execute("COMMIT")
             try new.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            return salvage.rows
+            return Result(rows: salvage.rows, findings: salvage.findings)
         } catch .corrupt {
             // Not even its tables are known: there is nothing to take over.
             new.rollBack()
             try new.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            return 0
+            return Result()
         }
     }
 
@@ -88,6 +96,7 @@ struct StateSalvage {
             try take(table)
         }
         try takeCounter()
+        findings = try repairQueue()
     }
 
     /// Every row of a table that can be read, with the columns that both files have.
@@ -163,7 +172,7 @@ struct StateSalvage {
     }
 
     /// What the old file gives, or nil where it is damaged; the fault of a moment passes.
-    private func readable<Value>(_ read: () throws(StoreError) -> Value) -> Value? {
+    func readable<Value>(_ read: () throws(StoreError) -> Value) -> Value? {
         (try? read()) ?? (try? read())
     }
 }

@@ -8,6 +8,8 @@ import LarderModel
 final class StateWriter: CommitWriter {
     let connection: SQLiteConnection
     let statements: StateWriterStatements
+    let queue: QueueStatements
+    let limits: QueueLimits
     let wal: WriteAheadLog
     let index: KeptIndex
     private let watches: RowWatches
@@ -20,17 +22,20 @@ final class StateWriter: CommitWriter {
         connection: SQLiteConnection,
         index: KeptIndex,
         watches: RowWatches,
-        leases: BodyLeases
+        leases: BodyLeases,
+        limits: QueueLimits
     ) throws(StoreError) {
         self.connection = connection
         self.index = index
         self.watches = watches
         self.leases = leases
         wal = WriteAheadLog(of: connection)
+        self.limits = limits
         statements = try StateWriterStatements(connection)
+        queue = try QueueStatements(connection)
         state = try StateWriterState(reading: connection, pinsMaxBytes: index.pinTotals.maxBytes)
         saved = state
-        index.publish(state.pins)
+        publish()
     }
 
     // MARK: Transactions
@@ -44,12 +49,20 @@ final class StateWriter: CommitWriter {
 
     func commit() throws(StoreError) {
         try statements.commit.run()
-        index.publish(state.pins)
+        publish()
         watches.rowsChanged(state.changedRows)
         state.changedRows.removeAll(keepingCapacity: true)
         guard state.hasNews else { return }
         state.hasNews = false
         index.tellNews()
+    }
+
+    private func publish() {
+        index.publish(state.pins)
+        var totals = QueueTotals(maxModifiers: limits.maxModifiers, maxBytes: limits.maxBytes)
+        totals.byState = state.modifiers.filter { $0.value != 0 }
+        totals.bytes = state.queue.total.bytes
+        index.publish(totals)
     }
 
     func rollBack() {
@@ -121,7 +134,10 @@ final class StateWriter: CommitWriter {
 /// What the writer of `state.db` remembers beside its file.
 struct StateWriterState {
     var pins: PinTotals
+    /// What users have in the queue.
     var queue: QueueUsage
+    /// Modifiers by state, dead letters too.
+    var modifiers: [ModifierState: Int64] = [:]
     /// Bodies that no row names any more, to be removed once nobody reads them.
     var unlinkedBodies: [Int64] = []
     /// The ids that the open transaction has changed, for those who watch them.
@@ -147,6 +163,11 @@ struct StateWriterState {
     init(reading connection: SQLiteConnection, pinsMaxBytes: Int64) throws(StoreError) {
         pins = PinTotals(maxBytes: pinsMaxBytes)
         queue = try QueueUsage(reading: connection)
+        let states = try connection.prepare("SELECT state, count(*) FROM modifier GROUP BY state")
+        while try states.step() {
+            let known = states.text(0).flatMap(ModifierState.init(rawValue:))
+            modifiers[known ?? .dead, default: 0] += states.integer(1)
+        }
         let waiting = PinState.waiting.rawValue
         let sums = try connection.prepare(
             """

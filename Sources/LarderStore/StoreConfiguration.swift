@@ -12,6 +12,8 @@ package struct StoreConfiguration: Sendable {
     package var minFreeBytes = ByteSize(bytes: 0)
     /// What pins may hold in `state.db`.
     package var pinsMaxBytes = ByteSize(bytes: 1 << 30)
+    /// What modifiers and the bases of their targets may hold there.
+    package var queue = QueueLimits()
     /// Memory for pages of `cache.db`, over all connections.
     package var memoryBytes = ByteSize(bytes: 32 << 20)
     /// How many readers are made for event loops.

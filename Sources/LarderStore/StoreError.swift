@@ -23,6 +23,10 @@ package enum StoreError: Error, Equatable {
     case pinned
     /// An unsettled modifier targets it.
     case targeted
+    /// The queue takes no more: of what, and how much it takes.
+    case queueFull(QueueBound, limit: Int64)
+    /// Another modifier has the same id.
+    case modifierExists
     /// It does not fit into the room that pins have.
     case pinsFull(bytes: Int64, limit: Int64)
     /// One user has no more pins.
@@ -52,6 +56,9 @@ package enum StoreError: Error, Equatable {
             "the entry has \(bytes) bytes, at most \(limit) are kept"
         case .noRoom(let bytes): "there is no room for \(bytes) bytes beside protected entries"
         case .pinned: "it is pinned"
+        case .queueFull(.modifiers, let limit): "the queue takes \(limit) modifiers"
+        case .queueFull(.bytes, let limit): "the queue takes \(limit) bytes"
+        case .modifierExists: "another modifier was accepted under the same id"
         case .targeted: "it has changes that are not settled yet"
         case .pinsFull(let bytes, let limit):
             "\(bytes) bytes do not fit beside the other pins into pins.max_bytes (\(limit))"
@@ -63,4 +70,10 @@ package enum StoreError: Error, Equatable {
         case .uploadLost: "the part of the body that had arrived is lost"
         }
     }
+}
+
+/// Which bound of the queue is reached.
+package enum QueueBound: Equatable, Sendable {
+    case modifiers
+    case bytes
 }

@@ -22,7 +22,7 @@ package final class StoreReader {
     /// Tells the writer what is wrong with the file of a generation.
     private let report: @Sendable (StoreError, Generation) -> Void
     private let openKept: @Sendable () throws(StoreError) -> KeptReader
-    private let reportDamage: @Sendable (ScopeKey, EntryID, Digest) -> Void
+    let reportDamage: @Sendable (ScopeKey, EntryID, Digest) -> Void
     /// Opened when something pinned is first read.
     private var openedKept: KeptReader?
     /// Told once whenever a transaction was opened, so that the owner can see to its end.

@@ -122,4 +122,37 @@ struct StateSalvageTests {
             if failures == 0 { return }
         }
     }
+
+    /// P-02: what was accepted does not go silently.
+    @Test("Of the queue everything that can be read is there, and what is missing is a dead letter")
+    func queue() async throws {
+        let temporary = try TemporaryStore()
+        var numbers: [ModifierNumber] = []
+        for number in 0..<6 {
+            numbers.append(try await temporary.accept("m\(number)", "a\(number)", "b"))
+        }
+        try await temporary.close()
+        try SQLiteConnection(path: temporary.statePath, mode: .readWrite).execute(
+            """
+            DELETE FROM modifier WHERE number = \(numbers[1]);
+            DELETE FROM change WHERE modifier = \(numbers[2]) AND position = 1;
+            DELETE FROM kept WHERE id = 'a3';
+            """
+        )
+        // A page of an index is damaged, and nothing that the salvage reads.
+        let state = try SQLiteConnection(path: temporary.statePath, mode: .readOnly)
+        let page = try state.integer(
+            "SELECT rootpage FROM sqlite_schema WHERE name = 'kept_pinned'"
+        )
+        try damage(temporary, try #require(page))
+        try temporary.open()
+        #expect(temporary.store.findings.count == 3, "\(temporary.store.findings)")
+        let found = try await temporary.store.unsettledModifiers(after: nil)
+        #expect(found.map(\.number) == [0, 2, 3, 4, 5].map { numbers[$0] })
+        #expect(found[1] == .unreadable(numbers[2]))
+        #expect(temporary.store.queueTotals.dead == 1)
+        #expect(try temporary.target("b")?.1 == ["m0", "m3", "m4", "m5"])
+        #expect(try temporary.target("a3")?.1 == ["m3"])
+        #expect(try await temporary.accept("next", "a") > numbers[5])
+    }
 }

@@ -1,0 +1,173 @@
+package import LarderModel
+
+/// The modifier queue in `state.db`; see ``ModifierStore``.
+///
+/// Each step is one synced transaction, all of it or nothing, and is answered after the commit.
+extension CacheStore {
+    // MARK: Steps
+
+    /// Accepts all of them, or none; what each came to, in their order.
+    ///
+    /// The same id with the same digest as before is the same modifier, with another one it throws
+    /// `modifierExists`; throws `queueFull` for what does not fit.
+    package func accept(
+        _ new: [NewModifier],
+        now: Timestamp
+    ) async throws(StoreError) -> [Acceptance] {
+        try await modifiers.accept(new, now: now)
+    }
+
+    /// Counts an attempt: from now on bytes may have left; false for what is settled.
+    package func send(_ number: ModifierNumber) async throws(StoreError) -> Bool {
+        try await stateFile.settle { writer throws(StoreError) in try writer.send(number) }
+    }
+
+    /// Writes down what a modifier's row says from now on; false for what is settled.
+    package func update(_ change: ModifierUpdate) async throws(StoreError) -> Bool {
+        try await stateFile.settle { writer throws(StoreError) in try writer.update(change) }
+    }
+
+    /// Has modifiers leave the queue, all of them in one.
+    package func settle(
+        _ settlements: [Settlement],
+        now: Timestamp
+    ) async throws(StoreError) -> SettleReceipt {
+        try await modifiers.settle(settlements, now: now)
+    }
+
+    /// Makes dead letters of modifiers that nobody can read; their rows stay as they are.
+    package func buryUnreadable(
+        _ numbers: [ModifierNumber],
+        now: Timestamp
+    ) async throws(StoreError) {
+        let settlements = numbers.map { number in
+            Settlement(number: number, outcome: .dead(.unreadable) { _, _ in LostView() })
+        }
+        _ = try await modifiers.settle(settlements, now: now)
+    }
+
+    // MARK: Dead letters
+
+    /// Drops a dead letter; false when the scope has none of this number.
+    package func dropDeadLetter(
+        _ number: ModifierNumber,
+        of scope: ScopeKey,
+        now: Timestamp
+    ) async throws(StoreError) -> Bool {
+        let revision = try nextRevision()
+        return try await stateFile.settle { writer throws(StoreError) in
+            try writer.dropDeadLetter(number, of: scope, revision, now: now)
+        }
+    }
+
+    /// Puts a dead letter at the end of the queue, in its next round; its new number, or nil when
+    /// the scope has none of this one.
+    ///
+    /// `sharing` says of which targets the answers are everybody's.
+    package func retryDeadLetter(
+        _ number: ModifierNumber,
+        of scope: ScopeKey,
+        sharing: (EntryID) -> Bool,
+        now: Timestamp
+    ) async throws(StoreError) -> ModifierNumber? {
+        try await modifiers.retry(number, of: scope, sharing: sharing, now: now)
+    }
+
+    // MARK: Lanes
+
+    /// Remembers for good that nothing is sent from a lane, or that it is again.
+    package func setPaused(
+        _ scope: ScopeKey,
+        _ lane: Lane,
+        _ isPaused: Bool
+    ) async throws(StoreError) {
+        try await stateFile.settle { writer throws(StoreError) in
+            try writer.setPaused(scope, lane, isPaused)
+        }
+    }
+
+    package func pausedLanes() async throws(StoreError) -> [(scope: Scope, lane: Lane)] {
+        try await read { reader throws(StoreError) in try reader.keptReader().pausedLanes() }
+    }
+
+    // MARK: Reads
+
+    /// A page of the unsettled modifiers after `number`, in the order of their numbers; those that
+    /// cannot be read are among them.
+    package func unsettledModifiers(
+        after number: ModifierNumber?,
+        limit: Int = Limits.pageRowsMax
+    ) async throws(StoreError) -> [FoundModifier] {
+        try await read { reader throws(StoreError) in
+            try reader.keptReader().unsettled(after: number?.value ?? 0, limit: limit)
+        }
+    }
+
+    /// A page of the modifiers that a filter names, in the order of their numbers.
+    package func modifiers(
+        _ filter: ModifierFilter,
+        after number: ModifierNumber?,
+        limit: Int
+    ) async throws(StoreError) -> [FoundModifier] {
+        try await read { reader throws(StoreError) in
+            try reader.keptReader().modifiers(filter, after: number?.value ?? 0, limit: limit)
+        }
+    }
+
+    /// One modifier with everything that belongs to it; nil when there is none that can be read.
+    package func modifier(_ number: ModifierNumber) async throws(StoreError) -> WholeModifier? {
+        try await read { reader throws(StoreError) in try reader.keptReader().modifier(number) }
+    }
+
+    /// The number under which a scope's modifier stands, also one that is settled.
+    package func modifierNumber(
+        _ id: ModifierID,
+        of scope: ScopeKey
+    ) async throws(StoreError) -> ModifierNumber? {
+        try await read { reader throws(StoreError) in
+            try reader.keptReader().number(of: id, scope)
+        }
+    }
+
+    /// When the first of the unsettled modifiers was accepted.
+    package func oldestAcceptedAt() async throws(StoreError) -> Timestamp? {
+        try await read { reader throws(StoreError) in try reader.keptReader().oldestAcceptedAt() }
+    }
+
+    package var queueTotals: QueueTotals { shared.kept.queueTotals }
+
+    /// Whether unsettled changes target an id.
+    package func isTargeted(_ scope: ScopeKey, _ id: EntryID) -> Bool {
+        (shared.kept.place(scope, id)?.targets ?? 0) > 0
+    }
+
+    /// A page of what was settled before `number`, the last first.
+    package func settledModifiers(
+        of scopes: RowScopes,
+        before number: Int64?,
+        limit: Int
+    ) async throws(StoreError) -> [SettledModifier] {
+        try await read { reader throws(StoreError) in
+            try reader.keptReader().history(of: scopes, before: number ?? .max, limit: limit)
+        }
+    }
+}
+
+extension StoreReader {
+    /// What an unsettled change targets, and its changes, as of one commit; nil for an id that
+    /// nothing targets, which costs a look into memory.
+    package func target(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Target? {
+        guard let place = shared.kept.place(scope, id), place.targets > 0 else { return nil }
+        var damaged: Digest?
+        let target = try keptReader().target(scope, id, &damaged)
+        if let damaged { reportDamage(scope, id, damaged) }
+        return target
+    }
+
+    /// How many dead letters have changed an id; while there are none, this costs a look into
+    /// memory.
+    package func deadLetters(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Int {
+        guard shared.kept.queueTotals.dead > 0 else { return 0 }
+        return try keptReader().deadLetters(scope, id)
+    }
+}

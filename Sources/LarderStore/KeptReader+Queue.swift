@@ -1,0 +1,299 @@
+import LarderModel
+
+/// Reads of the modifier queue.
+extension KeptReader {
+    // MARK: Modifiers
+
+    /// A page of the unsettled ones, in the order of their numbers.
+    func unsettled(after number: Int64, limit: Int) throws(StoreError) -> [FoundModifier] {
+        let statement = try connection.prepare(
+            """
+            SELECT \(StoredModifier.columns) FROM modifier INDEXED BY modifier_open
+            WHERE settled_at IS NULL AND number > ?1 ORDER BY number LIMIT ?2
+            """
+        )
+        statement.bind(1, number)
+        statement.bind(2, Int64(limit))
+        return try found(statement)
+    }
+
+    func modifiers(
+        _ filter: ModifierFilter,
+        after number: Int64,
+        limit: Int
+    ) throws(StoreError) -> [FoundModifier] {
+        var conditions = ["number > ?1"]
+        switch filter.scopes {
+        case .one: conditions.append("scope = ?3")
+        case .user: conditions += ["scope >= ?3", "scope < ?4"]
+        case .all: break
+        }
+        if filter.state != nil { conditions.append("state = ?5") }
+        if filter.state == .dead { conditions.append("settled_at IS NOT NULL") }
+        if filter.laneName != nil { conditions.append("lane = ?6") }
+        if filter.target != nil {
+            conditions.append(
+                "number IN (SELECT modifier FROM change WHERE scope = ?3 AND id = ?7)"
+            )
+        }
+        // The order of numbers ends a page early; another index would sort all that there are.
+        let statement = try connection.prepare(
+            """
+            SELECT \(StoredModifier.columns) FROM modifier NOT INDEXED
+            WHERE \(conditions.joined(separator: " AND ")) ORDER BY number LIMIT ?2
+            """
+        )
+        statement.bind(1, number)
+        statement.bind(2, Int64(limit))
+        switch filter.scopes {
+        case .one(let scope): statement.bind(3, scope.text)
+        case .user(let uid):
+            statement.bind(3, "\(uid):")
+            statement.bind(4, "\(uid);")
+        case .all: break
+        }
+        if let state = filter.state { statement.bind(5, state.rawValue) }
+        if let lane = filter.laneName { statement.bind(6, lane.text) }
+        if let target = filter.target { statement.bind(7, target.text) }
+        return try found(statement)
+    }
+
+    /// With their targets; one whose changes are not all there cannot be read.
+    private func found(_ statement: SQLiteStatement) throws(StoreError) -> [FoundModifier] {
+        let targets = try connection.prepare(
+            "SELECT id FROM change WHERE modifier = ?1 ORDER BY position"
+        )
+        var found: [FoundModifier] = []
+        while try statement.step() {
+            let number = ModifierNumber(statement.integer(0))
+            guard var modifier = StoredModifier(statement) else {
+                found.append(.unreadable(number))
+                continue
+            }
+            targets.bind(1, number.value)
+            modifier.targets = try targets.all { row in row.text(0).flatMap { try? EntryID($0) } }
+            targets.reset()
+            let isWhole = modifier.targets.count == modifier.changeCount
+            found.append(isWhole ? .readable(modifier) : .unreadable(number))
+        }
+        return found
+    }
+
+    func modifier(_ number: ModifierNumber) throws(StoreError) -> WholeModifier? {
+        try inTransaction { () throws(StoreError) in
+            let statement = try connection.prepare(
+                """
+                SELECT \(StoredModifier.columns), answer_headers, answer_body, body FROM modifier
+                WHERE number = ?1
+                """
+            )
+            statement.bind(1, number.value)
+            guard try statement.step(), var modifier = StoredModifier(statement) else {
+                return nil
+            }
+            let rows = try connection.prepare(
+                """
+                SELECT id, effect, inapplicable, before, after FROM change
+                WHERE modifier = ?1 ORDER BY position
+                """
+            )
+            rows.bind(1, number.value)
+            let changes = try rows.all { row in
+                row.text(0).flatMap { try? EntryID($0) }.map { id in
+                    StoredChange(
+                        id: id,
+                        effect: Array(row.bytes(1)),
+                        inapplicable: row.text(2),
+                        before: row.isNull(3) ? nil : Array(row.bytes(3)),
+                        after: row.isNull(4) ? nil : Array(row.bytes(4))
+                    )
+                }
+            }
+            modifier.targets = changes.map(\.id)
+            let answer = modifier.answerStatus.map { status in
+                StoredAnswer(
+                    status: status,
+                    headers: HeaderFields(lines: statement.text(31) ?? ""),
+                    body: Array(statement.bytes(32))
+                )
+            }
+            return WholeModifier(
+                modifier: modifier,
+                body: Array(statement.bytes(33)),
+                changes: changes,
+                answer: answer
+            )
+        }
+    }
+
+    func number(of id: ModifierID, _ scope: ScopeKey) throws(StoreError) -> ModifierNumber? {
+        for sql in [
+            "SELECT number FROM modifier WHERE scope = ?1 AND id = ?2",
+            "SELECT number FROM history WHERE scope = ?1 AND id = ?2 ORDER BY history DESC LIMIT 1",
+        ] {
+            let statement = try connection.prepare(sql)
+            statement.bind(1, scope.text)
+            statement.bind(2, id.text)
+            if try statement.step() { return ModifierNumber(statement.integer(0)) }
+        }
+        return nil
+    }
+
+    func oldestAcceptedAt() throws(StoreError) -> Timestamp? {
+        let oldest = try connection.integer(
+            """
+            SELECT accepted_at FROM modifier INDEXED BY modifier_open
+            WHERE settled_at IS NULL ORDER BY number LIMIT 1
+            """
+        )
+        return oldest.map(Timestamp.init(milliseconds:))
+    }
+
+    func history(
+        of scopes: RowScopes,
+        before place: Int64,
+        limit: Int
+    ) throws(StoreError) -> [SettledModifier] {
+        var conditions = ["history < ?1"]
+        switch scopes {
+        case .one: conditions.append("scope = ?3")
+        case .user: conditions += ["scope >= ?3", "scope < ?4"]
+        case .all: break
+        }
+        let statement = try connection.prepare(
+            """
+            SELECT \(SettledModifier.columns) FROM history NOT INDEXED
+            WHERE \(conditions.joined(separator: " AND ")) ORDER BY history DESC LIMIT ?2
+            """
+        )
+        statement.bind(1, place)
+        statement.bind(2, Int64(limit))
+        switch scopes {
+        case .one(let scope): statement.bind(3, scope.text)
+        case .user(let uid):
+            statement.bind(3, "\(uid):")
+            statement.bind(4, "\(uid);")
+        case .all: break
+        }
+        return try statement.all(SettledModifier.init)
+    }
+
+    func pausedLanes() throws(StoreError) -> [(scope: Scope, lane: Lane)] {
+        let statement = try connection.prepare("SELECT scope, lane FROM paused_lane")
+        return try statement.all { row in
+            guard let scope = row.text(0).flatMap(Scope.init(text:)),
+                let lane = row.text(1).flatMap({ try? Lane($0) })
+            else { return nil }
+            return (scope, lane)
+        }
+    }
+
+    // MARK: Targets
+
+    /// The base and the changes of a target, in one transaction, so that no settlement comes
+    /// between; `damaged` is set to the digest of bytes that do not match it.
+    func target(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        _ damaged: inout Digest?
+    ) throws(StoreError) -> Target? {
+        var mismatch: Digest?
+        defer { damaged = mismatch }
+        return try inTransaction { () throws(StoreError) in
+            let changes = try openChanges(scope, id)
+            let row = try baseRow(scope, id)
+            guard let row, let entry = row.entry else {
+                return Target(entry: nil, isDeleted: false, body: .inline([]), changes: changes)
+            }
+            if row.isDeleted || entry.kind == .tombstone {
+                return Target(entry: entry, isDeleted: true, body: row.body, changes: changes)
+            }
+            var body = row.body
+            if case .chunked(let chunked) = body, entry.body.isJSON {
+                guard let bytes = try wholeBody(chunked) else {
+                    mismatch = entry.body.digest
+                    return Target(
+                        entry: nil,
+                        isDeleted: false,
+                        body: .inline([]),
+                        changes: changes
+                    )
+                }
+                body = .inline(bytes)
+            } else if case .inline(let bytes) = body,
+                bytes.withUnsafeBytes({ Checksum.digest($0) }) != entry.body.digest
+            {
+                mismatch = entry.body.digest
+                return Target(entry: nil, isDeleted: false, body: .inline([]), changes: changes)
+            }
+            return Target(entry: entry, isDeleted: false, body: body, changes: changes)
+        }
+    }
+
+    private func baseRow(
+        _ scope: ScopeKey,
+        _ id: EntryID
+    ) throws(StoreError) -> (entry: Entry?, isDeleted: Bool, body: Target.Body)? {
+        let get = try prepared(\.base) {
+            "SELECT \(KeptRow.entryColumns), gone_status FROM kept WHERE scope = ?1 AND id = ?2"
+        }
+        get.bind(1, scope.text)
+        get.bind(2, id.text)
+        defer { get.reset() }
+        guard try get.step(), !get.isNull(3) else { return nil }
+        let row = EntryRow(get, file: .state)
+        let body: Target.Body =
+            row.chunkedBody.map { .chunked($0) } ?? .inline(row.withBody { Array($0) })
+        return (row.entry(), !get.isNull(19), body)
+    }
+
+    private func openChanges(
+        _ scope: ScopeKey,
+        _ id: EntryID
+    ) throws(StoreError) -> [OpenChange] {
+        let statement = try prepared(\.changes) {
+            """
+            SELECT change.modifier, modifier.id, modifier.state, effect
+            FROM change INDEXED BY change_target JOIN modifier ON number = change.modifier
+            WHERE change.scope = ?1 AND change.id = ?2 AND settled = 0
+            ORDER BY change.modifier, position
+            """
+        }
+        statement.bind(1, scope.text)
+        statement.bind(2, id.text)
+        defer { statement.reset() }
+        return try statement.all { row in
+            OpenChange(
+                number: ModifierNumber(row.integer(0)),
+                modifier: row.text(1) ?? "",
+                state: row.text(2).flatMap(ModifierState.init(rawValue:)) ?? .conflict,
+                effect: Array(row.bytes(3))
+            )
+        }
+    }
+
+    private func wholeBody(_ body: ChunkedBody) throws(StoreError) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(body.byteCount)
+        var position: Int64 = 0
+        while bytes.count < body.byteCount {
+            guard let chunk = try chunk(position, of: body), !chunk.isEmpty else { return nil }
+            bytes += chunk
+            position += 1
+        }
+        return bytes.count == body.byteCount ? bytes : nil
+    }
+
+    func deadLetters(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Int {
+        let statement = try prepared(\.dead) {
+            """
+            SELECT count(DISTINCT modifier) FROM change INDEXED BY change_dead
+            WHERE scope = ?1 AND id = ?2 AND settled = 1
+            """
+        }
+        statement.bind(1, scope.text)
+        statement.bind(2, id.text)
+        defer { statement.reset() }
+        return try statement.step() ? Int(statement.integer(0)) : 0
+    }
+}

@@ -1,0 +1,111 @@
+package import LarderModel
+
+/// A modifier that is to be accepted.
+package struct NewModifier: Sendable {
+    package let id: ModifierID
+    /// Always a user's own.
+    package let scope: ScopeKey
+    package let origin: OriginName
+    package var request: QueuedRequest
+    package var changes: [NewChange]
+    /// Of what was submitted: the same id with the same digest is the same modifier.
+    package var digest: Digest
+    package var lane: LaneName?
+    package var dependsOn: [ModifierNumber] = []
+    package var holdUntil: Timestamp?
+    package var expiresAt: Timestamp?
+    package var attemptsMax: Int?
+    package var afterUnknown: ModifierRules.UnknownRule?
+    /// The idempotency key of its first round.
+    package var key: String?
+    /// Who sends it, in its own words.
+    package var client: String?
+
+    package init(
+        id: ModifierID,
+        scope: ScopeKey,
+        origin: OriginName,
+        request: QueuedRequest,
+        changes: [NewChange],
+        digest: Digest
+    ) {
+        self.id = id
+        self.scope = scope
+        self.origin = origin
+        self.request = request
+        self.changes = changes
+        self.digest = digest
+    }
+
+    /// `held` until its hold is over.
+    var state: ModifierState { holdUntil == nil ? .queued : .held }
+
+    /// What it counts against `queue.max_bytes`: all its texts and bytes, and a fixed overhead for
+    /// each row.
+    var size: Int64 {
+        var bytes = Limits.rowOverheadBytes + scope.text.utf8.count + id.text.utf8.count
+        bytes += origin.text.utf8.count + (lane?.text.utf8.count ?? 0) + dependsOn.count * 8
+        bytes += (key?.utf8.count ?? 0) + (client?.utf8.count ?? 0) + request.byteCount
+        for change in changes {
+            bytes += Limits.rowOverheadBytes + scope.text.utf8.count + change.id.text.utf8.count
+            bytes += change.effect.count
+        }
+        return Int64(bytes)
+    }
+}
+
+/// What a modifier does to one target.
+package struct NewChange: Equatable, Sendable {
+    package let id: EntryID
+    /// As the engine writes it; the store does not look into it.
+    package let effect: [UInt8]
+    /// Whether the target's answers are everybody's: its base is then a copy of the shared row.
+    package let isOfSharedRow: Bool
+
+    package init(id: EntryID, effect: [UInt8], isOfSharedRow: Bool = false) {
+        self.id = id
+        self.effect = effect
+        self.isOfSharedRow = isOfSharedRow
+    }
+}
+
+/// The request that makes a modifier's changes on the server.
+package struct QueuedRequest: Equatable, Sendable {
+    package var method: String
+    package var url: WebURL
+    package var headers: HeaderFields
+    package var mediaType: String?
+    package var body: [UInt8]
+
+    package init(
+        method: String,
+        url: WebURL,
+        headers: HeaderFields = HeaderFields(),
+        mediaType: String? = nil,
+        body: [UInt8] = []
+    ) {
+        self.method = method
+        self.url = url
+        self.headers = headers
+        self.mediaType = mediaType
+        self.body = body
+    }
+
+    var byteCount: Int {
+        method.utf8.count + url.text.utf8.count + headers.byteCount + body.count
+            + (mediaType?.utf8.count ?? 0)
+    }
+}
+
+/// What accepting a modifier came to.
+package enum Acceptance: Equatable, Sendable {
+    case accepted(ModifierNumber, Revision)
+    /// It had been accepted before; `isSettled` when it has left the queue since.
+    case existing(ModifierNumber, Revision, isSettled: Bool)
+
+    package var number: ModifierNumber {
+        switch self {
+        case .accepted(let number, _), .existing(let number, _, _): number
+        }
+    }
+}

@@ -1,0 +1,26 @@
+package import LarderModel
+
+/// What the queue holds, as of the last commit.
+package struct QueueTotals: Equatable, Sendable {
+    /// Unsettled modifiers by state, and dead letters as `dead`; a state without any is left out.
+    package var byState: [ModifierState: Int64] = [:]
+    /// Modifiers, dead letters, and the bases that are kept for nothing else.
+    package var bytes: Int64 = 0
+    package var maxModifiers: Int64
+    package var maxBytes: Int64
+
+    package init(maxModifiers: Int64, maxBytes: Int64) {
+        self.maxModifiers = maxModifiers
+        self.maxBytes = maxBytes
+    }
+
+    /// Dead letters count too.
+    package var count: Int64 { byState.values.reduce(0, +) }
+    package var dead: Int64 { byState[.dead] ?? 0 }
+    package var unsettled: Int64 { count - dead }
+
+    /// Whether more than 80 % of either bound is taken.
+    package var isNearlyFull: Bool {
+        count * 5 > maxModifiers * 4 || bytes / 4 > maxBytes / 5
+    }
+}

@@ -1,0 +1,82 @@
+import LarderModel
+
+/// What is made right in the queue once its rows were taken over: nothing of it goes silently.
+extension StateSalvage {
+    /// What became of the queue, in words for the log; empty where nothing of it is missing.
+    ///
+    /// Every target of an unsettled change is kept again. A modifier whose own row is lost is a
+    /// dead letter without a request, under the changes that are left of it; one that misses some
+    /// of its changes is found as unreadable by whoever reads it.
+    func repairQueue() throws(StoreError) -> [String] {
+        var findings: [String] = []
+        let orphans = "modifier NOT IN (SELECT number FROM modifier)"
+        let lost = try new.integer("SELECT count(DISTINCT modifier) FROM change WHERE \(orphans)")
+        if let lost, lost > 0 {
+            try new.execute(
+                """
+                INSERT INTO modifier (number, scope, id, origin, state, reason, depends_on,
+                    attempts, not_applied, stalled, round, accepted_at, settled_at, rev,
+                    digest_high, digest_low, size, changes, method, url, headers)
+                SELECT modifier, scope, 'lost-' || modifier, '', 'dead', 'unreadable', '', 0, 0, 0,
+                    1, 0, 0, 0, 0, 0, 0, count(*), '', '', ''
+                FROM change WHERE \(orphans) GROUP BY modifier;
+                UPDATE change SET settled = 1
+                WHERE modifier IN (SELECT number FROM modifier WHERE method = '')
+                """
+            )
+            findings.append(
+                "of \(lost) modifiers only the changes could be read: they are dead letters now"
+            )
+        }
+        let parts = try new.integer(
+            """
+            SELECT count(*) FROM modifier WHERE settled_at IS NULL AND changes <>
+                (SELECT count(*) FROM change WHERE modifier = number)
+            """
+        )
+        if let parts, parts > 0 {
+            findings.append(
+                "\(parts) modifiers have lost a part of their changes and cannot be sent"
+            )
+        }
+        try keepTargets()
+        try takeNumbers()
+        return findings
+    }
+
+    private func keepTargets() throws(StoreError) {
+        let counted = "settled = 0 AND change.scope = kept.scope AND change.id = kept.id"
+        try new.execute(
+            """
+            UPDATE kept SET targeted = (SELECT count(*) FROM change WHERE \(counted));
+            INSERT INTO kept (scope, id, size, targeted, shared, wanted)
+            SELECT scope, id,
+                \(Limits.rowOverheadBytes) + length(CAST(scope AS BLOB)) + length(CAST(id AS BLOB)),
+                count(*), 0, 0
+            FROM change WHERE settled = 0 AND NOT EXISTS (SELECT 1 FROM kept WHERE \(counted))
+            GROUP BY scope, id
+            """
+        )
+    }
+
+    /// No accept number is given twice, also where the last rows are lost.
+    private func takeNumbers() throws(StoreError) {
+        let before = readable { () throws(StoreError) in
+            try old.integer("SELECT seq FROM sqlite_sequence WHERE name = 'modifier'")
+        }
+        let known = try new.integer(
+            """
+            SELECT max((SELECT coalesce(max(number), 0) FROM modifier),
+                (SELECT coalesce(max(number), 0) FROM history))
+            """
+        )
+        let last = max(known ?? 0, (before ?? nil) ?? 0)
+        guard last > 0 else { return }
+        try new.execute(
+            """
+            DELETE FROM sqlite_sequence WHERE name = 'modifier';
+            INSERT INTO sqlite_sequence (name, seq) VALUES ('modifier', \(last))
+            """
+        )
+    }
+}

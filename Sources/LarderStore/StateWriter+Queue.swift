@@ -1,0 +1,275 @@
+import LarderModel
+
+/// The steps of modifiers that need no base: accept, send, what a row says between them, lanes.
+extension StateWriter {
+    /// What is accepted in one transaction.
+    struct AcceptBatch: Sendable {
+        let modifiers: [NewModifier]
+        /// One for each.
+        let revisions: [Revision]
+        /// What was found in the cache of the targets.
+        let bases: [TargetName: NewEntry]
+        let now: Timestamp
+    }
+
+    /// Refusing is no error of the writer: whoever shares the transaction goes on.
+    enum Verdict<Value: Sendable>: Sendable {
+        case done(Value)
+        case refused(StoreError)
+    }
+
+    /// Accepts all of a batch that was not accepted before, or nothing.
+    func accept(_ batch: AcceptBatch) throws(StoreError) -> Verdict<[Acceptance]> {
+        var known: [Acceptance?] = []
+        for modifier in batch.modifiers {
+            switch try existing(modifier) {
+            case .done(let acceptance): known.append(acceptance)
+            case .refused(let error): return .refused(error)
+            }
+        }
+        let new = zip(batch.modifiers, known).filter { $0.1 == nil }.map(\.0)
+        if let error = try refusal(of: new, batch.bases) { return .refused(error) }
+        var acceptances: [Acceptance] = []
+        for (index, modifier) in batch.modifiers.enumerated() {
+            if let acceptance = known[index] {
+                acceptances.append(acceptance)
+                continue
+            }
+            let revision = batch.revisions[index]
+            let number = try insert(modifier, revision, batch.now)
+            for change in modifier.changes {
+                let name = TargetName(modifier.scope, change.id)
+                try target(name, base: batch.bases[name], isShared: change.isOfSharedRow)
+            }
+            acceptances.append(.accepted(number, revision))
+        }
+        return .done(acceptances)
+    }
+
+    private func existing(_ new: NewModifier) throws(StoreError) -> Verdict<Acceptance?> {
+        for (statement, isSettled) in [(queue.find, false), (queue.findSettled, true)] {
+            statement.bind(1, new.scope.text)
+            statement.bind(2, new.id.text)
+            defer { statement.reset() }
+            guard try statement.step() else { continue }
+            guard statement.digest(2) == new.digest else { return .refused(.modifierExists) }
+            return .done(
+                .existing(
+                    ModifierNumber(statement.integer(0)),
+                    Revision(statement.integer(1)),
+                    isSettled: isSettled || !statement.isNull(4)
+                )
+            )
+        }
+        return .done(nil)
+    }
+
+    /// Why these do not fit; their bases count with them.
+    private func refusal(
+        of new: [NewModifier],
+        _ bases: [TargetName: NewEntry]
+    ) throws(StoreError) -> StoreError? {
+        var added = QueueUsage()
+        var seen: Set<TargetName> = []
+        for modifier in new {
+            guard let uid = modifier.scope.scope.uid else { continue }
+            added[uid].count += 1
+            added[uid].bytes += modifier.size
+            for change in modifier.changes {
+                let name = TargetName(modifier.scope, change.id)
+                guard seen.insert(name).inserted else { continue }
+                added[uid].bytes += try baseSize(name, bases[name])
+            }
+        }
+        return state.queue.refusal(adding: added, limits)
+    }
+
+    /// What a target will count that counts nothing in the queue now.
+    func baseSize(_ name: TargetName, _ base: NewEntry?) throws(StoreError) -> Int64 {
+        let found = try find(name.scope, name.id)
+        if let found, found.isPinned || found.isTargeted { return 0 }
+        if let found, found.hasEntry { return found.size }
+        return base.map { $0.entry.rowSize(in: name.scope, isChunked: $0.body.isUploaded) }
+            ?? Self.sizeWithoutEntry(name.scope, name.id, nil)
+    }
+
+    private func insert(
+        _ new: NewModifier,
+        _ revision: Revision,
+        _ now: Timestamp
+    ) throws(StoreError) -> ModifierNumber {
+        let statement = queue.insert
+        statement.bind(1, new.scope.text)
+        statement.bind(2, new.id.text)
+        statement.bind(3, new.origin.text)
+        statement.bind(4, new.state.rawValue)
+        statement.bind(5, new.lane?.text)
+        statement.bind(6, StoredModifier.text(new.dependsOn))
+        statement.bind(7, new.holdUntil?.milliseconds)
+        statement.bind(8, new.expiresAt?.milliseconds)
+        statement.bind(9, new.attemptsMax.map(Int64.init))
+        statement.bind(10, new.afterUnknown?.rawValue)
+        statement.bind(11, new.key)
+        statement.bind(12, now.milliseconds)
+        statement.bind(13, revision.number)
+        statement.bind(14, new.client)
+        statement.bind(15, new.digest)
+        statement.bind(17, new.size)
+        statement.bind(18, Int64(new.changes.count))
+        statement.bind(19, new.request.method)
+        statement.bind(20, new.request.url.text)
+        statement.bind(21, new.request.mediaType)
+        statement.bind(22, new.request.headers.lines)
+        statement.bind(23, new.request.body)
+        try statement.run()
+        let number = connection.lastInsertedRow
+        for (position, change) in new.changes.enumerated() {
+            queue.insertChange.bind(1, number)
+            queue.insertChange.bind(2, Int64(position))
+            queue.insertChange.bind(3, new.scope.text)
+            queue.insertChange.bind(4, change.id.text)
+            queue.insertChange.bind(5, change.effect)
+            try queue.insertChange.run()
+        }
+        state.modifiers[new.state, default: 0] += 1
+        if let uid = new.scope.scope.uid {
+            state.queue[uid].count += 1
+            state.queue[uid].bytes += new.size
+        }
+        return ModifierNumber(number)
+    }
+
+    /// Keeps a target's base from now on for one change more; `base` is what there is where the row
+    /// has none.
+    func target(
+        _ name: TargetName,
+        base: NewEntry?,
+        isShared: Bool
+    ) throws(StoreError) {
+        let (scope, id) = (name.scope, name.id)
+        if try find(scope, id) == nil {
+            try insert(BareRow(origin: base?.entry.origin, isShared: isShared), scope, id)
+        }
+        guard let row = try find(scope, id) else { throw .closed }
+        try addTargets(1, to: row, scope)
+        state.changedRows.append(RowKey(scope, id))
+        guard let base, let targeted = try find(scope, id) else { return }
+        if row.hasEntry {
+            // A row that it has brought itself was linked for the change before.
+            if let upload = base.body.upload, row.body != upload.body { forget(upload) }
+        } else {
+            let size = base.entry.rowSize(in: scope, isChunked: base.body.isUploaded)
+            try write(base.entry, base.body, size: size, to: targeted, in: scope)
+        }
+    }
+
+    func addTargets(_ count: Int64, to row: FoundKept, _ scope: ScopeKey) throws(StoreError) {
+        queue.target.bind(1, row.number)
+        queue.target.bind(2, count)
+        try queue.target.run()
+        let isTargeted = row.targets + count > 0
+        recount(
+            scope,
+            from: row,
+            to: KeptCharge(pin: row.pin, isTargeted: isTargeted, size: row.size)
+        )
+    }
+
+    // MARK: Steps
+
+    /// What is found of a modifier before it is changed.
+    struct QueuedRow {
+        let scope: String
+        /// Nil for one that this version does not know.
+        let state: ModifierState?
+        let isSettled: Bool
+        let size: Int64
+    }
+
+    func find(_ number: ModifierNumber) throws(StoreError) -> QueuedRow? {
+        let statement = queue.get
+        statement.bind(1, number.value)
+        defer { statement.reset() }
+        guard try statement.step() else { return nil }
+        return QueuedRow(
+            scope: statement.text(0) ?? "",
+            state: statement.text(3).flatMap(ModifierState.init(rawValue:)),
+            isSettled: !statement.isNull(8),
+            size: statement.integer(12)
+        )
+    }
+
+    /// Counts an attempt and says that bytes may leave; false for what is settled.
+    func send(_ number: ModifierNumber) throws(StoreError) -> Bool {
+        guard let row = try find(number), !row.isSettled else { return false }
+        queue.send.bind(1, number.value)
+        try queue.send.run()
+        count(from: row.state, to: .inFlight)
+        return true
+    }
+
+    /// False for what is settled.
+    func update(_ change: ModifierUpdate) throws(StoreError) -> Bool {
+        guard let row = try find(change.number), !row.isSettled else { return false }
+        let statement = queue.update
+        statement.bind(1, change.number.value)
+        statement.bind(2, change.state.rawValue)
+        statement.bind(3, change.nextAttemptAt?.milliseconds)
+        statement.bind(4, Int64(change.attempts))
+        statement.bind(5, Int64(change.answersNotApplied))
+        statement.bind(6, change.isStalled ? 1 : 0)
+        statement.bind(7, change.round.map(Int64.init))
+        try statement.run()
+        count(from: row.state, to: change.state)
+        if let answer = change.answer { try write(answer, change.number) }
+        return true
+    }
+
+    /// Keeps the last answer, which counts.
+    func write(_ answer: StoredAnswer, _ number: ModifierNumber) throws(StoreError) {
+        guard let before = try find(number) else { return }
+        queue.answer.bind(1, number.value)
+        queue.answer.bind(2, Int64(answer.status))
+        queue.answer.bind(3, answer.headers.lines)
+        queue.answer.bind(4, answer.body)
+        try queue.answer.run()
+        guard let after = try find(number) else { return }
+        count(bytes: after.size - before.size, of: before)
+    }
+
+    func count(bytes: Int64, rows: Int64 = 0, of row: QueuedRow) {
+        guard let uid = Scope(text: row.scope)?.uid else { return }
+        state.queue[uid].bytes += bytes
+        state.queue[uid].count += rows
+    }
+
+    /// What cannot be read counts as dead, which it is about to be.
+    func count(from old: ModifierState?, to new: ModifierState?) {
+        state.modifiers[old ?? .dead, default: 0] -= 1
+        if let new { state.modifiers[new, default: 0] += 1 }
+    }
+
+    // MARK: Lanes
+
+    func setPaused(_ scope: ScopeKey, _ lane: Lane, _ isPaused: Bool) throws(StoreError) {
+        let statement = try connection.prepare(
+            isPaused
+                ? "INSERT OR IGNORE INTO paused_lane (scope, lane) VALUES (?1, ?2)"
+                : "DELETE FROM paused_lane WHERE scope = ?1 AND lane = ?2"
+        )
+        statement.bind(1, scope.text)
+        statement.bind(2, lane.text)
+        try statement.run()
+    }
+}
+
+/// One target: whose, and which.
+struct TargetName: Hashable, Sendable {
+    let scope: ScopeKey
+    let id: EntryID
+
+    init(_ scope: ScopeKey, _ id: EntryID) {
+        self.scope = scope
+        self.id = id
+    }
+}

@@ -1,0 +1,218 @@
+import LarderModel
+
+/// The steps by which modifiers leave the queue, and come back into it.
+extension StateWriter {
+    /// A settlement with everything that it takes worked out, in the turns of its targets.
+    struct ReadySettlement: Sendable {
+        let number: ModifierNumber
+        /// `confirmed`, `dead` or `cancelled`.
+        let outcome: ModifierState
+        var reason: ModifierReason?
+        var answer: StoredAnswer?
+        /// Its targets, one for each change, and what becomes of them.
+        var targets: [(name: TargetName, fate: TargetFate)]
+    }
+
+    enum TargetFate: Sendable {
+        case keep
+        case put(Entry, NewBody)
+        case tombstone(Entry)
+        case markStale
+        case lost(LostView)
+
+        var body: NewBody? {
+            switch self {
+            case .put(_, let body): body
+            case .keep, .tombstone, .markStale, .lost: nil
+            }
+        }
+    }
+
+    /// The targets of unsettled modifiers, one for each change, as their rows say.
+    func targets(of number: ModifierNumber) throws(StoreError) -> [(scope: String, id: String)] {
+        let statement = queue.changes
+        statement.bind(1, number.value)
+        defer { statement.reset() }
+        var targets: [(String, String)] = []
+        while try statement.step() {
+            targets.append((statement.text(1) ?? "", statement.text(2) ?? ""))
+        }
+        return targets
+    }
+
+    /// Settles all of them that are not settled yet; which these are.
+    func settle(
+        _ settlements: [ReadySettlement],
+        _ revision: Revision,
+        now: Timestamp
+    ) throws(StoreError) -> [ModifierNumber] {
+        var settled: [ModifierNumber] = []
+        for settlement in settlements {
+            guard let row = try find(settlement.number), !row.isSettled else { continue }
+            if let answer = settlement.answer { try write(answer, settlement.number) }
+            for target in settlement.targets { try change(target.name, target.fate, revision) }
+            if settlement.outcome == .dead {
+                try bury(settlement, row, revision, now)
+            } else {
+                try remember(settlement.number, settlement.outcome, revision, now)
+                try delete(settlement.number)
+            }
+            settled.append(settlement.number)
+        }
+        return settled
+    }
+
+    private func change(
+        _ name: TargetName,
+        _ fate: TargetFate,
+        _ revision: Revision
+    ) throws(StoreError) {
+        let (scope, id) = (name.scope, name.id)
+        guard let row = try find(scope, id) else { return }
+        switch fate {
+        case .keep, .lost:
+            break
+        case .put(var entry, let body):
+            entry.revision = row.matches(entry) ? row.revision : revision
+            let size = entry.rowSize(in: scope, isChunked: body.isUploaded)
+            try write(entry, body, size: size, to: row, in: scope)
+        case .tombstone(var entry):
+            guard try !bury(scope, id, status: entry.status) else { break }
+            entry.revision = revision
+            let size = entry.rowSize(in: scope, isChunked: false)
+            try write(entry, .inline([]), size: size, to: row, in: scope)
+        case .markStale:
+            try markStale(row)
+        }
+        state.changedRows.append(RowKey(scope, id))
+        guard let changed = try find(scope, id) else { return }
+        try addTargets(-1, to: changed, scope)
+    }
+
+    func markStale(_ row: FoundKept) throws(StoreError) {
+        queue.markStale.bind(1, row.number)
+        try queue.markStale.run()
+    }
+
+    /// Makes a dead letter of a modifier.
+    private func bury(
+        _ settlement: ReadySettlement,
+        _ row: QueuedRow,
+        _ revision: Revision,
+        _ now: Timestamp
+    ) throws(StoreError) {
+        var changes: [Int64] = []
+        queue.changes.bind(1, settlement.number.value)
+        while try queue.changes.step() { changes.append(queue.changes.integer(0)) }
+        queue.changes.reset()
+        var added = 0
+        for (position, change) in changes.enumerated() {
+            var view = LostView()
+            if position < settlement.targets.count,
+                case .lost(let lost) = settlement.targets[position].fate
+            {
+                view = lost
+            }
+            added += (view.before?.count ?? 0) + (view.after?.count ?? 0)
+            queue.buryChange.bind(1, change)
+            queue.buryChange.bind(2, view.before)
+            queue.buryChange.bind(3, view.after)
+            try queue.buryChange.run()
+        }
+        let statement = queue.bury
+        statement.bind(1, settlement.number.value)
+        statement.bind(2, settlement.reason?.rawValue)
+        statement.bind(3, now.milliseconds)
+        statement.bind(4, revision.number)
+        statement.bind(5, Int64(added))
+        try statement.run()
+        count(from: row.state, to: .dead)
+        count(bytes: Int64(added), of: row)
+    }
+
+    private func remember(
+        _ number: ModifierNumber,
+        _ outcome: ModifierState,
+        _ revision: Revision,
+        _ now: Timestamp
+    ) throws(StoreError) {
+        queue.remember.bind(1, number.value)
+        queue.remember.bind(2, outcome.rawValue)
+        queue.remember.bind(3, now.milliseconds)
+        queue.remember.bind(4, revision.number)
+        try queue.remember.run()
+        queue.forget.bind(1, connection.lastInsertedRow - limits.history)
+        try queue.forget.run()
+    }
+
+    private func delete(_ number: ModifierNumber) throws(StoreError) {
+        guard let row = try find(number) else { return }
+        queue.delete.bind(1, number.value)
+        try queue.delete.run()
+        queue.deleteChanges.bind(1, number.value)
+        try queue.deleteChanges.run()
+        count(from: row.state, to: nil)
+        count(bytes: -row.size, rows: -1, of: row)
+    }
+
+    // MARK: Dead letters
+
+    /// Drops a dead letter; false when there is none of this number in the scope.
+    func dropDeadLetter(
+        _ number: ModifierNumber,
+        of scope: ScopeKey,
+        _ revision: Revision,
+        now: Timestamp
+    ) throws(StoreError) -> Bool {
+        guard let row = try find(number), row.isSettled, row.scope == scope.text else {
+            return false
+        }
+        for target in try targets(of: number) {
+            if let id = try? EntryID(target.id) { state.changedRows.append(RowKey(scope, id)) }
+        }
+        try remember(number, .dead, revision, now)
+        try delete(number)
+        return true
+    }
+
+    /// Puts a dead letter at the end of the queue, for another round; nil when there is none.
+    ///
+    /// Its bases are kept again, from what was found of them.
+    func revive(
+        _ number: ModifierNumber,
+        _ names: [(name: TargetName, isShared: Bool)],
+        _ bases: [TargetName: NewEntry],
+        _ revision: Revision
+    ) throws(StoreError) -> Verdict<ModifierNumber?> {
+        guard let row = try find(number), row.isSettled, let uid = Scope(text: row.scope)?.uid
+        else { return .done(nil) }
+        var added = QueueUsage()
+        for (name, _) in names { added[uid].bytes += try baseSize(name, bases[name]) }
+        if let error = state.queue.refusal(adding: added, limits) { return .refused(error) }
+        let next = try connection.integer(
+            "SELECT seq + 1 FROM sqlite_sequence WHERE name = 'modifier'"
+        )
+        guard let next, next > number.value else { throw .corrupt(step: "number a modifier") }
+        try connection.execute(
+            """
+            UPDATE sqlite_sequence SET seq = \(next) WHERE name = 'modifier';
+            UPDATE modifier SET size = size - (SELECT coalesce(sum(coalesce(length(before), 0) +
+                coalesce(length(after), 0)), 0) FROM change WHERE modifier = \(number)),
+                number = \(next), state = 'queued', reason = NULL, settled_at = NULL,
+                attempts = 0, not_applied = 0, stalled = 0, next_attempt_at = NULL,
+                hold_until = NULL, expires_at = NULL, round = round + 1,
+                answer_status = NULL, rev = \(revision.number)
+            WHERE number = \(number);
+            UPDATE change SET modifier = \(next), settled = 0, before = NULL, after = NULL
+            WHERE modifier = \(number)
+            """
+        )
+        for (name, isShared) in names {
+            try target(name, base: bases[name], isShared: isShared)
+        }
+        let revived = ModifierNumber(next)
+        count(from: .dead, to: .queued)
+        if let size = try find(revived)?.size { count(bytes: size - row.size, of: row) }
+        return .done(revived)
+    }
+}

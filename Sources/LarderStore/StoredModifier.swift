@@ -1,0 +1,189 @@
+package import LarderModel
+
+/// What a modifier's row says, without bytes.
+package struct StoredModifier: Equatable, Sendable {
+    package let number: ModifierNumber
+    package let scope: Scope
+    package let id: ModifierID
+    package let origin: OriginName
+    package let state: ModifierState
+    /// Of a dead letter.
+    package let reason: ModifierReason?
+    package let lane: LaneName?
+    package let dependsOn: [ModifierNumber]
+    package let holdUntil: Timestamp?
+    package let expiresAt: Timestamp?
+    package let attemptsMax: Int?
+    /// Counted ones.
+    package let attempts: Int
+    package let answersNotApplied: Int
+    package let isStalled: Bool
+    package let nextAttemptAt: Timestamp?
+    package let afterUnknown: ModifierRules.UnknownRule?
+    /// The idempotency key of its first round.
+    package let key: String?
+    package let round: Int
+    package let acceptedAt: Timestamp
+    package let settledAt: Timestamp?
+    package let revision: Revision
+    package let client: String?
+    package let digest: Digest
+    package let size: Int64
+    package let method: String
+    package let url: WebURL
+    package let mediaType: String?
+    package let answerStatus: Int?
+    package let headers: HeaderFields
+    /// In the order of its changes.
+    package internal(set) var targets: [EntryID] = []
+    let changeCount: Int
+
+    /// Whether bytes of it may have left in any attempt.
+    package var mayHaveLeft: Bool { attempts > 0 || answerStatus != nil }
+
+    /// Reads a row whose columns are ``columns``; nil for one that says what this version does not
+    /// know, or that damage has left.
+    init?(_ row: SQLiteStatement) {
+        guard let scope = row.text(1).flatMap(Scope.init(text:)),
+            let id = row.text(2).flatMap({ try? ModifierID($0) }),
+            let origin = row.text(3).flatMap({ try? OriginName($0) }),
+            let state = row.text(4).flatMap(ModifierState.init(rawValue:)),
+            let url = row.text(26).flatMap({ try? WebURL($0) }),
+            let method = row.text(25), !method.isEmpty
+        else { return nil }
+        number = ModifierNumber(row.integer(0))
+        self.scope = scope
+        self.id = id
+        self.origin = origin
+        self.state = state
+        self.url = url
+        self.method = method
+        reason = row.text(5).flatMap(ModifierReason.init(rawValue:))
+        lane = row.text(6).flatMap { try? LaneName($0) }
+        dependsOn = Self.numbers(row.text(7) ?? "")
+        holdUntil = row.moment(8)
+        expiresAt = row.moment(9)
+        attemptsMax = row.integerOrNil(10).map(Int.init)
+        attempts = Int(row.integer(11))
+        answersNotApplied = Int(row.integer(12))
+        isStalled = row.integer(13) != 0
+        nextAttemptAt = row.moment(14)
+        afterUnknown = row.text(15).flatMap(ModifierRules.UnknownRule.init(rawValue:))
+        key = row.text(16)
+        round = Int(row.integer(17))
+        acceptedAt = Timestamp(milliseconds: row.integer(18))
+        settledAt = row.moment(19)
+        revision = Revision(row.integer(20))
+        client = row.text(21)
+        digest = row.digest(22)
+        size = row.integer(24).clamped(to: Limits.rowBytes)
+        mediaType = row.text(27)
+        answerStatus = row.integerOrNil(28).map(Int.init)
+        headers = HeaderFields(lines: row.text(29) ?? "")
+        changeCount = Int(row.integer(30))
+        // A lane or a dependency that cannot be read would have it sent out of its order.
+        guard (lane == nil) == row.isNull(6), (afterUnknown == nil) == row.isNull(15),
+            Self.text(dependsOn) == row.text(7) ?? ""
+        else { return nil }
+    }
+
+    static let columns = """
+        number, scope, id, origin, state, reason, lane, depends_on, hold_until, expires_at, \
+        attempts_max, attempts, not_applied, stalled, next_attempt_at, after_unknown, key, round, \
+        accepted_at, settled_at, rev, client, digest_high, digest_low, size, method, url, \
+        media_type, answer_status, headers, changes
+        """
+
+    static func text(_ numbers: [ModifierNumber]) -> String {
+        numbers.map { String($0.value) }.joined(separator: " ")
+    }
+
+    private static func numbers(_ text: String) -> [ModifierNumber] {
+        text.split(separator: " ").compactMap { Int64($0).map(ModifierNumber.init) }
+    }
+}
+
+/// A modifier as it is found at start: whole, or what is left of one that cannot be read.
+package enum FoundModifier: Equatable, Sendable {
+    case readable(StoredModifier)
+    /// Its row stays as it is; nobody knows what it would do.
+    case unreadable(ModifierNumber)
+
+    package var number: ModifierNumber {
+        switch self {
+        case .readable(let modifier): modifier.number
+        case .unreadable(let number): number
+        }
+    }
+}
+
+/// A modifier with everything that belongs to it.
+package struct WholeModifier: Equatable, Sendable {
+    package let modifier: StoredModifier
+    package let body: [UInt8]
+    package let changes: [StoredChange]
+    /// The last answer.
+    package let answer: StoredAnswer?
+
+    package var request: QueuedRequest {
+        QueuedRequest(
+            method: modifier.method,
+            url: modifier.url,
+            headers: modifier.headers,
+            mediaType: modifier.mediaType,
+            body: body
+        )
+    }
+}
+
+/// One of a modifier's changes.
+package struct StoredChange: Equatable, Sendable {
+    package let id: EntryID
+    package let effect: [UInt8]
+    /// Why the effect was left out of the view when that was last made.
+    package let inapplicable: String?
+    /// Of a dead letter: the view with the effect, and without.
+    package let before: [UInt8]?
+    package let after: [UInt8]?
+}
+
+/// An origin's answer to a modifier, cut to what is kept of it.
+package struct StoredAnswer: Equatable, Sendable {
+    package let status: Int
+    package let headers: HeaderFields
+    package let body: [UInt8]
+
+    package init(status: Int, headers: HeaderFields, body: [UInt8]) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+}
+
+/// An unsettled change of a target, as a view needs it.
+package struct OpenChange: Equatable, Sendable {
+    package let number: ModifierNumber
+    /// As it was submitted.
+    package let modifier: String
+    package let state: ModifierState
+    package let effect: [UInt8]
+}
+
+extension SQLiteStatement {
+    func moment(_ column: Int32) -> Timestamp? {
+        integerOrNil(column).map(Timestamp.init(milliseconds:))
+    }
+
+    /// A digest in a column and the next one.
+    func digest(_ column: Int32) -> Digest {
+        Digest(
+            high: UInt64(bitPattern: integer(column)),
+            low: UInt64(bitPattern: integer(column + 1))
+        )
+    }
+
+    func bind(_ position: Int32, _ digest: Digest) {
+        bind(position, Int64(bitPattern: digest.high))
+        bind(position + 1, Int64(bitPattern: digest.low))
+    }
+}

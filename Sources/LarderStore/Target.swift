@@ -1,0 +1,83 @@
+package import LarderModel
+
+/// A target as its view is made of it: what the server said last, and the unsettled changes.
+package struct Target: Sendable {
+    /// The entry in its row; nil while nothing is known. A pin keeps bytes that are `isDeleted`.
+    package let entry: Entry?
+    /// Whether the server has deleted it.
+    package let isDeleted: Bool
+    package let body: Body
+    /// In the order of their numbers.
+    package let changes: [OpenChange]
+
+    package enum Body: Sendable {
+        case inline([UInt8])
+        /// It is no JSON, so no view needs its bytes.
+        case chunked(ChunkedBody)
+    }
+
+    /// The base that the changes are applied to.
+    package var base: KeptBase {
+        guard let entry else { return .unknown }
+        guard !isDeleted else { return .deleted(entry) }
+        switch body {
+        case .inline(let bytes): return .value(entry, entry.body.isJSON ? bytes : nil)
+        case .chunked: return .value(entry, nil)
+        }
+    }
+}
+
+/// Which modifiers a list is about.
+package struct ModifierFilter: Sendable {
+    package var scopes: RowScopes
+    package var state: ModifierState?
+    /// Those that change this id, of one scope.
+    package var target: EntryID?
+    package var laneName: LaneName?
+
+    package init(_ scopes: RowScopes) {
+        self.scopes = scopes
+    }
+}
+
+/// What is remembered of a modifier that has left the queue.
+package struct SettledModifier: Equatable, Sendable {
+    /// Where it stands in the order of settling.
+    package let place: Int64
+    package let number: ModifierNumber
+    package let scope: Scope
+    package let id: String
+    package let origin: String
+    package let method: String
+    package let url: String
+    package let outcome: ModifierState
+    package let reason: ModifierReason?
+    package let answerStatus: Int?
+    package let acceptedAt: Timestamp
+    package let settledAt: Timestamp
+    package let revision: Revision
+
+    init?(_ row: SQLiteStatement) {
+        guard let scope = row.text(2).flatMap(Scope.init(text:)),
+            let outcome = row.text(7).flatMap(ModifierState.init(rawValue:))
+        else { return nil }
+        place = row.integer(0)
+        number = ModifierNumber(row.integer(1))
+        self.scope = scope
+        id = row.text(3) ?? ""
+        origin = row.text(4) ?? ""
+        method = row.text(5) ?? ""
+        url = row.text(6) ?? ""
+        self.outcome = outcome
+        reason = row.text(8).flatMap(ModifierReason.init(rawValue:))
+        answerStatus = row.integerOrNil(9).map(Int.init)
+        acceptedAt = Timestamp(milliseconds: row.integer(10))
+        settledAt = Timestamp(milliseconds: row.integer(11))
+        revision = Revision(row.integer(12))
+    }
+
+    static let columns = """
+        history, number, scope, id, origin, method, url, outcome, reason, answer_status, \
+        accepted_at, settled_at, rev
+        """
+}

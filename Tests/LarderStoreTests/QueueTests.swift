@@ -1,0 +1,284 @@
+import LarderModel
+import LarderTestSupport
+import Testing
+
+@testable import LarderStore
+
+@Suite("The modifier queue in its file")
+struct QueueTests {
+    // MARK: Bases
+
+    @Test("An accepted modifier takes the base of its target over, and the cache has it no more")
+    func takesOver() async throws {
+        let temporary = try TemporaryStore()
+        try await temporary.answer("a", "[1]")
+        try await temporary.accept("one", "a", "b")
+        #expect(try FileAudit(temporary.cachePath).entries == 0)
+        #expect(try await temporary.text("a") == "[1]")
+        let target = try #require(try temporary.target("a"))
+        #expect(target.base == "[1]" && target.1 == ["one"])
+        let other = try #require(try temporary.target("b"))
+        #expect(other.base == nil && other.1 == ["one"])
+        #expect(try temporary.target("c") == nil)
+        try await temporary.answer("b", "[2]")
+        #expect(try temporary.target("b")?.base == "[2]")
+        try temporary.crash()
+        #expect(try temporary.target("a")?.base == "[1]")
+        #expect(try temporary.target("b")?.base == "[2]")
+        #expect(try FileAudit(temporary.cachePath).entries == 0)
+    }
+
+    @Test("A large base is taken over in chunks, read whole, and given back")
+    func largeBase() async throws {
+        let temporary = try TemporaryStore()
+        let text = "\"" + String(repeating: "x", count: 200_000) + "\""
+        try await temporary.answer("a", text)
+        let number = try await temporary.accept("one", "a")
+        #expect(try temporary.target("a")?.base == text)
+        try await temporary.confirm(number, text + " ")
+        #expect(try await temporary.text("a") == text + " ")
+        try await temporary.store.maintain()
+        try await temporary.store.settle()
+        #expect(try temporary.count("kept") == 0 && temporary.count("kept_chunk") == 0)
+        #expect(try await temporary.text("a") == text + " ")
+        #expect(try FileAudit(temporary.cachePath).entries == 1)
+    }
+
+    @Test("What is settled is given back to the cache only after it is synced there")
+    func givenBack() async throws {
+        let temporary = try TemporaryStore()
+        try await temporary.answer("a", "[1]")
+        let number = try await temporary.accept("one", "a")
+        try await temporary.confirm(number, "[2]")
+        #expect(try temporary.target("a") == nil)
+        #expect(try await temporary.text("a") == "[2]")
+        #expect(try temporary.count("kept") == 1)
+        try await temporary.store.maintain()
+        #expect(try temporary.count("kept") == 0)
+        #expect(try await temporary.text("a") == "[2]")
+        // As after the power's loss: what was not written back to the file is gone.
+        try temporary.crash { try $0.write("cache/cache.db-wal", []) }
+        #expect(try await temporary.text("a") == "[2]")
+    }
+
+    @Test("Nothing takes a target away: no delete, no eviction, no unpinning")
+    func isProtected() async throws {
+        let temporary = try TemporaryStore()
+        let (store, scope) = (temporary.store, temporary.scope)
+        try await temporary.answer("a", "[1]")
+        let number = try await temporary.accept("one", "a")
+        await #expect(throws: StoreError.targeted) { try await store.delete(scope, named("a")) }
+        #expect(try await store.evictKept(scope, named("a")) == false)
+        let origin = try OriginName("host")
+        let outcome = try await store.pin(scope, named("a"), origin: origin, now: .epoch)
+        #expect(outcome == .held(isNew: true) && store.pinTotals.count == 1)
+        #expect(try await store.pins(of: scope, after: nil, limit: 9).map(\.id) == [named("a")])
+        #expect(try await store.unpin(scope, named("a"), now: .epoch))
+        #expect(store.pinTotals.count == 0)
+        #expect(try await store.pins(of: scope, after: nil, limit: 9) == [])
+        #expect(try temporary.target("a")?.base == "[1]")
+        _ = try await store.pin(scope, named("a"), origin: origin, now: .epoch)
+        try await temporary.confirm(number, "[2]")
+        try await store.maintain()
+        #expect(store.isPinned(scope, named("a")) && store.pinTotals.count == 1)
+        #expect(try await temporary.text("a") == "[2]")
+        #expect(try FileAudit(temporary.cachePath).entries == 0)
+    }
+
+    @Test("A deleted base is a tombstone; of a pin the bytes stay until it is unpinned")
+    func deletedBase() async throws {
+        let temporary = try TemporaryStore()
+        let (store, scope) = (temporary.store, temporary.scope)
+        try await temporary.answer("a", "[1]")
+        try await temporary.accept("one", "a")
+        _ = try await store.put(.tombstone(scope, named("a")), now: .epoch)
+        #expect(try temporary.target("a")?.base == "deleted")
+        #expect(try await temporary.text("a") == nil)
+        try await temporary.answer("a", "[2]")
+        _ = try await store.pin(scope, named("a"), origin: nil, now: .epoch)
+        _ = try await store.put(.tombstone(scope, named("a")), now: .epoch)
+        #expect(try await temporary.text("a") == "[2]")
+        #expect(try temporary.target("a")?.base == "deleted")
+        #expect(try await store.pin(scope, named("a"))?.state == .gone)
+        #expect(try await store.unpin(scope, named("a"), now: .epoch))
+        #expect(try await temporary.text("a") == nil)
+        #expect(try temporary.target("a")?.base == "deleted")
+    }
+
+    @Test("A shared row stays for the others, and its answers go into each base too")
+    func sharedRow() async throws {
+        let temporary = try TemporaryStore()
+        let shared = temporary.store.key(for: .shared)
+        try await temporary.answer("a", "[1]", in: shared)
+        let number = try await temporary.accept("one", "a", isOfSharedRow: true)
+        #expect(try await temporary.text("a", in: shared) == "[1]")
+        #expect(try temporary.target("a")?.base == "[1]")
+        try await temporary.answer("a", "[2]", in: shared)
+        #expect(try await temporary.text("a", in: shared) == "[2]")
+        #expect(try temporary.target("a")?.base == "[2]")
+        try temporary.crash()
+        try await temporary.answer("a", "[3]", in: shared)
+        #expect(try temporary.target("a")?.base == "[3]")
+        try await temporary.confirm(number, "[4]")
+        #expect(try await temporary.text("a", in: shared) == "[3]")
+        let entry = try await temporary.store.read { reader throws(StoreError) in
+            try reader.entry(shared, named("a"), now: .epoch)
+        }
+        #expect(entry?.isStale(at: .epoch) == true)
+        try await temporary.store.maintain()
+        #expect(try temporary.count("kept") == 0)
+        #expect(try await temporary.text("a") == nil)
+    }
+
+    @Test("An answer that set out before a write has the fence's last word, in either file")
+    func fence() async throws {
+        let temporary = try TemporaryStore()
+        let fence = AnswerFence(
+            covers: { _, id in id == named("a") },
+            adjust: { new, bytes, base in
+                guard base.text != "[9]" else { return nil }
+                let text =
+                    "[\"\(String(decoding: bytes ?? [], as: UTF8.self)) \(base.text ?? "")\"]"
+                return .fetched(new.scope, new.entry.id, text)
+            }
+        )
+        try await temporary.answer("a", "1", fence: fence)
+        #expect(try await temporary.text("a") == "[\"1 \"]")
+        try await temporary.answer("b", "1", fence: fence)
+        #expect(try await temporary.text("b") == "1")
+        let number = try await temporary.accept("one", "a")
+        try await temporary.answer("a", "2")
+        try await temporary.answer("a", "3", fence: fence)
+        #expect(try await temporary.text("a") == "[\"3 2\"]")
+        try await temporary.confirm(number, "[9]")
+        let receipt = try await temporary.answer("a", "4", fence: fence)
+        #expect(receipt.isSame)
+        #expect(try await temporary.text("a") == "[9]")
+        try await temporary.store.maintain()
+        #expect(try await temporary.answer("a", "5", fence: fence).isSame)
+        #expect(try await temporary.text("a") == "[9]")
+    }
+
+    // MARK: Accept
+
+    /// P-01: what was accepted is there after a crash.
+    @Test("What was accepted is there again after a crash, in its order and whole")
+    func crash() async throws {
+        let temporary = try TemporaryStore()
+        let first = try await temporary.accept("one", "a", effect: "1")
+        let second = try await temporary.accept("two", "a", "b", effect: "2")
+        #expect(first < second)
+        try temporary.crash()
+        let found = try await temporary.store.unsettledModifiers(after: nil)
+        #expect(found.map(\.number) == [first, second])
+        #expect(try temporary.target("a")?.1 == ["one", "two"])
+        let whole = try #require(try await temporary.store.modifier(second))
+        #expect(whole.body == [1, 2, 3] && whole.request.method == "PATCH")
+        #expect(whole.modifier.targets == [named("a"), named("b")])
+        #expect(whole.changes.map(\.effect) == [[50], [50]])
+        #expect(whole.modifier.state == .queued && whole.modifier.round == 1)
+        #expect(temporary.store.queueTotals.byState == [.queued: 2])
+    }
+
+    @Test("The same modifier again is the same one, also when it is settled; another is refused")
+    func idempotent() async throws {
+        let temporary = try TemporaryStore()
+        let number = try await temporary.accept("one", "a")
+        #expect(try await temporary.accept("one", "a") == number)
+        #expect(try temporary.target("a")?.1 == ["one"])
+        await #expect(throws: StoreError.modifierExists) {
+            try await temporary.accept("one", "a", effect: "other")
+        }
+        let other = temporary.store.key(for: .own(uid: 1_001, account: .default))
+        #expect(try await temporary.accept("one", "a", in: other) > number)
+        try await temporary.confirm(number)
+        #expect(try await temporary.accept("one", "a") == number)
+        #expect(try temporary.target("a") == nil)
+        #expect(temporary.store.queueTotals.unsettled == 1)
+        try await temporary.store.maintain()
+        #expect(try temporary.count("kept") == 1)
+    }
+
+    @Test("A batch is accepted as a whole or not at all")
+    func batch() async throws {
+        let temporary = try TemporaryStore()
+        let scope = temporary.scope
+        try await temporary.accept("taken", "a")
+        let new = ["new", "taken"].map { NewModifier.changing(["b"], $0, scope, effect: $0) }
+        await #expect(throws: StoreError.modifierExists) {
+            try await temporary.store.accept(new, now: .epoch)
+        }
+        #expect(try temporary.target("b") == nil)
+        #expect(try temporary.count("modifier") == 1)
+        #expect(try temporary.count("kept") == 1)
+    }
+
+    @Test("The queue takes so many modifiers and bytes, and of one user a share once there are two")
+    func full() async throws {
+        let temporary = try TemporaryStore(configure: {
+            $0.queue.maxModifiers = 8
+            $0.queue.maxBytes = 100_000
+        })
+        let store = temporary.store
+        for number in 0..<5 { try await temporary.accept("m\(number)", "a") }
+        let other = store.key(for: .own(uid: 1_001, account: .default))
+        try await temporary.accept("other", "a", in: other)
+        await #expect(throws: StoreError.queueFull(.modifiers, limit: 4)) {
+            try await temporary.accept("more", "a")
+        }
+        try await temporary.accept("other2", "a", in: other)
+        #expect(store.queueTotals.isNearlyFull)
+        let large = NewModifier.changing(["c"], "large", other, body: .pattern(100_000))
+        await #expect(throws: StoreError.queueFull(.bytes, limit: 100_000)) {
+            try await store.accept([large], now: .epoch)
+        }
+        #expect(try temporary.target("c", in: other) == nil)
+        #expect(store.queueTotals.unsettled == 7)
+        let bytes = try SQLiteConnection(path: temporary.statePath, mode: .readOnly).integer(
+            "SELECT (SELECT sum(size) FROM modifier) + (SELECT sum(size) FROM kept)"
+        )
+        #expect(store.queueTotals.bytes == bytes)
+        try temporary.crash()
+        #expect(temporary.store.queueTotals.bytes == bytes)
+    }
+
+    @Test("What waits is accepted in one transaction, and one that is refused holds up no other")
+    func groupCommit() async throws {
+        let temporary = try TemporaryStore()
+        let (queue, scope) = (temporary.store.stateFile.queue, temporary.scope)
+        try await temporary.accept("taken", "a")
+        let verdicts = Recorder<Bool>()
+        let gate = WriterGate()
+        queue.post { _ throws(StoreError) in gate.hold() }
+        try await gate.waitUntilHeld()
+        let before = queue.groupSizes.count
+        for number in 0..<64 {
+            let isTaken = number == 30
+            let new = NewModifier.changing(
+                ["t\(number)"],
+                isTaken ? "taken" : "m\(number)",
+                scope,
+                effect: "\(number)"
+            )
+            let batch = StateWriter.AcceptBatch(
+                modifiers: [new],
+                revisions: [Revision(Int64(number))],
+                bases: [:],
+                now: .epoch
+            )
+            queue.post { writer throws(StoreError) in
+                if case .done = try writer.accept(batch) {
+                    verdicts.record(true)
+                } else {
+                    verdicts.record(false)
+                }
+            }
+        }
+        gate.letGo()
+        try await temporary.store.settle()
+        #expect(verdicts.all.count == 64 && verdicts.all.count { !$0 } == 1)
+        #expect(try temporary.count("modifier") == 64)
+        // The 64 in one; the rest is what was asked to see the end.
+        #expect(queue.groupSizes.count <= before + 2)
+    }
+}

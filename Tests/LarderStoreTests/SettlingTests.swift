@@ -1,0 +1,195 @@
+import LarderModel
+import LarderTestSupport
+import Testing
+
+@testable import LarderStore
+
+@Suite("How modifiers leave the queue")
+struct SettlingTests {
+    private func dead(
+        _ number: ModifierNumber,
+        _ reason: ModifierReason = .refused
+    ) -> Settlement {
+        Settlement(
+            number: number,
+            outcome: .dead(reason) { _, base in
+                LostView(before: [1], after: base.text.map { Array($0.utf8) })
+            },
+            answer: StoredAnswer(status: 422, headers: HeaderFields(), body: [7])
+        )
+    }
+
+    @Test("Steps between are written down, and change nothing in what is settled")
+    func steps() async throws {
+        let temporary = try TemporaryStore()
+        let store = temporary.store
+        let number = try await temporary.accept("one", "a")
+        #expect(try await store.send(number))
+        #expect(store.queueTotals.byState == [.inFlight: 1])
+        var update = ModifierUpdate(
+            number: number,
+            state: .retryWait,
+            nextAttemptAt: Timestamp(milliseconds: 5_000),
+            attempts: 1,
+            answersNotApplied: 1,
+            isStalled: true
+        )
+        update.answer = StoredAnswer(status: 503, headers: HeaderFields(), body: [1])
+        #expect(try await store.update(update))
+        try temporary.crash()
+        let whole = try #require(try await temporary.store.modifier(number))
+        #expect(whole.modifier.state == .retryWait && whole.modifier.attempts == 1)
+        #expect(whole.modifier.nextAttemptAt == Timestamp(milliseconds: 5_000))
+        #expect(whole.modifier.isStalled && whole.modifier.mayHaveLeft)
+        #expect(whole.answer?.status == 503 && whole.answer?.body == [1])
+        try await temporary.confirm(number)
+        #expect(try await temporary.store.send(number) == false)
+        #expect(try await temporary.store.update(update) == false)
+        #expect(try await temporary.store.modifier(number) == nil)
+    }
+
+    @Test("A settlement makes its base of what it is then, and is done once")
+    func confirmed() async throws {
+        let temporary = try TemporaryStore()
+        try await temporary.answer("a", "[1]")
+        let number = try await temporary.accept("one", "a")
+        let later = try await temporary.accept("two", "a")
+        try await temporary.answer("a", "[2]")
+        let settlement = Settlement(
+            number: number,
+            outcome: .confirmed { id, base in
+                let bytes = Array("{\"was\":\(base.text ?? "")}".utf8)
+                return .put(.fetched(id, bytes), .inline(bytes))
+            }
+        )
+        let receipt = try await temporary.store.settle([settlement], now: .epoch)
+        #expect(receipt.settled == [number])
+        let target = try #require(try temporary.target("a"))
+        #expect(target.base == "{\"was\":[2]}" && target.1 == ["two"])
+        let again = try await temporary.store.settle([settlement], now: .epoch)
+        #expect(again.settled == [])
+        #expect(try temporary.target("a")?.base == "{\"was\":[2]}")
+        let history = try await temporary.store.settledModifiers(
+            of: .one(temporary.scope),
+            before: nil,
+            limit: 9
+        )
+        #expect(history.map(\.number) == [number] && history[0].outcome == .confirmed)
+        let cancelled = Settlement(number: later, outcome: .cancelled)
+        _ = try await temporary.store.settle([cancelled], now: .epoch)
+        #expect(temporary.store.queueTotals.byState == [:])
+        try await temporary.store.maintain()
+        #expect(temporary.store.queueTotals.bytes == 0)
+        #expect(try await temporary.text("a") == "{\"was\":[2]}")
+    }
+
+    @Test("Of several that are settled in one, each sees what the one before has made")
+    func severalInOne() async throws {
+        let temporary = try TemporaryStore()
+        try await temporary.answer("a", "1")
+        var settlements: [Settlement] = []
+        for name in ["one", "two"] {
+            let number = try await temporary.accept(name, "a")
+            settlements.append(
+                Settlement(
+                    number: number,
+                    outcome: .confirmed { id, base in
+                        let bytes = Array("[\(base.text ?? "")]".utf8)
+                        return .put(.fetched(id, bytes), .inline(bytes))
+                    }
+                )
+            )
+        }
+        _ = try await temporary.store.settle(settlements, now: .epoch)
+        #expect(try await temporary.text("a") == "[[1]]")
+    }
+
+    @Test("A dead letter keeps its answer and both views, is counted, dropped, or sent again")
+    func deadLetter() async throws {
+        let temporary = try TemporaryStore()
+        let (store, scope) = (temporary.store, temporary.scope)
+        try await temporary.answer("a", "[1]")
+        let number = try await temporary.accept("one", "a")
+        _ = try await store.settle([dead(number)], now: .epoch)
+        #expect(try await temporary.text("a") == "[1]")
+        #expect(store.queueTotals.byState == [.dead: 1])
+        let reader = try store.makeReader()
+        #expect(try reader.deadLetters(scope, named("a")) == 1)
+        let whole = try #require(try await store.modifier(number))
+        #expect(whole.modifier.state == .dead && whole.modifier.reason == .refused)
+        #expect(whole.answer?.body == [7] && whole.changes[0].before == [1])
+        #expect(whole.changes[0].after == Array("[1]".utf8))
+        try await store.maintain()
+        #expect(try temporary.count("kept") == 0)
+        let revived = try await store.retryDeadLetter(
+            number,
+            of: scope,
+            sharing: { _ in false },
+            now: .epoch
+        )
+        let next = try #require(revived)
+        #expect(next > number)
+        #expect(try temporary.target("a")?.base == "[1]")
+        #expect(try temporary.target("a")?.1 == ["one"])
+        #expect(try await store.modifier(next)?.modifier.round == 2)
+        #expect(try await temporary.accept("two", "a") > next)
+        _ = try await store.settle([dead(next)], now: .epoch)
+        #expect(try await store.dropDeadLetter(next, of: scope, now: .epoch))
+        #expect(try await store.dropDeadLetter(next, of: scope, now: .epoch) == false)
+        #expect(try reader.deadLetters(scope, named("a")) == 0)
+        #expect(store.queueTotals.byState == [.queued: 1])
+        let bytes = try SQLiteConnection(path: temporary.statePath, mode: .readOnly).integer(
+            "SELECT (SELECT sum(size) FROM modifier) + (SELECT sum(size) FROM kept)"
+        )
+        #expect(store.queueTotals.bytes == bytes)
+    }
+
+    @Test("What cannot be read is found as such, kept as it is, and dies as unreadable")
+    func unreadable() async throws {
+        let temporary = try TemporaryStore()
+        let number = try await temporary.accept("one", "a")
+        let other = try await temporary.accept("two", "a")
+        try SQLiteConnection(path: temporary.statePath, mode: .readWrite).execute(
+            "UPDATE modifier SET state = 'levitating' WHERE number = \(number)"
+        )
+        try temporary.crash()
+        let found = try await temporary.store.unsettledModifiers(after: nil)
+        #expect(found.map(\.number) == [number, other] && found[0] == .unreadable(number))
+        try await temporary.store.buryUnreadable([number], now: .epoch)
+        let whole = try #require(try await temporary.store.modifier(number))
+        #expect(whole.modifier.reason == .unreadable && whole.body == [1, 2, 3])
+        #expect(try temporary.target("a")?.1 == ["two"])
+        #expect(temporary.store.queueTotals.byState == [.dead: 1, .queued: 1])
+        try await temporary.confirm(other)
+        try await temporary.store.maintain()
+        #expect(try temporary.count("kept") == 0)
+    }
+
+    @Test("As many settled ones are remembered as the configuration says")
+    func history() async throws {
+        let temporary = try TemporaryStore(configure: { $0.queue.history = 3 })
+        for number in 0..<5 {
+            try await temporary.confirm(try await temporary.accept("m\(number)", "a"))
+        }
+        let page = try await temporary.store.settledModifiers(of: .all, before: nil, limit: 9)
+        #expect(page.map(\.id) == ["m4", "m3", "m2"])
+        let rest = try await temporary.store.settledModifiers(
+            of: .user(1_000),
+            before: page[1].place,
+            limit: 9
+        )
+        #expect(rest.map(\.id) == ["m2"])
+    }
+
+    @Test("Lanes that were paused stay so until they are resumed")
+    func lanes() async throws {
+        let temporary = try TemporaryStore()
+        let (store, scope) = (temporary.store, temporary.scope)
+        try await store.setPaused(scope, .name(try LaneName("cart")), true)
+        try await store.setPaused(scope, .id(named("a")), true)
+        try await store.setPaused(scope, .id(named("a")), false)
+        try temporary.crash()
+        let lanes = try await temporary.store.pausedLanes()
+        #expect(lanes.map(\.lane.text) == ["name:cart"])
+    }
+}
