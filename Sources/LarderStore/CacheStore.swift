@@ -47,12 +47,8 @@ package final class CacheStore: Sendable {
             configuration.stateDirectory == configuration.cacheDirectory
             ? cacheReserve : Self.makeReserve(configuration, configuration.stateDirectory)
         database = Self.database(configuration)
-        let start = try CacheStart(
-            database,
-            configuration,
-            cacheReserve,
-            keySeed: newKeySeed()
-        )
+        let keySeed = newKeySeed()
+        let start = try CacheStart(database, configuration, cacheReserve, keySeed: keySeed)
         cacheFolder = start.folder
         shared = SharedCacheState(
             keySeed: start.keySeed,

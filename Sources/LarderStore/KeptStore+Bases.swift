@@ -92,8 +92,7 @@ extension KeptStore {
             row = try await cache.submit { writer throws(StoreError) in
                 try writer.base(scope, id, now: now)
             }
-        } catch {
-            // Nothing is known without the cache.
+        } catch .noFile {
             return .unknown
         }
         guard let row else { return .unknown }

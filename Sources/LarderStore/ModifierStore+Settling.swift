@@ -86,20 +86,21 @@ extension ModifierStore {
         var ready: [StateWriter.ReadySettlement] = []
         do throws(StoreError) {
             for settlement in settlements {
-                var made = StateWriter.ReadySettlement(
-                    number: settlement.number,
-                    outcome: settlement.outcome.state,
-                    reason: settlement.outcome.reason,
-                    answer: settlement.answer,
-                    targets: []
+                ready.append(
+                    StateWriter.ReadySettlement(
+                        number: settlement.number,
+                        outcome: settlement.outcome.state,
+                        reason: settlement.outcome.reason,
+                        answer: settlement.answer,
+                        targets: []
+                    )
                 )
                 for name in targets[settlement.number] ?? [] {
                     let base = bases[name] ?? .unknown
                     let fate = try await fate(of: name, base, settlement.outcome, now)
-                    made.targets.append((name, fate.fate))
+                    ready[ready.count - 1].targets.append((name, fate.fate))
                     if let changed = fate.base { bases[name] = changed }
                 }
-                ready.append(made)
             }
             return ready
         } catch {

@@ -141,21 +141,7 @@ final class ModifierStore: Sendable {
         guard !aims.isEmpty else { return Found() }
         let shared = kept.shared.key(for: .shared)
         var found = Found()
-        let rows: [CacheWriter.Takeable?]
-        do throws(StoreError) {
-            rows = try await kept.cache.submit { writer throws(StoreError) in
-                var rows: [CacheWriter.Takeable?] = []
-                for aim in aims {
-                    let scope = aim.isShared ? shared : aim.name.scope
-                    rows.append(try writer.base(scope, aim.name.id, now: now))
-                }
-                return rows
-            }
-        } catch {
-            // Nothing is known without the cache; what it may show when it is back goes then.
-            index.comesFirst = true
-            rows = aims.map { _ in nil }
-        }
+        let rows = await cachedRows(of: aims, now)
         defer { for row in rows { row?.giveBack(to: kept.shared, kept.cache) } }
         do throws(StoreError) {
             for (aim, row) in zip(aims, rows) {
@@ -185,6 +171,26 @@ final class ModifierStore: Sendable {
             throw error
         }
         return found
+    }
+
+    /// The cache's rows of targets, leased until they are given back.
+    private func cachedRows(of aims: [Aim], _ now: Timestamp) async -> [CacheWriter.Takeable?] {
+        let shared = kept.shared.key(for: .shared)
+        // The fault of a moment is not worth a base.
+        for _ in 0..<2 {
+            let rows = try? await kept.cache.submit { writer throws(StoreError) in
+                var rows: [CacheWriter.Takeable?] = []
+                for aim in aims {
+                    let scope = aim.isShared ? shared : aim.name.scope
+                    rows.append(try writer.base(scope, aim.name.id, now: now))
+                }
+                return rows
+            }
+            if let rows { return rows }
+        }
+        // Nothing is known without the cache; what it may show when it is back goes then.
+        index.comesFirst = true
+        return aims.map { _ in nil }
     }
 
     /// The shared row where that is kept itself, as a pin; nil when it is not.

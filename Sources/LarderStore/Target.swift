@@ -2,7 +2,9 @@ package import LarderModel
 
 /// A target as its view is made of it: what the server said last, and the unsettled changes.
 package struct Target: Sendable {
-    /// The entry in its row; nil while nothing is known. A pin keeps bytes that are `isDeleted`.
+    /// The entry in its row; nil while nothing is known.
+    ///
+    /// Also that of a pin whose origin has deleted it, see ``isDeleted``.
     package let entry: Entry?
     /// Whether the server has deleted it.
     package let isDeleted: Bool

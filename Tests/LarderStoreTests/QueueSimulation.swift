@@ -74,8 +74,10 @@ final class QueueSimulation {
             case 75..<82: try await pin(id)
             case 82..<88: try await unpin(id)
             case 88..<91: try await delete(id)
-            case 91..<94: _ = try await temporary.store.evictKept(scope, named(id))
-            default: try await temporary.store.maintain()
+            case 91..<94: try await evict(id)
+            default:
+                log.append("maintain")
+                try await temporary.store.maintain()
             }
         } catch {
             log.append("  failed: \(error.message)")
@@ -196,6 +198,14 @@ final class QueueSimulation {
         log.append("delete \(id)")
         doubts[id] = .unknown
         _ = try await temporary.store.delete(scope, named(id))
+        say(id, .unknown)
+    }
+
+    private func evict(_ id: String) async throws(StoreError) {
+        log.append("evict \(id)")
+        doubtedPins = [id]
+        guard try await temporary.store.evictKept(scope, named(id)) else { return }
+        pinned.remove(id)
         say(id, .unknown)
     }
 

@@ -17,7 +17,7 @@ struct QueueSimulationTests {
     }
 
     private func simulate(_ part: Int) async {
-        for number in 0..<40 {
+        for number in 0..<25 {
             let seed = UInt64(number * 2 + part)
             do {
                 let simulation = try QueueSimulation(seed: seed)
