@@ -46,6 +46,7 @@ extension OriginSettings {
             case .fetch:
                 ["fetch:"]
                     + FetchKey.allCases.map { "  \($0.rawValue): \(fetch.text(of: $0))" }
+            case .modifiers: ["modifiers:"] + modifiers.yamlLines.map { "  " + $0 }
             }
         }
     }
@@ -54,6 +55,32 @@ extension OriginSettings {
 
     private func proxyText(_ coversSecrets: Bool) -> String? {
         proxy.map { quoted(coversSecrets ? $0.maskedText : $0.text) }
+    }
+}
+
+extension ModifierRules {
+    fileprivate var yamlLines: [String] {
+        ModifierRuleKey.allCases.flatMap { key in
+            switch key {
+            case .respondAsync: ["respond_async: \(respondsAsync)"]
+            case .idempotency: ["idempotency:"] + idempotency.yamlLines.map { "  " + $0 }
+            case .answer: ["answer: \(answer.rawValue)"]
+            case .afterUnknown: ["after_unknown: \(afterUnknown.rawValue)"]
+            case .acceptedLimit: ["accepted_limit: \(acceptedLimit.unitText)"]
+            case .stalledAfter: ["stalled_after: \(stalledAfter)"]
+            }
+        }
+    }
+}
+
+extension IdempotencyRule {
+    fileprivate var yamlLines: [String] {
+        IdempotencyRuleKey.allCases.map { key in
+            switch key {
+            case .header: "header: \(yamlText(header))"
+            case .honoured: "honoured: \(isHonoured)"
+            }
+        }
     }
 }
 
@@ -89,8 +116,8 @@ private func isPlainText(_ text: String) -> Bool {
     }
     guard isSafe, let first = text.first, text.last != ":" else { return false }
     if first.isNumber {
-        // A size or a watermark: `512MiB`, `0.9`. A mode looks like a number and is none.
-        return !text.hasPrefix("0") || text.contains(".") || text == "0B"
+        // A size, a count or a watermark: `512MiB`, `0.9`. A mode looks like one and is none.
+        return !text.hasPrefix("0") || text.contains(".") || text == "0B" || text == "0"
     }
     let words = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"]
     return (first.isLetter || first == "/") && !words.contains(text.lowercased())

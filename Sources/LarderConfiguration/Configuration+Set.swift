@@ -16,7 +16,12 @@ extension Configuration {
         case .cacheMinFreeBytes: cache.minFreeBytes = try setting.size(Limits.configuredBytes)
         case .cacheMemoryBytes: cache.memoryBytes = try setting.size(Limits.configuredBytes)
         case .pinsMaxBytes: pins.maxBytes = try setting.size(Limits.configuredBytes)
+        case .queueMaxModifiers:
+            queue.maxModifiers = try setting.wholeNumber(Limits.queueModifiers)
+        case .queueMaxBytes: queue.maxBytes = try setting.size(Limits.configuredBytes)
+        case .queueHistory: queue.history = try setting.wholeNumber(Limits.queueHistory)
         case .accessAdminGroup: access.adminGroup = try setting.groupName()
+        case .accessUserShare: access.userShare = try setting.fraction(0.01...1)
         case .logLevel: log.level = try setting.choice(of: LogLevel.self)
         case .logFormat: log.format = try setting.choice(of: LogFormat.self)
         }
@@ -35,7 +40,11 @@ extension Configuration {
         case .cacheMinFreeBytes: cache.minFreeBytes.unitText
         case .cacheMemoryBytes: cache.memoryBytes.unitText
         case .pinsMaxBytes: pins.maxBytes.unitText
+        case .queueMaxModifiers: "\(queue.maxModifiers)"
+        case .queueMaxBytes: queue.maxBytes.unitText
+        case .queueHistory: "\(queue.history)"
         case .accessAdminGroup: access.adminGroup
+        case .accessUserShare: "\(access.userShare)"
         case .logLevel: log.level.rawValue
         case .logFormat: log.format.rawValue
         }

@@ -9,6 +9,7 @@ package struct Configuration: Equatable, Sendable {
     package var storage: Storage
     package var cache = Cache()
     package var pins = Pins()
+    package var queue = Queue()
     package var access = Access()
     package var log = Log()
     /// Of the file and of the folders of origins, sorted by name.
@@ -64,10 +65,22 @@ extension Configuration {
         package var maxBytes = ByteSize(bytes: 1 << 30)
     }
 
+    /// What the modifier queue may hold; 0 of either of its first two lets nothing be accepted.
+    package struct Queue: Equatable, Sendable {
+        /// Modifiers that are not settled, and dead letters.
+        package var maxModifiers = 100_000
+        /// What these hold, with the bases of their targets.
+        package var maxBytes = ByteSize(bytes: 256 << 20)
+        /// Settled modifiers that are remembered.
+        package var history = 10_000
+    }
+
     package struct Access: Equatable, Sendable {
         /// The group, by name or number, whose members are administrators besides root and the
         /// daemon's own user; one that does not exist has no members.
         package var adminGroup = "larder-admin"
+        /// The part of the queue that one user may fill while another uses it, 0.01 to 1.
+        package var userShare = 0.5
     }
 
     package struct Log: Equatable, Sendable {

@@ -1,6 +1,7 @@
 /// A key that has one value, under its path in the file.
 ///
-/// Origins are many and come from files alone; their keys are ``OriginKey`` and ``FetchKey``.
+/// Origins are many and come from files alone; their keys are ``OriginKey`` and what stands under
+/// those, ``FetchKey`` and ``ModifierRuleKey``.
 package enum ConfigurationKey: String, Sendable, CaseIterable {
     case socketsAPI = "sockets.api"
     case socketsMode = "sockets.mode"
@@ -12,7 +13,11 @@ package enum ConfigurationKey: String, Sendable, CaseIterable {
     case cacheMinFreeBytes = "cache.min_free_bytes"
     case cacheMemoryBytes = "cache.memory_bytes"
     case pinsMaxBytes = "pins.max_bytes"
+    case queueMaxModifiers = "queue.max_modifiers"
+    case queueMaxBytes = "queue.max_bytes"
+    case queueHistory = "queue.history"
     case accessAdminGroup = "access.admin_group"
+    case accessUserShare = "access.user_share"
     case logLevel = "log.level"
     case logFormat = "log.format"
 
@@ -37,6 +42,7 @@ enum ConfigurationSection: String, CaseIterable {
     case storage
     case cache
     case pins
+    case queue
     case access
     case log
     case origins
@@ -51,6 +57,7 @@ enum OriginKey: String, CaseIterable {
     case tls
     case headers
     case fetch
+    case modifiers
 }
 
 /// What stands under an origin's `fetch`.
@@ -61,4 +68,20 @@ enum FetchKey: String, CaseIterable {
     case connectTimeout = "connect_timeout"
     case ttl
     case storeNoStore = "store_no_store"
+}
+
+/// What stands under an origin's `modifiers`.
+enum ModifierRuleKey: String, CaseIterable {
+    case respondAsync = "respond_async"
+    case idempotency
+    case answer
+    case afterUnknown = "after_unknown"
+    case acceptedLimit = "accepted_limit"
+    case stalledAfter = "stalled_after"
+}
+
+/// What stands under the `idempotency` of an origin's `modifiers`.
+enum IdempotencyRuleKey: String, CaseIterable {
+    case header
+    case honoured
 }

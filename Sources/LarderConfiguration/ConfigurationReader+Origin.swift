@@ -10,6 +10,7 @@ private struct OriginParts {
     var tls = TLSSettings()
     var headers = HeaderFields()
     var fetch = FetchSettings()
+    var modifiers = ModifierRules()
 
     func settings(_ name: OriginName, _ baseURL: WebURL) -> OriginSettings {
         var origin = OriginSettings(name: name, baseURL: baseURL)
@@ -19,6 +20,7 @@ private struct OriginParts {
         origin.tls = tls
         origin.headers = headers
         origin.fetch = fetch
+        origin.modifiers = modifiers
         return origin
     }
 }
@@ -34,13 +36,23 @@ extension ConfigurationReader {
         let count = findings.count
         var parts = OriginParts()
         var hasAddress = false
+        var headersPlace = part.place
         for item in items(of: part.value, at: path, in: document) {
             guard let key = OriginKey(rawValue: item.name) else {
                 reportUnknown(item, at: path, among: OriginKey.allCases.map(\.rawValue))
                 continue
             }
             if key == .baseURL { hasAddress = true }
+            if key == .headers { headersPlace = item.place }
             read(key, item, at: path, into: &parts, in: document)
+        }
+        // It would stand in place of each modifier's own key.
+        let header = parts.modifiers.idempotency.header
+        if parts.headers[header] != nil {
+            report(
+                headersPlace,
+                "\(path).headers has '\(header)', which carries the key of each modifier"
+            )
         }
         if !hasAddress, findings.count == count {
             report(part.place, "\(path) needs a base_url")
@@ -72,6 +84,8 @@ extension ConfigurationReader {
         case .tls: parts.tls = tls(item, at: "\(path).tls", in: document)
         case .headers: parts.headers = headers(item, at: "\(path).headers", in: document)
         case .fetch: parts.fetch = fetchSettings(item, at: "\(path).fetch", in: document)
+        case .modifiers:
+            parts.modifiers = modifierRules(item, at: "\(path).modifiers", in: document)
         }
     }
 
@@ -188,7 +202,7 @@ extension ConfigurationReader {
         return fetch
     }
 
-    private mutating func value<Value>(
+    mutating func value<Value>(
         _ item: Item,
         at path: String,
         in document: ConfigurationDocument,

@@ -53,7 +53,8 @@ extension ConfigurationReader {
             }
             switch section {
             case .origins: readOrigins(item, in: document)
-            case .sockets, .storage, .cache, .pins, .access, .log: read(section, item, in: document)
+            case .sockets, .storage, .cache, .pins, .queue, .access, .log:
+                read(section, item, in: document)
             }
         }
     }

@@ -56,6 +56,18 @@ extension Setting {
         return number
     }
 
+    func wholeNumber(_ range: ClosedRange<Int>) throws(ConfigurationFinding) -> Int {
+        let isPlain = text.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        // YAML 1.1 has octal numbers begin with a zero.
+        guard isPlain, !text.isEmpty, text == "0" || !text.hasPrefix("0") else {
+            throw refusal("'\(text)' is not a whole number such as 10000")
+        }
+        guard let number = Int(text), range.contains(number) else {
+            throw refusal("\(text) is out of range: \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+
     func truth() throws(ConfigurationFinding) -> Bool {
         switch text {
         case "true": return true
@@ -158,6 +170,18 @@ extension Setting {
         return text
     }
 
+    /// The name of the header that carries a modifier's key, one that says nothing else.
+    func idempotencyHeaderName() throws(ConfigurationFinding) -> String {
+        let name = try headerName()
+        let lowercased = name.lowercased()
+        guard !meaningfulHeaders.contains(lowercased),
+            !["content-", "if-", "proxy-"].contains(where: { lowercased.hasPrefix($0) })
+        else {
+            throw refusal("'\(name)' cannot carry a key: it says something else to a server")
+        }
+        return name
+    }
+
     /// A header's value (RFC 9110 5.5).
     func headerValue() throws(ConfigurationFinding) -> String {
         // The text may be a secret and is not repeated.
@@ -185,6 +209,14 @@ extension Setting {
 private let framingHeaders: Set = [
     "connection", "content-length", "host", "keep-alive", "te", "trailer", "transfer-encoding",
     "upgrade",
+]
+
+/// What the daemon, a client or an account's credential says to an origin by a field of its own,
+/// besides those whose names begin with `Content-`, `If-` and `Proxy-`.
+private let meaningfulHeaders: Set = [
+    "accept", "accept-encoding", "accept-language", "authorization", "cache-control", "cookie",
+    "date", "expect", "forwarded", "origin", "pragma", "prefer", "range", "referer", "user-agent",
+    "via",
 ]
 
 /// RFC 9110 5.6.2.

@@ -279,6 +279,14 @@ package enum Limits {
     package static let requestTimeMax = Duration.seconds(86_400)
     /// `ttl`: a hundred years, so that moments stay within the years of RFC 3339.
     package static let lifetimeMax = Duration.seconds(36_500 * 86_400)
+    /// `queue.max_modifiers`; what is kept in memory of each fits a device up to here.
+    package static let queueModifiers = 0...10_000_000
+    /// `queue.history`; as many rows as a person or a script may still go through.
+    package static let queueHistory = 0...1_000_000
+    /// `accepted_limit`: not so short that no read can come before, nor longer than anybody waits.
+    package static let acceptedTime = Duration.seconds(1)...Duration.seconds(365 * 86_400)
+    /// `stalled_after`: one marks the first refusal, and the most is never reached.
+    package static let stalledAnswers = 1...1_000_000
 
     /// One line of a stream, at the client: an inline body, and a problem's quoted one with every
     /// byte escaped, with room around them.

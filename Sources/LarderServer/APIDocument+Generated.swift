@@ -1959,7 +1959,8 @@ extension APIDocument {
                     "type": "object",
                     "additionalProperties": { "type": "string" }
                   },
-                  "fetch": { "$ref": "#/components/schemas/OriginFetch" }
+                  "fetch": { "$ref": "#/components/schemas/OriginFetch" },
+                  "modifiers": { "$ref": "#/components/schemas/OriginModifiers" }
                 },
                 "examples": [
                   {
@@ -1976,6 +1977,14 @@ extension APIDocument {
                       "connect_timeout": "5s",
                       "ttl": null,
                       "store_no_store": false
+                    },
+                    "modifiers": {
+                      "respond_async": false,
+                      "idempotency": { "header": "Idempotency-Key", "honoured": false },
+                      "answer": "auto",
+                      "after_unknown": "auto",
+                      "accepted_limit": "10m",
+                      "stalled_after": 10
                     }
                   }
                 ]
@@ -2013,7 +2022,8 @@ extension APIDocument {
                     "type": "object",
                     "additionalProperties": { "type": "string" }
                   },
-                  "fetch": { "$ref": "#/components/schemas/OriginFetch" }
+                  "fetch": { "$ref": "#/components/schemas/OriginFetch" },
+                  "modifiers": { "$ref": "#/components/schemas/OriginModifiers" }
                 },
                 "examples": [
                   { "name": "news", "base_url": "https://news.example.com", "fetch": { "policy": "network-first" } }
@@ -2043,6 +2053,56 @@ extension APIDocument {
                     "type": ["string", "null"]
                   },
                   "store_no_store": { "type": "boolean" }
+                }
+              },
+              "OriginModifiers": {
+                "description": "How its modifiers are sent, and what its answers to them mean.",
+                "type": "object",
+                "additionalProperties": false,
+                "properties": {
+                  "respond_async": {
+                    "description": "Whether a write under `/o/{origin}/{path}` is a modifier unless it says otherwise.",
+                    "type": "boolean",
+                    "default": false
+                  },
+                  "idempotency": { "$ref": "#/components/schemas/OriginIdempotency" },
+                  "answer": {
+                    "description": "What the body of a 2xx is: what was changed where the answer says so, or always.",
+                    "type": "string",
+                    "enum": ["auto", "representation"],
+                    "default": "auto"
+                  },
+                  "after_unknown": {
+                    "description": "What becomes of a modifier that may have reached it without a clear answer: it is sent again if that cannot do it twice and else waits for a person, it is sent again with the same key, or it waits for a person.",
+                    "type": "string",
+                    "enum": ["auto", "resend", "hold"],
+                    "default": "auto"
+                  },
+                  "accepted_limit": { "$ref": "#/components/schemas/Duration" },
+                  "stalled_after": {
+                    "description": "After how many answers by which a modifier was not done for now it is marked as stalled.",
+                    "type": "integer",
+                    "minimum": 1,
+                    "maximum": 1000000,
+                    "default": 10
+                  }
+                }
+              },
+              "OriginIdempotency": {
+                "description": "How it is told that a request repeats one that it may have had.",
+                "type": "object",
+                "additionalProperties": false,
+                "properties": {
+                  "header": {
+                    "description": "The header that carries a modifier's key.",
+                    "type": "string",
+                    "default": "Idempotency-Key"
+                  },
+                  "honoured": {
+                    "description": "Whether it promises to do only once what carries the same key.",
+                    "type": "boolean",
+                    "default": false
+                  }
                 }
               },
               "OriginReport": {
@@ -2099,6 +2159,14 @@ extension APIDocument {
                       "connect_timeout": "5s",
                       "ttl": null,
                       "store_no_store": false
+                    },
+                    "modifiers": {
+                      "respond_async": false,
+                      "idempotency": { "header": "Idempotency-Key", "honoured": false },
+                      "answer": "auto",
+                      "after_unknown": "auto",
+                      "accepted_limit": "10m",
+                      "stalled_after": 10
                     }
                   }
                   }

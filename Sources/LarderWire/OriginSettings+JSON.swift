@@ -24,6 +24,7 @@ extension OriginSettings {
             }
         }
         json.member("fetch") { fetch.write(to: &$0) }
+        json.member("modifiers") { modifiers.write(to: &$0) }
     }
 
     /// Reads what was written; of a file of `tls` the path only.
@@ -47,6 +48,7 @@ extension OriginSettings {
         let fields = try object.object("headers")
         for name in fields.names { headers.append(name, try fields.string(name)) }
         fetch = try FetchSettings(object.object("fetch"))
+        modifiers = try ModifierRules(object.object("modifiers"))
     }
 }
 
@@ -68,5 +70,31 @@ extension FetchSettings {
         connectTimeout = try object.required("connect_timeout") { try? Duration(unit: $0) }
         ttl = try object.optional("ttl") { try? Duration(unit: $0) }
         storesNoStore = try object.bool("store_no_store")
+    }
+}
+
+extension ModifierRules {
+    fileprivate func write(to json: inout JSONWriter) {
+        json.member("respond_async", respondsAsync)
+        json.member("idempotency") { json in
+            json.member("header", idempotency.header)
+            json.member("honoured", idempotency.isHonoured)
+        }
+        json.member("answer", answer.rawValue)
+        json.member("after_unknown", afterUnknown.rawValue)
+        json.member("accepted_limit", acceptedLimit.unitText)
+        json.member("stalled_after", stalledAfter)
+    }
+
+    fileprivate init(_ object: WireObject) throws(WireError) {
+        self.init()
+        respondsAsync = try object.bool("respond_async")
+        let key = try object.object("idempotency")
+        idempotency.header = try key.string("header")
+        idempotency.isHonoured = try key.bool("honoured")
+        answer = try object.required("answer") { AnswerRule(rawValue: $0) }
+        afterUnknown = try object.required("after_unknown") { UnknownRule(rawValue: $0) }
+        acceptedLimit = try object.required("accepted_limit") { try? Duration(unit: $0) }
+        stalledAfter = try object.integer("stalled_after")
     }
 }

@@ -153,6 +153,10 @@ struct Daemon {
         store.minFreeBytes = configuration.cache.minFreeBytes
         store.memoryBytes = configuration.cache.memoryBytes
         store.pinsMaxBytes = configuration.pins.maxBytes
+        store.queue.maxModifiers = Int64(configuration.queue.maxModifiers)
+        store.queue.maxBytes = configuration.queue.maxBytes.bytes
+        store.queue.history = Int64(configuration.queue.history)
+        store.queue.userShare = configuration.access.userShare
         store.readers = Server.readerCount
         return store
     }

@@ -45,12 +45,20 @@ struct ManualTests {
     @Test("It has every key of the reader, and the reader every key of it")
     func keys() throws {
         let document = try ConfigurationDocument(text: manualWithExample(), file: path)
-        let origin = OriginKey.allCases.filter { $0 != .fetch && $0 != .tls }.map {
+        let origin = OriginKey.allCases.filter { ![.fetch, .modifiers, .tls].contains($0) }.map {
             "origins.example.\($0.rawValue)"
         }
         let tls = TLSKey.allCases.map { "origins.example.tls.\($0.rawValue)" }
         let fetch = FetchKey.allCases.map { "origins.example.fetch.\($0.rawValue)" }
-        let known = ConfigurationKey.allCases.map(\.rawValue) + origin + tls + fetch
+        let modifiers = ModifierRuleKey.allCases.filter { $0 != .idempotency }.map {
+            "origins.example.modifiers.\($0.rawValue)"
+        }
+        let idempotency = IdempotencyRuleKey.allCases.map {
+            "origins.example.modifiers.idempotency.\($0.rawValue)"
+        }
+        let known =
+            ConfigurationKey.allCases.map(\.rawValue) + origin + tls + fetch + modifiers
+            + idempotency
         var reader = ConfigurationReader(Configuration(places: testPlaces))
         #expect(try reader.leaves(of: document).sorted() == known.sorted())
     }

@@ -177,7 +177,10 @@ struct KeptOriginTests {
             "tls": {"ca_file": "PATH", "client_cert": "PATH", "client_key": "PATH"},
             "headers": {"X-Quote": "a \"b\" \\ c: #d é", "null": "~", "X-Number": "017"},
             "fetch": {"policy": "network-first", "network_wait": "1s", "timeout": "2m",
-            "connect_timeout": "3s", "ttl": "4d", "store_no_store": true}}
+            "connect_timeout": "3s", "ttl": "4d", "store_no_store": true},
+            "modifiers": {"respond_async": true, "idempotency": {"header": "1|#", "honoured": true},
+            "answer": "representation", "after_unknown": "resend", "accepted_limit": "5d",
+            "stalled_after": 6}}
             """#
             .replacing("PATH", with: state.path("a b.pem"))
         return try folder.read(try OriginName("odd"), Array(json.utf8))
@@ -202,6 +205,7 @@ struct KeptOriginTests {
         var origin = try odd()
         let again = try folder.read(origin.name, origin.encoded())
         #expect(again == origin)
+        #expect(origin.modifiers.idempotency.header == "1|#")
         let report = OriginReport(
             settings: origin,
             source: .api,
@@ -244,6 +248,14 @@ struct KeptOriginTests {
             (
                 #"{"base_url": "https://a.example", "fetch": {"timout": "3s"}}"#, .unknownMember,
                 "there is no key 'origins.a.fetch.timout' (did you mean 'timeout'?)"
+            ),
+            (
+                #"{"base_url": "https://a.example", "modifiers": {"idempotency": {"key": "X"}}}"#,
+                .unknownMember, "there is no key 'origins.a.modifiers.idempotency.key'"
+            ),
+            (
+                #"{"base_url": "https://a.example", "modifiers": {"stalled_after": 1.5}}"#,
+                .badRequest, "'1.5' is not a whole number such as 10000"
             ),
             (
                 #"{"base_url": "https://a.example", "redirect_hosts": "b.example"}"#, .badRequest,

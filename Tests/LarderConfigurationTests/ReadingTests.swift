@@ -25,7 +25,8 @@ struct ReadingTests {
             cache: {max_bytes: 1GiB, max_entry_bytes: 2KiB, low_watermark: 1, min_free_bytes: 0B,
                     memory_bytes: 3MiB}
             pins: {max_bytes: 2GiB}
-            access: {admin_group: wheel}
+            queue: {max_modifiers: 5, max_bytes: 6MiB, history: 0}
+            access: {admin_group: wheel, user_share: 0.25}
             log: {level: warning, format: json}
             """
         )
@@ -38,7 +39,11 @@ struct ReadingTests {
         expected.cache.minFreeBytes = ByteSize(bytes: 0)
         expected.cache.memoryBytes = ByteSize(bytes: 3 << 20)
         expected.pins.maxBytes = ByteSize(bytes: 2 << 30)
+        expected.queue.maxModifiers = 5
+        expected.queue.maxBytes = ByteSize(bytes: 6 << 20)
+        expected.queue.history = 0
         expected.access.adminGroup = "wheel"
+        expected.access.userShare = 0.25
         expected.log = .init(level: .warning, format: .json)
         #expect(read == expected)
     }
@@ -54,6 +59,9 @@ struct ReadingTests {
                 headers: {X-Client: larder, Accept-Language: "de, en", X-Number: 5}
                 fetch: {policy: network-first, network_wait: 0ms, timeout: 1m,
                         connect_timeout: 1s, ttl: 7d, store_no_store: true}
+                modifiers: {respond_async: true, idempotency: {header: X-Key, honoured: true},
+                            answer: representation, after_unknown: hold, accepted_limit: 1h,
+                            stalled_after: 3}
               a: {base_url: https://a.example, fetch: {ttl: ~}}
             """
         )
@@ -71,6 +79,13 @@ struct ReadingTests {
         second.fetch.connectTimeout = .seconds(1)
         second.fetch.ttl = .seconds(7 * 86_400)
         second.fetch.storesNoStore = true
+        second.modifiers.respondsAsync = true
+        second.modifiers.idempotency.header = "X-Key"
+        second.modifiers.idempotency.isHonoured = true
+        second.modifiers.answer = .representation
+        second.modifiers.afterUnknown = .hold
+        second.modifiers.acceptedLimit = .seconds(3_600)
+        second.modifiers.stalledAfter = 3
         let first = OriginSettings(
             name: try OriginName("a"),
             baseURL: try WebURL("https://a.example")
@@ -103,8 +118,9 @@ struct ReadingTests {
             .socketsAPI: "/x", .socketsMode: "0666", .storageCacheDirectory: "/y",
             .storageStateDirectory: "/z", .cacheMaxBytes: "9MiB", .cacheMaxEntryBytes: "8MiB",
             .cacheLowWatermark: "0.5", .cacheMinFreeBytes: "7MiB", .cacheMemoryBytes: "6MiB",
-            .pinsMaxBytes: "5MiB", .accessAdminGroup: "keepers", .logLevel: "error",
-            .logFormat: "json",
+            .pinsMaxBytes: "5MiB", .queueMaxModifiers: "4", .queueMaxBytes: "3MiB",
+            .queueHistory: "2", .accessAdminGroup: "keepers", .accessUserShare: "0.75",
+            .logLevel: "error", .logFormat: "json",
         ]
         let text = try #require(other[key])
         let read = try configuration("", environment: [key.variable: text])
@@ -121,9 +137,11 @@ struct ReadingTests {
             sockets: {mode: "0600"}
             storage: {state_directory: "/a \"b\"\\\tc: #d é"}
             cache: {max_bytes: 4096B}
+            queue: {max_modifiers: 0, history: 1}
             origins:
               "1.0": {base_url: "https://a.example/x-y_z~", headers: {Authorization: secret}}
-              "null": {base_url: https://b.example, fetch: {ttl: 90s}}
+              "null": {base_url: https://b.example, fetch: {ttl: 90s}, modifiers: {
+                idempotency: {header: "null"}, stalled_after: 1, accepted_limit: 90s}}
             """#
         )
         let text = read.printed()
@@ -152,8 +170,13 @@ struct ReadingTests {
                   memory_bytes: 32MiB
                 pins:
                   max_bytes: 1GiB
+                queue:
+                  max_modifiers: 100000
+                  max_bytes: 256MiB
+                  history: 10000
                 access:
                   admin_group: larder-admin
+                  user_share: 0.5
                 log:
                   level: info
                   format: auto

@@ -34,6 +34,18 @@ struct RefusalTests {
                 "origins:\n  a:\n    base_url: http://a.b\n    fetch: {timout: 3s}",
                 "4:13: there is no key 'origins.a.fetch.timout' (did you mean 'timeout'?)"
             ),
+            (
+                "queue: {max_modifier: 1}",
+                "1:9: there is no key 'queue.max_modifier' (did you mean 'max_modifiers'?)"
+            ),
+            (
+                "origins:\n  a:\n    base_url: http://a.b\n    modifiers: {answers: auto}",
+                "4:17: there is no key 'origins.a.modifiers.answers' (did you mean 'answer'?)"
+            ),
+            (
+                "origins:\n  a:\n    base_url: http://a.b\n    modifiers:\n      idempotency: {honored: true}",
+                "5:21: there is no key 'origins.a.modifiers.idempotency.honored' (did you mean 'honoured'?)"
+            ),
         ]
     )
     func unknownKeys(text: String, complaint: String) {
@@ -79,6 +91,19 @@ struct RefusalTests {
                 "1:23: 'a:b' is not the name or the number of a group"
             ),
             ("access: {admin_group: }", "1:23: access.admin_group has no value"),
+            ("access: {user_share: 0.0}", "1:22: 0.0 is out of range: 0.01 to 1.0"),
+            (
+                "queue: {max_modifiers: 1e5}",
+                "1:24: '1e5' is not a whole number such as 10000"
+            ),
+            ("queue: {max_modifiers: -1}", "1:24: '-1' is not a whole number such as 10000"),
+            ("queue: {max_modifiers: 010}", "1:24: '010' is not a whole number such as 10000"),
+            ("queue: {max_modifiers: ''}", "1:24: '' is not a whole number such as 10000"),
+            (
+                "queue: {max_modifiers: 99999999999999999999}",
+                "1:24: 99999999999999999999 is out of range: 0 to 10000000"
+            ),
+            ("queue: {history: 1000001}", "1:18: 1000001 is out of range: 0 to 1000000"),
             ("cache: 5", "1:8: cache is a mapping of keys to values, not a single value"),
             ("- a", "1:1: the file is a mapping of keys to values, not a list"),
             ("hello", "1:1: the file is a mapping of keys to values, not a single value"),
@@ -138,6 +163,74 @@ struct RefusalTests {
     )
     func badOrigins(origin: String, complaint: String) {
         #expect(complaints("origins:\n  a: \(origin)") == ["larder.yaml:" + complaint])
+    }
+
+    @Test(
+        "What is wrong with an origin's modifiers is told with its place",
+        arguments: [
+            ("5", "3:14: origins.a.modifiers is a mapping of keys to values, not a single value"),
+            ("{respond_async: 1}", "3:30: '1' is neither true nor false"),
+            (
+                "{idempotency: X-Key}",
+                "3:28: origins.a.modifiers.idempotency is a mapping of keys to values, not a single value"
+            ),
+            (
+                "{idempotency: {header: }}",
+                "3:37: origins.a.modifiers.idempotency.header has no value"
+            ),
+            (
+                "{answer: represent}",
+                "3:23: 'represent' is none of auto, representation (did you mean 'representation'?)"
+            ),
+            (
+                "{after_unknown: resent}",
+                "3:30: 'resent' is none of auto, resend, hold (did you mean 'resend'?)"
+            ),
+            ("{accepted_limit: 0s}", "3:31: 0s is out of range: 1s to 365d"),
+            ("{accepted_limit: null}", "3:31: origins.a.modifiers.accepted_limit has no value"),
+            ("{stalled_after: 0}", "3:30: 0 is out of range: 1 to 1000000"),
+            ("{created_id: /id}", "3:15: there is no key 'origins.a.modifiers.created_id'"),
+        ]
+    )
+    func badModifiers(modifiers: String, complaint: String) {
+        let text = "origins:\n  a: {base_url: 'http://a.b',\n  modifiers: \(modifiers)}"
+        #expect(complaints(text) == ["larder.yaml:" + complaint])
+    }
+
+    @Test(
+        "A modifier's key goes into a header that says nothing else",
+        arguments: [
+            ("a b", "is not a header's name: letters, digits and !#$%&'*+-.^_`|~"),
+            ("host", "cannot be set: the daemon writes it by itself"),
+            ("Transfer-Encoding", "cannot be set: the daemon writes it by itself"),
+            ("Authorization", "cannot carry a key: it says something else to a server"),
+            ("cookie", "cannot carry a key: it says something else to a server"),
+            ("Content-Key", "cannot carry a key: it says something else to a server"),
+            ("If-Match", "cannot carry a key: it says something else to a server"),
+        ]
+    )
+    func badIdempotencyHeader(name: String, reason: String) {
+        let text =
+            "origins: {a: {base_url: 'http://a.b',\n modifiers: {idempotency: {header: \(name)}}}}"
+        #expect(complaints(text) == ["larder.yaml:2:36: '\(name)' \(reason)"])
+    }
+
+    @Test("An origin's headers leave the one alone that carries a modifier's key")
+    func idempotencyHeaderAmongHeaders() {
+        let text = """
+            origins:
+              a: {base_url: https://a.b, headers: {idempotency-key: x}}
+              b:
+                base_url: https://c.d
+                modifiers: {idempotency: {header: X-Key}}
+                headers: {Idempotency-Key: x, x-key: x}
+            """
+        #expect(
+            complaints(text) == [
+                "larder.yaml:2:30: origins.a.headers has 'Idempotency-Key', which carries the key of each modifier",
+                "larder.yaml:6:5: origins.b.headers has 'X-Key', which carries the key of each modifier",
+            ]
+        )
     }
 
     @Test("Two origins with one address are refused, a slash at the end or not")

@@ -1,0 +1,74 @@
+import LarderModel
+
+extension ConfigurationReader {
+    /// Reads what stands under an origin's `modifiers`.
+    mutating func modifierRules(
+        _ part: Item,
+        at path: String,
+        in document: ConfigurationDocument
+    ) -> ModifierRules {
+        var rules = ModifierRules()
+        for item in items(of: part.value, at: path, in: document) {
+            guard let key = ModifierRuleKey(rawValue: item.name) else {
+                reportUnknown(item, at: path, among: ModifierRuleKey.allCases.map(\.rawValue))
+                continue
+            }
+            read(key, item, at: path, into: &rules, in: document)
+        }
+        return rules
+    }
+
+    private mutating func read(
+        _ key: ModifierRuleKey,
+        _ item: Item,
+        at path: String,
+        into rules: inout ModifierRules,
+        in document: ConfigurationDocument
+    ) {
+        switch key {
+        case .respondAsync:
+            _ = value(item, at: path, in: document) { (setting) throws(ConfigurationFinding) in
+                rules.respondsAsync = try setting.truth()
+            }
+        case .idempotency:
+            rules.idempotency = idempotencyRule(item, at: "\(path).idempotency", in: document)
+        case .answer:
+            _ = value(item, at: path, in: document) { (setting) throws(ConfigurationFinding) in
+                rules.answer = try setting.choice(of: ModifierRules.AnswerRule.self)
+            }
+        case .afterUnknown:
+            _ = value(item, at: path, in: document) { (setting) throws(ConfigurationFinding) in
+                rules.afterUnknown = try setting.choice(of: ModifierRules.UnknownRule.self)
+            }
+        case .acceptedLimit:
+            _ = value(item, at: path, in: document) { (setting) throws(ConfigurationFinding) in
+                rules.acceptedLimit = try setting.duration(Limits.acceptedTime)
+            }
+        case .stalledAfter:
+            _ = value(item, at: path, in: document) { (setting) throws(ConfigurationFinding) in
+                rules.stalledAfter = try setting.wholeNumber(Limits.stalledAnswers)
+            }
+        }
+    }
+
+    private mutating func idempotencyRule(
+        _ part: Item,
+        at path: String,
+        in document: ConfigurationDocument
+    ) -> IdempotencyRule {
+        var rule = IdempotencyRule()
+        for item in items(of: part.value, at: path, in: document) {
+            guard let key = IdempotencyRuleKey(rawValue: item.name) else {
+                reportUnknown(item, at: path, among: IdempotencyRuleKey.allCases.map(\.rawValue))
+                continue
+            }
+            _ = value(item, at: path, in: document) { (setting) throws(ConfigurationFinding) in
+                switch key {
+                case .header: rule.header = try setting.idempotencyHeaderName()
+                case .honoured: rule.isHonoured = try setting.truth()
+                }
+            }
+        }
+        return rule
+    }
+}
