@@ -6,8 +6,7 @@ struct ConnectionSettings: Hashable {
     let allowsPrivate: Bool
     let proxy: ProxySettings?
     let tls: TLSSettings
-    /// See ``UpstreamRequest/isPassedOn``.
-    let isForPassingOn: Bool
+    let purpose: UpstreamRequest.Purpose
 
     /// The client's certificate is shown to the origin and to nobody that it redirects to.
     init(for request: UpstreamRequest) {
@@ -21,7 +20,7 @@ struct ConnectionSettings: Hashable {
             tls.clientKey = nil
         }
         self.tls = tls
-        isForPassingOn = request.isPassedOn
+        purpose = request.purpose
     }
 
     /// Whether the peer of a connection is the one that the URL names, so that its address tells

@@ -106,7 +106,12 @@ package final class HTTPUpstream: Upstream {
             request.sentHeaders(userAgent: userAgent).fields.map { ($0.name, $0.value) }
         )
         do {
-            return try HTTPClient.Request(url: request.url.text, method: .GET, headers: fields)
+            return try HTTPClient.Request(
+                url: request.url.text,
+                method: HTTPMethod(rawValue: request.method),
+                headers: fields,
+                body: request.body.map { .bytes($0) }
+            )
         } catch {
             throw .unreachable(host: request.url.host, reason: "its URL cannot be asked: \(error)")
         }

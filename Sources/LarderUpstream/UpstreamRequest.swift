@@ -1,8 +1,21 @@
 package import LarderModel
 
-/// One GET to an origin, as the fetch decided it.
+/// One request to an origin, as a fetch or a modifier decided it.
 package struct UpstreamRequest: Equatable, Sendable {
+    /// What a request is for; each kind has connections of its own.
+    package enum Purpose: Equatable, Sendable {
+        /// An answer that is kept, or told as a whole.
+        case read
+        /// An answer that goes to a client as it comes: clients who read slowly hold up nobody
+        /// else's.
+        case passingOn
+        /// A modifier: it neither waits for reads nor holds them up.
+        case write
+    }
+
     package var origin: OriginSettings
+    /// A token of RFC 9110 9.1, in the letters that go over the wire.
+    package var method: String
     /// Where to; after a redirect not necessarily under the origin's own host.
     package var url: WebURL
     /// The client's header fields and the validators.
@@ -10,25 +23,27 @@ package struct UpstreamRequest: Equatable, Sendable {
     /// ``HTTPUpstream`` adds the origin's own to
     /// them where the URL has the origin's scheme, host and port.
     package var headers: HeaderFields
+    /// Sent with its length; nil for a request without one.
+    package var body: [UInt8]?
     /// The time in all, from the call until the body's end.
     package var timeout: Duration
-    /// Whether the body goes to a client as it comes.
-    ///
-    /// Such requests have connections of their own, so that clients who read slowly hold up
-    /// nobody else's.
-    package var isPassedOn: Bool
+    package var purpose: Purpose
 
     package init(
         origin: OriginSettings,
+        method: String = "GET",
         url: WebURL,
         headers: HeaderFields = HeaderFields(),
+        body: [UInt8]? = nil,
         timeout: Duration,
-        isPassedOn: Bool = false
+        purpose: Purpose = .read
     ) {
         self.origin = origin
+        self.method = method
         self.url = url
         self.headers = headers
+        self.body = body
         self.timeout = timeout
-        self.isPassedOn = isPassedOn
+        self.purpose = purpose
     }
 }

@@ -3,7 +3,7 @@ import LarderTestSupport
 import LarderUpstream
 import Testing
 
-@Suite("What an origin is sent", .timeLimit(.minutes(1)))
+@Suite("What an origin is sent", .timeLimit(.minutes(5)))
 struct HTTPUpstreamRequestTests {
     @Test("The client's header fields go as they are, over them the origin's, then our defaults")
     func headers() async throws {
@@ -28,6 +28,27 @@ struct HTTPUpstreamRequestTests {
             #expect(sent.headers.list("Accept-Encoding") == "identity")
             #expect(sent.headers.list("User-Agent") == "larderd/test")
             #expect(sent.headers.list("Host") == "127.0.0.1:\(fixture.server.port)")
+        }
+    }
+
+    @Test(
+        "A write goes with its method and body, and with the body's length",
+        arguments: [("POST", "{}"), ("PUT", ""), ("PATCH", "[1]"), ("DELETE", nil), ("PURGE", "")]
+            as [(String, String?)]
+    )
+    func writes(method: String, body: String?) async throws {
+        try await withOrigin { fixture in
+            var request = try fixture.request()
+            request.method = method
+            request.body = body.map { Array($0.utf8) }
+            request.purpose = .write
+            _ = try await fixture.upstream.ask(request).bytes()
+            let sent = try await fixture.server.requests.element(0)
+            #expect(sent.method == method)
+            #expect(sent.body == Array((body ?? "").utf8))
+            #expect(sent.headers.list("Transfer-Encoding") == nil)
+            let length = body.map { "\($0.utf8.count)" }
+            #expect(sent.headers.list("Content-Length") == length)
         }
     }
 
