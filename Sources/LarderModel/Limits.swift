@@ -10,6 +10,24 @@ package enum Limits {
     package static let originNameBytesMax = 64
     /// A modifier's id: a program makes it, and it goes out in a header.
     package static let modifierIDBytesMax = 128
+    /// Modifiers in one `POST /v1/modifiers`, all of which are accepted in one step.
+    package static let modifiersPerCommandMax = 1_000
+    /// Targets of one modifier: each is read and locked when it is accepted and when it is settled.
+    package static let modifierChangesMax = 100
+    /// Confirmed writes that are remembered for the reads that were under way meanwhile.
+    ///
+    /// About 100 bytes each.
+    package static let fencedWritesMax = 65_536
+    /// Modifiers that are named where an entry says which ones touch it; their count is exact.
+    package static let toldPendingMax = 100
+    /// The body of a modifier's request: it stands in a row, and goes out from memory.
+    package static let modifierBodyBytesMax = 16_777_216
+    /// Modifiers that one waits for.
+    package static let modifierDependenciesMax = 100
+    /// A request's method; the longest that is registered has 17 letters.
+    package static let methodBytesMax = 32
+    /// How long a modifier may be held, or wait to be sent: ten years.
+    package static let modifierTimeMax = Duration.seconds(315_360_000)
     /// A lane's name: it stands in paths and lists.
     package static let laneNameBytesMax = 128
 
@@ -132,6 +150,9 @@ package enum Limits {
     package static let responseHeadBytesMax = 65_536
     /// Redirects followed for one request, as browsers' order of magnitude and far from a loop.
     package static let redirectsMax = 5
+    /// How often an answer is asked for anew as a write has overtaken it: three writes in a row, each
+    /// within the time of one answer, are seldom.
+    package static let overtakesMax = 3
     /// Repetitions of a read after a connection failure, 502, 503 or 504.
     package static let retriesMax = 2
     /// The first pause of a retry; it doubles, and full jitter is drawn from it.

@@ -16,22 +16,31 @@ struct CommandMembers {
         } catch {
             throw Problem(.badRequest, "the body cannot be read: \(error.message)")
         }
+        try self.init(value, is: "the body")
+    }
+
+    /// Reads a part of it, which `place` names in a refusal.
+    init(_ value: JSONValue, is place: String) throws(Problem) {
         guard let members = value.members else {
             throw Problem(
                 .badRequest,
-                "the body is \(value.kindText), a JSON object is needed"
+                "\(place) is \(value.kindText), a JSON object is needed"
             )
         }
         self.members = members
     }
 
     mutating func take(_ name: String) -> JSONValue? {
+        takeEvenNull(name).flatMap { $0.isNull ? nil : $0 }
+    }
+
+    /// The same where null is a value like any other.
+    mutating func takeEvenNull(_ name: String) -> JSONValue? {
         taken.append(name)
         guard let index = members.firstIndex(where: { $0.name.hasSameBytes(as: name) }) else {
             return nil
         }
-        let value = members.remove(at: index).value
-        return value.isNull ? nil : value
+        return members.remove(at: index).value
     }
 
     mutating func takeString(_ name: String) throws(Problem) -> String? {
@@ -63,12 +72,38 @@ struct CommandMembers {
     }
 
     mutating func takeAccountIfGiven() throws(Problem) -> AccountName? {
-        guard let text = try takeString("account") else { return nil }
+        try takeModel("account") { text throws(ModelError) in try AccountName(text) }
+    }
+
+    /// Takes a text that `make` makes a value of.
+    mutating func takeModel<Value>(
+        _ name: String,
+        _ make: (String) throws(ModelError) -> Value
+    ) throws(Problem) -> Value? {
+        guard let text = try takeString(name) else { return nil }
         do throws(ModelError) {
-            return try AccountName(text)
+            return try make(text)
         } catch {
-            throw Problem(.badRequest, "account: \(error.message)")
+            throw Problem(.badRequest, "\(name): \(error.message)")
         }
+    }
+
+    /// Takes an object that `read` takes apart.
+    mutating func takeObject<Value>(
+        _ name: String,
+        _ read: (inout CommandMembers) throws(Problem) -> Value
+    ) throws(Problem) -> Value? {
+        guard let value = take(name) else { return nil }
+        var members = try CommandMembers(value, is: "the member '\(name)'")
+        return try read(&members)
+    }
+
+    mutating func takeDuration(
+        _ name: String,
+        in range: ClosedRange<Duration>
+    ) throws(Problem) -> Duration? {
+        guard let text = try takeString(name) else { return nil }
+        return try Duration(command: text, of: name, in: range)
     }
 
     /// Takes every member of these names that is given, as an object again.

@@ -67,10 +67,14 @@ package struct FetchCommand: Equatable, Sendable {
         }
         self.policy = try policy.map { text throws(Problem) in try Self.policy(text) }
         self.networkWait = try networkWait.map { text throws(Problem) in
-            try Self.duration("network_wait", text, in: .zero...Limits.fetchTimeMax)
+            try Duration(command: text, of: "network_wait", in: .zero...Limits.fetchTimeMax)
         }
         self.timeout = try timeout.map { text throws(Problem) in
-            try Self.duration("timeout", text, in: .milliseconds(1)...Limits.fetchTimeMax)
+            try Duration(
+                command: text,
+                of: "timeout",
+                in: .milliseconds(1)...Limits.fetchTimeMax
+            )
         }
     }
 }
@@ -88,22 +92,23 @@ extension FetchCommand {
         }
         return policy
     }
+}
 
-    private static func duration(
-        _ name: String,
-        _ text: String,
+extension Duration {
+    /// A duration of a command within bounds; `name` is what a refusal calls it.
+    init(
+        command text: String,
+        of name: String,
         in range: ClosedRange<Duration>
-    ) throws(Problem) -> Duration {
-        let duration: Duration
+    ) throws(Problem) {
         do throws(ModelError) {
-            duration = try Duration(unit: text)
+            try self.init(unit: text)
         } catch {
             throw Problem(.badRequest, "\(name): \(error.message)")
         }
-        guard range.contains(duration) else {
+        guard range.contains(self) else {
             let (least, most) = (range.lowerBound.unitText, range.upperBound.unitText)
             throw Problem(.badRequest, "\(name): '\(text)' is not within \(least) to \(most)")
         }
-        return duration
     }
 }

@@ -64,6 +64,38 @@ package enum PercentCoding {
         "/v1/pins/" + encode(id.text)
     }
 
+    /// The path of a modifier: `/v1/modifiers/{id}`.
+    package static func modifierPath(_ id: ModifierID) -> String {
+        "/v1/modifiers/" + encode(id.text)
+    }
+
+    /// The path under which a lane is paused or resumed: `/v1/lanes/{lane}/{step}`.
+    package static func lanePath(_ lane: Lane, _ step: String) -> String {
+        "/v1/lanes/" + encode(lane.text) + "/" + step
+    }
+
+    package static func modifierID(inPath rest: Substring) throws(Problem) -> ModifierID {
+        try model(rest) { text throws(ModelError) in try ModifierID(text) }
+    }
+
+    package static func lane(inPath rest: Substring) throws(Problem) -> Lane {
+        try model(rest) { text throws(ModelError) in try Lane(text) }
+    }
+
+    private static func model<Value>(
+        _ rest: Substring,
+        _ make: (String) throws(ModelError) -> Value
+    ) throws(Problem) -> Value {
+        guard let text = decode(rest) else {
+            throw Problem(.badRequest, "'\(rest)' in the path is not percent-encoded UTF-8")
+        }
+        do throws(ModelError) {
+            return try make(text)
+        } catch {
+            throw Problem(.badRequest, error.message)
+        }
+    }
+
     private static let percent = UInt8(ascii: "%")
     private static let plus = UInt8(ascii: "+")
 

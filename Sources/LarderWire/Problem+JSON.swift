@@ -19,27 +19,13 @@ extension Problem {
             json.member("hint", hint)
             if let originStatus { json.member("origin_status", originStatus) }
             if let rawHref { json.member("raw_href", rawHref) }
-            if let quotedBody {
-                json.name("body")
-                Self.write(body: quotedBody, to: &json)
-            }
-        }
-    }
-
-    /// A body that is JSON inline, any other as a text; in both cases on one line.
-    private static func write(body: [UInt8], to json: inout JSONWriter) {
-        let capped = Array(body.prefix(Limits.quotedBodyBytesMax))
-        if JSONValidator.accepts(capped) {
-            json.verbatim(FrameBody.onOneLine(capped))
-        } else {
-            json.string(String(decoding: capped, as: UTF8.self))
+            if let quotedBody { json.member("body", quoting: quotedBody) }
         }
     }
 
     /// Reads what ``encoded()`` wrote.
     ///
-    /// A `body` that is a string is taken for text, any other for JSON. Of a type that this version
-    /// does not know only a newer daemon speaks; it is refused.
+    /// Of a type that this version does not know only a newer daemon speaks; it is refused.
     package init(decoding bytes: [UInt8]) throws(WireError) {
         try self.init(WireObject(parsing: bytes))
     }
@@ -59,10 +45,6 @@ extension Problem {
         requestID = try object.string("request_id")
         originStatus = try object.optionalInteger("origin_status")
         rawHref = try object.optionalString("raw_href")
-        switch try object.value("body") {
-        case nil: quotedBody = nil
-        case .string(let text): quotedBody = Array(text.utf8)
-        case .some: quotedBody = object.bytes("body")
-        }
+        quotedBody = try object.optionalQuote("body")
     }
 }

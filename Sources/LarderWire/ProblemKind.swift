@@ -22,6 +22,15 @@ package enum ProblemKind: String, Sendable, CaseIterable {
     case diskFull = "disk-full"
     case pinned
     case pinsFull = "pins-full"
+    // A modifier is refused, or what is asked of one.
+    case noRequest = "no-request"
+    case unsupported
+    case modifierExists = "modifier-exists"
+    case noSuchModifier = "no-such-modifier"
+    case alreadySent = "already-sent"
+    case alreadySettled = "already-settled"
+    case queueFull = "queue-full"
+    case targeted
     // There is nothing.
     case miss
     case deleted
@@ -45,17 +54,20 @@ package enum ProblemKind: String, Sendable, CaseIterable {
         switch self {
         case .badRequest, .badID, .badURL, .unknownParameter, .unknownMember: 400
         case .unknownOrigin, .notPermitted: 403
-        case .notFound, .noSuchOrigin, .miss, .deleted: 404
+        case .notFound, .noSuchOrigin, .noSuchModifier, .miss, .deleted: 404
         case .methodNotAllowed: 405
-        case .originID, .originExists, .originInFile, .pinned: 409
+        case .originID, .originExists, .originInFile, .pinned, .targeted, .modifierExists,
+            .alreadySent, .alreadySettled:
+            409
         case .bodyTooLarge, .entryTooLarge: 413
+        case .noRequest, .unsupported: 422
         case .headTooLarge: 431
         case .storage, .internal: 500
         case .unreachable, .captive, .originStatus, .redirectRefused, .addressRefused, .badAnswer:
             502
         case .offline, .overloaded, .shuttingDown: 503
         case .timeout: 504
-        case .cacheFull, .diskFull, .pinsFull: 507
+        case .cacheFull, .diskFull, .pinsFull, .queueFull: 507
         }
     }
 
@@ -63,12 +75,13 @@ package enum ProblemKind: String, Sendable, CaseIterable {
     package var isRetryable: Bool {
         switch self {
         case .unreachable, .captive, .offline, .timeout, .badAnswer, .overloaded, .shuttingDown,
-            .storage, .cacheFull, .diskFull:
+            .storage, .cacheFull, .diskFull, .queueFull:
             true
         case .badRequest, .badID, .badURL, .unknownParameter, .unknownMember, .notFound,
             .methodNotAllowed, .bodyTooLarge, .headTooLarge, .unknownOrigin, .notPermitted,
-            .originID, .noSuchOrigin, .originExists, .originInFile, .pinned, .pinsFull,
-            .entryTooLarge, .miss, .deleted, .originStatus, .redirectRefused,
+            .originID, .noSuchOrigin, .originExists, .originInFile, .pinned, .pinsFull, .noRequest,
+            .unsupported, .modifierExists, .noSuchModifier, .alreadySent, .alreadySettled,
+            .targeted, .entryTooLarge, .miss, .deleted, .originStatus, .redirectRefused,
             .addressRefused, .internal:
             false
         }
@@ -96,6 +109,14 @@ package enum ProblemKind: String, Sendable, CaseIterable {
         case .diskFull: "The disk is full"
         case .pinned: "The entry is pinned"
         case .pinsFull: "There is no room for what is pinned"
+        case .noRequest: "The modifier says nothing to send"
+        case .unsupported: "This version cannot do it"
+        case .modifierExists: "There is another modifier of this id"
+        case .noSuchModifier: "There is no such modifier"
+        case .alreadySent: "Bytes of the modifier may have left"
+        case .alreadySettled: "The modifier is settled"
+        case .queueFull: "There is no room for another modifier"
+        case .targeted: "The entry has modifiers that are not settled"
         case .miss: "Nothing is cached under the id"
         case .deleted: "The origin says that it is gone"
         case .unreachable: "The origin cannot be reached"
@@ -140,6 +161,16 @@ package enum ProblemKind: String, Sendable, CaseIterable {
             "Free space on the daemon's disk; storing goes on by itself, and what is stored is read."
         case .pinned: "Unpin it first: DELETE /v1/pins/ID."
         case .pinsFull: "Unpin something, or raise pins.max_bytes."
+        case .noRequest:
+            "Give the member request; only one change of put, merge, patch or delete has its own."
+        case .unsupported: "Leave out what the detail names."
+        case .modifierExists: "Give each modifier an id of its own, or none."
+        case .noSuchModifier: "See which there are with GET /v1/modifiers."
+        case .alreadySent: "Wait for its answer; once it waits again, ?discard=true gives it up."
+        case .alreadySettled: "See what became of it with GET /v1/modifiers/ID."
+        case .queueFull:
+            "Drop dead letters, wait for the network, or raise queue.max_modifiers or max_bytes."
+        case .targeted: "Wait until they are settled, or cancel them: GET /v1/modifiers."
         case .miss: "Fetch it with a policy that asks the network."
         case .deleted: "Ask the origin again with /v1/fetch if it may be back."
         case .unreachable: "Try again when the network is back."

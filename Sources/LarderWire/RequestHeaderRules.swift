@@ -44,6 +44,28 @@ enum RequestHeaderRules {
         return forwarded
     }
 
+    /// A method that a modifier may have: not one that only reads, nor one that is the connection's
+    /// own affair.
+    static func isWritingMethod(_ method: String) -> Bool {
+        isToken(method) && method.utf8.count <= Limits.methodBytesMax
+            && !["GET", "HEAD", "OPTIONS", "CONNECT", "TRACE"].contains(method.uppercased())
+    }
+
+    /// The same as ``fields(_:)`` for a modifier, which outlives the program that gave it: it holds
+    /// no secret, and the key that tells its attempts from other requests is the daemon's.
+    static func modifierFields(_ members: [JSONMember]) throws(Problem) -> HeaderFields {
+        let fields = try fields(members)
+        for name in ["Authorization", "Cookie", "Idempotency-Key"] {
+            guard fields[name] != nil else { continue }
+            throw Problem(
+                .badRequest,
+                "headers: '\(name)' cannot be given for a modifier, the daemon sets it when it sends",
+                hint: "Leave the header out."
+            )
+        }
+        return fields
+    }
+
     static func fields(_ members: [JSONMember]) throws(Problem) -> HeaderFields {
         guard members.count <= Limits.requestHeadersMax else {
             throw Problem(

@@ -1,0 +1,89 @@
+package import LarderJSON
+package import LarderModel
+
+/// One modifier, as `POST /v1/modifiers` takes it: the changes that it makes here, and the request
+/// that makes them on the server.
+package struct ModifierCommand: Equatable, Sendable {
+    /// One target and how its value alters.
+    package struct Change: Equatable, Sendable {
+        package var target: EntryID
+        package var effect: Effect
+
+        package init(target: EntryID, effect: Effect) {
+            self.target = target
+            self.effect = effect
+        }
+    }
+
+    /// Nil has the daemon name it.
+    package var id: ModifierID?
+    /// 0 to ``Limits/modifierChangesMax``.
+    package var changes: [Change]
+    package var request: Request
+    package var account = AccountName.default
+    package var lane: LaneName?
+    /// 0 to ``Limits/modifierDependenciesMax``.
+    package var dependsOn: [ModifierID] = []
+    /// How long it may be taken back before it is sent: 0 to ``Limits/modifierTimeMax``.
+    package var hold: Duration?
+    /// How long it may wait to be sent: 1 ms to ``Limits/modifierTimeMax``.
+    package var expires: Duration?
+    /// Counted attempts before it is dead; nil: without a bound.
+    package var attemptsMax: Int?
+    /// Nil leaves it to the origin's rule.
+    package var afterUnknown: ModifierRules.UnknownRule?
+
+    package init(changes: [Change], request: Request) {
+        self.changes = changes
+        self.request = request
+    }
+
+    /// The request that a single change makes by itself, where its effect says which; else nil.
+    ///
+    /// It goes to the target's own URL.
+    package static func derivedRequest(for changes: [Change]) -> Request? {
+        guard changes.count == 1, let change = changes.first,
+            let url = try? WebURL(change.target.text)
+        else { return nil }
+        var body = JSONWriter()
+        var request = Request(method: "PATCH", url: url)
+        switch change.effect {
+        case .put(let value):
+            request.method = "PUT"
+            request.headers.append("Content-Type", MediaType.json)
+            body.value(value)
+        case .merge(let value):
+            request.headers.append("Content-Type", MediaType.mergePatch)
+            body.value(value)
+        case .patch(let operations):
+            request.headers.append("Content-Type", MediaType.jsonPatch)
+            body.patch(operations)
+        case .delete:
+            return Request(method: "DELETE", url: url)
+        case .replace, .set, .add, .listAdd, .listRemove, .none:
+            return nil
+        }
+        request.body = .bytes(body.bytes)
+        return request
+    }
+}
+
+/// What `POST /v1/modifiers` asks for: one modifier, or several of which all are accepted or none.
+package struct ModifiersCommand: Equatable, Sendable {
+    /// 1 to ``Limits/modifiersPerCommandMax``, of one account.
+    package var modifiers: [ModifierCommand]
+    /// Whether they came in a list, so that the answer is one.
+    package var isList: Bool
+    /// What the client gave, to tell the same command given again from another one.
+    package var account: AccountName { modifiers.first?.account ?? .default }
+
+    package init(_ modifier: ModifierCommand) {
+        modifiers = [modifier]
+        isList = false
+    }
+
+    package init(all modifiers: [ModifierCommand]) {
+        self.modifiers = modifiers
+        isList = true
+    }
+}

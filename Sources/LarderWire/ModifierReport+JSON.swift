@@ -1,0 +1,190 @@
+import LarderJSON
+import LarderModel
+
+extension ModifierReport {
+    package func encoded() -> [UInt8] {
+        var json = JSONWriter()
+        json.object { write(to: &$0) }
+        return json.bytes
+    }
+
+    package init(decoding bytes: [UInt8]) throws(WireError) {
+        try self.init(WireObject(parsing: bytes))
+    }
+
+    func write(to json: inout JSONWriter) {
+        json.member("id", id.text)
+        json.member("state", state.rawValue)
+        json.member("reason", reason?.rawValue)
+        json.member("marks", marks.map(\.rawValue))
+        json.member("lanes", lanes.map(\.text))
+        json.member("targets", targets.map(\.text))
+        json.member("request") { json in
+            json.member("method", method)
+            json.member("url", url)
+            json.member("body_bytes", bodyByteCount)
+            json.member("idempotency_key", idempotencyKey)
+        }
+        json.member("attempts", attempts)
+        json.member("next_attempt_at", nextAttemptAt?.rfc3339)
+        if let waitingFor { json.member("waiting_for") { waitingFor.write(to: &$0) } }
+        if let answer { json.member("answer") { answer.write(to: &$0) } }
+        json.member("dependants", dependants.map(\.text))
+        json.member("uid", uid)
+        json.member("account", account.text)
+        json.member("accepted_at", acceptedAt.rfc3339)
+        json.member("settled_at", settledAt?.rfc3339)
+        json.member("rev", revision.number)
+        guard !effects.isEmpty else { return }
+        for (name, view) in [("before", \Effect.before), ("after", \Effect.after)] {
+            json.member(name) { json in
+                for effect in effects {
+                    json.name(effect.target.text)
+                    effect[keyPath: view].write(to: &json)
+                }
+            }
+        }
+    }
+
+    init(_ object: WireObject) throws(WireError) {
+        let request = try object.object("request")
+        self.init(
+            id: try object.required("id") { try? ModifierID($0) },
+            state: try object.required("state") { ModifierState(rawValue: $0) },
+            method: try request.string("method"),
+            url: try request.string("url"),
+            bodyByteCount: try request.integer("body_bytes"),
+            idempotencyKey: try request.string("idempotency_key"),
+            attempts: try object.integer("attempts"),
+            uid: try object.integer("uid"),
+            account: try object.required("account") { try? AccountName($0) },
+            acceptedAt: try object.timestamp("accepted_at"),
+            revision: try object.revision("rev")
+        )
+        reason = try object.optional("reason") { ModifierReason(rawValue: $0) }
+        marks = try object.strings("marks").compactMap(Mark.init(rawValue:))
+        lanes = try object.strings("lanes").compactMap { try? Lane($0) }
+        targets = try object.strings("targets").compactMap { try? EntryID($0) }
+        nextAttemptAt = try object.optionalTimestamp("next_attempt_at")
+        waitingFor = try object.optionalObject("waiting_for").map { wait throws(WireError) in
+            try Wait(wait)
+        }
+        answer = try object.optionalObject("answer").map { answer throws(WireError) in
+            try Answer(answer)
+        }
+        dependants = try object.strings("dependants").compactMap { try? ModifierID($0) }
+        settledAt = try object.optionalTimestamp("settled_at")
+        guard let before = try object.optionalObject("before"),
+            let after = try object.optionalObject("after")
+        else { return }
+        for name in before.names {
+            guard let target = try? EntryID(name) else { continue }
+            effects.append(
+                Effect(
+                    target: target,
+                    before: try ViewReport(before.object(name)),
+                    after: try ViewReport(after.object(name))
+                )
+            )
+        }
+    }
+}
+
+extension ModifierReport.Wait {
+    fileprivate func write(to json: inout JSONWriter) {
+        json.member("reason", reason)
+        json.member("name", name)
+        json.member("until", until?.rfc3339)
+    }
+
+    fileprivate init(_ object: WireObject) throws(WireError) {
+        self.init(
+            reason: try object.string("reason"),
+            name: try object.optionalString("name"),
+            until: try object.optionalTimestamp("until")
+        )
+    }
+}
+
+extension ModifierReport.Answer {
+    fileprivate func write(to json: inout JSONWriter) {
+        json.member("status", status)
+        json.member("at", at.rfc3339)
+        json.member("body", quoting: body)
+    }
+
+    fileprivate init(_ object: WireObject) throws(WireError) {
+        self.init(
+            status: try object.integer("status"),
+            body: try object.optionalQuote("body") ?? [],
+            at: try object.timestamp("at")
+        )
+    }
+}
+
+extension ViewReport {
+    fileprivate func write(to json: inout JSONWriter) {
+        json.object { json in
+            switch self {
+            case .unknown:
+                json.member("state", "unknown")
+            case .deleted:
+                json.member("state", "deleted")
+            case .json(let bytes, let isComplete):
+                json.member("state", "value")
+                json.member("complete", isComplete)
+                json.name("body")
+                json.verbatim(FrameBody.onOneLine(bytes))
+            case .bytes(let count):
+                json.member("state", "value")
+                json.member("complete", true)
+                json.member("bytes", count)
+            }
+        }
+    }
+
+    fileprivate init(_ object: WireObject) throws(WireError) {
+        switch try object.string("state") {
+        case "unknown": self = .unknown
+        case "deleted": self = .deleted
+        case "value":
+            if let body = object.bytes("body") {
+                self = .json(body, isComplete: try object.bool("complete"))
+            } else {
+                self = .bytes(try object.integer("bytes"))
+            }
+        case let text: throw .unknownValue(member: "state", text: text)
+        }
+    }
+}
+
+/// One page of modifiers.
+package struct ModifierPage: Equatable, Sendable {
+    package var items: [ModifierReport]
+    /// What to give as `cursor` for the page after this one; nil on the last.
+    package var next: String?
+
+    package init(items: [ModifierReport], next: String?) {
+        self.items = items
+        self.next = next
+    }
+
+    package func encoded() -> [UInt8] {
+        var json = JSONWriter()
+        json.object { json in
+            json.name("items")
+            json.beginArray()
+            for item in items { json.object { item.write(to: &$0) } }
+            json.endArray()
+            json.member("next", next)
+        }
+        return json.bytes
+    }
+
+    package init(decoding bytes: [UInt8]) throws(WireError) {
+        let object = try WireObject(parsing: bytes)
+        items = []
+        for item in try object.objects("items") { items.append(try ModifierReport(item)) }
+        next = try object.optionalString("next")
+    }
+}
