@@ -6,6 +6,7 @@ extension FlightMachine {
         // 1
         assert(retries <= Limits.retriesMax, "repetitions are bounded")
         assert(redirects <= Limits.redirectsMax, "redirects are bounded")
+        assert(overtakes <= Limits.overtakesMax, "it ends some time")
         // 2
         switch state {
         case .asking(let attempt), .pausing(let attempt):

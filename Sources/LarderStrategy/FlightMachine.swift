@@ -29,7 +29,8 @@ package import LarderModel
 ///
 /// # Invariants (``checkInvariants()``)
 ///
-/// 1. At most ``Limits/retriesMax`` repetitions and ``Limits/redirectsMax`` redirects.
+/// 1. At most ``Limits/retriesMax`` repetitions and ``Limits/redirectsMax`` redirects, and at most
+///    ``Limits/overtakesMax`` times an answer is asked for anew because a write overtook it (P-06).
 /// 2. A 304 is believed only for a conditional attempt; after one that met nothing to confirm,
 ///    every further attempt is unconditional.
 /// 3. No repetition once the origin counted as down at the start, and none past the deadline.
@@ -70,6 +71,7 @@ package struct FlightMachine: Equatable, Sendable {
     package private(set) var state = State.idle
     private(set) var retries = 0
     private(set) var redirects = 0
+    private(set) var overtakes = 0
     /// Whether a 304 has met nothing to confirm.
     private(set) var hasLostCached = false
     let rules: FlightRules
@@ -316,6 +318,29 @@ package struct FlightMachine: Equatable, Sendable {
         defer { checkInvariants() }
         state = .landed
         return true
+    }
+
+    package enum OvertakenAction: Equatable, Sendable {
+        case nothing
+        case ask(Attempt)
+        case giveUp(FlightFailure)
+    }
+
+    /// The answer was not stored: a write of the same thing was confirmed after it had been asked
+    /// for, so it may be from before that.
+    package mutating func overtaken() -> OvertakenAction {
+        guard state == .storing else { return .nothing }
+        defer { checkInvariants() }
+        guard overtakes < Limits.overtakesMax else {
+            state = .landed
+            return .giveUp(.badAnswer("it was written to again and again meanwhile"))
+        }
+        overtakes += 1
+        // What would be confirmed is from before the write, too.
+        hasLostCached = true
+        let next = Attempt(url: rules.url, isConditional: false)
+        state = .asking(next)
+        return .ask(next)
     }
 
     /// The deadline has passed, or the daemon is ending.

@@ -111,6 +111,21 @@ struct FlightMachineTests {
         #expect(head(&machine, .of(304)) == .giveUp(.badAnswer("304 to a plain request")))
     }
 
+    @Test("An answer that a write overtook is asked for anew, a few times")
+    func overtaken() {
+        var machine = script.started(conditional: true)
+        let plain = script.attempt(script.home, conditional: false)
+        for _ in 0..<Limits.overtakesMax {
+            #expect(head(&machine, .of(200)) == .receive)
+            #expect(machine.bodyArrived() == .store)
+            #expect(machine.overtaken() == .ask(plain))
+        }
+        #expect(head(&machine, .of(404)) == .bury(status: 404))
+        let end = FlightFailure.badAnswer("it was written to again and again meanwhile")
+        #expect(machine.overtaken() == .giveUp(end))
+        #expect(machine.state == .landed)
+    }
+
     @Test("A 304 to a plain request is a bad answer")
     func plainNotModified() {
         var machine = script.started()

@@ -22,6 +22,7 @@ struct FlightObserver {
     private var duty: Duty? = .asking
     private var pauses = 0
     private var redirects = 0
+    private var overtakes = 0
     private(set) var endings = 0
     private(set) var complaints: [String] = []
 
@@ -48,7 +49,14 @@ struct FlightObserver {
         case .told(true) where event == .passed: ended(after: [.passing])
         case .told(true):
             ended(after: [.asking, .waiting, .reading, .refreshing, .storing, .passing])
-        case .failure(.nothing), .attempt(nil), .body(.nothing), .refresh(.nothing), .told(false):
+        case .overtake(.ask(let attempt)):
+            overtakes += 1
+            expect(overtakes <= Limits.overtakesMax, "overtakes are bounded")
+            isConditionLost = true
+            asked(attempt, after: .storing)
+        case .overtake(.giveUp): ended(after: [.storing])
+        case .failure(.nothing), .attempt(nil), .body(.nothing), .refresh(.nothing), .told(false),
+            .overtake(.nothing):
             return
         }
         expect(!wasOver || reaction == .head(.nothing), "nothing follows the end")
@@ -135,7 +143,7 @@ struct FlightObserver {
         case .waiting: [.pauseEnded]
         case .reading: [.bodyArrived, .connectionFailed, .failedForGood]
         case .refreshing: [.refreshed, .refreshedGone]
-        case .storing: [.stored]
+        case .storing: [.stored, .overtaken]
         case .passing: [.passed, .connectionFailed, .failedForGood]
         case nil: []
         }

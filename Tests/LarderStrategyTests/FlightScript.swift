@@ -18,6 +18,7 @@ enum FlightEvent: CaseIterable, Hashable, Sendable {
     case refreshed
     case refreshedGone
     case stored
+    case overtaken
     /// A 2xx that announces more than is kept.
     case large
     /// A 206.
@@ -33,6 +34,7 @@ enum FlightReaction: Equatable, Sendable {
     case attempt(FlightMachine.Attempt?)
     case body(FlightMachine.BodyAction)
     case refresh(FlightMachine.RefreshAction)
+    case overtake(FlightMachine.OvertakenAction)
     case told(Bool)
 }
 
@@ -165,6 +167,7 @@ struct FlightScript: Sendable {
         case .refreshed: .refresh(machine.refreshed(isGone: false))
         case .refreshedGone: .refresh(machine.refreshed(isGone: true))
         case .stored: .told(machine.stored())
+        case .overtaken: .overtake(machine.overtaken())
         case .large: head(200, length: Self.bytesMax + 1)
         case .part: head(206)
         case .passed: .told(machine.passed())

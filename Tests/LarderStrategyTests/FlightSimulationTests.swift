@@ -23,8 +23,10 @@ struct FlightSimulationTests {
         }
     }
 
-    /// Every repetition and redirect may come once more after each 304 that met nothing.
-    private static let stepsMax = 3 * (Limits.retriesMax + Limits.redirectsMax + 2)
+    /// Every repetition and redirect may come once more after each 304 that met nothing, and
+    /// whatever was overtaken has come as far as to be stored.
+    private static let stepsMax =
+        3 * (Limits.retriesMax + Limits.redirectsMax + Limits.overtakesMax + 2)
 
     @Test("It lands after a bounded number of likely events", arguments: UInt64(1)...20)
     func likely(seed: UInt64) {
