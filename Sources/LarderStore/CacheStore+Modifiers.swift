@@ -141,6 +141,30 @@ extension CacheStore {
         (shared.kept.place(scope, id)?.targets ?? 0) > 0
     }
 
+    /// What is remembered of one that was settled; nil where it is forgotten.
+    package func settledModifier(
+        _ number: ModifierNumber,
+        of scope: ScopeKey
+    ) async throws(StoreError) -> SettledModifier? {
+        try await read { reader throws(StoreError) in
+            try reader.keptReader().settled(number, of: scope)
+        }
+    }
+
+    /// A body that an entry names, in one piece; nil when it was replaced.
+    package func wholeBody(
+        _ body: ChunkedBody,
+        of scope: ScopeKey,
+        _ id: EntryID,
+        now: Timestamp
+    ) async throws(StoreError) -> [UInt8]? {
+        guard let reader = try await openBody(body, of: scope, id, now: now) else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(body.byteCount)
+        while let chunk = try await reader.next() { bytes += chunk }
+        return bytes
+    }
+
     /// A page of what was settled before `number`, the last first.
     package func settledModifiers(
         of scopes: RowScopes,
@@ -162,6 +186,13 @@ extension StoreReader {
         let target = try keptReader().target(scope, id, &damaged)
         if let damaged { reportDamage(scope, id, damaged) }
         return target
+    }
+
+    /// The body of a modifier's request with its type; nil where it has none.
+    package func requestBody(
+        of number: ModifierNumber
+    ) throws(StoreError) -> (bytes: [UInt8], mediaType: String?)? {
+        try keptReader().requestBody(of: number)
     }
 
     /// How many dead letters have changed an id; while there are none, this costs a look into

@@ -178,6 +178,21 @@ extension KeptReader {
         return try statement.all(SettledModifier.init)
     }
 
+    func settled(
+        _ number: ModifierNumber,
+        of scope: ScopeKey
+    ) throws(StoreError) -> SettledModifier? {
+        let statement = try connection.prepare(
+            """
+            SELECT \(SettledModifier.columns) FROM history
+            WHERE number = ?1 AND scope = ?2 ORDER BY history DESC LIMIT 1
+            """
+        )
+        statement.bind(1, number.value)
+        statement.bind(2, scope.text)
+        return try statement.step() ? SettledModifier(statement) : nil
+    }
+
     func pausedLanes() throws(StoreError) -> [(scope: Scope, lane: Lane)] {
         let statement = try connection.prepare("SELECT scope, lane FROM paused_lane")
         return try statement.all { row in
@@ -253,7 +268,7 @@ extension KeptReader {
     ) throws(StoreError) -> [OpenChange] {
         let statement = try prepared(\.changes) {
             """
-            SELECT change.modifier, modifier.id, modifier.state, effect
+            SELECT change.modifier, modifier.id, modifier.state, modifier.rev, effect
             FROM change INDEXED BY change_target JOIN modifier ON number = change.modifier
             WHERE change.scope = ?1 AND change.id = ?2 AND settled = 0
             ORDER BY change.modifier, position
@@ -267,9 +282,22 @@ extension KeptReader {
                 number: ModifierNumber(row.integer(0)),
                 modifier: row.text(1) ?? "",
                 state: row.text(2).flatMap(ModifierState.init(rawValue:)) ?? .conflict,
-                effect: Array(row.bytes(3))
+                revision: Revision(row.integer(3)),
+                effect: Array(row.bytes(4))
             )
         }
+    }
+
+    /// The body of a modifier's request with its type; nil where it has none.
+    func requestBody(
+        of number: ModifierNumber
+    ) throws(StoreError) -> (bytes: [UInt8], mediaType: String?)? {
+        let statement = try connection.prepare(
+            "SELECT body, media_type FROM modifier WHERE number = ?1 AND body IS NOT NULL"
+        )
+        statement.bind(1, number.value)
+        guard try statement.step() else { return nil }
+        return (Array(statement.bytes(0)), statement.text(1))
     }
 
     private func wholeBody(_ body: ChunkedBody) throws(StoreError) -> [UInt8]? {

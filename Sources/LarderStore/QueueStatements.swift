@@ -59,7 +59,11 @@ struct QueueStatements {
             INSERT INTO change (modifier, position, scope, id, settled, effect)
             VALUES (?1, ?2, ?3, ?4, 0, ?5)
             """
-        static let target = "UPDATE kept SET targeted = max(0, targeted + ?2) WHERE kept = ?1"
+        static let target = """
+            UPDATE kept SET targeted = max(0, targeted + ?2),
+                rev = CASE WHEN kind IS NULL THEN rev ELSE max(rev, ?3) END
+            WHERE kept = ?1
+            """
         static let send = """
             UPDATE modifier SET state = 'in_flight', attempts = attempts + 1,
                 next_attempt_at = NULL

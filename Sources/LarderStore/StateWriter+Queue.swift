@@ -39,7 +39,12 @@ extension StateWriter {
             let number = try insert(modifier, revision, batch.now)
             for change in modifier.changes {
                 let name = TargetName(modifier.scope, change.id)
-                try target(name, base: batch.bases[name], isShared: change.isOfSharedRow)
+                try target(
+                    name,
+                    base: batch.bases[name],
+                    isShared: change.isOfSharedRow,
+                    revision
+                )
             }
             acceptances.append(.accepted(number, revision))
         }
@@ -144,14 +149,15 @@ extension StateWriter {
     func target(
         _ name: TargetName,
         base: NewEntry?,
-        isShared: Bool
+        isShared: Bool,
+        _ revision: Revision
     ) throws(StoreError) {
         let (scope, id) = (name.scope, name.id)
         if try find(scope, id) == nil {
             try insert(BareRow(origin: base?.entry.origin, isShared: isShared), scope, id)
         }
         guard let row = try find(scope, id) else { throw .closed }
-        try addTargets(1, to: row, scope)
+        try addTargets(1, to: row, scope, revision)
         state.changedRows.append(RowKey(scope, id))
         guard let base, let targeted = try find(scope, id) else { return }
         if row.hasEntry {
@@ -159,13 +165,22 @@ extension StateWriter {
             if let upload = base.body.upload, row.body != upload.body { forget(upload) }
         } else {
             let size = base.entry.rowSize(in: scope, isChunked: base.body.isUploaded)
-            try write(base.entry, base.body, size: size, to: targeted, in: scope)
+            var entry = base.entry
+            entry.revision = max(entry.revision, revision)
+            try write(entry, base.body, size: size, to: targeted, in: scope)
         }
     }
 
-    func addTargets(_ count: Int64, to row: FoundKept, _ scope: ScopeKey) throws(StoreError) {
+    /// What the row shows is another thing from `revision` on, also where its base is the same.
+    func addTargets(
+        _ count: Int64,
+        to row: FoundKept,
+        _ scope: ScopeKey,
+        _ revision: Revision
+    ) throws(StoreError) {
         queue.target.bind(1, row.number)
         queue.target.bind(2, count)
+        queue.target.bind(3, revision.number)
         try queue.target.run()
         let isTargeted = row.targets + count > 0
         recount(

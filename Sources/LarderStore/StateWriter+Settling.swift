@@ -86,7 +86,7 @@ extension StateWriter {
         }
         state.changedRows.append(RowKey(scope, id))
         guard let changed = try find(scope, id) else { return }
-        try addTargets(-1, to: changed, scope)
+        try addTargets(-1, to: changed, scope, revision)
     }
 
     func markStale(_ row: FoundKept) throws(StoreError) {
@@ -208,7 +208,7 @@ extension StateWriter {
             """
         )
         for (name, isShared) in names {
-            try target(name, base: bases[name], isShared: isShared)
+            try target(name, base: bases[name], isShared: isShared, revision)
         }
         let revived = ModifierNumber(next)
         count(from: .dead, to: .queued)

@@ -166,6 +166,8 @@ package struct OpenChange: Equatable, Sendable {
     /// As it was submitted.
     package let modifier: String
     package let state: ModifierState
+    /// The step in which it was accepted.
+    package let revision: Revision
     package let effect: [UInt8]
 }
 

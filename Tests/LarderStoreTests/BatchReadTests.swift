@@ -4,7 +4,7 @@ import Testing
 
 @testable import LarderStore
 
-@Suite("Reads of several rows at one moment", .timeLimit(.minutes(1)))
+@Suite("Reads of several rows at one moment", .timeLimit(.minutes(5)))
 struct BatchReadTests {
     private func batch(
         _ store: CacheStore,

@@ -81,7 +81,10 @@ struct LongQueueTests {
         let temporary = try TemporaryStore()
         let file = try SQLiteConnection(path: temporary.statePath, mode: .readOnly)
         for (sql, index) in [
-            ("SELECT * FROM change WHERE scope = 'a' AND id = 'b' AND settled = 0", "change_target"),
+            (
+                "SELECT * FROM change WHERE scope = 'a' AND id = 'b' AND settled = 0",
+                "change_target"
+            ),
             ("SELECT * FROM change WHERE modifier = 1 ORDER BY position", "change_modifier"),
             ("SELECT number FROM modifier WHERE scope = 'a' AND id = 'b'", "modifier_id"),
             ("SELECT number FROM history WHERE scope = 'a' AND id = 'b'", "history_id"),

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LarderStore
 
-@Suite("Pins in their file", .timeLimit(.minutes(1)))
+@Suite("Pins in their file", .timeLimit(.minutes(5)))
 struct PinTests {
     private func named(_ text: String) throws -> EntryID { try EntryID(text) }
 

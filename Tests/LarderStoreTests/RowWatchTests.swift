@@ -4,7 +4,7 @@ import Testing
 
 @testable import LarderStore
 
-@Suite("Watches over rows", .timeLimit(.minutes(1)))
+@Suite("Watches over rows", .timeLimit(.minutes(5)))
 struct RowWatchTests {
     /// Counts what a watch over `id` is told.
     private func watch(_ temporary: TemporaryStore, _ id: String) throws -> Watched {
