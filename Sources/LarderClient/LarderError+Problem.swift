@@ -6,7 +6,8 @@ extension LarderError {
         switch self {
         case .miss(let problem), .deleted(let problem), .unknownOrigin(let problem),
             .notPermitted(let problem), .offline(let problem), .originFailed(let problem),
-            .tooLarge(let problem), .invalid(let problem), .unavailable(let problem):
+            .tooLarge(let problem), .invalid(let problem), .tooLate(let problem),
+            .unavailable(let problem):
             problem
         case .unreachable, .socketRefused, .cutOff, .badAnswer, .decoding, .bodyFailed,
             .fileFailed, .cancelled:
@@ -17,7 +18,7 @@ extension LarderError {
     /// The case that a problem belongs to.
     public static func problem(_ problem: LarderProblem) -> LarderError {
         switch problem.problem.kind {
-        case .miss: .miss(problem)
+        case .miss, .noSuchModifier: .miss(problem)
         case .deleted: .deleted(problem)
         case .unknownOrigin, .noSuchOrigin: .unknownOrigin(problem)
         case .notPermitted: .notPermitted(problem)
@@ -25,9 +26,12 @@ extension LarderError {
         case .originStatus, .redirectRefused, .addressRefused, .badAnswer: .originFailed(problem)
         case .bodyTooLarge, .headTooLarge, .entryTooLarge: .tooLarge(problem)
         case .badRequest, .badID, .badURL, .unknownParameter, .unknownMember, .notFound,
-            .methodNotAllowed, .originID, .originExists, .originInFile, .pinned:
+            .methodNotAllowed, .originID, .originExists, .originInFile, .pinned, .targeted,
+            .noRequest, .unsupported, .modifierExists:
             .invalid(problem)
-        case .cacheFull, .pinsFull, .diskFull, .overloaded, .shuttingDown, .storage, .internal:
+        case .alreadySent, .alreadySettled: .tooLate(problem)
+        case .cacheFull, .pinsFull, .queueFull, .diskFull, .overloaded, .shuttingDown, .storage,
+            .internal:
             .unavailable(problem)
         }
     }

@@ -21,7 +21,7 @@ public enum LarderError: Error, Equatable, Sendable {
 
     // The daemon says no, or has nothing.
 
-    /// Nothing is there under the id, or was cached of the URL.
+    /// Nothing is there under the id, or was cached of the URL; there is no such modifier.
     case miss(LarderProblem)
     /// The origin said that it is gone (404 or 410).
     case deleted(LarderProblem)
@@ -38,7 +38,9 @@ public enum LarderError: Error, Equatable, Sendable {
     case tooLarge(LarderProblem)
     /// What was asked for cannot be: a mistake of the program, which the problem names.
     case invalid(LarderProblem)
-    /// The daemon cannot do it now: it is ending, overloaded, or its disk or cache is full.
+    /// The modifier was sent or settled before it could be taken back, given up or sent again.
+    case tooLate(LarderProblem)
+    /// The daemon cannot do it now: it is ending, overloaded, or its disk, cache or queue is full.
     case unavailable(LarderProblem)
 
     // The way to the daemon and back.
@@ -80,7 +82,8 @@ extension LarderError: CustomStringConvertible {
         case .socketRefused(let path): "no permission to open \(path)"
         case .miss(let problem), .deleted(let problem), .unknownOrigin(let problem),
             .notPermitted(let problem), .offline(let problem), .originFailed(let problem),
-            .tooLarge(let problem), .invalid(let problem), .unavailable(let problem):
+            .tooLarge(let problem), .invalid(let problem), .tooLate(let problem),
+            .unavailable(let problem):
             problem.detail
         case .cutOff: "the connection to larderd ended in the middle of an answer"
         case .badAnswer(let reason): "the answer of larderd cannot be understood: \(reason)"

@@ -6,10 +6,20 @@ extension Snapshot {
         as type: Value.Type,
         by decoder: JSONDecoder
     ) async throws(LarderError) -> TypedSnapshot<Value> {
-        let body = try await body()
+        let value = try decoder.decode(type, from: try await body(), of: id)
+        return TypedSnapshot(value: value, snapshot: self)
+    }
+}
+
+extension JSONDecoder {
+    /// The body of an entry as a value.
+    func decode<Value: Decodable>(
+        _ type: Value.Type,
+        from body: [UInt8],
+        of id: String
+    ) throws(LarderError) -> Value {
         do {
-            let value = try decoder.decode(Value.self, from: Data(body))
-            return TypedSnapshot(value: value, snapshot: self)
+            return try decode(type, from: Data(body))
         } catch let error as DecodingError {
             throw .decoding(id: id, reason: error.reason)
         } catch {

@@ -66,7 +66,8 @@ extension CommandFailure {
             )
         case .miss(let problem), .deleted(let problem), .unknownOrigin(let problem),
             .notPermitted(let problem), .offline(let problem), .originFailed(let problem),
-            .tooLarge(let problem), .invalid(let problem), .unavailable(let problem):
+            .tooLarge(let problem), .invalid(let problem), .tooLate(let problem),
+            .unavailable(let problem):
             self.init(Self.code(problem.problem.kind), problem.detail, hint: Self.hint(problem))
             rawPath = problem.rawPath
         case .cutOff:
@@ -106,12 +107,23 @@ extension CommandFailure {
         case .originExists where problem.hint == problem.problem.kind.hint:
             "Replace it: cachectl origin add --replace NAME URL    or choose another name."
         case .pinned: "Unpin it first: cachectl unpin ID"
+        case .noSuchModifier:
+            "See which there are: cachectl queue list    and which there were: cachectl queue list "
+                + "--settled"
+        case .alreadySent:
+            "See how it stands with it: cachectl queue show ID    Give it up, once it waits again: "
+                + "cachectl queue drop --discard ID"
+        case .alreadySettled: "See what became of it: cachectl queue show ID"
+        case .queueFull:
+            "Drop what failed: cachectl queue drop ID    or wait for the network, or raise "
+                + "queue.max_modifiers or queue.max_bytes."
+        case .targeted: "See what is to be sent: cachectl queue list"
         case .badRequest, .badID, .badURL, .unknownParameter, .unknownMember, .notFound,
             .methodNotAllowed, .bodyTooLarge, .headTooLarge, .unknownOrigin, .notPermitted,
             .originID, .originExists, .originInFile, .entryTooLarge, .cacheFull, .diskFull,
             .pinsFull, .unreachable, .captive, .offline, .timeout, .originStatus,
             .redirectRefused, .addressRefused, .badAnswer, .overloaded, .shuttingDown, .storage,
-            .internal:
+            .internal, .noRequest, .unsupported, .modifierExists:
             problem.hint
         }
     }
@@ -119,13 +131,15 @@ extension CommandFailure {
     private static func code(_ kind: ProblemKind) -> Code {
         switch kind {
         case .badRequest, .badID, .badURL, .unknownParameter, .unknownMember: .usage
-        case .miss, .deleted, .noSuchOrigin: .notFound
+        case .miss, .deleted, .noSuchOrigin, .noSuchModifier: .notFound
         case .notPermitted, .unknownOrigin: .notPermitted
         case .shuttingDown: .noDaemon
         case .unreachable, .captive, .offline, .timeout: .nothingToShow
         case .notFound, .methodNotAllowed, .bodyTooLarge, .headTooLarge, .originID, .originExists,
             .originInFile, .pinned, .pinsFull, .entryTooLarge, .cacheFull, .diskFull, .originStatus,
-            .redirectRefused, .addressRefused, .badAnswer, .overloaded, .storage, .internal:
+            .redirectRefused, .addressRefused, .badAnswer, .overloaded, .storage, .internal,
+            .noRequest, .unsupported, .modifierExists, .alreadySent, .alreadySettled, .queueFull,
+            .targeted:
             .failed
         }
     }

@@ -1,18 +1,18 @@
 import ArgumentParser
 import LarderClient
 
-/// Whose entries a command is about; others' are for administrators.
+/// Whose entries or writes a command is about; others' are for administrators.
 struct ScopeOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The entries of that user, of all accounts unless --account names one; for "
+            "Those of that user, of all accounts unless --account names one; for "
                 + "administrators.",
             valueName: "n"
         )
     )
     var uid: UInt32?
 
-    @Flag(help: "Everybody's entries; for administrators.")
+    @Flag(help: "Everybody's; for administrators.")
     var allUsers = false
 
     func validate() throws {
@@ -20,6 +20,8 @@ struct ScopeOptions: ParsableArguments {
             throw ValidationError("Give one of --uid and --all-users.")
         }
     }
+
+    var areOthers: Bool { uid != nil || allUsers }
 
     /// The rows to ask for, where `options` may name an account.
     func scope(_ options: GlobalOptions) throws -> EntryScope {

@@ -4,7 +4,7 @@ import LarderTestSupport
 import LarderWire
 import Testing
 
-@Suite("A batch of a client", .timeLimit(.minutes(1)))
+@Suite("A batch of a client", .timeLimit(.minutes(5)))
 struct BatchTests {
     private static let path = "/v1/entries/batch"
 

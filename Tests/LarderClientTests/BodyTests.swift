@@ -3,7 +3,7 @@ import LarderTestSupport
 import LarderWire
 import Testing
 
-@Suite("The bodies of a fetch", .timeLimit(.minutes(1)))
+@Suite("The bodies of a fetch", .timeLimit(.minutes(5)))
 struct BodyTests {
     private struct Article: Decodable, Equatable {
         let title: String

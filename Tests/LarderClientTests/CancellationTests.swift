@@ -2,7 +2,7 @@ import LarderClient
 import LarderTestSupport
 import Testing
 
-@Suite("Cancelling a request", .timeLimit(.minutes(1)))
+@Suite("Cancelling a request", .timeLimit(.minutes(5)))
 struct CancellationTests {
     /// What a program may wait for, by the path that it asks.
     private static let requests:

@@ -5,7 +5,7 @@ import LarderTestSupport
 import LarderWire
 import Testing
 
-@Suite("A download", .timeLimit(.minutes(1)))
+@Suite("A download", .timeLimit(.minutes(5)))
 struct DownloadTests {
     private static let entryPath =
         "/v1/entries/https%3A%2F%2Fapi.example.com%2Farticles%2F42"

@@ -4,7 +4,7 @@ import LarderTestSupport
 import LarderWire
 import Testing
 
-@Suite("Entries", .timeLimit(.minutes(1)))
+@Suite("Entries", .timeLimit(.minutes(5)))
 struct EntriesTests {
     @Test("An entry comes with its exact bytes and what the headers say")
     func entry() async throws {

@@ -3,11 +3,11 @@ import LarderTestSupport
 import LarderWire
 import Testing
 
-@Suite("Errors", .timeLimit(.minutes(1)))
+@Suite("Errors", .timeLimit(.minutes(5)))
 struct ErrorTests {
     /// The case of each kind, by its name; every kind stands here.
     private static let names: [String: [ProblemKind]] = [
-        "miss": [.miss],
+        "miss": [.miss, .noSuchModifier],
         "deleted": [.deleted],
         "unknownOrigin": [.unknownOrigin, .noSuchOrigin],
         "notPermitted": [.notPermitted],
@@ -16,10 +16,13 @@ struct ErrorTests {
         "tooLarge": [.bodyTooLarge, .headTooLarge, .entryTooLarge],
         "invalid": [
             .badRequest, .badID, .badURL, .unknownParameter, .unknownMember, .notFound,
-            .methodNotAllowed, .originID, .originExists, .originInFile, .pinned,
+            .methodNotAllowed, .originID, .originExists, .originInFile, .pinned, .targeted,
+            .noRequest, .unsupported, .modifierExists,
         ],
+        "tooLate": [.alreadySent, .alreadySettled],
         "unavailable": [
-            .cacheFull, .diskFull, .pinsFull, .overloaded, .shuttingDown, .storage, .internal,
+            .cacheFull, .diskFull, .pinsFull, .queueFull, .overloaded, .shuttingDown, .storage,
+            .internal,
         ],
     ]
 

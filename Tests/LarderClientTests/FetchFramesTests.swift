@@ -5,7 +5,7 @@ import LarderTestSupport
 import LarderWire
 import Testing
 
-@Suite("The updates of a fetch", .timeLimit(.minutes(1)))
+@Suite("The updates of a fetch", .timeLimit(.minutes(5)))
 struct FetchFramesTests {
     @Test("A cached answer comes first, then the network's, then the end")
     func twoPhases() async throws {

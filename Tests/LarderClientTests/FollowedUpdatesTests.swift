@@ -5,7 +5,7 @@ import Testing
 
 @testable import LarderClient
 
-@Suite("An entry that is followed", .timeLimit(.minutes(1)))
+@Suite("An entry that is followed", .timeLimit(.minutes(5)))
 struct FollowedUpdatesTests {
     /// Runs `body` with a client whose pauses are recorded and take no time, up to `pausesMax`.
     private func withFollower(

@@ -5,7 +5,7 @@ import LarderTestSupport
 import LarderWire
 import Testing
 
-@Suite("Origins through the client", .timeLimit(.minutes(1)))
+@Suite("Origins through the client", .timeLimit(.minutes(5)))
 struct OriginsTests {
     private func report(_ name: String) throws -> OriginReport {
         var settings = OriginSettings(

@@ -5,7 +5,7 @@ import LarderTestSupport
 import LarderWire
 import Testing
 
-@Suite("Lists, evictions and status", .timeLimit(.minutes(1)))
+@Suite("Lists, evictions and status", .timeLimit(.minutes(5)))
 struct ReportsTests {
     private func item(_ id: String) throws -> EntryListItem {
         var entry = Entry(

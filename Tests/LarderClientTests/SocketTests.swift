@@ -4,7 +4,7 @@ import LarderTestSupport
 import LarderWire
 import Testing
 
-@Suite("The socket", .timeLimit(.minutes(1)))
+@Suite("The socket", .timeLimit(.minutes(5)))
 struct SocketTests {
     private let directory: TemporaryDirectory
 

@@ -4,7 +4,7 @@ import LarderTestSupport
 import LarderWire
 import Testing
 
-@Suite("Statistics", .timeLimit(.minutes(1)))
+@Suite("Statistics", .timeLimit(.minutes(5)))
 struct StatsTests {
     @Test("They carry counters and times")
     func stats() async throws {

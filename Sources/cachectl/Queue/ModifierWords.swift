@@ -1,0 +1,79 @@
+import LarderClient
+import LarderJSON
+import LarderModel
+import LarderWire
+
+/// A modifier in words for a person.
+struct ModifierWords {
+    private let report: ModifierReport
+    private let now: Timestamp
+
+    init(_ report: ModifierReport, now: Timestamp) {
+        self.report = report
+        self.now = now
+    }
+
+    /// `queued`, `dead: refused`, `retry_wait, stalled`.
+    var state: String {
+        let reason = report.reason.map { ": \($0.rawValue)" } ?? ""
+        return ([report.state.rawValue + reason] + report.marks.map(\.rawValue))
+            .joined(separator: ", ")
+    }
+
+    /// Since it was accepted.
+    var age: String { Words.span(now.since(report.acceptedAt)) }
+
+    /// `PATCH https://api.example.com/articles/42`.
+    var request: String { "\(report.method) \(report.url)" }
+
+    /// `1000`, `1000/work`.
+    var owner: String { EntryOwner.user(report.uid, account: report.account.text).words }
+
+    /// `its next attempt, in 12 s`; nil where nothing keeps it.
+    var wait: String? {
+        guard let wait = report.waitingFor else { return nil }
+        let end = wait.until.map { ", in \(Words.span($0.since(now)))" } ?? ""
+        return thing(wait) + end
+    }
+
+    /// `answered 503`; nil where there was no answer.
+    var answer: String? { report.answer.map { "answered \($0.status)" } }
+
+    private func thing(_ wait: ModifierReport.Wait) -> String {
+        let name = wait.name ?? "its lane"
+        return switch wait.reason {
+        case "hold": "the end of its hold"
+        case "lane": "those before it in \(name)"
+        case "paused": "\(name), which is paused"
+        case "dependency": "what it depends on"
+        case "backoff": "its next attempt"
+        case "credential": "a credential for its server"
+        case "decision": "a decision: retry or drop it"
+        case "offline": "its server, which does not answer"
+        case "captive": "its server, behind a captive portal"
+        case "set-offline": "its server, which is set offline"
+        case "turn": "others on their way to its server"
+        case "answer": "its answer"
+        case "confirmation": "the server to show it"
+        // What a later daemon says.
+        default: [wait.reason, wait.name].compactMap(\.self).joined(separator: " ")
+        }
+    }
+}
+
+extension ViewReport {
+    /// What a target shows, its JSON cut off at a length that leaves it on a screen.
+    var words: String {
+        switch self {
+        case .unknown: "nothing is known"
+        case .deleted: "it is gone"
+        case .bytes(let count): "\(count) bytes"
+        case .json(let bytes, let isComplete):
+            String(decoding: bytes.prefix(Self.shownBytesMax), as: UTF8.self)
+                + (bytes.count > Self.shownBytesMax ? "…, \(bytes.count) bytes" : "")
+                + (isComplete ? "" : "    (the rest is not known)")
+        }
+    }
+
+    private static let shownBytesMax = 1_000
+}

@@ -1,0 +1,46 @@
+import ArgumentParser
+import LarderClient
+
+/// `cachectl queue cancel`.
+struct QueueCancel: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cancel",
+        abstract: "Takes a write back before it is sent.",
+        discussion: """
+            Its changes do not show any more, and what depends on it is taken back with it. What \
+            may have reached the server is not; `cachectl queue drop --discard` gives that up. Exit \
+            code 3 if there is none of this id.
+
+            Example: cachectl queue cancel 01JD2Q4W6Z0000000000000000
+            """
+    )
+
+    @OptionGroup(title: "Options of every command")
+    var options: GlobalOptions
+
+    @OptionGroup
+    var one: OneModifier
+
+    func run() async throws {
+        let scope = one.scope(options)
+        try await options.withClient { client in
+            // The daemon drops what is dead; here that is another command.
+            let state = try await client.modifier(one.id, scope: scope).state
+            guard !state.isSettled else {
+                throw CommandFailure(
+                    .failed,
+                    "\(one.id) is \(state.rawValue) already",
+                    hint: "See what became of it: cachectl queue show \(one.id)    Drop it: "
+                        + "cachectl queue drop \(one.id)"
+                )
+            }
+            try await client.cancelModifier(one.id, scope: scope)
+        }
+        let console = Console()
+        if options.json {
+            try console.write(JSONLine.object(["id": one.id, "outcome": "cancelled"]))
+        } else {
+            console.remark("cancelled \(one.id)")
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import ArgumentParser
+import LarderClient
+import LarderModel
+import LarderWire
+
+/// `cachectl queue show`.
+struct QueueShow: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Says what is known of one write.",
+        discussion: """
+            What is sent, why it waits and until when, what the server answered, and what each \
+            target shows without it, which is what a refusal restores, and with it. Exit code 3 if \
+            there is none of this id.
+
+            Example: cachectl queue show 01JD2Q4W6Z0000000000000000
+            """
+    )
+
+    @OptionGroup(title: "Options of every command")
+    var options: GlobalOptions
+
+    @OptionGroup
+    var one: OneModifier
+
+    func run() async throws {
+        let status = try await options.withClient { client in
+            try await client.modifier(one.id, scope: one.scope(options))
+        }
+        let console = Console()
+        if options.json {
+            try console.write(status.report.encoded() + [UInt8(ascii: "\n")])
+        } else {
+            for line in table(status.report).lines { try console.line(line) }
+        }
+    }
+
+    private func table(_ report: ModifierReport) -> Table {
+        let words = ModifierWords(report, now: WallClock.now())
+        var table = Table(alignsRight: [false, false])
+        func add(_ name: String, _ value: String?) {
+            if let value { table.add(name, TerminalText.harmless(value)) }
+        }
+        add("id", report.id.text)
+        add("state", words.state)
+        add("waits for", words.wait)
+        add("until", report.waitingFor?.until?.rfc3339)
+        add("request", "\(words.request), \(report.bodyByteCount) bytes")
+        add("idempotency key", report.idempotencyKey)
+        add("attempts", String(report.attempts))
+        if report.nextAttemptAt != report.waitingFor?.until {
+            add("next attempt", report.nextAttemptAt?.rfc3339)
+        }
+        if let answer = report.answer {
+            add("answer", "\(answer.status), \(answer.at.rfc3339)")
+            add("answer's body", ViewReport.json(answer.body, isComplete: true).words)
+        }
+        for lane in report.lanes { add("lane", lane.text) }
+        for id in report.dependants { add("needed by", id.text) }
+        add("user", words.owner)
+        add("accepted", "\(report.acceptedAt.rfc3339), \(words.age) ago")
+        add("settled", report.settledAt?.rfc3339)
+        for effect in report.effects {
+            add("target", effect.target.text)
+            add("  without it", effect.before.words)
+            add("  with it", effect.after.words)
+        }
+        return table
+    }
+}

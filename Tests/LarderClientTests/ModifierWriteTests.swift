@@ -1,0 +1,229 @@
+import LarderClient
+import LarderModel
+import LarderTestSupport
+import LarderWire
+import Testing
+
+@Suite("Writes through the client", .timeLimit(.minutes(1)))
+struct ModifierWriteTests {
+    static let url = "https://api.example.com/articles/42"
+
+    static func receipt(
+        _ id: String = "like-42",
+        _ state: ModifierState = .queued
+    ) throws -> ModifierReceipt {
+        ModifierReceipt(id: try ModifierID(id), state: state, revision: Revision(9))
+    }
+
+    @Test("A write travels whole")
+    func whole() async throws {
+        try await withDaemon(account: "work") { daemon, client in
+            daemon.answer("/v1/modifiers", with: .reply(202, body: try Self.receipt().encoded()))
+            var like = Modifier(.merge(["liked": true]), on: "HTTPS://API.example.com/articles/42")
+            like.id = "like-42"
+            like.lane = "cart"
+            like.dependsOn = ["a", "b"]
+            like.hold = .seconds(10)
+            like.expires = .seconds(7 * 86_400)
+            like.attemptsMax = 3
+            like.unknownRule = .resend
+            let accepted = try await client.write(like)
+            #expect(accepted.id == "like-42")
+            #expect(accepted.state == .queued)
+            #expect(accepted.revision == 9)
+            let request = try #require(daemon.requests.all.first)
+            #expect(request.method == "POST")
+            #expect(request.headers["Content-Type"] == "application/json")
+            let command = try ModifiersCommand(json: request.body)
+            #expect(!command.isList)
+            #expect(command.account.text == "work")
+            let modifier = command.modifiers[0]
+            #expect(modifier.id?.text == "like-42")
+            #expect(modifier.changes.map(\.target.text) == [Self.url])
+            #expect(modifier.request.method == "PATCH")
+            #expect(modifier.request.url.text == Self.url)
+            #expect(modifier.request.headers["Content-Type"] == "application/merge-patch+json")
+            #expect(modifier.request.body == .bytes(Array(#"{"liked":true}"#.utf8)))
+            #expect(modifier.lane?.text == "cart")
+            #expect(modifier.dependsOn.map(\.text) == ["a", "b"])
+            #expect(modifier.hold == .seconds(10))
+            #expect(modifier.expires == .seconds(7 * 86_400))
+            #expect(modifier.attemptsMax == 3)
+            #expect(modifier.afterUnknown == .resend)
+        }
+    }
+
+    @Test(
+        "Every effect travels as the API spells it",
+        arguments: [
+            (.put(["a": 1, "b": [1.5, nil]]), #"{"type":"put","value":{"a":1,"b":[1.5,null]}}"#),
+            (.merge(["a": nil]), #"{"type":"merge","value":{"a":null}}"#),
+            (
+                .patch([["op": "remove", "path": "/a"]]),
+                #"{"type":"patch","value":[{"op":"remove","path":"/a"}]}"#
+            ),
+            (
+                .set(["/b": 2, "/a/b": 1, "/a": [:]], unset: ["/c"]),
+                #"{"type":"set","value":{"set":{"/a":{},"/a/b":1,"/b":2},"unset":["/c"]}}"#
+            ),
+            (.add(["/n": -1]), #"{"type":"add","value":{"/n":-1}}"#),
+            (.listAdd(["/tags": ["x"]]), #"{"type":"list_add","value":{"/tags":["x"]}}"#),
+            (
+                .listRemove(["/items": .init([["id": 7]], by: "id")]),
+                #"{"type":"list_remove","value":{"/items":{"by":"id","values":[{"id":7}]}}}"#
+            ),
+            (.delete, #"{"type":"delete"}"#),
+            (.nothing, #"{"type":"none"}"#),
+        ] as [(Modifier.Effect, String)]
+    )
+    func effects(effect: Modifier.Effect, json: String) async throws {
+        try await withDaemon { daemon, client in
+            daemon.answer("/v1/modifiers", with: .reply(202, body: try Self.receipt().encoded()))
+            let request = Modifier.Request("POST", Self.url)
+            try await client.write(Modifier(effect, on: "notes/1", request: request))
+            let sent = try #require(daemon.requests.all.first)
+            #expect(sent.bodyText.contains(#""effect":\#(json)"#), "\(sent.bodyText)")
+            #expect(try ModifiersCommand(json: sent.body).modifiers.count == 1)
+        }
+    }
+
+    @Test(
+        "A request carries its body and the type of it, unless it has one of its own",
+        arguments: [
+            (nil, [:], .none, nil),
+            (.json(["n": 1]), [:], .bytes(Array(#"{"n":1}"#.utf8)), "application/json"),
+            (.text("ü"), [:], .bytes(Array("ü".utf8)), "text/plain; charset=utf-8"),
+            (.bytes([0, 1]), [:], .bytes([0, 1]), "application/octet-stream"),
+            (.bytes([0]), ["content-type": "image/png"], .bytes([0]), "image/png"),
+            (.entry("photos/1"), [:], .entry(try! EntryID("photos/1")), nil),
+        ] as [(Modifier.Request.Body?, [String: String], ModifierCommand.Request.Body, String?)]
+    )
+    func bodies(
+        body: Modifier.Request.Body?,
+        headers: [String: String],
+        sent: ModifierCommand.Request.Body,
+        type: String?
+    ) async throws {
+        try await withDaemon { daemon, client in
+            daemon.answer("/v1/modifiers", with: .reply(202, body: try Self.receipt().encoded()))
+            let request = Modifier.Request("POST", Self.url, headers: headers, body: body)
+            try await client.write(Modifier(changes: [], request: request))
+            let bytes = try #require(daemon.requests.all.first).body
+            let command = try ModifiersCommand(json: bytes).modifiers[0]
+            #expect(command.request.body == sent)
+            #expect(command.request.headers["Content-Type"] == type)
+        }
+    }
+
+    @Test("Several go in one step, and come back in their order")
+    func several() async throws {
+        try await withDaemon { daemon, client in
+            let receipts = [try Self.receipt("a"), try Self.receipt("b", .held)]
+            daemon.answer(
+                "/v1/modifiers",
+                with: .reply(202, body: ModifierReceipt.encoded(receipts))
+            )
+            let accepted = try await client.write(all: [
+                Modifier(.delete, on: Self.url), Modifier(.put(1), on: Self.url + "/n"),
+            ])
+            #expect(accepted.map(\.id) == ["a", "b"])
+            #expect(accepted.map(\.state) == [.queued, .held])
+            let command = try ModifiersCommand(json: try #require(daemon.requests.all.first).body)
+            #expect(command.isList)
+            #expect(command.modifiers.map(\.request.method) == ["DELETE", "PUT"])
+        }
+    }
+
+    @Test("A write that is waited for tells what came of it, a refusal too")
+    func waited() async throws {
+        try await withDaemon { daemon, client in
+            var report = try ModifierQueueTests.report()
+            report.state = .dead
+            report.reason = .refused
+            daemon.answer("/v1/modifiers?wait=10s", with: .reply(200, body: report.encoded()))
+            let like = Modifier(.merge(["liked": true]), on: Self.url)
+            let status = try await client.write(like, waitingFor: .seconds(10))
+            #expect(status.state == .dead)
+            #expect(status.state.isSettled)
+            #expect(status.reason == .refused)
+        }
+    }
+
+    @Test(
+        "What the daemon would refuse is refused before it is sent",
+        arguments: [
+            (Modifier(.nothing, on: url), "no-request"),
+            (Modifier(.set(["/a": 1]), on: url), "no-request"),
+            (Modifier(.delete, on: "notes/1"), "no-request"),
+            (Modifier(.add(["/a": "1"]), on: url), "bad-request"),
+            (Modifier(.patch(["op"]), on: url), "bad-request"),
+            (Modifier(.delete, on: ""), "bad-id"),
+            (Modifier(changes: [], request: .init("PUT", "ftp://a")), "bad-url"),
+            (Modifier(changes: [], request: .init("PUT", url, body: .entry(""))), "bad-id"),
+        ]
+    )
+    func refusedHere(modifier: Modifier, type: String) async throws {
+        try await withDaemon { daemon, client in
+            await expectProblem("urn:larder:\(type)") { () async throws(LarderError) in
+                try await client.write(modifier)
+            }
+            #expect(daemon.requests.all.isEmpty)
+        }
+    }
+
+    @Test("A name that cannot be is refused before it is sent")
+    func names() async throws {
+        try await withDaemon { daemon, client in
+            var modifiers = Array(repeating: Modifier(.delete, on: Self.url), count: 3)
+            modifiers[0].id = "a b"
+            modifiers[1].lane = ""
+            modifiers[2].dependsOn = ["a/b"]
+            for modifier in modifiers {
+                await expectProblem("urn:larder:bad-request") { () async throws(LarderError) in
+                    try await client.write(modifier)
+                }
+            }
+            #expect(daemon.requests.all.isEmpty)
+        }
+    }
+
+    @Test("A full queue is told apart from a mistake")
+    func full() async throws {
+        try await withDaemon { daemon, client in
+            daemon.answer("/v1/modifiers", with: .problem(Problem(.queueFull, "it is full")))
+            do throws(LarderError) {
+                try await client.write(Modifier(.delete, on: Self.url))
+                Issue.record("there was no error")
+            } catch .unavailable(let problem) {
+                #expect(problem.isRetryable)
+            } catch {
+                Issue.record("\(error)")
+            }
+        }
+    }
+}
+
+@Suite("JSON of the client")
+struct JSONTests {
+    @Test("Literals and texts keep what was written")
+    func texts() throws {
+        let value: JSON = ["a": [true, nil, -1, 0.1, "ü\n"], "b": [:]]
+        #expect(value.text == #"{"a":[true,null,-1,0.1,"ü\n"],"b":{}}"#)
+        #expect(try JSON(text: " [1.50, 1e400] ").text == "[1.50,1e400]")
+        #expect(try JSON(encoding: ["a": 1]) == ["a": 1])
+    }
+
+    @Test("What is no JSON is refused", arguments: ["", "{", "[1,]", "nul"])
+    func refused(text: String) async {
+        await expectProblem("urn:larder:bad-request") { () async throws(LarderError) in
+            try JSON(text: text)
+        }
+    }
+
+    @Test("What cannot be encoded is refused")
+    func unencodable() async {
+        await expectProblem("urn:larder:bad-request") { () async throws(LarderError) in
+            try JSON(encoding: [Double.infinity])
+        }
+    }
+}
