@@ -2,12 +2,18 @@ import LarderModel
 import LarderStore
 import LarderWire
 
-/// What the cache has under an id, read on the loop; a body too large for that follows later.
+/// What is shown under an id, read on the loop; a body too large for that follows later.
 struct CachedAnswer {
+    /// As it is shown: the view.
     let entry: Entry
+    /// What its origin can be asked to confirm: the base, where that is an answer.
+    let known: Entry?
     let body: Body
     /// Where the body stands in chunks.
     let chunks: ChunkedBody?
+    /// The body that effects made.
+    private(set) var made: [UInt8]?
+    private(set) var overlay = Overlay.none
 
     enum Body {
         case ready(FrameBody)
@@ -15,9 +21,34 @@ struct CachedAnswer {
         case chunked(ChunkedBody)
     }
 
-    /// Reads an id's row; nil when there is none.
+    /// Reads what an id shows; nil for a miss.
     init?(
         _ reader: StoreReader,
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        now: Timestamp
+    ) throws(StoreError) {
+        guard let target = try reader.target(scope, id) else {
+            try self.init(base: reader, scope, id, now: now)
+            let failed = try reader.deadLetters(scope, id)
+            if failed > 0 { overlay = Overlay(pending: [], failed: failed, isComplete: true) }
+            return
+        }
+        let shown = try ShownEntry(id, target, in: scope, reader)
+        guard let entry = shown.entry else { return nil }
+        if let made = shown.bytes {
+            let body = FrameBody(entry, in: scope.scope, bytes: made)
+            self.init(entry, .ready(body), known: target.base.entry)
+            self.made = made
+        } else {
+            try self.init(base: reader, scope, id, now: now)
+        }
+        overlay = shown.overlay
+    }
+
+    /// Reads an id's row, whatever modifiers make of it; nil when there is none.
+    init?(
+        base reader: StoreReader,
         _ scope: ScopeKey,
         _ id: EntryID,
         now: Timestamp
@@ -26,22 +57,33 @@ struct CachedAnswer {
             guard let entry = row.entry() else { return nil }
             guard let chunked = row.chunkedBody else {
                 let bytes = row.withBody { Array($0) }
-                return CachedAnswer(entry, .ready(FrameBody(entry, in: scope.scope, bytes: bytes)))
+                let body = FrameBody(entry, in: scope.scope, bytes: bytes)
+                return CachedAnswer(entry, .ready(body), known: entry)
             }
             guard entry.body.isJSON else {
                 let body = FrameBody(entry, in: scope.scope, bytes: nil)
-                return CachedAnswer(entry, .ready(body), chunks: chunked)
+                return CachedAnswer(entry, .ready(body), known: entry, chunks: chunked)
             }
-            return CachedAnswer(entry, .chunked(chunked), chunks: chunked)
+            return CachedAnswer(entry, .chunked(chunked), known: entry, chunks: chunked)
         }
         guard let found = read, let answer = found else { return nil }
         self = answer
     }
 
-    private init(_ entry: Entry, _ body: Body, chunks: ChunkedBody? = nil) {
+    private init(_ entry: Entry, _ body: Body, known: Entry?, chunks: ChunkedBody? = nil) {
         self.entry = entry
+        self.known = known.flatMap { $0.kind == .fetched ? $0 : nil }
         self.body = body
         self.chunks = chunks
+    }
+
+    /// The exact bytes where they are at hand.
+    var readyBytes: [UInt8]? {
+        guard case .ready(let body) = body else { return nil }
+        switch body {
+        case .json(let bytes), .bytes(let bytes): return bytes
+        case .href: return nil
+        }
     }
 
     /// The body as it stands in a frame; nil when its row is gone meanwhile.

@@ -21,9 +21,11 @@ extension Engine {
         let now = clock.now()
         let ids = command.ids
         var rows: [BatchRow]
+        let shown: [EntryID: ShownEntry]
         do throws(StoreError) {
-            rows = try await store.read { reader throws(StoreError) in
-                try reader.batch(scope, ids, now: now, bytesMax: Limits.batchBytesMax)
+            (rows, shown) = try await store.read { reader throws(StoreError) in
+                let rows = try reader.batch(scope, ids, now: now, bytesMax: Limits.batchBytesMax)
+                return (rows, try Self.shown(ids, scope, reader))
             }
         } catch {
             throw Problem(error)
@@ -33,17 +35,43 @@ extension Engine {
         for id in ids {
             guard let row = rows.popLast() else { break }
             if case .damaged(let body) = row { store.drop(body, of: scope, id) }
-            let frame = BatchFrame(row, id, scope.scope, now: now)
+            let frame = BatchFrame(row, shown[id], id, scope.scope, now: now)
             context.count(isHit: frame.isHit)
             guard await emit(frame) else { return }
         }
         _ = await emit(.end(EndFrame(outcome: .cache, cacheTime: time)))
     }
+
+    /// What modifiers make of the rows that they target.
+    private static func shown(
+        _ ids: [EntryID],
+        _ scope: ScopeKey,
+        _ reader: StoreReader
+    ) throws(StoreError) -> [EntryID: ShownEntry] {
+        var shown: [EntryID: ShownEntry] = [:]
+        for id in ids {
+            guard let target = try reader.target(scope, id) else { continue }
+            shown[id] = try ShownEntry(id, target, in: scope, reader)
+        }
+        return shown
+    }
 }
 
 extension BatchFrame {
-    fileprivate init(_ row: BatchRow, _ id: EntryID, _ scope: Scope, now: Timestamp) {
-        guard case .found(let entry, let bytes) = row else {
+    fileprivate init(
+        _ row: BatchRow,
+        _ shown: ShownEntry?,
+        _ id: EntryID,
+        _ scope: Scope,
+        now: Timestamp
+    ) {
+        var (found, bytes): (Entry?, [UInt8]?) = (nil, nil)
+        if case .found(let entry, let body) = row { (found, bytes) = (entry, body) }
+        if let shown {
+            found = shown.entry
+            bytes = shown.bytes ?? bytes
+        }
+        guard let entry = found else {
             self = .miss(id)
             return
         }
@@ -56,7 +84,7 @@ extension BatchFrame {
                     isStale: entry.isStale(at: now),
                     age: entry.age(at: now),
                     entry: FrameEntry(entry, body: FrameBody(entry, in: scope, bytes: bytes))
-                )
+                ).adding(shown?.overlay ?? .none)
             )
         case .tombstone:
             let frame = DeletedFrame(revision: entry.revision, status: entry.status)

@@ -19,6 +19,26 @@ extension Engine {
         return value
     }
 
+    /// What an entry shows that modifiers target, or have failed on; nil for one that none has, which
+    /// costs two looks into memory.
+    package func shown(
+        _ id: EntryID,
+        _ scope: ScopeKey,
+        _ reader: StoreReader,
+        now: Timestamp
+    ) throws(StoreError) -> ShownRead? {
+        guard store.isTargeted(scope, id) else {
+            let failed = try reader.deadLetters(scope, id)
+            guard failed > 0 else { return nil }
+            return .base(Overlay(pending: [], failed: failed, isComplete: true))
+        }
+        let answer = try CachedAnswer(reader, scope, id, now: now)
+        context.count(isHit: answer != nil)
+        guard let answer else { return .miss }
+        guard let made = answer.made else { return .base(answer.overlay) }
+        return .made(answer.entry, made, answer.overlay)
+    }
+
     /// A client's own blob on its way in; see ``BlobIntake``.
     package func takeBlob(
         _ id: EntryID,

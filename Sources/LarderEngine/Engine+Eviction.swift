@@ -116,7 +116,9 @@ private struct EvictionRun {
         }
     }
 
-    /// What is targeted stays. A pin without bytes is no entry: its row in the cache, if there is
+    /// What is targeted stays.
+    ///
+    /// A pin without bytes is no entry: its row in the cache, if there is
     /// one, is counted there.
     private mutating func take(_ row: KeptRow) async throws(StoreError) {
         let hasBytes = row.hasEntry && row.kind != .tombstone

@@ -164,6 +164,7 @@ extension Engine {
             if isOffline { names.insert(name) } else { names.remove(name) }
         }
         context.changed(name)
+        context.modifiers.post(isOffline ? .originSetOffline(name) : .originWoken(name))
         if !isOffline { context.keeper.post(.originAnswered(name)) }
     }
 

@@ -102,8 +102,8 @@ extension Engine {
         }
         defer { sessions.remove(seat) }
         interest.whenGivenUp { mailbox.post(.patienceEnded) }
-        let ear = keeper.listen { mailbox.post(.looked) }
-        defer { keeper.stopListening(ear) }
+        let ear = keeper.listeners.add { mailbox.post(.looked) }
+        defer { keeper.listeners.remove(ear) }
         // It may have been settled before anybody listened.
         mailbox.post(.looked)
         let settings = attempt.origin.fetch

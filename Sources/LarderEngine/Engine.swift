@@ -15,6 +15,8 @@ package final class Engine: Sendable {
     let flights = FlightTable()
     var work: WorkQueue { context.work }
     var keeper: PinKeeper { context.keeper }
+    /// Carries out what the modifier queue decides.
+    let steps: ModifierSteps
     let keeping: OriginKeeping
     let changes = OriginChanges()
     /// What the configuration has to say beside the store, for status.
@@ -50,6 +52,10 @@ package final class Engine: Sendable {
             random: random,
             logger: logger
         )
+        steps = ModifierSteps(
+            context,
+            FlightBoard(context: context, table: flights, work: context.work)
+        )
         followers = FollowerTable(maxBytes: maxBytes.bytes)
         store.whenPinsHaveNews { [keeper = context.keeper] in keeper.post(.wanted) }
         started = clock.monotonic()
@@ -70,6 +76,7 @@ package final class Engine: Sendable {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.keepHouse() }
             group.addTask { await self.keeper.run(self.context, self.board) }
+            group.addTask { await self.context.modifiers.run(self.steps) }
             await work.run(cancellingTheRest: true)
             group.cancelAll()
         }

@@ -15,6 +15,10 @@ final class EngineContext: Sendable {
     let watch = OriginWatch()
     /// Fetches what pins wait for.
     let keeper = PinKeeper()
+    /// Sends modifiers and settles them.
+    let modifiers = ModifierKeeper()
+    /// Keeps answers from undoing writes that they do not know of.
+    let fence = FenceTable()
     /// The origins that were set offline by hand: nothing leaves for them.
     let offline: Mutex<Set<OriginName>>
     /// What outlives a request runs there.
@@ -92,6 +96,31 @@ final class EngineContext: Sendable {
         random.withLock { Double($0.next() >> 11) / 9_007_199_254_740_992 }
     }
 
+    /// A new name for a modifier.
+    func modifierID(at now: Timestamp) -> ModifierID {
+        random.withLock { random in
+            var drawn = DrawnBits(first: random.next(), second: random.next())
+            return ModifierID.ulid(at: now, using: &drawn)
+        }
+    }
+
+    /// Bits that were drawn before.
+    private struct DrawnBits: RandomNumberGenerator {
+        let first: UInt64
+        let second: UInt64
+        private var isSecond = false
+
+        init(first: UInt64, second: UInt64) {
+            self.first = first
+            self.second = second
+        }
+
+        mutating func next() -> UInt64 {
+            defer { isSecond.toggle() }
+            return isSecond ? second : first
+        }
+    }
+
     // MARK: Asking
 
     /// Asks the upstream, and notes it when the origin stays silent for too long meanwhile.
@@ -165,7 +194,14 @@ final class EngineContext: Sendable {
 
     private func report(_ origin: OriginName, _ state: OriginHealth.State?) {
         guard let state else { return }
-        if state == .online { keeper.post(.originAnswered(origin)) }
+        switch state {
+        case .online:
+            keeper.post(.originAnswered(origin))
+            modifiers.post(.originAnswered(origin))
+        case .offline, .captive:
+            modifiers.post(.originWentDown(origin, isCaptive: state == .captive))
+        case .unknown: break
+        }
         logger.info(
             "an origin's state changed",
             metadata: .larder([.origin: "\(origin)", .state: "\(state.rawValue)"])

@@ -61,8 +61,7 @@ extension FetchSession {
             known = nil
             context.noteUnread(error)
         }
-        let entry = known.flatMap { $0.entry.kind == .fetched ? $0.entry : nil }
-        flights.board(request, scope, cached: entry) { _ in }
+        flights.board(request, scope, cached: known?.known) { _ in }
     }
 
     private func view(of row: CachedAnswer?) -> FetchMachine<Problem>.FollowedRow {
@@ -85,7 +84,7 @@ extension FetchSession {
         }
         // Replaced while it was read: then there is another notice on its way.
         guard let body else { return }
-        await show(.cache, row.entry, body)
+        await show(.cache, row.entry, body, row.overlay)
         lastWord = (.cache, row.entry.revision)
     }
 }

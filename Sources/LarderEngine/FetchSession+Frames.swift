@@ -7,10 +7,15 @@ import LarderWire
 extension FetchSession {
     mutating func showCached() async {
         guard let cached, let cachedBody else { return }
-        await show(.cache, cached.entry, cachedBody)
+        await show(.cache, cached.entry, cachedBody, cached.overlay)
     }
 
-    mutating func show(_ source: AnswerSource, _ entry: Entry, _ body: FrameBody) async {
+    mutating func show(
+        _ source: AnswerSource,
+        _ entry: Entry,
+        _ body: FrameBody,
+        _ overlay: Overlay
+    ) async {
         let now = context.clock.now()
         shown = (entry.id, entry.body)
         await send(
@@ -21,7 +26,7 @@ extension FetchSession {
                     isStale: source == .cache && entry.isStale(at: now),
                     age: source == .cache ? entry.age(at: now) : .zero,
                     entry: FrameEntry(entry, body: body)
-                )
+                ).adding(overlay)
             )
         )
     }
@@ -44,7 +49,7 @@ extension FetchSession {
             )
             return hasSent ? await fail(problem, sequel) : refuse(problem)
         }
-        await show(.network, answer.entry, body)
+        await show(.network, answer.entry, body, answer.overlay)
         await conclude(sequel, .network, answer.entry.revision)
     }
 
@@ -56,6 +61,39 @@ extension FetchSession {
         let found = try? CachedAnswer(reader, scope, answer.entry.id, now: now)
         guard let found, found.entry.revision == answer.entry.revision else { return nil }
         return try? await found.frameBody(context.store, scope, now: now)
+    }
+
+    /// What the network said as the client sees it: with what its own modifiers make of it.
+    ///
+    /// Bytes that it has seen already keep the revision that it knows.
+    func seen(_ landing: Landing, _ reader: StoreReader) -> Landing {
+        let id: EntryID?
+        switch landing {
+        case .current(let answer): id = answer.entry.id
+        case .deleted, .failed: id = try? EntryID(request.url)
+        }
+        guard let id, context.store.isTargeted(scope, id),
+            let row = try? CachedAnswer(reader, scope, id, now: context.clock.now())
+        else { return landing }
+        switch landing {
+        case .failed: return landing
+        case .deleted(let revision, let status):
+            guard row.entry.kind != .tombstone else { return .deleted(revision, status: status) }
+            return .current(answer(row, status: status))
+        case .current(let answer):
+            guard row.entry.kind != .tombstone else {
+                return .deleted(row.entry.revision, status: row.entry.status)
+            }
+            return .current(self.answer(row, status: answer.status))
+        }
+    }
+
+    private func answer(_ row: CachedAnswer, status: Int) -> Landing.Answer {
+        var entry = row.entry
+        if let cached, cached.entry.body == entry.body { entry.revision = cached.entry.revision }
+        var body: FrameBody?
+        if case .ready(let ready) = row.body { body = ready }
+        return Landing.Answer(entry: entry, body: body, status: status, overlay: row.overlay)
     }
 
     mutating func fail(_ problem: Problem, _ sequel: FetchMachine<Problem>.Sequel) async {

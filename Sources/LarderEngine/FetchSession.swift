@@ -155,8 +155,7 @@ struct FetchSession {
     /// Boards a flight; `wait` is how long the cache is held back meanwhile.
     private func askNetwork(wait: Duration?) {
         if let wait { setTimer(wait, .networkWaitElapsed) }
-        let known = cached.flatMap { $0.entry.kind == .fetched ? $0.entry : nil }
-        flights.board(request, scope, cached: known) { [mailbox] landing in
+        flights.board(request, scope, cached: cached?.known) { [mailbox] landing in
             mailbox.post(.landed(landing))
         }
     }
@@ -248,7 +247,7 @@ struct FetchSession {
 
     private mutating func landed(_ landing: Landing, _ reader: StoreReader) async {
         networkTime = context.clock.monotonic() - started
-        switch landing {
+        switch seen(landing, reader) {
         case .current(let answer):
             switch machine.networkAnswered(.current(answer.entry.revision)) {
             case .showAnd(let sequel):

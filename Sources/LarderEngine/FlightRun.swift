@@ -19,6 +19,8 @@ struct FlightRun: ~Copyable {
     private let rules: FlightRules
     private let handOver: @Sendable (PassedHead) -> Void
     private var machine: FlightMachine
+    /// When the attempt under way set out, for the fence against its being overtaken by a write.
+    private var departure: WriteFence.Departure?
     private var url: WebURL { plan.key.url }
 
     init(
@@ -44,6 +46,12 @@ struct FlightRun: ~Copyable {
     }
 
     consuming func fly() async -> FlightOutcome {
+        let outcome = await flyOn()
+        landed()
+        return outcome
+    }
+
+    private mutating func flyOn() async -> FlightOutcome {
         let hasValidators = plan.cached.map { $0.etag != nil || $0.lastModified != nil } ?? false
         var step = Step.ask(machine.started(at: url, hasValidators: hasValidators))
         while true {
@@ -59,6 +67,25 @@ struct FlightRun: ~Copyable {
             case .land(let outcome):
                 return outcome
             }
+        }
+    }
+
+    private mutating func depart() {
+        landed()
+        departure = context.fence.readDeparted()
+    }
+
+    private mutating func landed() {
+        guard let departure else { return }
+        context.fence.readLanded(departure)
+        self.departure = nil
+    }
+
+    private mutating func overtaken() -> Step {
+        switch machine.overtaken() {
+        case .ask(let attempt): .ask(attempt)
+        case .giveUp(let failure): .land(failed(failure))
+        case .nothing: .land(cutShort())
         }
     }
 
@@ -81,13 +108,14 @@ struct FlightRun: ~Copyable {
             _ = machine.gaveUp()
             return .land(.landed(.failed(Problem(offline: plan.origin.name))))
         }
+        depart()
         // The flight watches its deadline itself, as whoever joins later may move it.
         let request = UpstreamRequest(
             origin: plan.origin,
             url: attempt.url,
             headers: headers(for: attempt),
             timeout: Limits.requestTimeMax,
-            isPassedOn: plan.handover != nil
+            purpose: plan.handover == nil ? .read : .passingOn
         )
         do throws(UpstreamError) {
             let reply = try await context.askWatchingSilence(request)
@@ -175,7 +203,9 @@ struct FlightRun: ~Copyable {
             preconditionFailure("a body fails in two ways only")
         }
         guard case .store = machine.bodyArrived() else { return .land(cutShort()) }
-        let landing = await store(taken, reply, freshness)
+        let overtaking = departure.map { Overtaking(context.fence, since: $0) }
+        let landing = await store(taken, reply, freshness, overtaking)
+        if overtaking?.hasHappened == true { return overtaken() }
         _ = machine.stored()
         return .land(landing)
     }
@@ -183,7 +213,8 @@ struct FlightRun: ~Copyable {
     private func store(
         _ taken: BodyIntake.Taken,
         _ reply: UpstreamReply,
-        _ freshness: Freshness
+        _ freshness: Freshness,
+        _ overtaking: Overtaking?
     ) async -> FlightOutcome {
         do {
             let draft = AnswerDraft(plan, reply, freshness, taken.summary)
@@ -196,7 +227,13 @@ struct FlightRun: ~Copyable {
             }
             // An address where nothing will be is no answer.
             if taken.body == nil, isAddressed { return failed(.tooLarge) }
-            entry.revision = try await put(entry, taken.body, draft, isAddressed: isAddressed)
+            entry.revision = try await put(
+                entry,
+                taken.body,
+                draft,
+                overtaking,
+                isAddressed: isAddressed
+            )
             let answer = Landing.Answer(entry: entry, body: body, status: reply.status)
             return .landed(.current(answer))
         } catch let error as StoreError {
@@ -215,12 +252,17 @@ struct FlightRun: ~Copyable {
         _ entry: Entry,
         _ body: NewBody?,
         _ answer: AnswerDraft,
+        _ overtaking: Overtaking?,
         isAddressed: Bool
     ) async throws(StoreError) -> Revision {
         guard let body else { return try unstoredRevision(of: entry) }
         do throws(StoreError) {
             let new = NewEntry(scope: plan.key.scope, entry: entry, body: body)
-            let receipt = try await context.store.put(new, now: entry.storedAt)
+            let receipt = try await context.store.put(
+                new,
+                now: entry.storedAt,
+                fence: overtaking?.fence
+            )
             if answer.isVariant {
                 try await context.remember(answer.varyNames, of: url, in: plan.key.scope)
             }
@@ -269,8 +311,8 @@ struct FlightRun: ~Copyable {
 
     private mutating func bury(_ status: Int) async -> Step {
         let now = context.clock.now()
-        defer { _ = machine.stored() }
         guard let id = try? plan.cached?.id ?? EntryID(url) else {
+            _ = machine.stored()
             return .land(.landed(.failed(Problem(.badURL, "'\(url)' is too long for an id"))))
         }
         var entry = Entry(
@@ -283,10 +325,14 @@ struct FlightRun: ~Copyable {
         )
         entry.origin = plan.origin.name
         let new = NewEntry(scope: plan.key.scope, entry: entry, body: .inline([]))
+        let overtaking = departure.map { Overtaking(context.fence, since: $0) }
         do throws(StoreError) {
-            let receipt = try await context.store.put(new, now: now)
+            let receipt = try await context.store.put(new, now: now, fence: overtaking?.fence)
+            if overtaking?.hasHappened == true { return overtaken() }
+            _ = machine.stored()
             return .land(.landed(.deleted(receipt.revision, status: status)))
         } catch {
+            _ = machine.stored()
             context.noteUnstored(id, error)
             return .land(.landed(unstoredDeletion(status)))
         }

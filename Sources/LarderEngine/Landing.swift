@@ -14,6 +14,8 @@ enum Landing: Sendable {
         var body: FrameBody?
         /// The status that the origin answered with: 200, or 304.
         var status: Int
+        /// What modifiers add to it for the one who is told.
+        var overlay = Overlay.none
     }
 }
 

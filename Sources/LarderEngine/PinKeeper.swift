@@ -27,16 +27,11 @@ final class PinKeeper: Sendable {
         let id: EntryID
     }
 
-    private struct Listeners {
-        var next = 0
-        var tell: [Int: @Sendable () -> Void] = [:]
-    }
-
     private let mailbox = Mailbox<Event>()
     /// Pins that are being asked for on behalf of clients, and of how many; guarded by its lock.
     private let asked = Mutex<[Name: Int]>([:])
-    /// Clients that wait for a pin; guarded by its lock.
-    private let listeners = Mutex(Listeners())
+    /// Clients that wait for a pin: told whenever something may have changed for one.
+    let listeners = Listeners()
     // Relaxed: it only keeps looks that say the same from piling up.
     private let isLooking = Atomic<Bool>(false)
 
@@ -67,19 +62,6 @@ final class PinKeeper: Sendable {
         asked.withLock { $0[Name(scope: scope, id: id)] != nil }
     }
 
-    /// Has `tell` called whenever something may have changed for a pin.
-    func listen(_ tell: @escaping @Sendable () -> Void) -> Int {
-        listeners.withLock { listeners in
-            listeners.next += 1
-            listeners.tell[listeners.next] = tell
-            return listeners.next
-        }
-    }
-
-    func stopListening(_ ear: Int) {
-        listeners.withLock { _ = $0.tell.removeValue(forKey: ear) }
-    }
-
     /// Runs until it is cancelled.
     func run(_ context: EngineContext, _ board: FlightBoard) async {
         await withDiscardingTaskGroup { group in
@@ -102,7 +84,7 @@ final class PinKeeper: Sendable {
                     }
                 case .restEnded: alarm = nil
                 }
-                for tell in listeners.withLock({ Array($0.tell.values) }) { tell() }
+                listeners.tell()
                 let wanted = await lookUp(context, board)
                 for name in machine.looked(Set(wanted.keys), now: now) {
                     let attempts = wanted[name] ?? []

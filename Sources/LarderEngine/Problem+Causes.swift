@@ -42,9 +42,9 @@ extension Problem {
         case .noRoom: self.init(.cacheFull, error.message)
         case .diskFull: self.init(.diskFull, error.message)
         case .pinned: self.init(.pinned, error.message)
-        // Until there are modifiers in the API, there are none.
-        case .targeted, .modifierExists: self.init(.pinned, error.message)
-        case .queueFull: self.init(.diskFull, error.message)
+        case .targeted: self.init(.targeted, error.message)
+        case .modifierExists: self.init(.modifierExists, error.message)
+        case .queueFull: self.init(.queueFull, error.message)
         case .pinsFull, .tooManyPins: self.init(.pinsFull, error.message)
         case .overloaded: self.init(.overloaded, error.message)
         case .closed: self.init(.shuttingDown, error.message)

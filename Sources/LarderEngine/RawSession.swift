@@ -111,8 +111,7 @@ struct RawSession {
 
     private mutating func askNetwork() {
         guard rules.isKept else { return passOn() }
-        let known = cached.flatMap { $0.entry.kind == .fetched ? $0.entry : nil }
-        flights.boardForAll(request, scope, cached: known) { [mailbox] outcome in
+        flights.boardForAll(request, scope, cached: cached?.known) { [mailbox] outcome in
             mailbox.post(.told(outcome))
         }
     }
@@ -223,8 +222,8 @@ struct RawSession {
         let read = try? CachedAnswer(reader, scope, answer.entry.id, now: now)
         let found = read.flatMap { $0.entry.kind == .fetched ? $0 : nil }
         var status = forwarded(status: answer.status)
-        status.isStored = found?.entry.revision == answer.entry.revision
-        if let body = answer.body?.exactBytes {
+        status.isStored = found?.known?.revision == answer.entry.revision
+        if let body = answer.body?.exactBytes, !context.store.isTargeted(scope, answer.entry.id) {
             guard case .showAnd = machine.networkAnswered(.current(answer.entry.revision)) else {
                 return
             }
@@ -319,6 +318,7 @@ struct RawSession {
             )
             return reader.flatMap { $0 }.map { .stored($0) }
         }
+        if let made = answer.made { return .bytes(made) }
         guard case .ready(let body) = answer.body else { return nil }
         return body.exactBytes.map { .bytes($0) }
     }

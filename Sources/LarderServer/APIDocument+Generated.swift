@@ -27,6 +27,10 @@ extension APIDocument {
               "description": "The id / data / timestamp cache itself."
             },
             {
+              "name": "Modifiers",
+              "description": "What is written here at once and sent when it can be."
+            },
+            {
               "name": "Origins",
               "description": "The servers that may be asked. Everybody may list them; the rest is for administrators."
             },
@@ -216,6 +220,7 @@ extension APIDocument {
                 "operationId": "readEntry",
                 "summary": "The bytes of an entry",
                 "parameters": [
+                  { "$ref": "#/components/parameters/show" },
                   { "$ref": "#/components/parameters/account" },
                   { "$ref": "#/components/parameters/ifNoneMatch" }
                 ],
@@ -232,6 +237,7 @@ extension APIDocument {
                 "operationId": "readEntryHead",
                 "summary": "The headers of an entry",
                 "parameters": [
+                  { "$ref": "#/components/parameters/show" },
                   { "$ref": "#/components/parameters/account" },
                   { "$ref": "#/components/parameters/ifNoneMatch" }
                 ],
@@ -594,6 +600,231 @@ extension APIDocument {
                 }
               }
             },
+            "/v1/modifiers": {
+              "get": {
+                "tags": ["Modifiers"],
+                "operationId": "listModifiers",
+                "summary": "A page of modifiers, in the order in which they were accepted",
+                "description": "Without `state`, those that are not settled and the dead letters.",
+                "parameters": [
+                  {
+                    "name": "state",
+                    "in": "query",
+                    "description": "A state, `unsettled`, or `settled`: the history, the latest first.",
+                    "schema": {
+                      "type": "string",
+                      "enum": ["held", "queued", "in_flight", "confirmed", "accepted", "retry_wait", "unknown", "conflict", "auth_wait", "dead", "cancelled", "settled", "unsettled"]
+                    },
+                    "example": "unsettled"
+                  },
+                  {
+                    "name": "lane",
+                    "in": "query",
+                    "description": "Only those of a lane.",
+                    "schema": { "$ref": "#/components/schemas/Lane" },
+                    "example": "name:cart"
+                  },
+                  {
+                    "name": "limit",
+                    "in": "query",
+                    "description": "Modifiers in the page.",
+                    "schema": { "type": "integer", "minimum": 1, "maximum": 1000, "default": 100 },
+                    "example": 100
+                  },
+                  {
+                    "name": "cursor",
+                    "in": "query",
+                    "description": "The `next` of the page before.",
+                    "schema": { "type": "string" },
+                    "example": "41"
+                  },
+                  {
+                    "name": "wait",
+                    "in": "query",
+                    "description": "With `state=unsettled`: answer when nothing is left, after this time at the latest; an hour at most.",
+                    "schema": { "$ref": "#/components/schemas/Duration" },
+                    "example": "10s"
+                  },
+                  { "$ref": "#/components/parameters/scope" },
+                  { "$ref": "#/components/parameters/account" }
+                ],
+                "responses": {
+                  "200": { "description": "The page.", "content": { "application/json": { "schema": { "$ref": "#/components/schemas/ModifierPage" } } } },
+                  "403": { "$ref": "#/components/responses/NotPermitted" },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              },
+              "post": {
+                "tags": ["Modifiers"],
+                "operationId": "acceptModifiers",
+                "summary": "Write, whether there is a network or not",
+                "description": "The effect shows at once, the request goes out when it can. Several are accepted all or none.",
+                "parameters": [
+                  {
+                    "name": "wait",
+                    "in": "query",
+                    "description": "For one modifier: answer when it is settled, after this time at the latest; an hour at most.",
+                    "schema": { "$ref": "#/components/schemas/Duration" },
+                    "example": "10s"
+                  }
+                ],
+                "requestBody": {
+                  "required": true,
+                  "content": {
+                    "application/json": {
+                      "schema": { "$ref": "#/components/schemas/ModifierCommand" }
+                    }
+                  }
+                },
+                "responses": {
+                  "200": { "description": "With `wait`: it is settled.", "content": { "application/json": { "schema": { "$ref": "#/components/schemas/ModifierReport" } } } },
+                  "202": {
+                    "description": "On disk, synced. The same id and body again give the same answer.",
+                    "headers": {
+                      "Location": {
+                        "description": "The path of the modifier, where one was given.",
+                        "schema": { "type": "string" }
+                      }
+                    },
+                    "content": {
+                      "application/json": {
+                        "schema": {
+                          "oneOf": [
+                            { "$ref": "#/components/schemas/ModifierReceipt" },
+                            { "$ref": "#/components/schemas/ModifierReceipts" },
+                            { "$ref": "#/components/schemas/ModifierReport" }
+                          ]
+                        }
+                      }
+                    }
+                  },
+                  "403": { "$ref": "#/components/responses/UnknownOrigin" },
+                  "409": {
+                    "description": "`urn:larder:modifier-exists`: the id was given with another body.",
+                    "content": { "application/problem+json": { "schema": { "$ref": "#/components/schemas/Problem" } } }
+                  },
+                  "422": {
+                    "description": "`urn:larder:no-request`: there is nothing to send. `urn:larder:unsupported`: a member that this version does not know what to do with.",
+                    "content": { "application/problem+json": { "schema": { "$ref": "#/components/schemas/Problem" } } }
+                  },
+                  "507": {
+                    "description": "`urn:larder:queue-full`: there is no room within `queue.max_modifiers` or `queue.max_bytes`. `urn:larder:disk-full`.",
+                    "content": { "application/problem+json": { "schema": { "$ref": "#/components/schemas/Problem" } } }
+                  },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              }
+            },
+            "/v1/modifiers/{modifier}": {
+              "parameters": [{ "$ref": "#/components/parameters/modifier" }],
+              "get": {
+                "tags": ["Modifiers"],
+                "operationId": "showModifier",
+                "summary": "How it stands with a modifier, and what it changes",
+                "description": "Settled ones are found as long as the history has them.",
+                "parameters": [
+                  {
+                    "name": "wait",
+                    "in": "query",
+                    "description": "Answer when it is settled, after this time at the latest; an hour at most.",
+                    "schema": { "$ref": "#/components/schemas/Duration" },
+                    "example": "10s"
+                  },
+                  { "$ref": "#/components/parameters/scope" },
+                  { "$ref": "#/components/parameters/account" }
+                ],
+                "responses": {
+                  "200": { "description": "The modifier.", "content": { "application/json": { "schema": { "$ref": "#/components/schemas/ModifierReport" } } } },
+                  "403": { "$ref": "#/components/responses/NotPermitted" },
+                  "404": { "$ref": "#/components/responses/NoSuchModifier" },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              },
+              "delete": {
+                "tags": ["Modifiers"],
+                "operationId": "removeModifier",
+                "summary": "Cancel a modifier, give it up, or drop a dead letter",
+                "description": "It is cancelled where no byte of it can have left, and those that depend on it with it.",
+                "parameters": [
+                  {
+                    "name": "discard",
+                    "in": "query",
+                    "description": "Give up what may have been sent: it becomes a dead letter, and its targets are asked for again.",
+                    "schema": { "type": "boolean", "default": false },
+                    "example": true
+                  },
+                  { "$ref": "#/components/parameters/scope" },
+                  { "$ref": "#/components/parameters/account" }
+                ],
+                "responses": {
+                  "204": { "description": "It is out of the queue." },
+                  "403": { "$ref": "#/components/responses/NotPermitted" },
+                  "404": { "$ref": "#/components/responses/NoSuchModifier" },
+                  "409": {
+                    "description": "`urn:larder:already-sent`: bytes of it may have left; always while it is in flight. `urn:larder:already-settled`.",
+                    "content": { "application/problem+json": { "schema": { "$ref": "#/components/schemas/Problem" } } }
+                  },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              }
+            },
+            "/v1/modifiers/{modifier}/retry": {
+              "parameters": [{ "$ref": "#/components/parameters/modifier" }],
+              "post": {
+                "tags": ["Modifiers"],
+                "operationId": "retryModifier",
+                "summary": "Have it sent again as soon as its lanes are free",
+                "description": "From `dead`, `conflict`, `unknown`, `retry_wait` and `auth_wait`. A dead letter goes to the end of the queue and gets the next round's idempotency key; any other keeps its place and its key.",
+                "parameters": [
+                  { "$ref": "#/components/parameters/scope" },
+                  { "$ref": "#/components/parameters/account" }
+                ],
+                "responses": {
+                  "202": { "description": "It is queued.", "content": { "application/json": { "schema": { "$ref": "#/components/schemas/ModifierReceipt" } } } },
+                  "403": { "$ref": "#/components/responses/NotPermitted" },
+                  "404": { "$ref": "#/components/responses/NoSuchModifier" },
+                  "409": {
+                    "description": "`urn:larder:already-sent` or `urn:larder:already-settled`.",
+                    "content": { "application/problem+json": { "schema": { "$ref": "#/components/schemas/Problem" } } }
+                  },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              }
+            },
+            "/v1/lanes/{lane}/pause": {
+              "parameters": [{ "$ref": "#/components/parameters/lane" }],
+              "post": {
+                "tags": ["Modifiers"],
+                "operationId": "pauseLane",
+                "summary": "Send nothing of a lane until it is resumed; it outlives a restart",
+                "parameters": [
+                  { "$ref": "#/components/parameters/scope" },
+                  { "$ref": "#/components/parameters/account" }
+                ],
+                "responses": {
+                  "204": { "description": "It is paused." },
+                  "403": { "$ref": "#/components/responses/NotPermitted" },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              }
+            },
+            "/v1/lanes/{lane}/resume": {
+              "parameters": [{ "$ref": "#/components/parameters/lane" }],
+              "post": {
+                "tags": ["Modifiers"],
+                "operationId": "resumeLane",
+                "summary": "Send what waits in a paused lane",
+                "parameters": [
+                  { "$ref": "#/components/parameters/scope" },
+                  { "$ref": "#/components/parameters/account" }
+                ],
+                "responses": {
+                  "204": { "description": "It is not paused." },
+                  "403": { "$ref": "#/components/responses/NotPermitted" },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              }
+            },
             "/v1/evict": {
               "post": {
                 "tags": ["Administration"],
@@ -822,6 +1053,29 @@ extension APIDocument {
                 "schema": { "$ref": "#/components/schemas/OriginName" },
                 "example": "files"
               },
+              "show": {
+                "name": "show",
+                "in": "query",
+                "description": "`view`: with what unsettled modifiers make of it. `base`: the last thing that the origin said.",
+                "schema": { "type": "string", "enum": ["view", "base"], "default": "view" },
+                "example": "base"
+              },
+              "modifier": {
+                "name": "modifier",
+                "in": "path",
+                "required": true,
+                "description": "The modifier's id.",
+                "schema": { "$ref": "#/components/schemas/ModifierID" },
+                "example": "01JD2Q4W6Z0000000000000000"
+              },
+              "lane": {
+                "name": "lane",
+                "in": "path",
+                "required": true,
+                "description": "The lane, percent-encoded.",
+                "schema": { "$ref": "#/components/schemas/Lane" },
+                "example": "name:cart"
+              },
               "account": {
                 "name": "account",
                 "in": "query",
@@ -1024,6 +1278,10 @@ extension APIDocument {
                     "schema": { "$ref": "#/components/schemas/Health" }
                   }
                 }
+              },
+              "NoSuchModifier": {
+                "description": "`urn:larder:no-such-modifier`.",
+                "content": { "application/problem+json": { "schema": { "$ref": "#/components/schemas/Problem" } } }
               },
               "Miss": {
                 "description": "`urn:larder:miss`: nothing is cached under the id.",
@@ -1551,6 +1809,254 @@ extension APIDocument {
                   },
                   "reason": {
                     "description": "The same in one sentence.",
+                    "type": ["string", "null"]
+                  }
+                }
+              },
+              "ModifierID": {
+                "description": "A client's own or, where it gave none, a ULID.",
+                "type": "string",
+                "pattern": "^[A-Za-z0-9._:@-]{1,128}$"
+              },
+              "Lane": {
+                "description": "What is sent in order: `id:` and a target's id, or `name:` and a lane's name.",
+                "type": "string",
+                "pattern": "^(id|name):.+$"
+              },
+              "Effect": {
+                "description": "How a target's value alters. `put`: it is replaced by `value`. `merge`: RFC 7396. `patch`: RFC 6902, all or nothing. `set`: members `set`, values by pointer, and `unset`, a list of pointers. `add`: numbers by pointer. `list_add`, `list_remove`: lists of values by pointer, or `by` a key with `values`. `delete` and `none` have no value.",
+                "type": "object",
+                "required": ["type"],
+                "properties": {
+                  "type": {
+                    "type": "string",
+                    "enum": ["put", "merge", "patch", "set", "add", "list_add", "list_remove", "delete", "none"]
+                  },
+                  "value": {}
+                },
+                "additionalProperties": false,
+                "examples": [
+                  { "type": "merge", "value": { "liked": true } },
+                  { "type": "add", "value": { "/count": 1 } }
+                ]
+              },
+              "ModifierCommand": {
+                "description": "The changes that it makes here, and the request that makes them on the server.",
+                "type": "object",
+                "properties": {
+                  "id": { "$ref": "#/components/schemas/ModifierID" },
+                  "modifiers": {
+                    "description": "Several in place of one, all of one account; no other member goes with it.",
+                    "type": "array",
+                    "minItems": 1,
+                    "maxItems": 1000,
+                    "items": { "$ref": "#/components/schemas/ModifierCommand" }
+                  },
+                  "changes": {
+                    "type": "array",
+                    "maxItems": 100,
+                    "items": {
+                      "type": "object",
+                      "required": ["target", "effect"],
+                      "properties": {
+                        "target": {
+                          "type": "object",
+                          "required": ["id"],
+                          "properties": { "id": { "$ref": "#/components/schemas/EntryID" } },
+                          "additionalProperties": false
+                        },
+                        "effect": { "$ref": "#/components/schemas/Effect" }
+                      },
+                      "additionalProperties": false
+                    }
+                  },
+                  "request": {
+                    "description": "Left out, it follows from a single change of put, merge, patch or delete, to the target's own URL.",
+                    "type": "object",
+                    "required": ["method", "url"],
+                    "properties": {
+                      "method": { "type": "string" },
+                      "url": { "$ref": "#/components/schemas/FetchURL" },
+                      "headers": {
+                        "description": "Neither Authorization nor Cookie.",
+                        "type": "object",
+                        "additionalProperties": { "type": "string" }
+                      },
+                      "body": { "description": "Any JSON." },
+                      "body_text": { "type": "string" },
+                      "body_b64": { "type": "string", "contentEncoding": "base64" },
+                      "body_entry": {
+                        "description": "The id of an entry whose bytes are copied when it is accepted.",
+                        "type": "string"
+                      }
+                    },
+                    "additionalProperties": false
+                  },
+                  "account": { "$ref": "#/components/schemas/AccountName" },
+                  "lane": { "description": "A further lane, by its name.", "type": "string" },
+                  "depends_on": {
+                    "description": "Ids of modifiers that are to be confirmed before; if one fails, this one does.",
+                    "type": "array",
+                    "maxItems": 100,
+                    "items": { "$ref": "#/components/schemas/ModifierID" }
+                  },
+                  "hold": {
+                    "description": "How long it is kept back, so that it can be cancelled.",
+                    "$ref": "#/components/schemas/Duration"
+                  },
+                  "expires": {
+                    "description": "After this time it is not sent any more, but dead.",
+                    "$ref": "#/components/schemas/Duration"
+                  },
+                  "attempts": {
+                    "description": "Counted attempts before it is dead; without it no limit.",
+                    "type": "integer",
+                    "minimum": 1
+                  },
+                  "if_match": {
+                    "description": "Only `none`, which counts without it, is supported.",
+                    "type": "string",
+                    "default": "none"
+                  },
+                  "on_conflict": {
+                    "description": "Only `rebase`, which counts without it, is supported.",
+                    "type": "string",
+                    "default": "rebase"
+                  },
+                  "after_unknown": {
+                    "description": "What becomes of it when bytes left and no clear answer came; left out, as the origin's rule says.",
+                    "type": "string",
+                    "enum": ["auto", "resend", "hold"]
+                  }
+                },
+                "additionalProperties": false,
+                "examples": [
+                  {
+                    "id": "like-42",
+                    "changes": [
+                      {
+                        "target": { "id": "https://api.example.com/articles/42" },
+                        "effect": { "type": "merge", "value": { "liked": true } }
+                      }
+                    ],
+                    "request": {
+                      "method": "PATCH",
+                      "url": "https://api.example.com/articles/42",
+                      "headers": { "Content-Type": "application/merge-patch+json" },
+                      "body_b64": "eyJsaWtlZCI6dHJ1ZX0="
+                    }
+                  }
+                ]
+              },
+              "ModifierState": {
+                "type": "string",
+                "enum": ["held", "queued", "in_flight", "confirmed", "accepted", "retry_wait", "unknown", "conflict", "auth_wait", "dead", "cancelled"]
+              },
+              "ModifierReceipt": {
+                "type": "object",
+                "required": ["id", "state", "rev"],
+                "properties": {
+                  "id": { "$ref": "#/components/schemas/ModifierID" },
+                  "state": { "$ref": "#/components/schemas/ModifierState" },
+                  "rev": { "$ref": "#/components/schemas/Revision" }
+                }
+              },
+              "ModifierReceipts": {
+                "type": "object",
+                "required": ["modifiers"],
+                "properties": {
+                  "modifiers": {
+                    "type": "array",
+                    "items": { "$ref": "#/components/schemas/ModifierReceipt" }
+                  }
+                }
+              },
+              "ViewReport": {
+                "description": "What a target shows: `body` where it is JSON, else its length.",
+                "type": "object",
+                "required": ["state"],
+                "properties": {
+                  "state": { "type": "string", "enum": ["unknown", "deleted", "value"] },
+                  "complete": { "type": "boolean" },
+                  "body": {},
+                  "bytes": { "type": "integer", "minimum": 0 }
+                }
+              },
+              "ModifierReport": {
+                "type": "object",
+                "required": ["id", "state", "reason", "marks", "lanes", "targets", "request", "attempts", "next_attempt_at", "dependants", "uid", "account", "accepted_at", "settled_at", "rev"],
+                "properties": {
+                  "id": { "$ref": "#/components/schemas/ModifierID" },
+                  "state": { "$ref": "#/components/schemas/ModifierState" },
+                  "reason": {
+                    "description": "Why it was settled without being confirmed.",
+                    "type": ["string", "null"],
+                    "enum": ["attempts", "expired", "refused", "parent-failed", "unreadable", "discarded", "cancelled", null]
+                  },
+                  "marks": {
+                    "description": "`paused`: a lane of it is. `stalled`: it was not applied again and again. `inapplicable`: an effect of it does not fit what is there.",
+                    "type": "array",
+                    "items": { "type": "string", "enum": ["paused", "stalled", "inapplicable"] }
+                  },
+                  "lanes": { "type": "array", "items": { "$ref": "#/components/schemas/Lane" } },
+                  "targets": { "type": "array", "items": { "$ref": "#/components/schemas/EntryID" } },
+                  "request": {
+                    "type": "object",
+                    "required": ["method", "url", "body_bytes", "idempotency_key"],
+                    "properties": {
+                      "method": { "type": "string" },
+                      "url": { "type": "string" },
+                      "body_bytes": { "type": "integer", "minimum": 0 },
+                      "idempotency_key": { "type": "string" }
+                    }
+                  },
+                  "attempts": { "type": "integer", "minimum": 0 },
+                  "next_attempt_at": { "type": ["string", "null"], "format": "date-time" },
+                  "waiting_for": {
+                    "description": "Why it is not sent now; left out where nothing keeps it.",
+                    "type": "object",
+                    "required": ["reason", "name", "until"],
+                    "properties": {
+                      "reason": { "type": "string" },
+                      "name": { "type": ["string", "null"] },
+                      "until": { "type": ["string", "null"], "format": "date-time" }
+                    }
+                  },
+                  "answer": {
+                    "description": "What the origin last answered.",
+                    "type": "object",
+                    "required": ["status", "at", "body"],
+                    "properties": {
+                      "status": { "type": "integer" },
+                      "at": { "$ref": "#/components/schemas/Moment" },
+                      "body": {}
+                    }
+                  },
+                  "dependants": { "type": "array", "items": { "$ref": "#/components/schemas/ModifierID" } },
+                  "uid": { "type": "integer", "minimum": 0 },
+                  "account": { "$ref": "#/components/schemas/AccountName" },
+                  "accepted_at": { "$ref": "#/components/schemas/Moment" },
+                  "settled_at": { "type": ["string", "null"], "format": "date-time" },
+                  "rev": { "$ref": "#/components/schemas/Revision" },
+                  "before": {
+                    "description": "What each target shows without it; only where one modifier is shown.",
+                    "type": "object",
+                    "additionalProperties": { "$ref": "#/components/schemas/ViewReport" }
+                  },
+                  "after": {
+                    "description": "The same with it.",
+                    "type": "object",
+                    "additionalProperties": { "$ref": "#/components/schemas/ViewReport" }
+                  }
+                }
+              },
+              "ModifierPage": {
+                "type": "object",
+                "required": ["items", "next"],
+                "properties": {
+                  "items": { "type": "array", "items": { "$ref": "#/components/schemas/ModifierReport" } },
+                  "next": {
+                    "description": "The `cursor` of the page after this one; null on the last.",
                     "type": ["string", "null"]
                   }
                 }
@@ -2753,6 +3259,14 @@ extension APIDocument {
                   { "const": "urn:larder:disk-full", "title": "The disk is full", "x-status": 507, "x-retryable": true },
                   { "const": "urn:larder:pinned", "title": "The entry is pinned", "x-status": 409, "x-retryable": false },
                   { "const": "urn:larder:pins-full", "title": "There is no room for what is pinned", "x-status": 507, "x-retryable": false },
+                  { "const": "urn:larder:no-request", "title": "The modifier says nothing to send", "x-status": 422, "x-retryable": false },
+                  { "const": "urn:larder:unsupported", "title": "This version cannot do it", "x-status": 422, "x-retryable": false },
+                  { "const": "urn:larder:modifier-exists", "title": "There is another modifier of this id", "x-status": 409, "x-retryable": false },
+                  { "const": "urn:larder:no-such-modifier", "title": "There is no such modifier", "x-status": 404, "x-retryable": false },
+                  { "const": "urn:larder:already-sent", "title": "Bytes of the modifier may have left", "x-status": 409, "x-retryable": false },
+                  { "const": "urn:larder:already-settled", "title": "The modifier is settled", "x-status": 409, "x-retryable": false },
+                  { "const": "urn:larder:queue-full", "title": "There is no room for another modifier", "x-status": 507, "x-retryable": true },
+                  { "const": "urn:larder:targeted", "title": "The entry has modifiers that are not settled", "x-status": 409, "x-retryable": false },
                   { "const": "urn:larder:miss", "title": "Nothing is cached under the id", "x-status": 404, "x-retryable": false },
                   { "const": "urn:larder:deleted", "title": "The origin says that it is gone", "x-status": 404, "x-retryable": false },
                   { "const": "urn:larder:unreachable", "title": "The origin cannot be reached", "x-status": 502, "x-retryable": true },

@@ -22,12 +22,28 @@ enum EntryReply {
     ) {
         let now = engine.clock.now()
         do {
-            let account = try Self.account(head.uri)
+            let (account, form) = try Self.parameters(head.uri)
             let scope = loop.key(for: peer.scope(account))
-            let found = try engine.withEntry(id, scope, loop.reader, now: now) { row in
-                EntryReply(row, id, head, scope, date: loop.date(at: now), now)
+            let shown =
+                form == .view ? try engine.shown(id, scope, loop.reader, now: now) : nil
+            switch shown {
+            case .made(let entry, let bytes, let overlay):
+                self.init(entry, bytes, overlay, head, date: loop.date(at: now), now)
+                return
+            case .miss:
+                self = .problem(.miss(id))
+                return
+            case .base(let overlay):
+                let found = try engine.withEntry(id, scope, loop.reader, now: now) { row in
+                    EntryReply(row, id, head, scope, date: loop.date(at: now), now, overlay)
+                }
+                self = found ?? .problem(.miss(id))
+            case nil:
+                let found = try engine.withEntry(id, scope, loop.reader, now: now) { row in
+                    EntryReply(row, id, head, scope, date: loop.date(at: now), now)
+                }
+                self = found ?? .problem(.miss(id))
             }
-            self = found ?? .problem(.miss(id))
         } catch let problem as Problem {
             self = .problem(problem)
         } catch let error as StoreError {
@@ -37,12 +53,59 @@ enum EntryReply {
         }
     }
 
-    private static func account(_ uri: String) throws(Problem) -> AccountName {
-        guard let mark = uri.firstIndex(of: "?") else { return .default }
+    /// Which form of an entry is asked for: `show=`.
+    private enum Form: String {
+        /// The last thing that the origin said.
+        case base
+        /// What the client's modifiers make of it.
+        case view
+    }
+
+    private static func parameters(_ uri: String) throws(Problem) -> (AccountName, Form) {
+        guard let mark = uri.firstIndex(of: "?") else { return (.default, .view) }
         var parameters = try QueryParameters(uri[uri.index(after: mark)...])
         let account = try parameters.takeAccount()
+        let text = parameters.take("show")
         try parameters.refuseRest()
-        return account
+        guard let text else { return (account, .view) }
+        guard let form = Form(rawValue: text) else {
+            throw Problem(.badRequest, "show: '\(text)' is neither base nor view")
+        }
+        return (account, form)
+    }
+
+    /// The answer where modifiers have made the bytes.
+    private init(
+        _ entry: Entry,
+        _ bytes: [UInt8],
+        _ overlay: Overlay,
+        _ head: HTTPRequestHead,
+        date: String,
+        _ now: Timestamp
+    ) {
+        guard entry.kind != .tombstone else {
+            let detail = "'\(entry.id)' is gone: it was deleted here, or its origin says so"
+            self = .problem(Problem(.deleted, detail, status: 410))
+            return
+        }
+        let tag = entry.entityTag
+        var headers = HTTPHeaders()
+        headers.add(name: "Date", value: date)
+        headers.add(name: "Content-Type", value: entry.mediaType ?? "application/octet-stream")
+        headers.add(name: "ETag", value: tag)
+        headers.add(name: "Last-Modified", value: entry.storedAt.httpDate)
+        headers.add(name: "Age", value: String(entry.age(at: now).milliseconds / 1_000))
+        headers.add(name: "Cache-Status", value: "larder; hit")
+        headers.add(name: "Larder-Rev", value: String(entry.revision.number))
+        headers.add(overlay)
+        if head.headers.contains(name: "If-None-Match"),
+            EntityTagList.contains(tag, in: head.headers["If-None-Match"])
+        {
+            self = .whole(.notModified, headers, nil)
+            return
+        }
+        headers.add(name: "Content-Length", value: String(bytes.count))
+        self = .whole(.ok, headers, head.method == .HEAD ? nil : ByteBuffer(bytes: bytes))
     }
 
     private init(
@@ -51,7 +114,8 @@ enum EntryReply {
         _ head: HTTPRequestHead,
         _ scope: ScopeKey,
         date: String,
-        _ now: Timestamp
+        _ now: Timestamp,
+        _ overlay: Overlay = .none
     ) {
         switch row.kind {
         case .blob, .fetched:
@@ -67,6 +131,7 @@ enum EntryReply {
         }
         let tag = row.entityTag
         var headers = Self.headers(row, tag, date: date, now)
+        headers.add(overlay)
         if head.headers.contains(name: "If-None-Match"),
             EntityTagList.contains(tag, in: head.headers["If-None-Match"])
         {
@@ -101,7 +166,6 @@ enum EntryReply {
         headers.add(name: "Age", value: String(age))
         headers.add(name: "Cache-Status", value: cacheStatus(row, now))
         headers.add(name: "Larder-Rev", value: String(row.revision.number))
-        headers.add(name: "Larder-Pending", value: "0")
         return headers
     }
 
@@ -109,5 +173,18 @@ enum EntryReply {
     private static func cacheStatus(_ row: borrowing EntryRow, _ now: Timestamp) -> String {
         guard let until = row.freshUntil else { return "larder; hit" }
         return "larder; hit; ttl=\(until.since(now).milliseconds / 1_000)"
+    }
+}
+
+extension HTTPHeaders {
+    /// What snapshots say of the modifiers that touch an entry.
+    fileprivate mutating func add(_ overlay: Overlay) {
+        add(name: "Larder-Pending", value: String(overlay.pending.count))
+        guard overlay != .none else { return }
+        let told = overlay.pending.prefix(Limits.toldPendingMax)
+        let ids = told.map(\.text).joined(separator: ", ")
+        add(name: "Larder-Pending-Ids", value: ids)
+        add(name: "Larder-Failed", value: String(overlay.failed))
+        add(name: "Larder-Complete", value: overlay.isComplete ? "true" : "false")
     }
 }

@@ -53,8 +53,14 @@ struct Exchange: Sendable {
     }
 
     /// Answers with JSON.
-    func respond(_ json: [UInt8], status: HTTPResponseStatus = .ok) async {
-        await writer.respond(status, ["Content-Type": "application/json"], body: json)
+    func respond(
+        _ json: [UInt8],
+        _ headers: HTTPHeaders = HTTPHeaders(),
+        status: HTTPResponseStatus = .ok
+    ) async {
+        var headers = headers
+        headers.add(name: "Content-Type", value: "application/json")
+        await writer.respond(status, headers, body: json)
     }
 
     func respond(_ problem: Problem, _ headers: HTTPHeaders = HTTPHeaders()) async {

@@ -7,14 +7,15 @@ enum Route: Equatable {
     case entries(EntryRoute)
     case fetch(FetchRoute)
     case pins(PinRoute)
+    case modifiers(ModifierRoute)
     case origins(OriginRoute)
     case administration(AdministrationRoute)
     case raw
 
     /// Every path that there is; the first that fits counts, and the busiest stand first.
     static let patterns =
-        EntryRoute.patterns + FetchRoute.patterns + PinRoute.patterns + OriginRoute.patterns
-        + AdministrationRoute.patterns + RawRoutes.patterns
+        EntryRoute.patterns + FetchRoute.patterns + ModifierRoute.patterns + PinRoute.patterns
+        + OriginRoute.patterns + AdministrationRoute.patterns + RawRoutes.patterns
 
     /// Finds the route, or says what is wrong with method or path.
     ///

@@ -5,6 +5,7 @@ enum RouteFamily: Int, CaseIterable {
     /// The other routes of entries.
     case entries
     case fetch
+    case modifiers
     case pins
     case origins
     case raw
@@ -18,6 +19,7 @@ enum RouteFamily: Int, CaseIterable {
         case .put: "put"
         case .entries: "entries"
         case .fetch: "fetch"
+        case .modifiers: "modifiers"
         case .pins: "pins"
         case .origins: "origins"
         case .raw: "raw"
@@ -34,6 +36,7 @@ extension Route {
         case .entries(.put): .put
         case .entries(.list), .entries(.remove), .entries(.explain), .entries(.batch): .entries
         case .fetch: .fetch
+        case .modifiers: .modifiers
         case .pins: .pins
         case .origins: .origins
         case .raw: .raw

@@ -101,8 +101,8 @@ extension StoreError {
         case .newer: 78
         case .cannotOpen, .unusable, .diskFull: 73
         case .sqlite, .corrupt: 74
-        case .inUse, .tooLarge, .noRoom, .pinned, .targeted, .queueFull, .modifierExists, .pinsFull, .tooManyPins, .overloaded,
-            .closed, .badChunk, .noFile, .uploadLost:
+        case .inUse, .tooLarge, .noRoom, .pinned, .targeted, .queueFull, .modifierExists,
+            .pinsFull, .tooManyPins, .overloaded, .closed, .badChunk, .noFile, .uploadLost:
             1
         }
     }

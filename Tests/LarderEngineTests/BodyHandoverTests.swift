@@ -4,7 +4,7 @@ import Testing
 @testable import LarderEngine
 
 /// How a body goes from its flight to the one client.
-@Suite("A body that is handed over", .timeLimit(.minutes(1)))
+@Suite("A body that is handed over", .timeLimit(.minutes(5)))
 struct BodyHandoverTests {
     @Test("Pieces come in order, each once the one before was taken, and then the end")
     func order() async throws {

@@ -8,7 +8,7 @@ import Testing
 @testable import LarderEngine
 
 /// Bodies of every kind and size: how they are shown, and what is kept of them.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct BodyTests {
     private static let text = ["Content-Type": "text/plain"]
 

@@ -7,7 +7,7 @@ import LarderWire
 import Synchronization
 import Testing
 
-@Suite("The daemon looks at itself", .timeLimit(.minutes(1)))
+@Suite("The daemon looks at itself", .timeLimit(.minutes(5)))
 struct CheckTests {
     private func states(_ fixture: EngineFixture) async throws -> [String: CheckReport.State] {
         let report = try await fixture.engine.examine(daemonUID: getuid())

@@ -7,7 +7,7 @@ import Testing
 @testable import LarderEngine
 
 /// The daemon ending while clients wait.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct DrainTests {
     @Test("A client that was shown the cache gets its end")
     func cacheShown() async throws {

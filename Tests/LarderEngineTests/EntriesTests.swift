@@ -8,7 +8,7 @@ import Testing
 @testable import LarderEngine
 
 /// A client's own blobs, lists and explanations.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct EntriesTests {
     @Test("A blob is put, read, replaced and removed")
     func life() async throws {

@@ -8,7 +8,7 @@ import Testing
 @testable import LarderEngine
 
 /// Evicting by hand: each selection, and that a dry run says what the real one does.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct EvictionTests {
     enum Selection: CaseIterable {
         case ids

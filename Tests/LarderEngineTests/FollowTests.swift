@@ -9,7 +9,7 @@ import Testing
 @testable import LarderEngine
 
 /// Streams that stay open: each new view of the entry, whoever brought it.
-@Suite("Following", .timeLimit(.minutes(1)))
+@Suite("Following", .timeLimit(.minutes(5)))
 struct FollowTests {
     @Test("What another client brings is shown, a 304 says nothing, and the drain ends it")
     func furtherViews() async throws {

@@ -7,7 +7,7 @@ import Testing
 @testable import LarderEngine
 
 /// How long an answer is fresh, by the clock, and what of its head is kept.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct KeepingTests {
     private static let minute = ["Cache-Control": "max-age=60"]
 

@@ -10,7 +10,7 @@ import Testing
 
 /// Origins that come and go while the engine runs, public hosts, redirects to listed hosts, and
 /// checks.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct OriginTests {
     private func command(_ name: String, _ json: String) throws -> OriginCommand {
         try OriginCommand(try OriginName(name), json: Array(json.utf8))

@@ -8,7 +8,7 @@ import Testing
 @testable import LarderEngine
 
 /// Pins that are fetched, now or when their origin is back.
-@Suite("Pins", .timeLimit(.minutes(1)))
+@Suite("Pins", .timeLimit(.minutes(5)))
 struct PinTests {
     @Test("What is cached is held at once, and is no new pin the second time")
     func cached() async throws {

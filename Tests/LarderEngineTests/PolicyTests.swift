@@ -8,7 +8,7 @@ import Testing
 @testable import LarderEngine
 
 /// Every policy, with every state of the cache and every outcome of the network.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct PolicyTests {
     enum Cached: CaseIterable {
         case hit

@@ -9,7 +9,7 @@ import Testing
 @testable import LarderEngine
 
 /// Origins that are down and asked again while somebody waits, and origins set offline by hand.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ProbingTests {
     private static let unreachable = ScriptedAnswer.failure(
         .unreachable(host: "api.example.com", reason: "refused")

@@ -9,7 +9,7 @@ import Testing
 @testable import LarderEngine
 
 /// What can come at an awkward moment, each moment fixed by a gate, a held step or the clock.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RaceTests {
     @Test("A cache answer that comes after the network's is dropped")
     func lateCacheAnswer() async throws {

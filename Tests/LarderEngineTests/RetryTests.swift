@@ -8,7 +8,7 @@ import Testing
 @testable import LarderEngine
 
 /// Repetitions, what an origin's failures tell of it, portals and redirects.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RetryTests {
     private static let unreachable = ScriptedAnswer.failure(
         .unreachable(host: "api.example.com", reason: "refused")

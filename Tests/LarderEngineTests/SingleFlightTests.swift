@@ -9,7 +9,7 @@ import Testing
 @testable import LarderEngine
 
 /// One request for any number of clients that want the same.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SingleFlightTests {
     @Test("A hundred clients that ask for the same URL make one request")
     func hundredClients() async throws {

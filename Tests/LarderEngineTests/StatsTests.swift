@@ -4,7 +4,7 @@ import LarderTestSupport
 import LarderWire
 import Testing
 
-@Suite("What the engine counts", .timeLimit(.minutes(1)))
+@Suite("What the engine counts", .timeLimit(.minutes(5)))
 struct StatsTests {
     private func endings(_ fixture: EngineFixture) -> [String: Int64] {
         var endings: [String: Int64] = [:]

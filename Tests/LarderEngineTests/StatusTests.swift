@@ -6,7 +6,7 @@ import Testing
 
 @testable import LarderEngine
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct StatusTests {
     @Test("Status tells sizes, reads, origins and the time since the start")
     func report() async throws {

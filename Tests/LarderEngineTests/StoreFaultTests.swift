@@ -8,7 +8,7 @@ import Testing
 @testable import LarderEngine
 
 /// A store that fails: clients still get what the network says.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct StoreFaultTests {
     @Test("A small answer that cannot be stored is told all the same", arguments: [10, 13])
     func smallAnswer(code: Int32) async throws {

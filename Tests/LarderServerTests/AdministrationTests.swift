@@ -3,7 +3,7 @@ import LarderTestSupport
 import LarderWire
 import Testing
 
-@Suite("Administration over the socket", .timeLimit(.minutes(1)))
+@Suite("Administration over the socket", .timeLimit(.minutes(5)))
 struct AdministrationTests {
     @Test("A dry run says what an eviction then does")
     func evict() async throws {

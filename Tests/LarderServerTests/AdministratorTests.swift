@@ -5,7 +5,7 @@ import Testing
 
 @testable import LarderServer
 
-@Suite("Administrators", .timeLimit(.minutes(1)))
+@Suite("Administrators", .timeLimit(.minutes(5)))
 struct AdministratorTests {
     private static let group = Administrators.Group(name: "keepers", number: 50)
     private static let none = Administrators.Group(name: "keepers", number: nil)

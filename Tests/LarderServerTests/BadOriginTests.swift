@@ -8,7 +8,7 @@ import Testing
 /// `/v1/fetch` and by the raw route.
 ///
 /// A new way is one line in ``OriginRow``; what is expected stands in ``OutcomeTable``.
-@Suite("Good and bad origins", .serialized, .timeLimit(.minutes(2)))
+@Suite("Good and bad origins", .serialized, .timeLimit(.minutes(5)))
 struct BadOriginTests {
     private static let old = #"{"v":"old"}"#
     private static let maxEntryBytes: Int64 = 100_000

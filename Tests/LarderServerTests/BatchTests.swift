@@ -3,7 +3,7 @@ import LarderTestSupport
 import LarderWire
 import Testing
 
-@Suite("Batches over the socket", .timeLimit(.minutes(1)))
+@Suite("Batches over the socket", .timeLimit(.minutes(5)))
 struct BatchTests {
     private func ask(
         _ client: RawClient,

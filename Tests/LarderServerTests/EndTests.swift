@@ -8,7 +8,7 @@ import LarderWire
 import NIOPosix
 import Testing
 
-@Suite("How the server begins and ends", .timeLimit(.minutes(1)))
+@Suite("How the server begins and ends", .timeLimit(.minutes(5)))
 struct EndTests {
     @Test("A drain closes idle connections, finishes what runs, and takes the socket away")
     func drain() async throws {

@@ -4,7 +4,7 @@ import LarderTestSupport
 import LarderWire
 import Testing
 
-@Suite("Entries over the socket", .timeLimit(.minutes(1)))
+@Suite("Entries over the socket", .timeLimit(.minutes(5)))
 struct EntryTests {
     @Test("A blob is put, read, replaced and deleted, each with its status")
     func lifeOfABlob() async throws {

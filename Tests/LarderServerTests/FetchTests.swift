@@ -3,7 +3,7 @@ import LarderTestSupport
 import LarderWire
 import Testing
 
-@Suite("Fetches over the socket", .timeLimit(.minutes(1)))
+@Suite("Fetches over the socket", .timeLimit(.minutes(5)))
 struct FetchTests {
     private func query(_ path: String, _ more: String = "") -> String {
         "/v1/fetch?url=\(PercentCoding.encode(ServerFixture.baseURL + path))\(more)"

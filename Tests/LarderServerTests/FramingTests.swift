@@ -6,7 +6,7 @@ import LarderTestSupport
 import LarderWire
 import Testing
 
-@Suite("How requests are cut, joined and ended", .timeLimit(.minutes(1)))
+@Suite("How requests are cut, joined and ended", .timeLimit(.minutes(5)))
 struct FramingTests {
     /// Requests of every kind of route, and what they ask for.
     private static let requests: [(method: String, bytes: [UInt8])] = [

@@ -3,7 +3,7 @@ import LarderTestSupport
 import LarderWire
 import Testing
 
-@Suite("What is no request of ours", .timeLimit(.minutes(1)))
+@Suite("What is no request of ours", .timeLimit(.minutes(5)))
 struct HostileInputTests {
     @Test("Random bytes get a problem or a closed connection, and the next client is served")
     func randomBytes() async throws {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import LarderServer
 
-@Suite("Origins over the socket", .timeLimit(.minutes(1)))
+@Suite("Origins over the socket", .timeLimit(.minutes(5)))
 struct OriginTests {
     private func ask(
         _ server: ServerFixture,

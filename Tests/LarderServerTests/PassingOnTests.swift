@@ -5,7 +5,7 @@ import LarderWire
 import Testing
 
 /// Bodies that are not kept, passed through as they come: real sockets on both sides.
-@Suite("Bodies that are passed on", .timeLimit(.minutes(1)))
+@Suite("Bodies that are passed on", .timeLimit(.minutes(5)))
 struct PassingOnTests {
     private static let limit: Int64 = 100_000
     private static let type = ["Content-Type": "application/octet-stream"]

@@ -4,7 +4,7 @@ import LarderTestSupport
 import LarderWire
 import Testing
 
-@Suite("Pins over the socket", .timeLimit(.minutes(1)))
+@Suite("Pins over the socket", .timeLimit(.minutes(5)))
 struct PinTests {
     @Test("A pin is made, listed and taken back, each with its status")
     func life() async throws {

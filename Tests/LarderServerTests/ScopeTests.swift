@@ -7,7 +7,7 @@ import Testing
 @testable import LarderServer
 
 /// Others' rows over the socket; Tests/scripts/scopes.sh does the same with real users.
-@Suite("Others' rows", .timeLimit(.minutes(1)))
+@Suite("Others' rows", .timeLimit(.minutes(5)))
 struct ScopeTests {
     private let other = Scope.own(uid: 4_000_000_001, account: .default)
 

@@ -8,7 +8,7 @@ import Testing
 
 @testable import LarderServer
 
-@Suite("Clients that do not read", .timeLimit(.minutes(1)))
+@Suite("Clients that do not read", .timeLimit(.minutes(5)))
 struct SlowClientTests {
     /// Takes a write only when it is told to, like a socket whose buffer is full.
     private final class FullSocket: ChannelOutboundHandler {

@@ -7,7 +7,7 @@ import Testing
 ///
 /// Two parties that read the same bytes as different requests are how one client's request reaches
 /// the other's answer (RFC 9112 11.2).
-@Suite("Requests that could be read in two ways", .timeLimit(.minutes(4)))
+@Suite("Requests that could be read in two ways", .timeLimit(.minutes(10)))
 struct SmugglingTests {
     /// What a reader who finds another end would take for a request of its own.
     private static let hidden = "DELETE /v1/entries/kept HTTP/1.1\r\nHost: x\r\n\r\n"

@@ -4,7 +4,7 @@ import LarderTestSupport
 import LarderWire
 import Testing
 
-@Suite("Streams over the socket", .timeLimit(.minutes(1)))
+@Suite("Streams over the socket", .timeLimit(.minutes(5)))
 struct StreamTests {
     private static let events = "Accept: text/event-stream"
 

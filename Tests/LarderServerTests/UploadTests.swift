@@ -5,7 +5,7 @@ import Testing
 
 @testable import LarderServer
 
-@Suite("Bodies that are still coming", .timeLimit(.minutes(4)))
+@Suite("Bodies that are still coming", .timeLimit(.minutes(10)))
 struct UploadTests {
     @Test("One user has so many places, all together have more, and what is left is free again")
     func places() throws {

@@ -6,7 +6,7 @@ import LarderTestSupport
 import LarderWire
 import Testing
 
-@Suite("The server by its OpenAPI document", .timeLimit(.minutes(4)))
+@Suite("The server by its OpenAPI document", .timeLimit(.minutes(10)))
 struct ConformanceTests {
     private let api: DocumentedAPI
 
@@ -115,6 +115,26 @@ struct ConformanceTests {
         }
     }
 
+    /// A modifier that waits for its hold to be over, or a dead letter.
+    private func prepareModifier(
+        _ server: ServerFixture,
+        _ url: WebURL,
+        isHeld: Bool
+    ) async throws {
+        let id = try ModifierID("01JD2Q4W6Z0000000000000000")
+        let change = ModifierCommand.Change(target: try EntryID(url), effect: .delete)
+        let request = try #require(ModifierCommand.derivedRequest(for: [change]))
+        var command = ModifierCommand(changes: [change], request: request)
+        command.id = id
+        if isHeld { command.hold = .seconds(3_600) }
+        server.upstream.answer(url, with: .reply("no", status: 403))
+        _ = try await server.engine.accept(ModifiersCommand(command), server.scope)
+        guard !isHeld else { return }
+        let wait = Duration.seconds(60)
+        let report = try await server.engine.modifier(id, server.scope, wait: wait)
+        #expect(report.state == .dead)
+    }
+
     /// What the examples speak of is there.
     private func prepare(
         _ server: ServerFixture,
@@ -126,6 +146,9 @@ struct ConformanceTests {
             _ = try await server.store.pin(server.scope, id, origin: nil, now: server.clock.now())
         }
         let url = try ServerFixture.url("/articles/42")
+        if operation.path.hasPrefix("/v1/modifiers/{modifier}") {
+            try await prepareModifier(server, url, isHeld: operation.method == "DELETE")
+        }
         server.upstream.answer(url, with: .json(#"{"title":"Larder"}"#))
         let files = OriginSettings(
             name: try OriginName("files"),

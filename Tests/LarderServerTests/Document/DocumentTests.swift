@@ -7,7 +7,7 @@ import Testing
 
 @testable import LarderServer
 
-@Suite("The OpenAPI document", .timeLimit(.minutes(4)))
+@Suite("The OpenAPI document", .timeLimit(.minutes(10)))
 struct DocumentTests {
     private let api: DocumentedAPI
 

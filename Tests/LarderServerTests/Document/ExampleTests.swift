@@ -17,6 +17,8 @@ struct ExampleTests {
         "DeletedFrame": frame,
         "ErrorFrame": frame,
         "EndFrame": frame,
+        "Effect": { try Effect(parsing: $0).bytes },
+        "ModifierCommand": { try ModifiersCommand(json: $0).encodedJSON() },
         "EntryPage": { try EntryPage(decoding: $0).encoded() },
         "PinPage": { try PinPage(decoding: $0).encoded() },
         "EntryExplanation": { try EntryExplanation(decoding: $0).encoded() },

@@ -1,0 +1,241 @@
+import LarderJSON
+import LarderModel
+import LarderStore
+import LarderStrategy
+import LarderWire
+
+/// Modifiers as they are told.
+extension Engine {
+    /// Everything that is known of a modifier, also of one that is settled, with its number.
+    func report(
+        _ id: ModifierID,
+        _ scope: ScopeKey
+    ) async throws(Problem) -> (ModifierNumber, ModifierReport) {
+        let number: ModifierNumber?
+        do throws(StoreError) {
+            number = try await store.modifierNumber(id, of: scope)
+        } catch {
+            throw Problem(error)
+        }
+        guard let number else { throw .noSuchModifier(id) }
+        return (number, try await report(of: number, id, scope))
+    }
+
+    func report(
+        of number: ModifierNumber,
+        _ id: ModifierID,
+        _ scope: ScopeKey
+    ) async throws(Problem) -> ModifierReport {
+        let found: ModifierReport?
+        do throws(StoreError) {
+            if let whole = try await store.modifier(number) {
+                found = try await report(of: whole, scope)
+            } else {
+                let settled = try await store.settledModifier(number, of: scope)
+                found = settled.flatMap(ModifierReport.init)
+            }
+        } catch {
+            throw Problem(error)
+        }
+        guard let found else { throw .noSuchModifier(id) }
+        return found
+    }
+
+    private func report(
+        of whole: WholeModifier,
+        _ scope: ScopeKey
+    ) async throws(StoreError) -> ModifierReport {
+        var report = await report(of: whole.modifier)
+        report.bodyByteCount = whole.body.count
+        report.answer = whole.answer.map { answer in
+            ModifierReport.Answer(
+                status: answer.status,
+                body: answer.body,
+                at: whole.modifier.settledAt ?? whole.modifier.acceptedAt
+            )
+        }
+        report.effects = try await effects(of: whole, scope)
+        let isLeftOut = report.effects.contains { $0.before == $0.after }
+        let isUnsettled = !whole.modifier.state.isSettled
+        if isUnsettled, isLeftOut, try await hasInapplicable(whole, scope) {
+            report.marks.append(.inapplicable)
+        }
+        return report
+    }
+
+    /// What a row says, with what the machine knows of one that is not settled.
+    func report(of row: StoredModifier) async -> ModifierReport {
+        var report = ModifierReport(row)
+        guard !row.state.isSettled,
+            case .success(let standing) = await context.modifiers.ask(row.number, .none)
+        else { return report }
+        if let state = standing.state, !state.isSettled { report.state = state }
+        report.waitingFor = standing.wait.flatMap { wait in
+            ModifierReport.Wait(wait, now: clock.now(), monotonic: clock.monotonic())
+        }
+        if case .pausedLane = standing.wait { report.marks.append(.paused) }
+        report.dependants = await ids(of: standing.dependants)
+        return report
+    }
+
+    private func ids(of numbers: [ModifierNumber]) async -> [ModifierID] {
+        var ids: [ModifierID] = []
+        for number in numbers.prefix(Limits.toldPendingMax) {
+            guard let whole = try? await store.modifier(number) else { continue }
+            ids.append(whole.modifier.id)
+        }
+        return ids
+    }
+
+    /// Each target's view without the modifier and with it, as they are now; of a dead letter, as
+    /// they were when it died.
+    private func effects(
+        of whole: WholeModifier,
+        _ scope: ScopeKey
+    ) async throws(StoreError) -> [ModifierReport.Effect] {
+        guard !whole.modifier.state.isSettled else {
+            return whole.changes.map { change in
+                ModifierReport.Effect(
+                    target: change.id,
+                    before: ViewReport(stored: change.before),
+                    after: ViewReport(stored: change.after)
+                )
+            }
+        }
+        let number = whole.modifier.number
+        let ids = whole.modifier.targets
+        return try await store.read { reader throws(StoreError) in
+            var effects: [ModifierReport.Effect] = []
+            for id in ids {
+                guard let target = try reader.target(scope, id) else { continue }
+                let before = target.changes.prefix { $0.number != number }
+                let through = target.changes.prefix { $0.number <= number }
+                effects.append(
+                    ModifierReport.Effect(
+                        target: id,
+                        before: ViewReport(of: target, before),
+                        after: ViewReport(of: target, through)
+                    )
+                )
+            }
+            return effects
+        }
+    }
+
+    private func hasInapplicable(
+        _ whole: WholeModifier,
+        _ scope: ScopeKey
+    ) async throws(StoreError) -> Bool {
+        let number = whole.modifier.number
+        let ids = whole.modifier.targets
+        return try await store.read { reader throws(StoreError) in
+            for id in ids {
+                guard let target = try reader.target(scope, id) else { continue }
+                let view = View.of(TargetContent(target.base), target.changes.map(\.known))
+                for leftOut in view.leftOut where target.changes[leftOut.place].number == number {
+                    return true
+                }
+            }
+            return false
+        }
+    }
+}
+
+extension ModifierReport {
+    init(_ row: StoredModifier) {
+        self.init(
+            id: row.id,
+            state: row.state,
+            method: row.method,
+            url: row.url.text,
+            bodyByteCount: 0,
+            idempotencyKey: row.idempotencyKey,
+            attempts: row.attempts,
+            uid: row.scope.uid ?? 0,
+            account: row.scope.account,
+            acceptedAt: row.acceptedAt,
+            revision: row.revision
+        )
+        reason = row.reason
+        lanes = row.lanes
+        targets = row.targets
+        nextAttemptAt = row.nextAttemptAt
+        settledAt = row.settledAt
+        if row.isStalled { marks.append(.stalled) }
+    }
+
+    /// Nil for one whose row cannot be read any more.
+    init?(_ row: SettledModifier) {
+        guard let id = try? ModifierID(row.id) else { return nil }
+        self.init(
+            id: id,
+            state: row.outcome,
+            method: row.method,
+            url: row.url,
+            bodyByteCount: 0,
+            idempotencyKey: row.id,
+            attempts: 0,
+            uid: row.scope.uid ?? 0,
+            account: row.scope.account,
+            acceptedAt: row.acceptedAt,
+            revision: row.revision
+        )
+        reason = row.reason
+        settledAt = row.settledAt
+        answer = row.answerStatus.map { status in
+            Answer(status: status, body: [], at: row.settledAt)
+        }
+    }
+}
+
+extension ModifierReport.Wait {
+    /// Nil for what ends in a moment by itself.
+    fileprivate init?(_ wait: ModifierQueue.Wait, now: Timestamp, monotonic: Duration) {
+        func moment(_ due: Duration) -> Timestamp { now.advanced(by: due - monotonic) }
+        switch wait {
+        case .hold(let end): self.init(reason: "hold", name: nil, until: moment(end))
+        case .lane(let lane, _): self.init(reason: "lane", name: lane.text, until: nil)
+        case .pausedLane(let lane): self.init(reason: "paused", name: lane.text, until: nil)
+        case .dependency: self.init(reason: "dependency", name: nil, until: nil)
+        case .backoff(let end): self.init(reason: "backoff", name: nil, until: moment(end))
+        case .credential: self.init(reason: "credential", name: nil, until: nil)
+        case .decision: self.init(reason: "decision", name: nil, until: nil)
+        case .offline(let end): self.init(reason: "offline", name: nil, until: moment(end))
+        case .captive(let end): self.init(reason: "captive", name: nil, until: moment(end))
+        case .trial: self.init(reason: "offline", name: nil, until: nil)
+        case .setOffline: self.init(reason: "set-offline", name: nil, until: nil)
+        case .turn: self.init(reason: "turn", name: nil, until: nil)
+        case .answer: self.init(reason: "answer", name: nil, until: nil)
+        case .confirmation(let end):
+            self.init(reason: "confirmation", name: nil, until: moment(end))
+        case .commit: return nil
+        }
+    }
+}
+
+extension ViewReport {
+    /// What a dead letter remembers.
+    fileprivate init(stored bytes: [UInt8]?) {
+        self = bytes.map { .json($0, isComplete: true) } ?? .unknown
+    }
+
+    fileprivate init(of target: Target, _ changes: some Sequence<OpenChange>) {
+        let view = View.of(TargetContent(target.base), changes.map(\.known))
+        switch view.content {
+        case .unknown: self = .unknown
+        case .deleted: self = .deleted
+        case .json(let value):
+            var json = JSONWriter()
+            json.value(value)
+            self = .json(json.bytes, isComplete: view.isComplete)
+        case .base:
+            switch target.base {
+            case .unknown: self = .unknown
+            case .deleted: self = .deleted
+            case .value(_, let bytes?): self = .json(bytes, isComplete: true)
+            case .value(let entry, nil): self = .bytes(entry.body.byteCount)
+            }
+        case .body: self = .bytes(0)
+        }
+    }
+}

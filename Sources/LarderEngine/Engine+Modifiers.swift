@@ -1,0 +1,393 @@
+import LarderJSON
+package import LarderModel
+package import LarderStore
+import LarderStrategy
+package import LarderWire
+
+/// The modifier queue.
+extension Engine {
+    private var queue: ModifierKeeper { context.modifiers }
+
+    // MARK: Accepting
+
+    /// Accepts all of a command's modifiers, or none; what each came to, in their order.
+    ///
+    /// They are on disk, synced, before this returns (P-01). The same id with the same command again
+    /// is the same modifier.
+    package func accept(
+        _ command: ModifiersCommand,
+        _ scope: ScopeKey
+    ) async throws(Problem) -> [ModifierReceipt] {
+        let now = clock.now()
+        var new: [NewModifier] = []
+        for modifier in command.modifiers {
+            new.append(try await self.modifier(modifier, scope, new, now))
+        }
+        let ready = new
+        let acceptances: [Acceptance]
+        do throws(StoreError) {
+            acceptances = try await store.accept(ready, now: now)
+        } catch {
+            throw Problem(error)
+        }
+        var receipts: [ModifierReceipt] = []
+        for (modifier, acceptance) in zip(ready, acceptances) {
+            switch acceptance {
+            case .accepted(_, let revision):
+                receipts.append(
+                    ModifierReceipt(
+                        id: modifier.id,
+                        state: modifier.holdUntil == nil ? .queued : .held,
+                        revision: revision
+                    )
+                )
+            case .existing(let number, let revision, _):
+                let state = try await report(of: number, modifier.id, scope).state
+                receipts.append(
+                    ModifierReceipt(id: modifier.id, state: state, revision: revision)
+                )
+            }
+        }
+        queue.post(.accepted)
+        return receipts
+    }
+
+    private func modifier(
+        _ command: ModifierCommand,
+        _ scope: ScopeKey,
+        _ before: [NewModifier],
+        _ now: Timestamp
+    ) async throws(Problem) -> NewModifier {
+        let origin = try context.origin(of: command.request.url, in: scope)
+        let id = command.id ?? context.modifierID(at: now)
+        let (body, mediaType) = try await requestBody(command.request, scope)
+        var headers = command.request.headers
+        let type = headers["Content-Type"] ?? mediaType
+        headers.remove("Content-Type")
+        var new = NewModifier(
+            id: id,
+            scope: scope,
+            origin: origin.name,
+            request: QueuedRequest(
+                method: command.request.method,
+                url: command.request.url,
+                headers: headers,
+                mediaType: type,
+                body: body
+            ),
+            changes: command.changes.map { NewChange(id: $0.target, effect: $0.effect.bytes) },
+            digest: BodySummary(of: ModifiersCommand(command).encodedJSON(), isJSON: true).digest
+        )
+        new.lane = command.lane
+        new.holdUntil = command.hold.flatMap { $0 > .zero ? now.advanced(by: $0) : nil }
+        new.expiresAt = command.expires.map { now.advanced(by: $0) }
+        new.attemptsMax = command.attemptsMax
+        new.afterUnknown = command.afterUnknown
+        for parent in command.dependsOn {
+            if let number = try await dependency(parent, scope, before) {
+                new.dependsOn.append(number)
+            }
+        }
+        return new
+    }
+
+    /// The bytes that are sent, with their type where the client has not given one.
+    private func requestBody(
+        _ request: ModifierCommand.Request,
+        _ scope: ScopeKey
+    ) async throws(Problem) -> ([UInt8], mediaType: String?) {
+        switch request.body {
+        case .none: return ([], nil)
+        case .bytes(let bytes): return (bytes, nil)
+        case .entry(let id): return try await entryBody(id, scope)
+        }
+    }
+
+    private func entryBody(
+        _ id: EntryID,
+        _ scope: ScopeKey
+    ) async throws(Problem) -> ([UInt8], mediaType: String?) {
+        let now = clock.now()
+        let found = try await storing { () async throws(StoreError) in
+            try await store.read { reader throws(StoreError) in
+                try CachedAnswer(reader, scope, id, now: now).map { answer in
+                    (answer.entry, answer.made, answer.chunks, answer.readyBytes)
+                }
+            }
+        }
+        guard let (entry, made, chunks, ready) = found, entry.kind != .tombstone else {
+            throw Problem(.miss, "body_entry: nothing is cached under '\(id)'")
+        }
+        guard entry.body.byteCount <= Limits.modifierBodyBytesMax else {
+            throw Problem(
+                .bodyTooLarge,
+                "body_entry: '\(id)' has \(entry.body.byteCount) bytes, at most "
+                    + "\(Limits.modifierBodyBytesMax) are sent"
+            )
+        }
+        let type = entry.mediaType ?? "application/octet-stream"
+        if let bytes = made ?? ready { return (bytes, type) }
+        guard let chunks else { return ([], type) }
+        let bytes = try await storing { () async throws(StoreError) in
+            try await store.wholeBody(chunks, of: scope, id, now: now)
+        }
+        guard let bytes else { throw Problem(.miss, "body_entry: '\(id)' was replaced just now") }
+        return (bytes, type)
+    }
+
+    /// The number of one that is to be confirmed before; nil where it is already.
+    private func dependency(
+        _ id: ModifierID,
+        _ scope: ScopeKey,
+        _ before: [NewModifier]
+    ) async throws(Problem) -> ModifierNumber? {
+        guard !before.contains(where: { $0.id == id }) else {
+            throw Problem(
+                .unsupported,
+                "depends_on: '\(id)' is in the same list",
+                hint: "Give it first, and this one in a request of its own."
+            )
+        }
+        let report = try await report(id, scope)
+        switch report.1.state {
+        case .confirmed: return nil
+        case .dead, .cancelled:
+            throw Problem(
+                .alreadySettled,
+                "depends_on: '\(id)' was not confirmed, but is \(report.1.state.rawValue)"
+            )
+        case .held, .queued, .inFlight, .accepted, .retryWait, .unknown, .conflict, .authWait:
+            return report.0
+        }
+    }
+
+    // MARK: Looking
+
+    /// How it stands with a modifier; with `wait`, once it is settled or the time is over.
+    package func modifier(
+        _ id: ModifierID,
+        _ scope: ScopeKey,
+        wait: Duration? = nil,
+        interest: Interest = Interest()
+    ) async throws(Problem) -> ModifierReport {
+        guard let wait else { return try await report(id, scope).1 }
+        var last = try await report(id, scope).1
+        try await waiting(wait, interest) { () async throws(Problem) in
+            last = try await self.report(id, scope).1
+            return last.state.isSettled
+        }
+        return last
+    }
+
+    /// A page of modifiers; with `wait`, once none is left that is not settled.
+    package func modifiers(
+        _ command: ModifierListCommand,
+        _ scopes: RowScopes,
+        interest: Interest = Interest()
+    ) async throws(Problem) -> ModifierPage {
+        if let wait = command.wait {
+            try await waiting(wait, interest) { () async throws(Problem) in
+                try await self.page(command, scopes).items.isEmpty
+            }
+        }
+        return try await page(command, scopes)
+    }
+
+    /// Looks again whenever something was settled, until `isOver` or the time is.
+    private func waiting(
+        _ time: Duration,
+        _ interest: Interest,
+        _ isOver: () async throws(Problem) -> Bool
+    ) async throws(Problem) {
+        enum Event: Sendable {
+            case settled
+            case patienceEnded
+        }
+        let mailbox = Mailbox<Event>()
+        guard let seat = sessions.add({ mailbox.post(.patienceEnded) }) else {
+            throw Problem(.shuttingDown, "the daemon is ending")
+        }
+        defer { sessions.remove(seat) }
+        interest.whenGivenUp { mailbox.post(.patienceEnded) }
+        let ear = queue.settlements.add { mailbox.post(.settled) }
+        defer { queue.settlements.remove(ear) }
+        let due = clock.monotonic() + time
+        let alarm = work.add { [clock] in
+            let rest = due - clock.monotonic()
+            if rest > .zero {
+                guard (try? await clock.sleep(for: rest)) != nil else { return }
+            }
+            mailbox.post(.patienceEnded)
+        }
+        guard alarm, try await !isOver() else { return }
+        for await event in mailbox.events {
+            guard case .settled = event, try await !isOver() else { return }
+        }
+    }
+
+    private func page(
+        _ command: ModifierListCommand,
+        _ scopes: RowScopes
+    ) async throws(Problem) -> ModifierPage {
+        let after = try command.cursor.map { text throws(Problem) in
+            guard let number = Int64(text) else {
+                throw Problem(.badRequest, "cursor: '\(text)' is none of this list")
+            }
+            return number
+        }
+        switch command.selection {
+        case .settled, .one(.confirmed), .one(.cancelled):
+            return try await settledPage(command, scopes, before: after)
+        case .one, .unsettled, nil:
+            return try await openPage(command, scopes, after: after)
+        }
+    }
+
+    private func openPage(
+        _ command: ModifierListCommand,
+        _ scopes: RowScopes,
+        after: Int64?
+    ) async throws(Problem) -> ModifierPage {
+        var filter = ModifierFilter(scopes)
+        if case .one(let state) = command.selection { filter.state = state }
+        switch command.lane {
+        case .name(let name): filter.laneName = name
+        case .id(let id): filter.target = id
+        case nil: break
+        }
+        var items: [ModifierReport] = []
+        var last = after.map(ModifierNumber.init)
+        while items.count < command.limit {
+            let (from, limit) = (last, command.limit - items.count)
+            let found = try await storing { [filter] () async throws(StoreError) in
+                try await store.modifiers(filter, after: from, limit: limit)
+            }
+            for modifier in found {
+                last = modifier.number
+                guard case .readable(let row) = modifier else { continue }
+                if command.selection == .unsettled, row.state == .dead { continue }
+                items.append(await report(of: row))
+            }
+            guard found.count == limit else { return ModifierPage(items: items, next: nil) }
+        }
+        return ModifierPage(items: items, next: last.map(\.description))
+    }
+
+    private func settledPage(
+        _ command: ModifierListCommand,
+        _ scopes: RowScopes,
+        before: Int64?
+    ) async throws(Problem) -> ModifierPage {
+        let limit = command.limit
+        let found = try await storing { () async throws(StoreError) in
+            try await store.settledModifiers(of: scopes, before: before, limit: limit)
+        }
+        var items = found.compactMap(ModifierReport.init)
+        if case .one(let state) = command.selection { items.removeAll { $0.state != state } }
+        let next = found.count == limit ? found.last.map { String($0.place) } : nil
+        return ModifierPage(items: items, next: next)
+    }
+
+    // MARK: By hand
+
+    /// Cancels a modifier, gives it up, or drops a dead letter.
+    package func removeModifier(
+        _ id: ModifierID,
+        _ scope: ScopeKey,
+        discarding isDiscarding: Bool
+    ) async throws(Problem) {
+        let (number, report) = try await report(id, scope)
+        guard report.state != .dead else {
+            let now = clock.now()
+            let isDropped = try await storing { () async throws(StoreError) in
+                try await store.dropDeadLetter(number, of: scope, now: now)
+            }
+            guard isDropped else { throw .noSuchModifier(id) }
+            return
+        }
+        guard !report.state.isSettled else { throw .alreadySettled(report) }
+        try await ask(number, report, isDiscarding ? .discard : .cancel)
+        // What was asked for is on disk when it is answered.
+        try await waiting(Limits.fetchTimeMax, Interest()) { () async throws(Problem) in
+            try await self.report(id, scope).1.state.isSettled
+        }
+    }
+
+    /// Has a modifier sent again as soon as its lanes are free.
+    package func retryModifier(
+        _ id: ModifierID,
+        _ scope: ScopeKey
+    ) async throws(Problem) -> ModifierReceipt {
+        let (number, report) = try await report(id, scope)
+        guard report.state == .dead else {
+            guard !report.state.isSettled else { throw .alreadySettled(report) }
+            try await ask(number, report, .retry)
+            return ModifierReceipt(id: id, state: .queued, revision: report.revision)
+        }
+        let now = clock.now()
+        let revived = try await storing { () async throws(StoreError) in
+            try await store.retryDeadLetter(number, of: scope, sharing: { _ in false }, now: now)
+        }
+        guard revived != nil else { throw .noSuchModifier(id) }
+        queue.post(.accepted)
+        let again = try await self.report(id, scope).1
+        return ModifierReceipt(id: id, state: again.state, revision: again.revision)
+    }
+
+    private func ask(
+        _ number: ModifierNumber,
+        _ report: ModifierReport,
+        _ wish: ModifierKeeper.Question.Wish
+    ) async throws(Problem) {
+        switch await queue.ask(number, wish) {
+        case .success: return
+        case .failure(.notFound): throw .alreadySettled(report)
+        case .failure(.notNow):
+            throw Problem(.overloaded, "a step of '\(report.id)' is being written")
+        case .failure(.inFlight):
+            throw Problem(.alreadySent, "'\(report.id)' is on its way to the origin")
+        case .failure(.alreadySent):
+            throw Problem(.alreadySent, "bytes of '\(report.id)' may have left")
+        case .failure(.hasDependants):
+            throw Problem(.alreadySent, "others depend on '\(report.id)'")
+        case .failure(.nothingToRetry):
+            throw Problem(
+                .alreadySent,
+                "'\(report.id)' is \(report.state.rawValue): it is sent as soon as it can be",
+                hint: "See what it waits for with GET /v1/modifiers/ID."
+            )
+        }
+    }
+
+    /// Pauses or resumes a lane; it is on disk when this returns.
+    package func setLane(
+        _ lane: Lane,
+        _ scope: ScopeKey,
+        isPaused: Bool
+    ) async throws(Problem) {
+        try await storing { () async throws(StoreError) in
+            try await store.setPaused(scope, lane, isPaused)
+        }
+        queue.post(.laneSet(lane, scope.scope, isPaused: isPaused))
+    }
+
+    private func storing<Value>(
+        _ work: () async throws(StoreError) -> Value
+    ) async throws(Problem) -> Value {
+        do throws(StoreError) {
+            return try await work()
+        } catch {
+            throw Problem(error)
+        }
+    }
+}
+
+extension Problem {
+    static func noSuchModifier(_ id: ModifierID) -> Problem {
+        Problem(.noSuchModifier, "there is no modifier '\(id)'")
+    }
+
+    fileprivate static func alreadySettled(_ report: ModifierReport) -> Problem {
+        Problem(.alreadySettled, "'\(report.id)' is \(report.state.rawValue)")
+    }
+}

@@ -1,0 +1,140 @@
+import LarderModel
+import LarderStore
+import LarderStrategy
+import LarderUpstream
+import Synchronization
+
+/// One attempt to send a modifier: its request, the redirects that it follows, and what the answer
+/// means.
+struct ModifierAttempt: Sendable {
+    /// What it came to.
+    struct End: Sendable {
+        let verdict: ModifierVerdict
+        /// Nil where there was none.
+        var answer: Answer?
+    }
+
+    struct Answer: Sendable {
+        let status: Int
+        let headers: HeaderFields
+        /// The whole body where it is the target's, else what is quoted of it.
+        let body: [UInt8]
+        let at: Timestamp
+    }
+
+    let context: EngineContext
+    let origin: OriginSettings
+    let facts: ModifierRequest
+    let headers: HeaderFields
+    let body: [UInt8]?
+
+    /// Nil when it was given up because the daemon is ending: nobody knows then how it ended.
+    func run() async -> End? {
+        guard !context.isOfflineByHand(origin.name) else { return End(verdict: .neverLeft) }
+        var url = facts.flight.url
+        for _ in 0...Limits.redirectsMax {
+            let isSent = SentFlag()
+            do throws(UpstreamError) {
+                let reply = try await ask(url, isSent)
+                if let next = facts.followed(reply.status, reply.headers) {
+                    url = next
+                    continue
+                }
+                return await end(of: reply)
+            } catch {
+                return end(of: error, isSent.isRaised)
+            }
+        }
+        // It sends us round in circles: that is no answer to the request.
+        return End(verdict: .refused)
+    }
+
+    private func ask(
+        _ url: WebURL,
+        _ isSent: SentFlag
+    ) async throws(UpstreamError) -> UpstreamReply {
+        let request = UpstreamRequest(
+            origin: origin,
+            method: facts.method,
+            url: url,
+            headers: facts.flight.carried(headers, to: url),
+            body: body,
+            timeout: origin.fetch.timeout,
+            purpose: .write
+        )
+        let watch = SilenceWatch(context, origin.name)
+        return try await watch.during { (onSent) async throws(UpstreamError) in
+            try await context.upstream.ask(request) {
+                isSent.raise()
+                onSent()
+            }
+        }
+    }
+
+    private func end(of reply: UpstreamReply) async -> End {
+        let now = context.clock.now()
+        let verdict = facts.verdict(
+            reply.status,
+            reply.headers,
+            rule: origin.modifiers.answer,
+            now: now
+        )
+        if case .captive = verdict {
+            context.notePortal(origin.name)
+        } else {
+            context.noteAnswer(origin.name)
+        }
+        guard case .confirmed(.representation) = verdict else {
+            let (quoted, _) = await read(reply.body, upTo: Limits.quotedBodyBytesMax)
+            return End(verdict: verdict, answer: answer(reply, quoted, now))
+        }
+        let (body, isWhole) = await read(reply.body, upTo: Limits.inlineJSONBytesMax)
+        // What was done is done; only what it looks like now is not known.
+        return End(
+            verdict: isWhole ? verdict : .confirmed(.none),
+            answer: answer(reply, isWhole ? body : [], now)
+        )
+    }
+
+    private func answer(_ reply: UpstreamReply, _ body: [UInt8], _ now: Timestamp) -> Answer {
+        Answer(status: reply.status, headers: reply.headers, body: body, at: now)
+    }
+
+    /// What can be had of a body, and whether that is all of it.
+    private func read(
+        _ body: UpstreamBody,
+        upTo limit: Int
+    ) async -> (bytes: [UInt8], isWhole: Bool) {
+        var bytes: [UInt8] = []
+        do throws(UpstreamError) {
+            while let piece = try await body.next() {
+                bytes += piece.prefix(limit - bytes.count)
+                guard bytes.count < limit else { return (bytes, false) }
+            }
+            return (bytes, true)
+        } catch {
+            return (bytes, false)
+        }
+    }
+
+    private func end(of error: UpstreamError, _ hasLeft: Bool) -> End? {
+        switch error {
+        case .cancelled where Task.isCancelled || context.isDraining:
+            return hasLeft ? nil : End(verdict: .neverLeft)
+        case .unreachable, .addressRefused:
+            context.noteConnectFailure(origin.name)
+            return End(verdict: .neverLeft)
+        case .timedOut, .brokenOff, .headTooLarge, .cancelled:
+            return End(verdict: hasLeft ? .unclear(.lost) : .neverLeft)
+        }
+    }
+}
+
+/// Whether a request has left.
+private final class SentFlag: Sendable {
+    // Relaxed: read by the task that waited for the request's end.
+    private let flag = Atomic<Bool>(false)
+
+    func raise() { flag.store(true, ordering: .relaxed) }
+    var isRaised: Bool { flag.load(ordering: .relaxed) }
+}

@@ -1,0 +1,212 @@
+import LarderModel
+import LarderStore
+import LarderStrategy
+import Synchronization
+
+/// Sends modifiers when they can be, and settles them: the shell of a ``ModifierQueue``.
+///
+/// Everything that happens comes as an event into one mailbox; one task takes them out in order,
+/// holds the machine, and has what it returns done by tasks of their own.
+final class ModifierKeeper: Sendable {
+    enum Event: Sendable {
+        /// There are more on disk than before.
+        case accepted
+        case sendCommitted(ModifierNumber)
+        case sendNotCommitted(ModifierNumber)
+        case attemptEnded(ModifierNumber, ModifierVerdict, ModifierRules)
+        case changeCommitted(ModifierNumber)
+        case settleCommitted(ModifierNumber)
+        case originAnswered(OriginName)
+        case originWentDown(OriginName, isCaptive: Bool)
+        case originSetOffline(OriginName)
+        case originWoken(OriginName)
+        case laneSet(Lane, Scope, isPaused: Bool)
+        case asked(Question)
+        case timeCame
+    }
+
+    /// What somebody wants of one modifier, and who is told what the machine says.
+    struct Question: Sendable {
+        enum Wish: Sendable {
+            case cancel
+            case discard
+            case retry
+            /// Only to hear how it stands.
+            case none
+        }
+
+        let number: ModifierNumber
+        let wish: Wish
+        let reply: @Sendable (Result<Standing, ModifierQueue.Refusal>) -> Void
+    }
+
+    /// How it stands with a modifier, as the machine knows it.
+    struct Standing: Sendable {
+        let state: ModifierState?
+        let wait: ModifierQueue.Wait?
+        let dependants: [ModifierNumber]
+    }
+
+    private let mailbox = Mailbox<Event>()
+    // Relaxed: it only keeps looks that say the same from piling up.
+    private let isLooking = Atomic<Bool>(false)
+    /// Told whenever something was settled.
+    let settlements = Listeners()
+
+    /// May be called from anywhere.
+    func post(_ event: Event) {
+        if case .accepted = event {
+            guard !isLooking.exchange(true, ordering: .relaxed) else { return }
+        }
+        mailbox.post(event)
+    }
+
+    func ask(
+        _ number: ModifierNumber,
+        _ wish: Question.Wish
+    ) async -> Result<Standing, ModifierQueue.Refusal> {
+        await withCheckedContinuation { continuation in
+            let question = Question(number: number, wish: wish) {
+                continuation.resume(returning: $0)
+            }
+            mailbox.post(.asked(question))
+        }
+    }
+
+    /// Runs until it is cancelled.
+    func run(_ steps: ModifierSteps) async {
+        var machine = ModifierQueue()
+        let clock = steps.context.clock
+        await withDiscardingTaskGroup { group in
+            var (actions, last) = await steps.restore(&machine)
+            perform(actions, steps, &group)
+            var alarm: Duration?
+            var deferred: [ModifierNumber: [Question]] = [:]
+            for await event in mailbox.events {
+                switch event {
+                case .accepted:
+                    isLooking.store(false, ordering: .relaxed)
+                    // In the order of their numbers, whoever was answered first.
+                    let records = await steps.records(after: &last)
+                    let (now, wall) = (clock.monotonic(), steps.context.clock.now())
+                    actions = machine.accepted(records, now: now, wall: wall)
+                case .asked(let question):
+                    actions = answer(question, &machine, clock.monotonic(), &deferred)
+                case .timeCame:
+                    alarm = nil
+                    actions = machine.timePassed(now: clock.monotonic())
+                case .changeCommitted(let number), .settleCommitted(let number):
+                    actions = handle(event, &machine, steps)
+                    for question in deferred.removeValue(forKey: number) ?? [] {
+                        post(.asked(question))
+                    }
+                case .sendCommitted, .sendNotCommitted, .attemptEnded, .originAnswered,
+                    .originWentDown, .originSetOffline, .originWoken, .laneSet:
+                    actions = handle(event, &machine, steps)
+                }
+                perform(actions, steps, &group)
+                guard let due = machine.nextWake, alarm.map({ due < $0 }) ?? true else { continue }
+                alarm = due
+                let pause = due - clock.monotonic()
+                group.addTask {
+                    if pause > .zero {
+                        guard (try? await clock.sleep(for: pause)) != nil else { return }
+                    }
+                    self.post(.timeCame)
+                }
+            }
+            group.cancelAll()
+        }
+    }
+
+    // MARK: Events
+
+    private func handle(
+        _ event: Event,
+        _ machine: inout ModifierQueue,
+        _ steps: ModifierSteps
+    ) -> [ModifierQueue.Action] {
+        let (context, now) = (steps.context, steps.context.clock.monotonic())
+        switch event {
+        case .accepted, .asked, .timeCame:
+            return []
+        case .sendCommitted(let number):
+            return machine.sendCommitted(number, now: now)
+        case .sendNotCommitted(let number):
+            return machine.sendNotCommitted(number, chance: context.chance(), now: now)
+        case .attemptEnded(let number, let verdict, let rules):
+            let chance = context.chance()
+            return machine.attemptEnded(number, verdict, rules: rules, chance: chance, now: now)
+        case .changeCommitted(let number):
+            return machine.changeCommitted(number, now: now)
+        case .settleCommitted(let number):
+            return machine.settleCommitted(number, now: now)
+        case .originAnswered(let name):
+            return machine.originAnswered(name, chance: context.chance(), now: now)
+        case .originWentDown where machine.count == 0:
+            // Nothing waits for it; what comes later tries by itself.
+            return []
+        case .originWentDown(let name, let isCaptive):
+            let chance = context.chance()
+            return machine.originWentDown(name, isCaptive: isCaptive, chance: chance, now: now)
+        case .originSetOffline(let name):
+            return machine.originSetOffline(name, now: now)
+        case .originWoken(let name):
+            return machine.originWoken(name, now: now)
+        case .laneSet(let lane, let scope, isPaused: true):
+            return machine.lanePaused(lane, of: scope, now: now)
+        case .laneSet(let lane, let scope, isPaused: false):
+            return machine.laneResumed(lane, of: scope, now: now)
+        }
+    }
+
+    private func answer(
+        _ question: Question,
+        _ machine: inout ModifierQueue,
+        _ now: Duration,
+        _ deferred: inout [ModifierNumber: [Question]]
+    ) -> [ModifierQueue.Action] {
+        let number = question.number
+        do throws(ModifierQueue.Refusal) {
+            let actions =
+                switch question.wish {
+                case .none: [ModifierQueue.Action]()
+                case .cancel:
+                    try machine.cancelAsked(number, withDependants: true, now: now)
+                case .discard: try machine.discardAsked(number, now: now)
+                case .retry: try machine.retryAsked(number, now: now)
+                }
+            let standing = Standing(
+                state: machine.state(of: number),
+                wait: machine.waitingFor(number),
+                dependants: machine.dependants(of: number)
+            )
+            question.reply(.success(standing))
+            return actions
+        } catch {
+            // A step of it is being written: asked again when that is done.
+            if error == .notNow {
+                deferred[number, default: []].append(question)
+            } else {
+                question.reply(.failure(error))
+            }
+            return []
+        }
+    }
+
+    // MARK: Actions
+
+    private func perform(
+        _ actions: [ModifierQueue.Action],
+        _ steps: ModifierSteps,
+        _ group: inout DiscardingTaskGroup
+    ) {
+        for action in actions {
+            group.addTask {
+                guard let event = await steps.perform(action) else { return }
+                self.post(event)
+                if case .settleCommitted = event { self.settlements.tell() }
+            }
+        }
+    }
+}

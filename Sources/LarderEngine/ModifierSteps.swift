@@ -1,0 +1,381 @@
+import LarderJSON
+import LarderModel
+import LarderStore
+import LarderStrategy
+import LarderWire
+import Logging
+import Synchronization
+
+/// Does what a ``ModifierQueue`` decided: the durable steps, and the sending between them.
+///
+/// A step that cannot be written is tried again until it is; what has been sent is forgotten by
+/// nobody.
+final class ModifierSteps: Sendable {
+    let context: EngineContext
+    private let board: FlightBoard
+    /// What the attempts under way, and those that are to be settled, have come to; guarded by its
+    /// lock.
+    private let attempts = Mutex<[ModifierNumber: Attempted]>([:])
+
+    private struct Attempted {
+        /// The revisions of the targets' bases when it was sent.
+        var bases: [EntryID: Revision] = [:]
+        var verdict: ModifierVerdict?
+        var answer: ModifierAttempt.Answer?
+    }
+
+    init(_ context: EngineContext, _ board: FlightBoard) {
+        self.context = context
+        self.board = board
+    }
+
+    func perform(_ action: ModifierQueue.Action) async -> ModifierKeeper.Event? {
+        switch action {
+        case .commitSend(let number): await commitSend(number)
+        case .send(let number): await send(number)
+        case .changeState(let number, let change): await write(number, change)
+        case .settle(let number, let outcome, let dependants):
+            await settle(number, outcome, dependants)
+        }
+    }
+
+    // MARK: Start
+
+    /// What `state.db` says of the queue.
+    ///
+    /// With it comes the highest number that it knows.
+    func restore(
+        _ machine: inout ModifierQueue
+    ) async -> ([ModifierQueue.Action], last: ModifierNumber?) {
+        var last: ModifierNumber?
+        let records = await records(after: &last)
+        var paused: [(scope: Scope, lane: Lane)] = []
+        var failed: Set<ModifierNumber> = []
+        let open = Set(records.map(\.number))
+        let parents = Set(records.flatMap(\.dependsOn)).subtracting(open)
+        await untilDone("the modifiers were not read") { () async throws(StoreError) in
+            paused = try await self.context.store.pausedLanes()
+            for parent in parents {
+                let whole = try await self.context.store.modifier(parent)
+                if whole?.modifier.state == .dead { failed.insert(parent) }
+            }
+        }
+        let limits = context.origins
+        let actions = machine.restored(
+            records,
+            failed: failed,
+            paused: paused,
+            acceptedLimit: { limits[$0]?.settings.modifiers.acceptedLimit ?? .zero },
+            now: context.clock.monotonic(),
+            wall: context.clock.now()
+        )
+        for name in context.offline.withLock({ $0 }) {
+            context.modifiers.post(.originSetOffline(name))
+        }
+        return (actions, last)
+    }
+
+    /// Those that are on disk after a number, in their order; one that nobody can read becomes a
+    /// dead letter (case 26).
+    func records(after last: inout ModifierNumber?) async -> [ModifierRecord] {
+        var records: [ModifierRecord] = []
+        var end = last
+        await untilDone("the modifiers were not read") { () async throws(StoreError) in
+            while true {
+                let page = try await self.context.store.unsettledModifiers(after: end)
+                guard let lastOfPage = page.last else { return }
+                var lost: [ModifierNumber] = []
+                for found in page {
+                    switch found {
+                    case .readable(let modifier): records.append(self.record(of: modifier))
+                    case .unreadable(let number): lost.append(number)
+                    }
+                }
+                end = lastOfPage.number
+                guard !lost.isEmpty else { continue }
+                let now = self.context.clock.now()
+                try await self.context.store.buryUnreadable(lost, now: now)
+            }
+        }
+        last = end
+        return records
+    }
+
+    func record(of modifier: StoredModifier) -> ModifierRecord {
+        let rules = context.origins[modifier.origin]?.settings.modifiers ?? ModifierRules()
+        var record = ModifierRecord(
+            number: modifier.number,
+            scope: modifier.scope,
+            origin: modifier.origin,
+            lanes: modifier.lanes,
+            resends: facts(modifier, .unknown).resends(
+                modifier.afterUnknown ?? rules.afterUnknown,
+                isHonoured: rules.idempotency.isHonoured
+            )
+        )
+        record.dependsOn = modifier.dependsOn
+        record.holdUntil = modifier.holdUntil
+        record.expiresAt = modifier.expiresAt
+        record.attemptsMax = modifier.attemptsMax
+        record.state = modifier.state
+        record.attempts = modifier.attempts
+        record.answersNotApplied = modifier.answersNotApplied
+        record.isStalled = modifier.isStalled
+        record.nextAttemptAt = modifier.nextAttemptAt
+        record.mayHaveLeft = modifier.mayHaveLeft
+        return record
+    }
+
+    private func facts(_ modifier: StoredModifier, _ base: KeptBase) -> ModifierRequest {
+        var headers = modifier.headers
+        if let type = modifier.mediaType { headers.set("Content-Type", type) }
+        return ModifierRequest(
+            method: modifier.method,
+            url: modifier.url,
+            headers: headers,
+            targets: modifier.targets,
+            baseIsJSON: base.entry?.body.isJSON ?? false,
+            redirectHosts: context.origins[modifier.origin]?.settings.redirectHosts ?? []
+        )
+    }
+
+    // MARK: Sending
+
+    private func commitSend(_ number: ModifierNumber) async -> ModifierKeeper.Event? {
+        do throws(StoreError) {
+            guard try await context.store.send(number) else { return nil }
+            return .sendCommitted(number)
+        } catch {
+            note("a modifier was not sent", error)
+            return .sendNotCommitted(number)
+        }
+    }
+
+    private func send(_ number: ModifierNumber) async -> ModifierKeeper.Event? {
+        let found: (whole: WholeModifier, targets: [EntryID: Target])?
+        do throws(StoreError) {
+            found = try await read(number)
+        } catch {
+            note("a modifier was not read", error)
+            return .attemptEnded(number, .neverLeft, ModifierRules())
+        }
+        guard let (whole, targets) = found else { return nil }
+        guard let origin = origin(of: whole.modifier) else {
+            // Whoever removed it may add it again.
+            return .attemptEnded(number, .neverLeft, ModifierRules())
+        }
+        let revisions = targets.compactMapValues { $0.entry?.revision }
+        attempts.withLock { $0[number] = Attempted(bases: revisions) }
+        let first = whole.changes.first.flatMap { targets[$0.id]?.base }
+        let request = facts(whole.modifier, first ?? .unknown)
+        let attempt = ModifierAttempt(
+            context: context,
+            origin: origin,
+            facts: request,
+            headers: headers(of: whole.modifier, origin),
+            body: whole.body.isEmpty && !whole.modifier.hasBody ? nil : whole.body
+        )
+        guard let end = await attempt.run() else { return nil }
+        attempts.withLock { attempts in
+            attempts[number]?.verdict = end.verdict
+            attempts[number]?.answer = end.answer
+        }
+        if case .confirmed = end.verdict { fence(whole) }
+        return .attemptEnded(number, end.verdict, origin.modifiers)
+    }
+
+    private func read(
+        _ number: ModifierNumber
+    ) async throws(StoreError) -> (WholeModifier, [EntryID: Target])? {
+        guard let whole = try await context.store.modifier(number) else { return nil }
+        let scope = context.store.key(for: whole.modifier.scope)
+        let ids = whole.modifier.targets
+        let targets = try await context.store.read { reader throws(StoreError) in
+            var targets: [EntryID: Target] = [:]
+            for id in ids { targets[id] = try reader.target(scope, id) }
+            return targets
+        }
+        return (whole, targets)
+    }
+
+    private func origin(of modifier: StoredModifier) -> OriginSettings? {
+        let scope = context.store.key(for: modifier.scope)
+        return try? context.origin(of: modifier.url, in: scope)
+    }
+
+    private func headers(of modifier: StoredModifier, _ origin: OriginSettings) -> HeaderFields {
+        var headers = modifier.headers
+        if let type = modifier.mediaType { headers.set("Content-Type", type) }
+        headers.set(origin.modifiers.idempotency.header, modifier.idempotencyKey)
+        return headers
+    }
+
+    /// From now on an answer that set out before knows less than base does.
+    private func fence(_ whole: WholeModifier) {
+        let scope = context.store.key(for: whole.modifier.scope)
+        for change in whole.changes {
+            let touched = (try? Effect(parsing: change.effect))?.touchedMembers ?? .all
+            context.fence.writeConfirmed(change.id, in: scope, touching: touched)
+        }
+    }
+
+    // MARK: What rows say
+
+    private func write(
+        _ number: ModifierNumber,
+        _ change: ModifierQueue.Change
+    ) async -> ModifierKeeper.Event? {
+        let now = (wall: context.clock.now(), monotonic: context.clock.monotonic())
+        var update = ModifierUpdate(
+            number: number,
+            state: change.state,
+            nextAttemptAt: change.until.map { now.wall.advanced(by: $0 - now.monotonic) },
+            attempts: change.attempts,
+            answersNotApplied: change.answersNotApplied,
+            isStalled: change.isStalled
+        )
+        update.answer = answer(to: number)
+        let ready = update
+        await untilDone("a modifier's state was not written") { () async throws(StoreError) in
+            _ = try await self.context.store.update(ready)
+        }
+        return .changeCommitted(number)
+    }
+
+    private func answer(to number: ModifierNumber) -> StoredAnswer? {
+        attempts.withLock { $0[number]?.answer }.map { answer in
+            StoredAnswer(
+                status: answer.status,
+                headers: answer.headers.endToEnd,
+                body: Array(answer.body.prefix(Limits.quotedBodyBytesMax))
+            )
+        }
+    }
+
+    // MARK: Settling
+
+    private func settle(
+        _ number: ModifierNumber,
+        _ outcome: ModifierQueue.Outcome,
+        _ dependants: [ModifierNumber]
+    ) async -> ModifierKeeper.Event? {
+        await untilDone("a modifier was not settled") { () async throws(StoreError) in
+            var settlements: [Settlement] = []
+            var asked: [(ScopeKey, EntryID)] = []
+            for (member, fate) in [(number, outcome)]
+                + dependants.map({ ($0, outcome.ofDependants) })
+            {
+                guard let whole = try await self.context.store.modifier(member) else { continue }
+                settlements.append(self.settlement(of: whole, fate))
+                guard fate != .cancelled else { continue }
+                let scope = self.context.store.key(for: whole.modifier.scope)
+                asked += whole.modifier.targets.map { (scope, $0) }
+            }
+            let now = self.context.clock.now()
+            _ = try await self.context.store.settle(settlements, now: now)
+            for (scope, id) in asked { self.askAgain(id, scope) }
+        }
+        attempts.withLock { $0[number] = nil }
+        return .settleCommitted(number)
+    }
+
+    private func settlement(
+        of whole: WholeModifier,
+        _ outcome: ModifierQueue.Outcome
+    ) -> Settlement {
+        let number = whole.modifier.number
+        let fate: Settlement.Outcome =
+            switch outcome {
+            case .cancelled: .cancelled
+            case .dead(let reason): .dead(reason, LostViews(whole).view)
+            case .confirmed: .confirmed(baseUpdate(for: whole))
+            }
+        return Settlement(number: number, outcome: fate, answer: answer(to: number))
+    }
+
+    private func baseUpdate(
+        for whole: WholeModifier
+    ) -> @Sendable (EntryID, KeptBase) -> BaseUpdate {
+        let attempted = attempts.withLock { $0[whole.modifier.number] } ?? Attempted()
+        var effects: [EntryID: Effect] = [:]
+        for change in whole.changes { effects[change.id] = try? Effect(parsing: change.effect) }
+        let known = effects
+        let (context, origin) = (context, origin(of: whole.modifier))
+        return { id, base in
+            if case .confirmed(.representation(id)) = attempted.verdict,
+                let answer = attempted.answer, let origin,
+                let settled = SettledBase(id, representedBy: answer, origin)
+            {
+                return BaseUpdate(settled)
+            }
+            let settled = SettledBase(
+                id,
+                known[id] ?? .none,
+                on: base,
+                body: whole.body,
+                mediaType: whole.modifier.mediaType,
+                isPatchable: base.entry?.revision == attempted.bases[id],
+                whole.modifier.origin,
+                at: context.clock.now()
+            )
+            return BaseUpdate(settled)
+        }
+    }
+
+    /// Has the origin say what a target is now; what comes of it lands in the cache.
+    private func askAgain(_ id: EntryID, _ scope: ScopeKey) {
+        guard id.text.contains("://"), let url = try? WebURL(id.text), url.text == id.text,
+            let origin = try? context.origin(of: url, in: scope)
+        else { return }
+        let request = FetchRequest(FetchCommand(url: url), origin: origin)
+        board.board(request, scope, cached: nil) { _ in }
+    }
+
+    // MARK: Failures
+
+    /// Tries again and again, as what is to be written down must not be lost.
+    private func untilDone(
+        _ trouble: Logger.Message,
+        _ work: () async throws(StoreError) -> Void
+    ) async {
+        var pause = Limits.modifierRetryBase
+        while !Task.isCancelled {
+            do throws(StoreError) {
+                return try await work()
+            } catch {
+                note(trouble, error)
+                if case .closed = error { return }
+            }
+            guard (try? await context.clock.sleep(for: pause)) != nil else { return }
+            pause = min(pause * 2, Limits.modifierRetryMax)
+        }
+    }
+
+    private func note(_ trouble: Logger.Message, _ error: StoreError) {
+        context.logger.warning(trouble, metadata: .larder([.reason: "\(error.message)"]))
+    }
+}
+
+extension BaseUpdate {
+    fileprivate init(_ settled: SettledBase) {
+        switch settled {
+        case .stale: self = .markStale
+        case .value(let entry, let bytes): self = .put(entry, .inline(bytes))
+        case .deleted(let entry): self = .tombstone(status: entry.status)
+        }
+    }
+}
+
+extension StoredModifier {
+    /// Those of its targets and the one that was named.
+    var lanes: [Lane] { targets.map { .id($0) } + (lane.map { [.name($0)] } ?? []) }
+
+    /// The same for every attempt of one round (P-05).
+    var idempotencyKey: String {
+        let first = key ?? id.text
+        return round > 1 ? "\(first).\(round)" : first
+    }
+
+    /// Whether its request has a body, be it of no bytes.
+    var hasBody: Bool { mediaType != nil }
+}

@@ -1,0 +1,130 @@
+import LarderJSON
+package import LarderModel
+import LarderStore
+import LarderWire
+
+/// What modifiers that are not settled make of an entry: its view, and what is to be said of it.
+///
+/// Computed at each read from base and the modifiers' effects, in their order (P-04).
+struct ShownEntry: Sendable {
+    /// The entry as it is shown; nil for a miss.
+    let entry: Entry?
+    /// The bytes that take the place of base's; nil where base's own are shown.
+    let bytes: [UInt8]?
+    let overlay: Overlay
+
+    init(
+        _ id: EntryID,
+        _ target: Target,
+        in scope: ScopeKey,
+        _ reader: StoreReader
+    ) throws(StoreError) {
+        let changes = target.changes
+        let view = View.of(TargetContent(target.base), changes.map(\.known))
+        overlay = Overlay(
+            pending: changes.compactMap { try? ModifierID($0.modifier) },
+            failed: try reader.deadLetters(scope, id),
+            isComplete: view.isComplete
+        )
+        let base = target.base.entry
+        let revision = changes.map(\.revision).max() ?? Revision(0)
+        switch view.content {
+        case .unknown:
+            entry = nil
+            bytes = nil
+        case .base:
+            entry = base
+            bytes = nil
+        case .deleted:
+            entry =
+                target.isDeleted
+                ? target.entry?.buried(revision)
+                : Entry(id, base, [], .tombstone, status: 404, revision)
+            bytes = []
+        case .json(let value):
+            var json = JSONWriter()
+            json.value(value)
+            entry = Entry(id, base, json.bytes, mediaType: MediaType.json, revision)
+            bytes = json.bytes
+        case .body(let place):
+            let body = try reader.requestBody(of: changes[place].number)
+            entry = Entry(id, base, body?.bytes ?? [], mediaType: body?.mediaType, revision)
+            bytes = body?.bytes ?? []
+        }
+    }
+}
+
+extension OpenChange {
+    /// What it does; nothing where that cannot be read.
+    var known: Effect {
+        (try? Effect(parsing: effect)) ?? .none
+    }
+}
+
+/// What is said of an entry beside its bytes, while modifiers touch it.
+package struct Overlay: Equatable, Sendable {
+    package static let none = Overlay(pending: [], failed: 0, isComplete: true)
+
+    /// The modifiers that are not settled and touch it, in their order.
+    package let pending: [ModifierID]
+    /// Dead letters that touched it.
+    package let failed: Int
+    package let isComplete: Bool
+}
+
+/// What a read of an entry came to that modifiers target.
+package enum ShownRead: Sendable {
+    case miss
+    /// The entry as the origin gave it.
+    case base(Overlay)
+    /// An entry that effects made, with its bytes.
+    case made(Entry, [UInt8], Overlay)
+}
+
+extension Entry {
+    /// An entry that no origin has said: what effects made of base.
+    ///
+    /// Its validators are none that an origin knows, and it is stale.
+    fileprivate init(
+        _ id: EntryID,
+        _ base: Entry?,
+        _ bytes: [UInt8],
+        _ kind: EntryKind = .fetched,
+        status: Int = 200,
+        mediaType: String? = nil,
+        _ revision: Revision
+    ) {
+        let isBlob = base?.kind == .blob && kind == .fetched
+        let isJSON = bytes.count <= Limits.inlineJSONBytesMax && JSONValidator.accepts(bytes)
+        self.init(
+            id: id,
+            kind: isBlob ? .blob : kind,
+            status: status,
+            storedAt: base?.storedAt ?? Timestamp(milliseconds: 0),
+            revision: max(base?.revision ?? Revision(0), revision),
+            body: BodySummary(of: bytes, isJSON: isJSON)
+        )
+        origin = base?.origin
+        self.mediaType = base?.body.isJSON == true ? base?.mediaType : mediaType
+        headers = base?.headers ?? HeaderFields()
+        freshUntil = isBlob ? base?.freshUntil : nil
+    }
+
+    /// The tombstone that it is, or that takes its place where only a pin keeps the bytes.
+    fileprivate func buried(_ revision: Revision) -> Entry {
+        guard kind != .tombstone else { return self }
+        return Entry(id, nil, [], .tombstone, status: 404, max(self.revision, revision))
+    }
+}
+
+extension SnapshotFrame {
+    /// The same with what is said of the modifiers that touch it.
+    func adding(_ overlay: Overlay) -> SnapshotFrame {
+        var frame = self
+        frame.pending = overlay.pending.count
+        frame.pendingIDs = overlay.pending.prefix(Limits.toldPendingMax).map(\.text)
+        frame.failed = overlay.failed
+        frame.isComplete = overlay.isComplete
+        return frame
+    }
+}

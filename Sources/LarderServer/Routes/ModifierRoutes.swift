@@ -1,0 +1,93 @@
+import LarderEngine
+import LarderModel
+import LarderWire
+import NIOHTTP1
+
+/// `/v1/modifiers` and `/v1/lanes`: the queue of what is written here and sent when it can be.
+struct ModifierRoutes {
+    private let exchange: Exchange
+    private var engine: Engine { exchange.engine }
+
+    init(_ exchange: Exchange) {
+        self.exchange = exchange
+    }
+
+    func answer(_ route: ModifierRoute) async throws(Problem) {
+        switch route {
+        case .accept: try await accept()
+        case .list: try await list()
+        case .show(let id): try await show(id)
+        case .remove(let id): try await remove(id)
+        case .retry(let id): try await retry(id)
+        case .pause(let lane): try await setPaused(lane, true)
+        case .resume(let lane): try await setPaused(lane, false)
+        }
+    }
+
+    /// 202 once they are on disk; with `wait`, 200 if they are settled by then.
+    private func accept() async throws(Problem) {
+        var parameters = try QueryParameters(exchange.query)
+        let wait = try parameters.takeWait("wait")
+        try parameters.refuseRest()
+        let command = try ModifiersCommand(json: try await exchange.command())
+        let scope = exchange.scope(command.account)
+        let receipts = try await engine.accept(command, scope)
+        guard let only = receipts.first, !command.isList else {
+            return await exchange.respond(ModifierReceipt.encoded(receipts), status: .accepted)
+        }
+        let location: HTTPHeaders = ["Location": PercentCoding.modifierPath(only.id)]
+        guard let wait else {
+            return await exchange.respond(only.encoded(), location, status: .accepted)
+        }
+        let report = try await engine.modifier(
+            only.id,
+            scope,
+            wait: wait,
+            interest: exchange.interest
+        )
+        let status: HTTPResponseStatus = report.state.isSettled ? .ok : .accepted
+        await exchange.respond(report.encoded(), location, status: status)
+    }
+
+    private func list() async throws(Problem) {
+        let command = try ModifierListCommand(query: exchange.query)
+        let rows = try exchange.rows(command.scope, for: "list modifiers")
+        let page = try await engine.modifiers(command, rows, interest: exchange.interest)
+        await exchange.respond(page.encoded())
+    }
+
+    private func show(_ id: ModifierID) async throws(Problem) {
+        var parameters = try QueryParameters(exchange.query)
+        let wait = try parameters.takeWait("wait")
+        let scope = try exchange.row(try parameters.takeScope(), for: "show modifier \(id)")
+        try parameters.refuseRest()
+        let report = try await engine.modifier(id, scope, wait: wait, interest: exchange.interest)
+        await exchange.respond(report.encoded())
+    }
+
+    private func remove(_ id: ModifierID) async throws(Problem) {
+        var parameters = try QueryParameters(exchange.query)
+        let scope = try exchange.row(try parameters.takeScope(), for: "remove modifier \(id)")
+        let isDiscarding = try parameters.takeBool("discard") ?? false
+        try parameters.refuseRest()
+        try await engine.removeModifier(id, scope, discarding: isDiscarding)
+        await exchange.writer.respond(.noContent)
+    }
+
+    private func retry(_ id: ModifierID) async throws(Problem) {
+        var parameters = try QueryParameters(exchange.query)
+        let scope = try exchange.row(try parameters.takeScope(), for: "retry modifier \(id)")
+        try parameters.refuseRest()
+        let receipt = try await engine.retryModifier(id, scope)
+        await exchange.respond(receipt.encoded(), status: .accepted)
+    }
+
+    private func setPaused(_ lane: Lane, _ isPaused: Bool) async throws(Problem) {
+        var parameters = try QueryParameters(exchange.query)
+        let selection = try parameters.takeScope()
+        try parameters.refuseRest()
+        let scope = try exchange.row(selection, for: "\(isPaused ? "pause" : "resume") \(lane)")
+        try await engine.setLane(lane, scope, isPaused: isPaused)
+        await exchange.writer.respond(.noContent)
+    }
+}
