@@ -4,7 +4,7 @@ import Testing
 
 @testable import LarderSystemd
 
-@Suite("Notices to systemd", .timeLimit(.minutes(1)))
+@Suite("Notices to systemd", .timeLimit(.minutes(5)))
 struct NotifierTests {
     @Test(
         "A notice is the lines that systemd reads",

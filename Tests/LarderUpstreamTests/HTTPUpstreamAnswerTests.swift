@@ -3,7 +3,7 @@ import LarderTestSupport
 import LarderUpstream
 import Testing
 
-@Suite("What an origin answers", .timeLimit(.minutes(1)))
+@Suite("What an origin answers", .timeLimit(.minutes(5)))
 struct HTTPUpstreamAnswerTests {
     @Test("A body in chunks arrives whole, with status and header fields")
     func chunks() async throws {

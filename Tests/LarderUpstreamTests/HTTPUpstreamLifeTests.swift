@@ -3,7 +3,7 @@ import LarderTestSupport
 import LarderUpstream
 import Testing
 
-@Suite("How a request is given up", .timeLimit(.minutes(1)))
+@Suite("How a request is given up", .timeLimit(.minutes(5)))
 struct HTTPUpstreamLifeTests {
     @Test("Cancelling the task before the head ends the request and its connection")
     func cancelledBeforeHead() async throws {

@@ -3,7 +3,7 @@ import LarderTestSupport
 import LarderUpstream
 import Testing
 
-@Suite("Requests through a proxy", .timeLimit(.minutes(1)))
+@Suite("Requests through a proxy", .timeLimit(.minutes(5)))
 struct ProxyTests {
     /// Runs `test` with the origin's requests going through a proxy.
     private func withProxy(

@@ -3,7 +3,7 @@ import LarderTestSupport
 import LarderUpstream
 import Testing
 
-@Suite("The scripted upstream", .timeLimit(.minutes(1)))
+@Suite("The scripted upstream", .timeLimit(.minutes(5)))
 struct ScriptedUpstreamTests {
     @Test("It answers a URL's requests in the queued order, each once")
     func inOrder() async throws {

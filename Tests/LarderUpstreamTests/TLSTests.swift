@@ -4,7 +4,7 @@ import LarderUpstream
 import Testing
 
 /// An origin that speaks TLS, with a root that no system knows.
-@Suite("TLS to an origin", .timeLimit(.minutes(1)))
+@Suite("TLS to an origin", .timeLimit(.minutes(5)))
 struct TLSTests {
     private let authority: TestAuthority
 

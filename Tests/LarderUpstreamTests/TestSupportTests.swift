@@ -2,7 +2,7 @@ import Glibc
 import LarderTestSupport
 import Testing
 
-@Suite("What other tests stand on", .timeLimit(.minutes(1)))
+@Suite("What other tests stand on", .timeLimit(.minutes(5)))
 struct TestSupportTests {
     @Test("SplitMix64 gives the numbers of its reference code")
     func splitMix() {

@@ -41,6 +41,8 @@ expect_equal "it says at which socket nobody answers" \
 expect_match "it says how to start it" "larderd &" "$(<"$work/err")"
 run get http://127.0.0.1:9/x
 expect_equal "without a daemon, get exits 69" 69 "$code"
+run queue list
+expect_equal "without a daemon, queue list exits 69" 69 "$code"
 code=0
 env -u XDG_RUNTIME_DIR LARDER_SOCKET="$work/elsewhere.sock" "$bin/cachectl" status \
     2>"$work/err" || code=$?
@@ -68,6 +70,13 @@ evict --all --prefix x
 ls --uid 1 --all-users
 ls --uid x
 df --all-users --account work
+queue nonsense
+queue list --limit 0
+queue list --uid 1 --all-users
+queue show
+queue drop --all an-id
+queue pause
+queue wait --timeout 10
 completions
 evict --all
 --system --user status

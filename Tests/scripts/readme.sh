@@ -200,7 +200,7 @@ routes() {
             fi
         done < <(first_cell "$row" | spans)
     done | sed -E -e 's/(PUT|DELETE|POST|GET|HEAD) ([^?]*)\??(.*)/\1 \2 \3/' \
-        -e 's#/(ID)(/| )#/{id}\2#; s#/(NAME)(/| )#/{name}\2#; s#/o/ORIGIN/PATH#/o/{origin}/{path}#'
+        -e 's#/(ID)(/| )#/{id}\2#; s#/(NAME)(/| )#/{name}\2#; s#/LANE/#/{lane}/#; s#/o/ORIGIN/PATH#/o/{origin}/{path}#'
 }
 
 document=$tree/schema/openapi.json
@@ -247,6 +247,11 @@ start_daemon
 request PUT "$(entry notes/1)" --data-binary hello
 request PUT "$(entry notes/1)?account=work" --data-binary hello
 
+# A modifier that the server has refused, so that it can be asked for, sent again and dropped.
+modifier=$(jq --compact-output --arg url "$origin/articles/42" '
+    {id: .components.parameters.modifier.example,
+     changes: [{target: {id: $url}, effect: {type: "merge", value: {liked: true}}}]}' "$document")
+
 while read -r method path query; do
     target=$(example_target "$method" "$path" | sed "s|https%3A%2F%2Fapi.example.com|$(
         jq --raw-output --null-input --arg o "$origin" '$o | @uri')|g")
@@ -263,6 +268,9 @@ while read -r method path query; do
     done
     # What a DELETE took away is there again for whoever comes next.
     [[ $path != */entries/{id}* ]] || request PUT "$(entry notes/1)" --data-binary hello
+    [[ $path != */modifiers/{id}* ]] \
+        || request POST "/v1/modifiers?wait=60s" --header 'Content-Type: application/json' \
+            --data "$modifier"
     body=$(example_body "$method" "$path" | sed "s|https://api.example.com|$origin|g")
     if [[ -n $body ]]; then
         request "$method" "$target" --header 'Content-Type: application/json' --data "$body"
@@ -305,6 +313,7 @@ sample() {
         "evict …") words="evict --all --dry-run" ;;
         "completions "*) words="completions bash" ;;
         "origin list|"*) words="origin list" ;;
+        "queue list|"*) words="queue list" ;;
         "doctor"*) words="doctor --config $config" ;;
         *) words=${words//"[-v]"/-v} ;;
     esac

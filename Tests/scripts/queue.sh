@@ -1,0 +1,273 @@
+#!/usr/bin/env bash
+# The queue of modifiers with real processes: what is written shows at once and reaches the origin
+# when it can, in order, once; what a hand can do to it; and that nothing is lost over a restart.
+# `await` and the like call functions by their names.
+# shellcheck disable=SC2317
+# shellcheck source=Tests/scripts/support.sh
+source "$(dirname "$0")/support.sh"
+# shellcheck source=Tests/scripts/modifiers.sh
+source Tests/scripts/modifiers.sh
+
+start_origin --honour-keys
+configure_queue() {
+    configure <<END
+origins:
+  local: {base_url: "$origin", allow_private: true}
+queue: {max_modifiers: $1}
+END
+}
+configure_queue 1000
+start_daemon
+for name in a b c d e f; do
+    store "/$name" "{\"name\":\"$name\",\"liked\":false}"
+    fetch "$origin/$name" >/dev/null
+done
+
+# -- one write, from accept to confirmed
+
+control '{"prefix": "/a", "method": "PATCH", "times": 1, "does": "hold", "applied": true}'
+merge m-1 /a '{"liked": true}'
+expect_equal "a write is accepted" "202 m-1 /v1/modifiers/m-1" \
+    "$status $(member .id) $(header Location)"
+expect_match "with the revision of its step" '^[0-9]+$' "$(member .rev)"
+expect_equal "its effect shows at once" '{"name":"a","liked":true}' "$(view /a)"
+expect_equal "and says that it is pending" "1 0 true m-1" "$(marks) $(header Larder-Pending-Ids)"
+expect_match "the view's ETag is none of the origin's" '^"larder-' "$(header ETag)"
+expect_equal "show=base gives what the server said last" '{"name":"a","liked":false}' \
+    "$(view /a '?show=base')"
+expect_match "with the origin's ETag" '^"v[0-9]+"$' "$(header ETag)"
+arrives "it is sent" 1
+has_state "and in flight until the answer" m-1 in_flight
+request DELETE /v1/modifiers/m-1
+expect_equal "case 18: what is in flight cannot be taken back" "409 urn:larder:already-sent" \
+    "$status $(member .type)"
+request DELETE '/v1/modifiers/m-1?discard=true'
+expect_equal "nor given up" "409 urn:larder:already-sent" "$status $(member .type)"
+release answer
+expect_equal "it is confirmed" confirmed "$(fate m-1)"
+expect_equal "and shown as before" '{"name":"a","liked":true}' "$(view /a)"
+expect_equal "with nothing pending" 0 "$(header Larder-Pending)"
+expect_equal "the base is what the server made of it" '{"name":"a","liked":true}' \
+    "$(view /a '?show=base')"
+expect_equal "it reached the origin once, under its id as the key" m-1 "$(effect_keys /a)"
+merge m-2 /a '{"n": 1}' '' '?wait=30s'
+expect_equal "wait= answers once it is settled" "200 confirmed" "$status $(member .state)"
+control '{"prefix": "/a", "method": "PATCH", "times": 1, "does": "hold", "applied": true}'
+merge m-3 /a '{"n": 2}' '' '?wait=10ms'
+expect_equal "or when the time is over" "202 false" \
+    "$status $(member '.state == "confirmed"')"
+arrives "the next one is sent" 1
+release answer
+expect_equal "and confirmed" confirmed "$(fate m-3)"
+
+# -- the same again
+
+merge m-3 /a '{"n": 2}'
+expect_equal "the same modifier again is the same one" "202 confirmed" "$status $(member .state)"
+merge m-3 /a '{"n": 3}'
+expect_equal "another one of its id is refused" "409 urn:larder:modifier-exists" \
+    "$status $(member .type)"
+expect_equal "and nothing was sent twice" "m-1 m-2 m-3" "$(effect_keys /a)"
+
+# -- what is refused
+
+change r-1 /a '{"type": "set", "value": {"set": {"/n": 4}}}'
+expect_equal "an effect that has no request of its own needs one" "422 urn:larder:no-request" \
+    "$status $(member .type)"
+refuse() {
+    merge "r-$RANDOM" /a '{"n": 4}' "$2"
+    expect_equal "$1 is refused" "$3" "$status $(member .type)"
+}
+refuse "if_match" '{"if_match": "auto"}' "422 urn:larder:unsupported"
+refuse "on_conflict" '{"on_conflict": "server"}' "422 urn:larder:unsupported"
+refuse "a misspelled member" '{"if_matched": "none"}' "400 urn:larder:unknown-member"
+refuse "a credential" \
+    "{\"request\": {\"method\": \"PATCH\", \"url\": \"$origin/a\", \"headers\": {\"Authorization\": \"x\"}}}" \
+    "400 urn:larder:bad-request"
+refuse "a parent that is not there" '{"depends_on": ["nobody"]}' "404 urn:larder:no-such-modifier"
+modify '{"changes": [{"target": {"key": "A:1"}, "effect": {"type": "delete"}}]}'
+expect_equal "a key as a target is refused" "422 urn:larder:unsupported" "$status $(member .type)"
+modify "$(jq --null-input --arg url "$origin/b" '
+    {modifiers: [{id: "l-1", changes: [{target: {id: $url}, effect: {type: "merge", value: {n: 1}}}]},
+        {id: "m-3", changes: [{target: {id: $url}, effect: {type: "delete"}}]}]}')"
+expect_equal "of several, all are accepted or none" "409 404" \
+    "$status $(api http://larder/v1/modifiers/l-1 | jq .status)"
+expect_equal "and nothing of them shows" '{"name":"b","liked":false}' "$(view /b)"
+modify "$(jq --null-input --arg url "$origin/b" '
+    {modifiers: [range(1; 4) | {id: "l-\(.)",
+        changes: [{target: {id: $url}, effect: {type: "merge", value: {n: .}}}]}]}')"
+expect_equal "several are accepted in their order" "202 l-1 l-2 l-3" \
+    "$status $(member '[.modifiers[].id] | join(" ")')"
+settles "and confirmed"
+expect_equal "in this order" "l-1 l-2 l-3" "$(effect_keys /b)"
+
+# -- without the network
+
+stop_origin
+merge o-1 /a '{"n": 10}'
+merge o-2 /b '{"n": 20}'
+merge o-3 /a '{"m": 30}'
+expect_equal "without the network writes are accepted" 202 "$status"
+expect_equal "case 9: and shown, those of one entry together" \
+    '{"name":"a","liked":true,"n":10,"m":30}' "$(view /a)"
+expect_equal "with their ids in order" "2 0 true o-1, o-3" \
+    "$(marks) $(header Larder-Pending-Ids)"
+fetch "$origin/a"
+expect_equal "a fetch shows the view as well" \
+    'cache 2 o-1 o-3 0 true {"name":"a","liked":true,"n":10,"m":30}' "$(member '
+        select(.type == "snapshot") | "\(.source) \(.pending) \(.pending_ids | join(" ")) " +
+            "\(.failed) \(.complete) \(.entry.body | tojson)"')"
+expect_match "and then that nobody answers" 'error unreachable;end error$' "$(outline)"
+request POST /v1/entries/batch --data "{\"ids\": [\"$origin/a\"]}"
+expect_equal "so does a batch" '2 {"name":"a","liked":true,"n":10,"m":30}' "$(member '
+    select(.type == "snapshot") | "\(.pending) \(.entry.body | tojson)"')"
+# But while it is tried whether the origin is back.
+is_uncounted() {
+    [[ $(modifier o-1 '"\(.state) \(.attempts)"') == "queued 0" ]]
+}
+if await 60 is_uncounted; then
+    ok "case 9: what could not leave is queued, and not counted"
+else
+    not_ok "case 9: what could not leave is queued, and not counted" "queued 0" "$(modifier o-1)"
+fi
+expect_equal "the later one waits for the earlier" "lane id:$origin/a" \
+    "$(modifier o-3 '.waiting_for | "\(.reason) \(.name)"')"
+request GET '/v1/modifiers?limit=2'
+expect_equal "a list has pages" "o-1 o-2" "$(member '[.items[].id] | join(" ")')"
+request GET "/v1/modifiers?limit=2&cursor=$(member .next)"
+expect_equal "of which one is the last" "o-3 null" \
+    "$(member '"\([.items[].id] | join(" ")) \(.next)"')"
+request GET /v1/modifiers --get --data-urlencode "lane=id:$origin/a"
+expect_equal "a list goes by lane" "o-1 o-3" "$(member '[.items[].id] | join(" ")')"
+request GET '/v1/modifiers?state=dead'
+expect_equal "and by state" 0 "$(member '.items | length')"
+request GET '/v1/modifiers?state=settled&limit=1'
+expect_equal "the history has the last one first" "l-3 confirmed" \
+    "$(member '.items[0] | "\(.id) \(.state)"')"
+
+end_daemon TERM
+expect_equal "the daemon ends in order" 0 "$ended"
+start_daemon
+merge o-4 /b '{"m": 40}'
+end_daemon KILL
+start_daemon
+expect_equal "P-02: a restart and a crash keep all" "o-1 o-2 o-3 o-4" \
+    "$(api 'http://larder/v1/modifiers?state=unsettled' | jq --raw-output '[.items[].id] | join(" ")')"
+expect_equal "and what they show" '{"name":"a","liked":true,"n":10,"m":30}' "$(view /a)"
+request POST /v1/evict --data '{"all": true}'
+expect_equal "case 24: evicting everything" 200 "$status"
+expect_equal "leaves what is written" '{"name":"b","liked":false,"n":20,"m":40}' "$(view /b)"
+start_origin --honour-keys
+fetch "$origin/c"
+settles "with the network back all are sent"
+expect_equal "P-03: in the order of their lanes" "o-1 o-3, o-2 o-4" \
+    "$(effect_keys /a | grep -o 'o-.*'), $(effect_keys /b | grep -o 'o-.*')"
+expect_equal "the origin has what was shown" '{"name":"a","liked":true,"n":10,"m":30}' \
+    "$(at_origin GET /a)"
+expect_equal "and so has the cache" "0 $(at_origin GET /b)" \
+    "$(view /b >/dev/null && header Larder-Pending) $(view /b)"
+
+# -- lanes
+
+for name in c d e f; do fetch "$origin/$name"; done
+control '{"prefix": "/c", "method": "PATCH", "times": 1, "does": "hold", "applied": true}'
+merge n-1 /c '{"n": 1}'
+arrives "case 14: the head of a lane is in flight" 1
+merge n-2 /c '{"n": 2}'
+merge n-3 /d '{"n": 3}' '' '?wait=30s'
+expect_equal "case 14: one of another lane overtakes" "200 confirmed" "$status $(member .state)"
+expect_equal "case 14: one of the same lane waits" "queued lane" \
+    "$(modifier n-2 '"\(.state) \(.waiting_for.reason)"')"
+release answer
+expect_equal "case 14: until its turn comes" confirmed "$(fate n-2)"
+control '{"prefix": "/c", "method": "PATCH", "times": 1, "does": "hold", "applied": true}'
+merge n-4 /c '{"n": 4}' '{"lane": "cart"}'
+arrives "case 14: a lane with a name" 1
+merge n-5 /d '{"n": 5}' '{"lane": "cart"}'
+expect_equal "case 14: orders what has other targets" "queued lane name:cart" \
+    "$(modifier n-5 '"\(.state) \(.waiting_for.reason) \(.waiting_for.name)"')"
+release answer
+settles "case 14: all are sent"
+expect_equal "case 14: in order" "n-1 n-3 n-2 n-4 n-5" \
+    "$(effect_keys / | grep -o 'n-.*')"
+control '{"prefix": "/many/", "method": "PUT", "times": 10, "does": "hold", "applied": true}'
+for ((n = 1; n <= 10; n++)); do
+    change "w-$n" "/many/$n" "{\"type\": \"put\", \"value\": $n}"
+done
+arrives "case 14: eight are in flight at once" 8
+expect_equal "case 14: and two wait for their turn" 2 \
+    "$(api 'http://larder/v1/modifiers?state=queued' | jq '.items | length')"
+release answer
+arrives "case 14: which comes then" 2
+release answer
+settles "case 14: for all of them"
+
+request POST "/v1/lanes/$(jq --raw-output --null-input --arg lane "id:$origin/e" '$lane | @uri')/pause"
+expect_equal "a lane is paused" 204 "$status"
+merge p-1 /e '{"n": 1}'
+merge p-2 /f '{"n": 2}' '' '?wait=30s'
+expect_equal "others go on" confirmed "$(member .state)"
+expect_equal "what is in it waits and says why" "queued paused" \
+    "$(modifier p-1 '"\(.state) \(.marks | join(" "))"')"
+expect_equal "and shows" '{"name":"e","liked":false,"n":1}' "$(view /e)"
+end_daemon TERM
+start_daemon
+expect_equal "a restart keeps the pause" paused "$(modifier p-1 '.marks | join(" ")')"
+request POST "/v1/lanes/$(jq --raw-output --null-input --arg lane "id:$origin/e" '$lane | @uri')/resume"
+expect_equal "until it is resumed" "204 confirmed" "$status $(fate p-1)"
+
+# -- by hand
+
+merge h-1 /d '{"n": "held"}' '{"hold": "1h"}'
+expect_equal "what is held is accepted as such" "202 held" "$status $(member .state)"
+expect_equal "and shows" '{"name":"d","liked":false,"n":"held"}' "$(view /d)"
+expect_match "it says until when" '^hold 20' "$(modifier h-1 '.waiting_for | "\(.reason) \(.until)"')"
+merge h-2 /d '{"m": 1}' '{"depends_on": ["h-1"]}'
+expect_equal "one that depends on it waits" "queued" "$(modifier h-2 .state)"
+expect_equal "which it tells" h-2 "$(modifier h-1 '.dependants | join(" ")')"
+request DELETE /v1/modifiers/h-1
+expect_equal "case 18: what was not sent is cancelled" "204 cancelled" "$status $(fate h-1)"
+expect_equal "case 18: with what depends on it" cancelled "$(modifier h-2 .state)"
+expect_equal "case 18: nothing of it shows" '{"name":"d","liked":false,"n":5}' "$(view /d)"
+expect_equal "case 18: nothing of it was sent" "" "$(received_keys / | grep -o 'h-.*')"
+request DELETE /v1/modifiers/h-1
+expect_equal "what is settled is settled" "409 urn:larder:already-settled" "$status $(member .type)"
+merge h-3 /d '{"n": 6}' '{"hold": "200ms"}' '?wait=30s'
+expect_equal "a hold that is over ends by itself" confirmed "$(member .state)"
+set_origin offline
+merge x-1 /d '{"n": 7}' '{"expires": "300ms"}'
+expect_equal "case 27: what was not sent in its time is dead" "dead expired" "$(fate x-1)"
+expect_equal "and not shown" '{"name":"d","liked":false,"n":6}' "$(view /d)"
+expect_equal "the entry says so" 1 "$(header Larder-Failed)"
+request DELETE /v1/modifiers/x-1
+expect_equal "a dead letter can be dropped" 204 "$status"
+view /d >/dev/null
+expect_match "and is then no more told of" '^0?$' "$(header Larder-Failed)"
+set_origin online
+request GET /v1/modifiers/nobody
+expect_equal "what is not there is named" "404 urn:larder:no-such-modifier" \
+    "$status $(member .type)"
+
+# -- a full queue
+
+end_daemon TERM
+configure_queue 3
+start_daemon
+stop_origin
+for ((n = 1; n <= 3; n++)); do merge "q-$n" /f "{\"q\": $n}"; done
+expect_equal "case 2: as many as there may be are accepted" 202 "$status"
+merge q-4 /f '{"q": 4}'
+expect_equal "case 2: one more is refused" "507 urn:larder:queue-full" "$status $(member .type)"
+expect_equal "case 2: and never shown" '{"name":"f","liked":false,"n":2,"q":3}' "$(view /f)"
+end_daemon KILL
+start_daemon
+expect_equal "case 2: nor there after a crash" "q-1 q-2 q-3" \
+    "$(api 'http://larder/v1/modifiers?state=unsettled' | jq --raw-output '[.items[].id] | join(" ")')"
+start_origin --honour-keys
+fetch "$origin/f"
+settles "case 2: what was accepted is sent"
+merge q-4 /f '{"q": 4}' '' '?wait=30s'
+expect_equal "case 2: then there is room again" confirmed "$(member .state)"
+expect_equal "P-05: nothing reached the origin twice" "" \
+    "$(effects 'select(.key) | .key' | sort | uniq --repeated)"
+finish
