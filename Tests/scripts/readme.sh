@@ -200,7 +200,7 @@ routes() {
             fi
         done < <(first_cell "$row" | spans)
     done | sed -E -e 's/(PUT|DELETE|POST|GET|HEAD) ([^?]*)\??(.*)/\1 \2 \3/' \
-        -e 's#/(ID)(/| )#/{id}\2#; s#/(NAME)(/| )#/{name}\2#; s#/LANE/#/{lane}/#; s#/o/ORIGIN/PATH#/o/{origin}/{path}#'
+        -e 's#/(ID)(/| )#/{id}\2#; s#/(NAME)(/| )#/{name}\2#; s#/(MODIFIER)(/| )#/{modifier}\2#; s#/LANE/#/{lane}/#; s#/o/ORIGIN/PATH#/o/{origin}/{path}#'
 }
 
 document=$tree/schema/openapi.json
@@ -268,7 +268,7 @@ while read -r method path query; do
     done
     # What a DELETE took away is there again for whoever comes next.
     [[ $path != */entries/{id}* ]] || request PUT "$(entry notes/1)" --data-binary hello
-    [[ $path != */modifiers/{id}* ]] \
+    [[ $path != */modifiers/{modifier}* ]] \
         || request POST "/v1/modifiers?wait=60s" --header 'Content-Type: application/json' \
             --data "$modifier"
     body=$(example_body "$method" "$path" | sed "s|https://api.example.com|$origin|g")
