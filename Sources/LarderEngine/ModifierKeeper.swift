@@ -142,7 +142,9 @@ final class ModifierKeeper: Sendable {
         case .settleCommitted(let number):
             return machine.settleCommitted(number, now: now)
         case .originAnswered(let name):
-            return machine.originAnswered(name, chance: context.chance(), now: now)
+            // With nobody to wake there is nothing to draw.
+            let chance = machine.count == 0 ? 0 : context.chance()
+            return machine.originAnswered(name, chance: chance, now: now)
         case .originWentDown where machine.count == 0:
             // Nothing waits for it; what comes later tries by itself.
             return []
