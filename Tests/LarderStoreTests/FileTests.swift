@@ -138,7 +138,7 @@ struct FileTests {
         try SQLiteConnection(path: temporary.statePath, mode: .readWrite)
             .execute("PRAGMA user_version=99")
         let before = try Data(contentsOf: URL(filePath: temporary.statePath))
-        #expect(throws: StoreError.newer(path: temporary.statePath, found: 99, known: 2)) {
+        #expect(throws: StoreError.newer(path: temporary.statePath, found: 99, known: 3)) {
             try temporary.open()
         }
         #expect(try Data(contentsOf: URL(filePath: temporary.statePath)) == before)
