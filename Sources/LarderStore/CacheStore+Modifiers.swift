@@ -178,14 +178,15 @@ extension CacheStore {
 }
 
 extension StoreReader {
-    /// What an unsettled change targets, and its changes, as of one commit; nil for an id that
-    /// nothing targets, which costs a look into memory.
+    /// What unsettled changes target, with them, as of one commit; nil for an id that nothing
+    /// targets, which costs a look into memory, and then its entry is what is shown.
     package func target(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Target? {
         guard let place = shared.kept.place(scope, id), place.targets > 0 else { return nil }
         var damaged: Digest?
         let target = try keptReader().target(scope, id, &damaged)
         if let damaged { reportDamage(scope, id, damaged) }
-        return target
+        // What is being accepted is not there yet, what was settled is not there any more.
+        return target?.changes.isEmpty == false ? target : nil
     }
 
     /// The body of a modifier's request with its type; nil where it has none.

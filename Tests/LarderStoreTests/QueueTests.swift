@@ -180,6 +180,18 @@ struct QueueTests {
         #expect(temporary.store.queueTotals.byState == [.queued: 2])
     }
 
+    @Test("While an accept is under way its target is shown as it was before")
+    func notYet() async throws {
+        let temporary = try TemporaryStore()
+        try await temporary.answer("a", "[1]")
+        let index = temporary.store.shared.kept
+        // As far as an accept has come before its commit.
+        index.insert(temporary.scope, named("a"))
+        index.addTargets(temporary.scope, named("a"), 1)
+        #expect(try temporary.target("a") == nil)
+        #expect(try await temporary.text("a") == "[1]")
+    }
+
     @Test("The same modifier again is the same one, also when it is settled; another is refused")
     func idempotent() async throws {
         let temporary = try TemporaryStore()
