@@ -67,7 +67,7 @@ expect_pins_kept() {
 
 # Every entry that is there has its own bytes; sets `found` to how many of them are.
 expect_right_or_missing() {
-    local n wrong=()
+    local n code=0 wrong=()
     found=0
     for ((n = 0; n < 20; n++)); do
         request GET "$(entry "note:$n")"
@@ -77,8 +77,9 @@ expect_right_or_missing() {
             wrong+=("note:$n $status")
         fi
     done
-    request GET "$(entry "$origin/large.json")"
-    if ((status == 200)) && ! cmp -s "$www/large.json" "$work/body"; then
+    # A damaged chunk is met behind the head: the answer is then cut off, which curl tells.
+    request GET "$(entry "$origin/large.json")" || code=$?
+    if ((status == 200 && code == 0)) && ! cmp -s "$www/large.json" "$work/body"; then
         wrong+=("large")
     elif ((status != 200 && status != 404)); then
         wrong+=("large $status")
