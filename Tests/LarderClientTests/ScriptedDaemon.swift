@@ -14,34 +14,36 @@ final class ScriptedDaemon: Sendable {
     let requests = Recorder<DaemonRequest>()
     /// After each piece of a body that came: how many bytes of it there are.
     let bodyBytes = Recorder<Int>()
-    /// The connections that were accepted and that ended, by their number.
-    let accepted = Recorder<Int>()
-    let closed = Recorder<Int>()
     let path: String
 
     private let directory: TemporaryDirectory
     private let script = Mutex<[String: [OriginAnswer]]>([:])
-    private let running = Mutex<(listener: any Channel, serving: Task<Void, Never>)?>(nil)
+    private let log = ConnectionLog()
+    private let running = Mutex<ConnectionServer?>(nil)
 
     init() async throws {
         directory = try TemporaryDirectory()
         path = directory.path("api.sock")
-        let listener = try await Self.listen(path)
-        running.withLock { running in
-            let serving = Task { [self] in
-                // A connection that breaks is what tests are about, and no failure of the server.
-                _ = try? await serve(listener)
-            }
-            running = (listener.channel, serving)
-        }
+        let server = try await ConnectionServer.start(
+            at: .path(path),
+            log: log,
+            configure: { channel in
+                try channel.pipeline.syncOperations.addHandler(
+                    ByteToMessageHandler(HTTPRequestDecoder())
+                )
+            },
+            serve: { try await self.serve($0, $1) }
+        )
+        running.withLock { $0 = server }
     }
+
+    /// The connections that were accepted and that ended, by their number.
+    var accepted: Recorder<Int> { log.accepted }
+    var closed: Recorder<Int> { log.closed }
 
     /// Closes the listener and every connection, and waits for them to be gone.
     func stop() async {
-        guard let (listener, serving) = running.withLock({ $0 }) else { return }
-        // Not by cancelling: a connection that was accepted and not yet served would be leaked.
-        listener.close(promise: nil)
-        await serving.value
+        await running.withLock { $0 }?.stop()
     }
 
     /// Answers the next requests for a path (its query included) in this order; the last answer
@@ -66,54 +68,25 @@ final class ScriptedDaemon: Sendable {
 }
 
 extension ScriptedDaemon {
-    private typealias Connection = NIOAsyncChannel<HTTPServerRequestPart, ByteBuffer>
-    private typealias Listener = NIOAsyncChannel<Connection, Never>
-
-    private static func listen(_ path: String) async throws -> Listener {
-        try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .bind(unixDomainSocketPath: path) { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(
-                        ByteToMessageHandler(HTTPRequestDecoder())
-                    )
-                    return try Connection(wrappingChannelSynchronously: channel)
-                }
-            }
-    }
-
-    private func serve(_ listener: Listener) async throws {
-        try await listener.executeThenClose { connections in
-            try await withThrowingDiscardingTaskGroup { group in
-                for try await connection in connections {
-                    let number = accepted.all.count
-                    accepted.record(number)
-                    let closed = self.closed
-                    connection.channel.closeFuture.whenComplete { _ in closed.record(number) }
-                    group.addTask { try? await self.serve(connection) }
-                }
-                group.cancelAll()
-            }
-        }
-    }
-
-    private func serve(_ connection: Connection) async throws {
-        try await connection.executeThenClose { parts, output in
-            var head: HTTPRequestHead?
-            var body: [UInt8] = []
-            for try await part in parts {
-                switch part {
-                case .head(let received):
-                    head = received
-                    body = []
-                case .body(let bytes):
-                    body += Array(bytes.readableBytesView)
-                    bodyBytes.record(body.count)
-                case .end:
-                    guard let head else { return }
-                    let request = DaemonRequest(head: head, body: body)
-                    requests.record(request)
-                    guard try await send(nextAnswer(to: request), to: output) else { return }
-                }
+    private func serve(
+        _ parts: NIOAsyncChannelInboundStream<HTTPServerRequestPart>,
+        _ output: NIOAsyncChannelOutboundWriter<ByteBuffer>
+    ) async throws {
+        var head: HTTPRequestHead?
+        var body: [UInt8] = []
+        for try await part in parts {
+            switch part {
+            case .head(let received):
+                head = received
+                body = []
+            case .body(let bytes):
+                body += Array(bytes.readableBytesView)
+                bodyBytes.record(body.count)
+            case .end:
+                guard let head else { return }
+                let request = DaemonRequest(head: head, body: body)
+                requests.record(request)
+                guard try await send(nextAnswer(to: request), to: output) else { return }
             }
         }
     }

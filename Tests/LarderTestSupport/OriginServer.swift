@@ -14,13 +14,10 @@ package final class OriginServer: Sendable {
 
     /// Every request, as soon as its last byte is here and before it is answered.
     package let requests = Recorder<OriginRequest>()
-    /// The connections that were accepted and that ended, by their number.
-    package let accepted = Recorder<Int>()
-    package let closed = Recorder<Int>()
+    private let log = ConnectionLog()
     /// The bytes sent on a connection when nothing could be written for the stall time; see
     /// ``start(reportingStallsAfter:)``.
-    package let stalls: Recorder<Int>
-    package let port: Int
+    package let stalls = Recorder<Int>()
 
     private struct Script {
         var handler: Handler = { _ in .text("nothing here", status: 404) }
@@ -28,7 +25,8 @@ package final class OriginServer: Sendable {
     }
 
     private let script = Mutex(Script())
-    private let running = Mutex<(listener: any Channel, task: Task<Void, Never>)?>(nil)
+    private let running = Mutex<ConnectionServer?>(nil)
+    private let knownPort = Mutex(0)
     private let listening: Listening
 
     /// How it listens.
@@ -37,10 +35,8 @@ package final class OriginServer: Sendable {
         var tls: NIOSSLContext?
     }
 
-    private init(port: Int, _ listening: Listening, stalls: Recorder<Int>) {
-        self.port = port
+    private init(_ listening: Listening) {
         self.listening = listening
-        self.stalls = stalls
     }
 
     /// A server that listens on a free port.
@@ -48,14 +44,16 @@ package final class OriginServer: Sendable {
         reportingStallsAfter stallTime: Duration? = nil,
         tls: OriginTLS? = nil
     ) async throws -> OriginServer {
-        let stalls = Recorder<Int>()
-        let listening = Listening(stallTime: stallTime, tls: try tls?.context())
-        let listener = try await listen(port: 0, listening, stalls: stalls)
-        let port = listener.channel.localAddress?.port ?? 0
-        let server = OriginServer(port: port, listening, stalls: stalls)
-        server.serve(listener)
+        let server = OriginServer(Listening(stallTime: stallTime, tls: try tls?.context()))
+        try await server.listen()
         return server
     }
+
+    /// The connections that were accepted and that ended, by their number.
+    package var accepted: Recorder<Int> { log.accepted }
+    package var closed: Recorder<Int> { log.closed }
+
+    package var port: Int { knownPort.withLock { $0 } }
 
     /// Closes the listener and every connection, and waits for them to be gone.
     package func stop() async {
@@ -63,15 +61,13 @@ package final class OriginServer: Sendable {
             defer { running = nil }
             return running
         }
-        // Not by cancelling: a connection that was accepted and not yet served would be leaked.
-        stopped?.listener.close(promise: nil)
-        await stopped?.task.value
+        await stopped?.stop()
     }
 
     /// Listens again on the same port.
     package func restart() async throws {
         await stop()
-        serve(try await Self.listen(port: port, listening, stalls: stalls))
+        try await listen()
     }
 
     /// `http://127.0.0.1:PORT` and `path`; with TLS `https://` and another name of that address.
@@ -110,72 +106,45 @@ package final class OriginServer: Sendable {
 }
 
 extension OriginServer {
-    private typealias Connection = NIOAsyncChannel<HTTPServerRequestPart, ByteBuffer>
-    private typealias Listener = NIOAsyncChannel<Connection, Never>
-
-    private static func listen(
-        port: Int,
-        _ listening: Listening,
-        stalls: Recorder<Int>
-    ) async throws -> Listener {
-        try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            .bind(host: "127.0.0.1", port: port) { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    let pipeline = channel.pipeline.syncOperations
-                    if let tls = listening.tls {
-                        try pipeline.addHandler(NIOSSLServerHandler(context: tls))
-                    }
-                    if let stallTime = listening.stallTime {
-                        try pipeline.addHandler(
-                            IdleStateHandler(writeTimeout: TimeAmount(stallTime))
-                        )
-                        try pipeline.addHandler(StallHandler(reportingTo: stalls))
-                    }
-                    try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder()))
-                    return try Connection(wrappingChannelSynchronously: channel)
+    private func listen() async throws {
+        let server = try await ConnectionServer.start(
+            at: .port(port),
+            log: log,
+            configure: { [listening, stalls] channel in
+                let pipeline = channel.pipeline.syncOperations
+                if let tls = listening.tls {
+                    try pipeline.addHandler(NIOSSLServerHandler(context: tls))
                 }
-            }
+                if let stallTime = listening.stallTime {
+                    try pipeline.addHandler(IdleStateHandler(writeTimeout: TimeAmount(stallTime)))
+                    try pipeline.addHandler(StallHandler(reportingTo: stalls))
+                }
+                try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder()))
+            },
+            serve: { try await self.serve($0, $1) }
+        )
+        knownPort.withLock { $0 = server.port }
+        running.withLock { $0 = server }
     }
 
-    private func serve(_ listener: Listener) {
-        let task = Task<Void, Never> {
-            // A connection that breaks is what tests are about, and no failure of the server.
-            _ = try? await listener.executeThenClose { connections in
-                try await withThrowingDiscardingTaskGroup { group in
-                    for try await connection in connections {
-                        let number = accepted.all.count
-                        accepted.record(number)
-                        // Not at the task's end: that may wait at a gate of its own.
-                        connection.channel.closeFuture.whenComplete { [closed] _ in
-                            closed.record(number)
-                        }
-                        group.addTask { try? await self.serve(connection) }
-                    }
-                    group.cancelAll()
-                }
-            }
-        }
-        running.withLock { $0 = (listener.channel, task) }
-    }
-
-    private func serve(_ connection: Connection) async throws {
-        try await connection.executeThenClose { parts, output in
-            var head: HTTPRequestHead?
-            var body: [UInt8] = []
-            for try await part in parts {
-                switch part {
-                case .head(let received):
-                    head = received
-                    body = []
-                case .body(let bytes):
-                    body += Array(bytes.readableBytesView)
-                case .end:
-                    guard let head else { return }
-                    let request = OriginRequest(head: head, body: body)
-                    requests.record(request)
-                    guard try await send(nextAnswer(to: request), to: output) else { return }
-                }
+    private func serve(
+        _ parts: NIOAsyncChannelInboundStream<HTTPServerRequestPart>,
+        _ output: NIOAsyncChannelOutboundWriter<ByteBuffer>
+    ) async throws {
+        var head: HTTPRequestHead?
+        var body: [UInt8] = []
+        for try await part in parts {
+            switch part {
+            case .head(let received):
+                head = received
+                body = []
+            case .body(let bytes):
+                body += Array(bytes.readableBytesView)
+            case .end:
+                guard let head else { return }
+                let request = OriginRequest(head: head, body: body)
+                requests.record(request)
+                guard try await send(nextAnswer(to: request), to: output) else { return }
             }
         }
     }

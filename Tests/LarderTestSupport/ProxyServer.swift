@@ -9,31 +9,25 @@ import Synchronization
 package final class ProxyServer: Sendable {
     /// The head of each request, as it came.
     package let requests = Recorder<String>()
-    package let port: Int
     /// The status line that it answers with instead of making a connection.
     private let refusal = Mutex<String?>(nil)
-    private let listener: Listener
-    private let running = Mutex<Task<Void, Never>?>(nil)
+    private let running = Mutex<ConnectionServer?>(nil)
 
-    private typealias Connection = NIOAsyncChannel<ByteBuffer, ByteBuffer>
-    private typealias Listener = NIOAsyncChannel<Connection, Never>
+    private typealias Origin = NIOAsyncChannel<ByteBuffer, ByteBuffer>
 
-    private init(_ listener: Listener) {
-        self.listener = listener
-        port = listener.channel.localAddress?.port ?? 0
-    }
+    private init() {}
 
     package static func start() async throws -> ProxyServer {
-        let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .bind(host: "127.0.0.1", port: 0) { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try Connection(wrappingChannelSynchronously: channel)
-                }
-            }
-        let server = ProxyServer(listener)
-        server.running.withLock { $0 = Task { await server.serve() } }
-        return server
+        let proxy = ProxyServer()
+        let server = try await ConnectionServer.start(
+            at: .port(0),
+            serve: { try await proxy.serve($0, $1) }
+        )
+        proxy.running.withLock { $0 = server }
+        return proxy
     }
+
+    package var port: Int { running.withLock { $0?.port } ?? 0 }
 
     /// Has it refuse everything with a status such as `403 Forbidden`.
     package func refuse(with status: String) {
@@ -41,47 +35,36 @@ package final class ProxyServer: Sendable {
     }
 
     package func stop() async {
-        listener.channel.close(promise: nil)
-        await running.withLock { $0 }?.value
+        await running.withLock { $0 }?.stop()
     }
 
-    private func serve() async {
-        _ = try? await listener.executeThenClose { connections in
-            try await withThrowingDiscardingTaskGroup { group in
-                for try await connection in connections {
-                    group.addTask { try? await self.serve(connection) }
-                }
-                group.cancelAll()
-            }
+    private func serve(
+        _ input: NIOAsyncChannelInboundStream<ByteBuffer>,
+        _ output: NIOAsyncChannelOutboundWriter<ByteBuffer>
+    ) async throws {
+        var pieces = input.makeAsyncIterator()
+        var head = ""
+        while !head.hasSuffix("\r\n\r\n") {
+            guard let piece = try await pieces.next() else { return }
+            head += String(buffer: piece)
         }
-    }
-
-    private func serve(_ connection: Connection) async throws {
-        try await connection.executeThenClose { input, output in
-            var pieces = input.makeAsyncIterator()
-            var head = ""
-            while !head.hasSuffix("\r\n\r\n") {
-                guard let piece = try await pieces.next() else { return }
-                head += String(buffer: piece)
-            }
-            requests.record(head)
-            let target = head.split(separator: " ").dropFirst().first ?? ""
-            let refusal = refusal.withLock { $0 }
-            guard head.hasPrefix("CONNECT "), refusal == nil,
-                let port = target.split(separator: ":").last.flatMap({ Int($0) })
-            else {
-                try await output.write(reply(refusal ?? "405 Method Not Allowed"))
-                return
-            }
-            let origin = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-                .connect(host: "127.0.0.1", port: port) { channel in
-                    channel.eventLoop.makeCompletedFuture {
-                        try Connection(wrappingChannelSynchronously: channel)
-                    }
-                }
-            try await output.write(reply("200 Connected"))
-            try await tunnel(&pieces, output, to: origin)
+        requests.record(head)
+        let target = head.split(separator: " ").dropFirst().first ?? ""
+        let refusal = refusal.withLock { $0 }
+        guard head.hasPrefix("CONNECT "), refusal == nil,
+            let port = target.split(separator: ":").last.flatMap({ Int($0) })
+        else {
+            try await output.write(reply(refusal ?? "405 Method Not Allowed"))
+            return
         }
+        let origin = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .connect(host: "127.0.0.1", port: port) { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try Origin(wrappingChannelSynchronously: channel)
+                }
+            }
+        try await output.write(reply("200 Connected"))
+        try await tunnel(&pieces, output, to: origin)
     }
 
     private func reply(_ status: String) -> ByteBuffer {
@@ -92,7 +75,7 @@ package final class ProxyServer: Sendable {
     private func tunnel(
         _ pieces: inout NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator,
         _ output: NIOAsyncChannelOutboundWriter<ByteBuffer>,
-        to origin: Connection
+        to origin: Origin
     ) async throws {
         try await origin.executeThenClose { answers, requests in
             async let back: Void = {
