@@ -1,4 +1,4 @@
-import LarderModel
+package import LarderModel
 package import LarderStore
 import LarderStrategy
 package import LarderWire
@@ -28,12 +28,40 @@ extension Engine {
         return await session.run(reader)
     }
 
-    /// The name says where the URL begins; whose rules count for it is said by the URL, so that it
-    /// is the same by whichever route it is asked for.
+    /// Where a write goes to, and the rules by which it does; refused where it is to be a modifier
+    /// neither by its client's wish nor by its origin's rule.
+    package func destination(
+        of write: RawWriteCommand,
+        _ scope: ScopeKey
+    ) throws(Problem) -> (url: WebURL, rules: ModifierRules) {
+        let (url, origin) = try place(write.place, scope)
+        guard write.prefersAsync || origin.modifiers.respondsAsync else {
+            throw Problem(
+                .methodNotAllowed,
+                "a \(write.method) is not passed on to the origin, but sent when it can be",
+                hint: "Send it with Prefer: respond-async, or send it to the origin itself."
+            )
+        }
+        return (url, origin.modifiers)
+    }
+
     private func fetchRequest(
         _ command: RawCommand,
         _ scope: ScopeKey
     ) throws(Problem) -> FetchRequest {
+        let (url, origin) = try place(command, scope)
+        var fetch = FetchCommand(url: url)
+        fetch.account = command.account
+        fetch.headers = command.headers
+        return FetchRequest(fetch, origin: origin)
+    }
+
+    /// The name says where the URL begins; whose rules count for it is said by the URL, so that it
+    /// is the same by whichever route it is asked for.
+    private func place(
+        _ command: RawCommand,
+        _ scope: ScopeKey
+    ) throws(Problem) -> (WebURL, OriginSettings) {
         let named: OriginSettings
         switch context.origins.origin(named: command.origin, for: scope.scope.uid) {
         case .known(let origin), .implicit(let origin): named = origin
@@ -46,9 +74,6 @@ extension Engine {
             )
         }
         let url = try command.url(under: named.baseURL)
-        var fetch = FetchCommand(url: url)
-        fetch.account = command.account
-        fetch.headers = command.headers
-        return FetchRequest(fetch, origin: try context.origin(of: url, in: scope))
+        return (url, try context.origin(of: url, in: scope))
     }
 }

@@ -44,7 +44,8 @@ struct ShownEntry: Sendable {
         case .json(let value):
             var json = JSONWriter()
             json.value(value)
-            entry = Entry(id, base, json.bytes, mediaType: MediaType.json, revision)
+            let type = base?.body.isJSON == true ? base?.mediaType : nil
+            entry = Entry(id, base, json.bytes, mediaType: type ?? MediaType.json, revision)
             bytes = json.bytes
         case .body(let place):
             let body = try reader.requestBody(of: changes[place].number)
@@ -105,7 +106,7 @@ extension Entry {
             body: BodySummary(of: bytes, isJSON: isJSON)
         )
         origin = base?.origin
-        self.mediaType = base?.body.isJSON == true ? base?.mediaType : mediaType
+        self.mediaType = mediaType
         headers = base?.headers ?? HeaderFields()
         freshUntil = isBlob ? base?.freshUntil : nil
     }

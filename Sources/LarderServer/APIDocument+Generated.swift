@@ -1014,6 +1014,73 @@ extension APIDocument {
                   "504": { "$ref": "#/components/responses/RawTimeout" },
                   "default": { "$ref": "#/components/responses/RawRefusal" }
                 }
+              },
+              "post": {
+                "tags": ["Raw"],
+                "operationId": "rawPost",
+                "summary": "Have a request sent when it can be",
+                "description": "The request becomes a modifier, as by `POST /v1/modifiers`: on disk when it is answered, shown at once, sent when it can be, in the order of its target, which is the URL. Method, body and header fields go to the origin as given, but for those of the connection, `Prefer` and the client's `Larder-` fields; `Authorization` and `Cookie` are refused, as the account's credential is added when it is sent. `Idempotency-Key`, or the header that the origin's `idempotency.header` names, is the modifier's id: the same request again with the same key is the same modifier, another one 409 `urn:larder:modifier-exists`; without it the daemon makes one.\n\nNothing is changed here until it is answered; then the URL is asked again.",
+                "parameters": [
+                  { "$ref": "#/components/parameters/prefer" },
+                  { "$ref": "#/components/parameters/larderAccount" }
+                ],
+                "requestBody": { "$ref": "#/components/requestBodies/RawWrite" },
+                "responses": {
+                  "202": { "$ref": "#/components/responses/RawAccepted" },
+                  "404": { "$ref": "#/components/responses/UnknownRawOrigin" },
+                  "405": { "$ref": "#/components/responses/NotAsynchronous" },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              },
+              "put": {
+                "tags": ["Raw"],
+                "operationId": "rawPut",
+                "summary": "The same, and the body shows at once",
+                "description": "The request becomes a modifier, as by `POST /v1/modifiers`: on disk when it is answered, shown at once, sent when it can be, in the order of its target, which is the URL. Method, body and header fields go to the origin as given, but for those of the connection, `Prefer` and the client's `Larder-` fields; `Authorization` and `Cookie` are refused, as the account's credential is added when it is sent. `Idempotency-Key`, or the header that the origin's `idempotency.header` names, is the modifier's id: the same request again with the same key is the same modifier, another one 409 `urn:larder:modifier-exists`; without it the daemon makes one.\n\nThe body replaces what is shown under the URL: a JSON value where its `Content-Type` is JSON, which it then has to be, else the bytes with their type. JSON above 1 MiB is shown as bytes as well.",
+                "parameters": [
+                  { "$ref": "#/components/parameters/prefer" },
+                  { "$ref": "#/components/parameters/larderAccount" }
+                ],
+                "requestBody": { "$ref": "#/components/requestBodies/RawWrite" },
+                "responses": {
+                  "202": { "$ref": "#/components/responses/RawAccepted" },
+                  "404": { "$ref": "#/components/responses/UnknownRawOrigin" },
+                  "405": { "$ref": "#/components/responses/NotAsynchronous" },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              },
+              "patch": {
+                "tags": ["Raw"],
+                "operationId": "rawPatch",
+                "summary": "The same, and what it changes shows at once",
+                "description": "The request becomes a modifier, as by `POST /v1/modifiers`: on disk when it is answered, shown at once, sent when it can be, in the order of its target, which is the URL. Method, body and header fields go to the origin as given, but for those of the connection, `Prefer` and the client's `Larder-` fields; `Authorization` and `Cookie` are refused, as the account's credential is added when it is sent. `Idempotency-Key`, or the header that the origin's `idempotency.header` names, is the modifier's id: the same request again with the same key is the same modifier, another one 409 `urn:larder:modifier-exists`; without it the daemon makes one.\n\n`application/merge-patch+json` and `application/json` are a JSON Merge Patch, `application/json-patch+json` a JSON Patch; the body has to be one, of 1 MiB at most. With any other type nothing is changed here until it is answered.",
+                "parameters": [
+                  { "$ref": "#/components/parameters/prefer" },
+                  { "$ref": "#/components/parameters/larderAccount" }
+                ],
+                "requestBody": { "$ref": "#/components/requestBodies/RawWrite" },
+                "responses": {
+                  "202": { "$ref": "#/components/responses/RawAccepted" },
+                  "404": { "$ref": "#/components/responses/UnknownRawOrigin" },
+                  "405": { "$ref": "#/components/responses/NotAsynchronous" },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              },
+              "delete": {
+                "tags": ["Raw"],
+                "operationId": "rawDelete",
+                "summary": "The same, and the URL shows as deleted at once",
+                "description": "The request becomes a modifier, as by `POST /v1/modifiers`: on disk when it is answered, shown at once, sent when it can be, in the order of its target, which is the URL. Method, body and header fields go to the origin as given, but for those of the connection, `Prefer` and the client's `Larder-` fields; `Authorization` and `Cookie` are refused, as the account's credential is added when it is sent. `Idempotency-Key`, or the header that the origin's `idempotency.header` names, is the modifier's id: the same request again with the same key is the same modifier, another one 409 `urn:larder:modifier-exists`; without it the daemon makes one.",
+                "parameters": [
+                  { "$ref": "#/components/parameters/prefer" },
+                  { "$ref": "#/components/parameters/larderAccount" }
+                ],
+                "responses": {
+                  "202": { "$ref": "#/components/responses/RawAccepted" },
+                  "404": { "$ref": "#/components/responses/UnknownRawOrigin" },
+                  "405": { "$ref": "#/components/responses/NotAsynchronous" },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
               }
             },
             "/v1/openapi.json": {
@@ -1097,6 +1164,14 @@ extension APIDocument {
                 "schema": { "type": "string" },
                 "example": "max-stale=3600"
               },
+              "prefer": {
+                "name": "Prefer",
+                "in": "header",
+                "required": true,
+                "description": "`respond-async` (RFC 7240 4.1); not needed where the origin has `respond_async: true`. Other preferences count for nothing.",
+                "schema": { "type": "string" },
+                "example": "respond-async"
+              },
               "larderAccount": {
                 "name": "Larder-Account",
                 "in": "header",
@@ -1147,6 +1222,17 @@ extension APIDocument {
               "Larder-Pending": {
                 "description": "How many unsettled modifiers touch it.",
                 "schema": { "type": "integer", "minimum": 0 }
+              }
+            },
+            "requestBodies": {
+              "RawWrite": {
+                "required": false,
+                "description": "Any bytes, none too, up to 16 MiB.",
+                "content": {
+                  "*/*": {
+                    "schema": {}
+                  }
+                }
               }
             },
             "responses": {
@@ -1328,6 +1414,46 @@ extension APIDocument {
                 "content": {
                   "application/problem+json": {
                     "schema": { "$ref": "#/components/schemas/Problem" }
+                  }
+                }
+              },
+              "UnknownRawOrigin": {
+                "description": "`urn:larder:unknown-origin`: no origin has the name.",
+                "content": {
+                  "application/problem+json": {
+                    "schema": { "$ref": "#/components/schemas/Problem" }
+                  }
+                }
+              },
+              "NotAsynchronous": {
+                "description": "`urn:larder:method-not-allowed`: neither does the request say `Prefer: respond-async`, nor is it the origin's rule.",
+                "headers": {
+                  "Allow": {
+                    "description": "`GET, HEAD`",
+                    "schema": { "type": "string" }
+                  }
+                },
+                "content": {
+                  "application/problem+json": {
+                    "schema": { "$ref": "#/components/schemas/Problem" }
+                  }
+                }
+              },
+              "RawAccepted": {
+                "description": "The modifier is on disk, synced.",
+                "headers": {
+                  "Location": {
+                    "description": "The path of the modifier.",
+                    "schema": { "type": "string" }
+                  },
+                  "Preference-Applied": {
+                    "description": "`respond-async`",
+                    "schema": { "type": "string" }
+                  }
+                },
+                "content": {
+                  "application/json": {
+                    "schema": { "$ref": "#/components/schemas/ModifierReceipt" }
                   }
                 }
               },

@@ -35,19 +35,28 @@ struct Exchange: Sendable {
 
     /// The JSON of a command.
     func command() async throws(Problem) -> [UInt8] {
+        try await wholeBody(upTo: Limits.commandBodyBytesMax)
+    }
+
+    /// Refuses a body by its announced length, before a byte of it is read.
+    func refuseAnnounced(over limit: Int) throws(Problem) {
+        guard let length = head.headers.first(name: "Content-Length").flatMap({ Int64($0) }),
+            length > limit
+        else { return }
+        throw Problem(.bodyTooLarge, "the body has \(length) bytes, at most \(limit) are taken")
+    }
+
+    func wholeBody(upTo limit: Int) async throws(Problem) -> [UInt8] {
         let place = try enterUpload()
         defer { place?.leave() }
         let bytes: [UInt8]?
         do {
-            bytes = try await body.collect(upTo: Limits.commandBodyBytesMax)
+            bytes = try await body.collect(upTo: limit)
         } catch {
             throw Problem(.badRequest, "the body broke off")
         }
         guard let bytes else {
-            throw Problem(
-                .bodyTooLarge,
-                "the body has more than \(Limits.commandBodyBytesMax) bytes"
-            )
+            throw Problem(.bodyTooLarge, "the body has more than \(limit) bytes")
         }
         return bytes
     }

@@ -37,7 +37,7 @@ actor LoopWorker {
             case .origins(let route): try await OriginRoutes(exchange).answer(route)
             case .administration(let route):
                 try await AdministrationRoutes(exchange, loop).answer(route)
-            case .raw: try await RawRoutes(exchange, loop).answer()
+            case .raw(let route): try await RawRoutes(exchange, loop).answer(route)
             }
         } catch {
             await exchange.respond(error)

@@ -87,14 +87,10 @@ extension Exchange {
             await respond(Problem(.notFound, "there is no \(path)"))
         case .notAllowed(let methods):
             let allowed = methods.map(\.rawValue).joined(separator: ", ")
-            var problem = Problem(
+            let problem = Problem(
                 .methodNotAllowed,
                 "\(path) takes \(allowed), not \(head.method.rawValue)"
             )
-            if path.hasPrefix(RawCommand.pathPrefix) {
-                problem.hint =
-                    "Only GET and HEAD are served here; send a write to the origin itself."
-            }
             await respond(problem, ["Allow": allowed])
         case .problem(let problem):
             await respond(problem)

@@ -10,7 +10,7 @@ enum Route: Equatable {
     case modifiers(ModifierRoute)
     case origins(OriginRoute)
     case administration(AdministrationRoute)
-    case raw
+    case raw(RawRoute)
 
     /// Every path that there is; the first that fits counts, and the busiest stand first.
     static let patterns =

@@ -10,6 +10,12 @@ package enum MediaType {
     package static func isJSONPatch(_ type: String) -> Bool { essence(of: type) == jsonPatch }
     package static func isJSON(_ type: String) -> Bool { essence(of: type) == json }
 
+    /// JSON by itself or by the suffix of its name (RFC 6839 3.1).
+    static func isAnyJSON(_ type: String) -> Bool {
+        let essence = essence(of: type)
+        return essence == json || essence.hasSuffix("+json")
+    }
+
     /// A type without its parameters, in lower case.
     private static func essence(of type: String) -> String {
         type.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }.lowercased()

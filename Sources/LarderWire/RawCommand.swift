@@ -25,6 +25,15 @@ package struct RawCommand: Equatable, Sendable {
 
     /// Reads the head of a request to `uri`, which begins with ``pathPrefix``.
     package init(uri: String, headers: HeaderFields) throws(Problem) {
+        try self.init(placeIn: uri, headers)
+        self.headers = try RequestHeaderRules.forwarded(headers)
+        cacheControl = headers.list("Cache-Control") ?? ""
+        ifNoneMatch = headers.list("If-None-Match")
+        ifModifiedSince = headers["If-Modified-Since"]
+    }
+
+    /// Reads what is meant and for whom, and nothing else.
+    init(placeIn uri: String, _ headers: HeaderFields) throws(Problem) {
         let rest = uri.utf8.dropFirst(Self.pathPrefix.utf8.count)
         let name = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
         do throws(ModelError) {
@@ -40,10 +49,6 @@ package struct RawCommand: Equatable, Sendable {
             }
         }
         target = String(Substring(rest.dropFirst(name.count)))
-        self.headers = try RequestHeaderRules.forwarded(headers)
-        cacheControl = headers.list("Cache-Control") ?? ""
-        ifNoneMatch = headers.list("If-None-Match")
-        ifModifiedSince = headers["If-Modified-Since"]
     }
 
     /// The URL that is meant: the origin's base URL with the path and the query behind it, byte for

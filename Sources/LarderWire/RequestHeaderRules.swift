@@ -19,18 +19,43 @@ enum RequestHeaderRules {
         "cache-control", "content-type", "pragma", "prefer", "user-agent",
     ]
 
+    /// What a write says of the state that it expects, which is between its client and the origin.
+    private static let preconditions: Set<String> = [
+        "if-match", "if-modified-since", "if-none-match", "if-unmodified-since",
+    ]
+
     /// What of a request's own head goes on to the origin: all but what is refused elsewhere, what
     /// the connection is named to keep for itself, and what is said to the daemon.
     static func forwarded(_ headers: HeaderFields) throws(Problem) -> HeaderFields {
+        try bounded(
+            without(refused.union(notForwarded), headers).filter { field in
+                !(field.name.isEqual(to: "Accept") && field.value == "*/*")
+            }
+        )
+    }
+
+    /// The same of a request that becomes a modifier: its preconditions and the type of its body
+    /// go with it, and what no modifier may have is refused.
+    static func queued(_ headers: HeaderFields) throws(Problem) -> HeaderFields {
+        try refuse(["Authorization", "Cookie"], in: headers)
+        return try bounded(without(refused.subtracting(preconditions).union(["prefer"]), headers))
+    }
+
+    private static func without(
+        _ names: Set<String>,
+        _ headers: HeaderFields
+    ) -> [HeaderFields.Field] {
         let named = headers.list("Connection")?.split(separator: ",").map { name in
             name.filter { $0 != " " && $0 != "\t" }.lowercased()
         }
-        let dropped = refused.union(notForwarded).union(named ?? [])
-        let fields = headers.fields.filter { field in
+        let dropped = names.union(named ?? [])
+        return headers.fields.filter { field in
             let name = field.name.lowercased()
-            if name == "accept", field.value == "*/*" { return false }
             return !dropped.contains(name) && !name.hasPrefix("larder-")
         }
+    }
+
+    private static func bounded(_ fields: [HeaderFields.Field]) throws(Problem) -> HeaderFields {
         let forwarded = HeaderFields(fields)
         guard fields.count <= Limits.requestHeadersMax,
             forwarded.byteCount <= Limits.requestHeaderBytesMax
@@ -55,15 +80,18 @@ enum RequestHeaderRules {
     /// no secret, and the key that tells its attempts from other requests is the daemon's.
     static func modifierFields(_ members: [JSONMember]) throws(Problem) -> HeaderFields {
         let fields = try fields(members)
-        for name in ["Authorization", "Cookie", "Idempotency-Key"] {
-            guard fields[name] != nil else { continue }
+        try refuse(["Authorization", "Cookie", "Idempotency-Key"], in: fields)
+        return fields
+    }
+
+    private static func refuse(_ names: [String], in fields: HeaderFields) throws(Problem) {
+        for name in names where fields[name] != nil {
             throw Problem(
                 .badRequest,
                 "headers: '\(name)' cannot be given for a modifier, the daemon sets it when it sends",
                 hint: "Leave the header out."
             )
         }
-        return fields
     }
 
     static func fields(_ members: [JSONMember]) throws(Problem) -> HeaderFields {

@@ -24,6 +24,11 @@ struct RouteTests {
         ("/v1/openapi.json", [(.GET, .administration(.document))]),
     ]
 
+    static let raw: [(HTTPMethod, Route)] = [
+        (.GET, .raw(.read)), (.HEAD, .raw(.read)), (.POST, .raw(.write)), (.PUT, .raw(.write)),
+        (.PATCH, .raw(.write)), (.DELETE, .raw(.write)),
+    ]
+
     private func route(_ method: HTTPMethod, _ path: String) throws(RouteError) -> Route {
         try Route(method, path: path[...])
     }
@@ -42,8 +47,7 @@ struct RouteTests {
                 ),
                 ("/v1/entries/a/explain", [(.GET, .entries(.explain(entry)))]),
                 ("/v1/pins/a", [(.PUT, .pins(.pin(entry))), (.DELETE, .pins(.unpin(entry)))]),
-                ("/o/a", [(.GET, .raw), (.HEAD, .raw)]),
-                ("/o/a/b//c%2F", [(.GET, .raw), (.HEAD, .raw)]),
+                ("/o/a", Self.raw), ("/o/a/b//c%2F", Self.raw),
             ]
         for (path, routes) in all {
             for method in Self.methods {

@@ -13,6 +13,7 @@ configure_queue() {
     configure <<END
 origins:
   local: {base_url: "$origin", allow_private: true}
+  prompt: {base_url: "$origin/prompt", allow_private: true, modifiers: {respond_async: true}}
 queue: {max_modifiers: $1}
 END
 }
@@ -247,6 +248,68 @@ set_origin online
 request GET /v1/modifiers/nobody
 expect_equal "what is not there is named" "404 urn:larder:no-such-modifier" \
     "$status $(member .type)"
+
+# -- plain HTTP, for programs that can only set a base URL
+
+# raw METHOD PATH [curl's options]
+raw() {
+    request "$1" "/o/local$2" --header 'Prefer: respond-async' "${@:3}"
+}
+store /r '{"name":"r","n":1}'
+fetch "$origin/r"
+set_origin offline
+raw PUT /r --header 'Content-Type: application/json' --header 'Idempotency-Key: w-put' \
+    --data '{"name":"r","n":2}'
+expect_equal "a PUT with Prefer: respond-async is a modifier" \
+    "202 w-put queued /v1/modifiers/w-put respond-async" \
+    "$status $(member '"\(.id) \(.state)"') $(header Location) $(header Preference-Applied)"
+expect_equal "which shows" '{"name":"r","n":2}' "$(view /r)"
+raw PATCH /r --header 'Content-Type: application/merge-patch+json' --header 'Transfer-Encoding: chunked' \
+    --header 'Idempotency-Key: w-merge' --data '{"m":3}'
+expect_equal "a merge patch in chunks as well" '{"name":"r","n":2,"m":3}' "$(view /r)"
+raw PATCH /r --header 'Content-Type: application/json-patch+json' \
+    --header 'Idempotency-Key: "w-patch"' --data '[{"op":"remove","path":"/n"}]'
+expect_equal "and a JSON patch" 'w-patch {"name":"r","m":3}' "$(member .id) $(view /r)"
+raw PUT /r-text --header 'Content-Type: text/plain' --header 'Idempotency-Key: w-text' --data 'words'
+request GET "$(entry "$origin/r-text")"
+expect_equal "a body that is no JSON shows as it is" "text/plain words" \
+    "$(header Content-Type) $(<"$work/body")"
+raw POST /r-list --header 'Idempotency-Key: w-post' --data '{"is": not JSON'
+expect_equal "a POST is taken as it is, and changes nothing here" "202 404" \
+    "$status $(view /r-list | cut --characters=-3)"
+raw POST /r-list --header 'Idempotency-Key: w-post' --data '{"is": not JSON'
+expect_equal "the same again is the same one" "202 w-post" "$status $(member .id)"
+raw POST /r-list --header 'Idempotency-Key: w-post' --data 'another'
+expect_equal "another one of its key is refused" "409 urn:larder:modifier-exists" \
+    "$status $(member .type)"
+raw PUT /r --header 'Content-Type: application/json' --data '{"is": not JSON'
+expect_equal "a body that is not what its type says is refused" "400 urn:larder:bad-request" \
+    "$status $(member .type)"
+raw PUT /r --header 'Cookie: a=b' --data ''
+expect_equal "and a secret" "400 urn:larder:bad-request" "$status $(member .type)"
+head -c 16777217 /dev/zero >"$work/large"
+raw PUT /r --data-binary "@$work/large"
+expect_equal "and what is too large" "413 urn:larder:body-too-large" "$status $(member .type)"
+request PUT /o/local/r --data '1'
+expect_equal "without the wish it is 405" "405 GET, HEAD" "$status $(header Allow)"
+expect_match "with a hint" 'Prefer: respond-async' "$(member .hint)"
+raw DELETE /r --header 'Idempotency-Key: w-delete'
+expect_equal "a DELETE shows too" "202 410 urn:larder:deleted" "$status $(view /r)"
+set_origin online
+settles "all of them are sent"
+expect_equal "in their order, each with its key" "w-put w-merge w-patch w-delete" \
+    "$(received 'select(.path == "/r") | .key // empty' | paste --serial --delimiters ' ')"
+expect_equal "as they were given" "PUT text/plain words" "$(effects '
+    select(.key == "w-text") | "\(.method) \(.type) \(.text)"')"
+for id in w-patch w-post; do
+    expect_equal "what this origin does not take is dead: $id" "dead refused" "$(fate "$id")"
+    request DELETE "/v1/modifiers/$id"
+done
+request PUT /o/prompt/r --header 'Content-Type: application/json' --data '{"n":9}'
+expect_equal "with respond_async for the origin nobody has to ask" "202 respond-async" \
+    "$status $(header Preference-Applied)"
+settles "and it is sent"
+expect_equal "to where the origin is" '{"n":9}' "$(at_origin GET /prompt/r)"
 
 # -- a full queue
 

@@ -5,12 +5,23 @@ import LarderWire
 import NIOCore
 import NIOHTTP1
 
+/// What can be asked under `/o/{origin}`.
+enum RawRoute: Equatable {
+    case read
+    /// To be sent as a modifier.
+    case write
+}
+
 /// `/o/{origin}/{path}`: an origin's answer as one body, for clients that can only set a base URL.
 struct RawRoutes {
     static let patterns = [
         RoutePattern(
             RawCommand.pathPrefix + "{origin}/{path}",
-            [(.GET, { _ in .raw }), (.HEAD, { _ in .raw })]
+            [
+                (.GET, { _ in .raw(.read) }), (.HEAD, { _ in .raw(.read) }),
+                (.POST, { _ in .raw(.write) }), (.PUT, { _ in .raw(.write) }),
+                (.PATCH, { _ in .raw(.write) }), (.DELETE, { _ in .raw(.write) }),
+            ]
         )
     ]
 
@@ -23,11 +34,60 @@ struct RawRoutes {
         self.loop = loop
     }
 
-    func answer() async throws(Problem) {
-        let fields = exchange.head.headers.map {
-            HeaderFields.Field(name: $0.name, value: $0.value)
+    func answer(_ route: RawRoute) async throws(Problem) {
+        switch route {
+        case .read: try await read()
+        case .write: try await write()
         }
-        let command = try RawCommand(uri: exchange.head.uri, headers: HeaderFields(fields))
+    }
+
+    private var headers: HeaderFields {
+        HeaderFields(
+            exchange.head.headers.map { HeaderFields.Field(name: $0.name, value: $0.value) }
+        )
+    }
+
+    // MARK: Writing
+
+    /// 202 once the request is on disk as a modifier.
+    private func write() async throws(Problem) {
+        let command = try RawWriteCommand(
+            method: exchange.head.method.rawValue,
+            uri: exchange.head.uri,
+            headers: headers
+        )
+        let scope = exchange.scope(command.place.account)
+        let (url, rules): (WebURL, ModifierRules)
+        do throws(Problem) {
+            (url, rules) = try exchange.engine.destination(of: command, scope)
+        } catch {
+            guard error.kind == .methodNotAllowed else { throw error }
+            return await exchange.respond(error, ["Allow": "GET, HEAD"])
+        }
+        try exchange.refuseAnnounced(over: command.bodyBytesMax)
+        let modifier = try command.modifier(
+            to: url,
+            keyHeader: rules.idempotency.header,
+            body: try await exchange.wholeBody(upTo: command.bodyBytesMax)
+        )
+        let receipts = try await exchange.engine.accept(ModifiersCommand(modifier), scope)
+        guard let receipt = receipts.first else {
+            preconditionFailure("what accepts one modifier answers with one receipt")
+        }
+        await exchange.respond(
+            receipt.encoded(),
+            [
+                "Location": PercentCoding.modifierPath(receipt.id),
+                "Preference-Applied": "respond-async",
+            ],
+            status: .accepted
+        )
+    }
+
+    // MARK: Reading
+
+    private func read() async throws(Problem) {
+        let command = try RawCommand(uri: exchange.head.uri, headers: headers)
         let reply = try await exchange.engine.raw(
             command,
             scope: exchange.scope(command.account),

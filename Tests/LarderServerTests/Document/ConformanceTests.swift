@@ -27,9 +27,12 @@ struct ConformanceTests {
         _ body: JSONValue?
     ) async throws -> RawResponse {
         let client = try await server.connect()
-        guard operation.body != nil else { return try await client.ask(operation.method, target) }
+        let headers = operation.neededHeaders
+        guard operation.body != nil else {
+            return try await client.ask(operation.method, target, headers)
+        }
         let bytes = Array((body?.json ?? "bytes").utf8)
-        return try await client.ask(operation.method, target, body: bytes)
+        return try await client.ask(operation.method, target, headers, body: bytes)
     }
 
     /// The names that a refusal of `bogus` says there are.

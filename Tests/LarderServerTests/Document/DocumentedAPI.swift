@@ -66,6 +66,17 @@ struct DocumentedOperation: CustomStringConvertible {
         parameters.filter { $0["in"]?.string == "query" }.compactMap { $0["name"]?.string }
     }
 
+    /// The header fields that it needs, with their examples.
+    var neededHeaders: [String] {
+        parameters.filter { $0["in"]?.string == "header" && $0["required"]?.bool == true }
+            .compactMap { parameter in
+                guard let name = parameter["name"]?.string,
+                    let example = parameter["example"]?.string
+                else { return nil }
+                return "\(name): \(example)"
+            }
+    }
+
     /// The schema of a JSON body; nil where there is none.
     var bodySchema: JSONValue? { body?["content"]?["application/json"]?["schema"] }
 

@@ -158,6 +158,11 @@ struct HostileRouteTests {
     /// Routes whose answers are made of what time, the disk and the size of a log are.
     private static let changing = ["/v1/status", "/v1/stats", "/v1/usage", "/v1/check"]
 
+    /// What is refused without a header is answered before its body, which ends the connection.
+    private var operations: [DocumentedOperation] {
+        api.operations.filter(\.neededHeaders.isEmpty)
+    }
+
     private func request(_ operation: DocumentedOperation) -> [UInt8] {
         let head = "\(operation.method) \(operation.exampleTarget) HTTP/1.1\r\nHost: x\r\n"
         guard operation.body != nil else { return Array("\(head)\r\n".utf8) }
@@ -181,8 +186,8 @@ struct HostileRouteTests {
             }
             try await server.store("notes/1", Array("hello".utf8), kind: .blob)
             let client = try await server.connect()
-            try await send(client, api.operations.flatMap(request))
-            for operation in api.operations {
+            try await send(client, operations.flatMap(request))
+            for operation in operations {
                 var answer = try await client.response(to: operation.method)
                 if answer.status >= 400, !answer.body.isEmpty {
                     answer.body = Array(try answer.problem().detail.utf8)
@@ -199,7 +204,7 @@ struct HostileRouteTests {
 
     /// Compares answer by answer, so that a difference says where it is.
     private func expectSame(_ found: [RawResponse], _ expected: [RawResponse], _ way: String) {
-        for (operation, (found, expected)) in zip(api.operations, zip(found, expected)) {
+        for (operation, (found, expected)) in zip(operations, zip(found, expected)) {
             #expect(found == expected, "\(operation), \(way)")
         }
     }

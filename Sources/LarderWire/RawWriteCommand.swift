@@ -1,0 +1,160 @@
+import LarderJSON
+package import LarderModel
+
+/// What `POST`, `PUT`, `PATCH` and `DELETE /o/{origin}/path?query` ask for: the request itself, to
+/// be sent to the origin as a modifier.
+package struct RawWriteCommand: Equatable, Sendable {
+    /// Where to, and for whom.
+    package let place: RawCommand
+    package let method: String
+    /// What goes to the origin, the Content-Type of the body with it.
+    package let headers: HeaderFields
+    /// Whether the client says that it does not wait for the origin's answer (RFC 7240 4.1).
+    package let prefersAsync: Bool
+
+    /// Reads the head of a request to `uri`, which begins with ``RawCommand/pathPrefix``.
+    package init(method: String, uri: String, headers: HeaderFields) throws(Problem) {
+        place = try RawCommand(placeIn: uri, headers)
+        self.method = method
+        prefersAsync = headers.list("Prefer").map(Self.namesRespondAsync) ?? false
+        self.headers = try RequestHeaderRules.queued(headers)
+    }
+
+    /// `respond-async, wait=10`: names are compared without case, and what follows one counts for
+    /// nothing.
+    private static func namesRespondAsync(_ value: String) -> Bool {
+        value.split(separator: ",").contains { preference in
+            let name = preference.prefix { $0 != "=" && $0 != ";" }
+            return String(name.filter { $0 != " " && $0 != "\t" }).isEqual(to: "respond-async")
+        }
+    }
+
+    /// The most that the body may have: a patch is read as one of `POST /v1/modifiers` is.
+    package var bodyBytesMax: Int {
+        method == "PATCH" ? Limits.commandBodyBytesMax : Limits.modifierBodyBytesMax
+    }
+
+    /// The modifier that sends it to `url`, which is its target too.
+    ///
+    /// A key that the client gives under `keyHeader`, the origin's name for it, is the modifier's
+    /// id: the same request again is the same modifier.
+    package func modifier(
+        to url: WebURL,
+        keyHeader: String,
+        body: [UInt8]
+    ) throws(Problem) -> ModifierCommand {
+        try refuseUnreadable()
+        let target: EntryID
+        do throws(ModelError) {
+            target = try EntryID(url)
+        } catch {
+            throw Problem(.badURL, error.message)
+        }
+        var sent = headers
+        sent.remove(keyHeader)
+        let request = ModifierCommand.Request(
+            method: method,
+            url: url,
+            headers: sent,
+            body: body.isEmpty && headers["Content-Type"] == nil ? .none : .bytes(body)
+        )
+        let effect = try effect(of: body)
+        let change = ModifierCommand.Change(target: target, effect: effect)
+        // What changes nothing has the target all the same: it is sent in its order.
+        var command = ModifierCommand(changes: [change], request: request)
+        command.id = try headers[keyHeader].map { text throws(Problem) in
+            try Self.id(text, keyHeader)
+        }
+        command.account = place.account
+        return command
+    }
+
+    /// The key as it is, or as the string that a structured field has it in (RFC 9651 3.3.3).
+    private static func id(_ text: String, _ header: String) throws(Problem) -> ModifierID {
+        var key = text[...]
+        if key.utf8.count > 2, key.hasPrefix("\""), key.hasSuffix("\"") {
+            key = key.dropFirst().dropLast()
+        }
+        do throws(ModelError) {
+            return try ModifierID(String(key))
+        } catch {
+            throw Problem(
+                .badRequest,
+                "\(header): \(error.message)",
+                hint: "Give a UUID, or leave the header out: the daemon makes a key."
+            )
+        }
+    }
+
+    /// Refuses what would show something else than the origin makes of it.
+    private func refuseUnreadable() throws(Problem) {
+        if let coding = headers.list("Content-Encoding"), !coding.isEqual(to: "identity") {
+            throw Problem(
+                .unsupported,
+                "Content-Encoding: a write is taken as it is, not as '\(coding)'",
+                hint: "Send the body without a Content-Encoding."
+            )
+        }
+        if headers["Content-Range"] != nil {
+            throw Problem(
+                .unsupported,
+                "Content-Range: a part of a body is no write",
+                hint: "Send the whole body."
+            )
+        }
+        guard let tags = headers.list("If-Match"), tags.contains("\"larder-") else { return }
+        throw Problem(
+            .unsupported,
+            "If-Match: the tag is the daemon's own, which no origin knows",
+            hint: "Give the tag that the entry has with show=base."
+        )
+    }
+
+    // MARK: The effect
+
+    private var mediaType: String { headers["Content-Type"] ?? "" }
+
+    private func effect(of body: [UInt8]) throws(Problem) -> Effect {
+        switch method {
+        case "DELETE": return .delete
+        case "PUT": return try put(body)
+        case "PATCH" where MediaType.isMergePatch(mediaType) || MediaType.isJSON(mediaType):
+            return .merge(try json(body))
+        case "PATCH" where MediaType.isJSONPatch(mediaType):
+            let members = [
+                JSONMember(name: "type", value: .string("patch")),
+                JSONMember(name: "value", value: try json(body)),
+            ]
+            do throws(EffectError) {
+                return try Effect(.object(members))
+            } catch {
+                throw Problem(.badRequest, "the body is no JSON Patch: \(error.message)")
+            }
+        case _: return .none
+        }
+    }
+
+    private func put(_ body: [UInt8]) throws(Problem) -> Effect {
+        guard MediaType.isAnyJSON(mediaType) else { return .replace }
+        guard body.count > Limits.inlineJSONBytesMax else { return .put(try json(body)) }
+        // Too large to be worked on: shown as the bytes that it is.
+        guard JSONValidator.accepts(body) else { throw Self.noJSON(mediaType, "it is malformed") }
+        return .replace
+    }
+
+    private func json(_ body: [UInt8]) throws(Problem) -> JSONValue {
+        do throws(JSONError) {
+            return try JSONValue(parsing: body)
+        } catch {
+            throw Self.noJSON(mediaType, error.message)
+        }
+    }
+
+    private static func noJSON(_ type: String, _ reason: String) -> Problem {
+        Problem(
+            .badRequest,
+            "the body is no JSON, as its type '\(type)' says: \(reason)",
+            hint: "Correct the body, or its Content-Type."
+        )
+    }
+}
