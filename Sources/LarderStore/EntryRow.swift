@@ -1,6 +1,9 @@
 package import LarderModel
 
 /// An entry's row where SQLite holds it; valid only inside the closure that it is handed to.
+///
+/// Give each one a name before it is used: where a temporary one is inlined, Swift 6.3.1 breaks off
+/// an optimized build.
 package struct EntryRow: ~Copyable {
     private let statement: SQLiteStatement
     private let file: BodyFile

@@ -48,7 +48,8 @@ final class KeptReader {
         get.bind(2, id.text)
         defer { get.reset() }
         guard try get.step() else { return nil }
-        return read(EntryRow(get, file: .state))
+        let row = EntryRow(get, file: .state)
+        return read(row)
     }
 
     /// One chunk of a kept row's body; nil when it is missing or damaged.

@@ -4,7 +4,8 @@ extension ListedRow {
     /// A row whose columns are those of ``EntryRow``, its size and its last use; nil for one whose
     /// scope or id is none, which only damage leaves.
     init?(_ statement: SQLiteStatement, isPinned: Bool = false) {
-        guard let entry = EntryRow(statement).entry(),
+        let row = EntryRow(statement)
+        guard let entry = row.entry(),
             let scope = statement.text(1).flatMap(Scope.init(text:))
         else { return nil }
         self.init(

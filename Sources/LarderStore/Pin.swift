@@ -35,7 +35,8 @@ package struct Pin: Equatable, Sendable {
         number = statement.integer(0)
         origin = statement.text(7).flatMap { try? OriginName($0) }
         let hasBytes = statement.integerOrNil(3).map { $0 != EntryKind.tombstone.rawValue }
-        entry = hasBytes == true ? EntryRow(statement).entry() : nil
+        let row = EntryRow(statement)
+        entry = hasBytes == true ? row.entry() : nil
         size = statement.integer(19)
         pinnedAt = Timestamp(milliseconds: statement.integer(20))
         state = PinState(rawValue: statement.integer(21)) ?? .failed
