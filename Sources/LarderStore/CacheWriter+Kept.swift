@@ -55,10 +55,9 @@ extension CacheWriter {
         where isWanted: (EntryKind) -> Bool
     ) throws(StoreError) -> Takeable? {
         guard let found = try find(scope, id).0 else { return nil }
-        let statement = try connection.prepare(
-            "SELECT \(EntryRow.columns) FROM entry WHERE key = ?1"
-        )
+        let statement = statements.entry
         statement.bind(1, found.key.number)
+        defer { statement.reset() }
         guard try statement.step() else { return nil }
         let row = EntryRow(statement)
         guard let entry = row.entry(), !entry.isExpired(at: now), isWanted(entry.kind) else {
@@ -85,11 +84,8 @@ extension CacheWriter {
     /// From now on an answer in the cache is stale, as something has changed it on the server.
     func markStale(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
         guard let found = try find(scope, id).0, found.kind == .fetched else { return }
-        let statement = try connection.prepare(
-            "UPDATE entry SET fresh_until = NULL WHERE key = ?1"
-        )
-        statement.bind(1, found.key.number)
-        try statement.run()
+        statements.markStale.bind(1, found.key.number)
+        try statements.markStale.run()
         noteChange(of: found.key)
     }
 }

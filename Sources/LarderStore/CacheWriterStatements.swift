@@ -5,10 +5,12 @@ final class CacheWriterStatements {
     let setMeta: SQLiteStatement
     let touch: SQLiteStatement
     let find: SQLiteStatement
+    let entry: SQLiteStatement
     let putEntry: SQLiteStatement
     let putRecency: SQLiteStatement
     let refreshEntry: SQLiteStatement
     let refreshRecency: SQLiteStatement
+    let markStale: SQLiteStatement
     let deleteEntry: SQLiteStatement
     let deleteRecency: SQLiteStatement
     let oldest: SQLiteStatement
@@ -35,6 +37,7 @@ final class CacheWriterStatements {
             FROM entry JOIN recency USING (key) WHERE key BETWEEN ?1 AND ?2 ORDER BY key
             """
         )
+        entry = try connection.prepare("SELECT \(EntryRow.columns) FROM entry WHERE key = ?1")
         putEntry = try connection.prepare(
             """
             INSERT INTO entry (key, scope, id, kind, stored_at, fresh_until, rev, origin, status,
@@ -66,6 +69,7 @@ final class CacheWriterStatements {
         refreshRecency = try connection.prepare(
             "UPDATE recency SET stored_at = ?2, size = ?3, last_used = ?4 WHERE key = ?1"
         )
+        markStale = try connection.prepare("UPDATE entry SET fresh_until = NULL WHERE key = ?1")
         deleteEntry = try connection.prepare("DELETE FROM entry WHERE key = ?1 RETURNING body")
         deleteRecency = try connection.prepare("DELETE FROM recency WHERE key = ?1 RETURNING size")
         oldest = try connection.prepare("SELECT key FROM recency ORDER BY last_used")

@@ -55,9 +55,12 @@ final class CommitQueue<Writer: CommitWriter>: Sendable {
         return try answer.wait()
     }
 
-    /// Has work done of which nobody hears.
-    func post(_ work: @escaping @Sendable (Writer) throws(StoreError) -> Void) {
-        enqueue(Task(work) { _ in })
+    /// Has work done for which nobody waits; `failed` is told when it could not be.
+    func post(
+        _ work: @escaping @Sendable (Writer) throws(StoreError) -> Void,
+        failed: @escaping @Sendable () -> Void = {}
+    ) {
+        enqueue(Task(work) { if case .failure = $0 { failed() } })
     }
 
     /// How many commands each transaction took.

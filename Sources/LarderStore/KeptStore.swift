@@ -397,6 +397,15 @@ final class KeptStore: Sendable {
         }
     }
 
+    /// The same for which nobody waits: whatever is done in the cache later comes after it.
+    func postDropOfShadows(_ rows: [(ScopeKey, EntryID)]) {
+        cache.post { writer throws(StoreError) in
+            for (scope, id) in rows { _ = try writer.removeShadow(scope, id) }
+        } failed: { [shared] in
+            shared.kept.comesFirst = true
+        }
+    }
+
     /// The same for rows that were read: of those that leave nothing to the cache.
     func sweepShadows(of rows: [KeptRow]) async throws(StoreError) {
         let names = rows.filter { $0.hasEntry || !$0.isPinned || $0.isTargeted }

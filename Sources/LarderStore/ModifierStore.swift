@@ -96,7 +96,8 @@ final class ModifierStore: Sendable {
                 found = try await bases(of: wanted, now)
                 let (value, unused) = try await commit(found.bases)
                 await release(unused)
-                if !found.shadows.isEmpty { _ = await kept.dropShadows(found.shadows) }
+                // Behind the answer: they are covered, and go before anything is given back.
+                if !found.shadows.isEmpty { kept.postDropOfShadows(found.shadows) }
                 if !unused.isEmpty { abandonUnused(found, unused) }
                 return value
             } catch {
