@@ -58,9 +58,14 @@ struct DatabaseFile {
         return Opened(connection: connection, migratedFrom: isEarlier ? version : nil)
     }
 
-    /// Opens another connection that only reads.
-    func openReader(cacheBytes: Int64) throws(StoreError) -> SQLiteConnection {
+    /// Opens another connection that only reads; with `allowsCut` also a file that is shorter than
+    /// its header says.
+    func openReader(
+        cacheBytes: Int64,
+        allowsCut: Bool = false
+    ) throws(StoreError) -> SQLiteConnection {
         let connection = try SQLiteConnection(path: path, mode: .readOnly, faults: faults)
+        if allowsCut { try connection.execute("PRAGMA writable_schema=ON") }
         try connection.execute(
             """
             PRAGMA query_only=ON;

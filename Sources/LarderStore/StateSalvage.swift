@@ -61,8 +61,9 @@ struct StateSalvage {
         )
         let new = try target.openWriter().connection
         do throws(StoreError) {
-            let old = try target.reader(of: file.path)
-            var salvage = StateSalvage(file: file, old: old, new: new)
+            let remains = try StateRemains(of: file, like: new)
+            defer { remains.close() }
+            var salvage = StateSalvage(file: file, old: remains.connection, new: new)
             try new.execute("BEGIN IMMEDIATE")
             try salvage.run()
             try new.execute("COMMIT")
@@ -174,20 +175,5 @@ struct StateSalvage {
     /// What the old file gives, or nil where it is damaged; the fault of a moment passes.
     func readable<Value>(_ read: () throws(StoreError) -> Value) -> Value? {
         (try? read()) ?? (try? read())
-    }
-}
-
-extension DatabaseFile {
-    /// Reads another file of the same kind and leaves it and its WAL as they are.
-    fileprivate func reader(of path: String) throws(StoreError) -> SQLiteConnection {
-        let other = DatabaseFile(
-            path: path,
-            schema: schema,
-            synchronous: synchronous,
-            faults: faults
-        )
-        let connection = try other.openReader(cacheBytes: 0)
-        connection.keepWALOnClose(true)
-        return connection
     }
 }

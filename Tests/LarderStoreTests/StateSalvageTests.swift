@@ -93,6 +93,40 @@ struct StateSalvageTests {
         #expect(try await temporary.bytes("a") == [1])
     }
 
+    @Test("Of a file that has lost its first page, where the tables are listed, all rows are saved")
+    func firstPage() async throws {
+        let temporary = try await prepared()
+        try damage(temporary, 1)
+        try temporary.open()
+        #expect(temporary.store.findings.count == 1)
+        #expect(try count(temporary, "kept") == Self.pins)
+        #expect(try count(temporary, "offline_origin") == 2)
+        let folder = (temporary.statePath as NSString).deletingLastPathComponent
+        let left = try FileManager.default.contentsOfDirectory(atPath: folder)
+            .filter { $0.contains("remains") }
+        #expect(left == [])
+    }
+
+    @Test("Of a file that was cut off, what lies before its end is saved")
+    func cut() async throws {
+        for cut in [1, 2, 3] as [Int64] {
+            let temporary = try await prepared()
+            let size = (try pages(temporary) - cut) * 4_096
+            try FileHandle(forWritingTo: URL(filePath: temporary.statePath))
+                .truncate(atOffset: UInt64(size))
+            try temporary.open()
+            #expect(temporary.store.findings.count == 1)
+            let left = try count(temporary, "kept")
+            #expect(left >= Self.pins - 4 && left <= Self.pins, "\(left) left of \(Self.pins)")
+        }
+        let temporary = try await prepared()
+        let half = try pages(temporary) / 2 * 4_096
+        try FileHandle(forWritingTo: URL(filePath: temporary.statePath))
+            .truncate(atOffset: UInt64(half))
+        try temporary.open()
+        #expect(try count(temporary, "kept") > Self.pins / 4)
+    }
+
     @Test("Revisions go on where the damaged file says")
     func revisions() async throws {
         let temporary = try await prepared()
