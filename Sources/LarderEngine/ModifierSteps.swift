@@ -48,7 +48,7 @@ final class ModifierSteps: Sendable {
         _ machine: inout ModifierQueue
     ) async -> ([ModifierQueue.Action], last: ModifierNumber?) {
         var last: ModifierNumber?
-        let records = await records(after: &last)
+        let records = await records(after: &last, isStart: true)
         var paused: [(scope: Scope, lane: Lane)] = []
         var failed: Set<ModifierNumber> = []
         let open = Set(records.map(\.number))
@@ -75,14 +75,22 @@ final class ModifierSteps: Sendable {
         return (actions, last)
     }
 
-    /// Those that are on disk after a number, in their order; one that nobody can read becomes a
-    /// dead letter (case 26).
-    func records(after last: inout ModifierNumber?) async -> [ModifierRecord] {
+    /// Those that are on disk after a number, in their order.
+    ///
+    /// One that nobody can read becomes a dead letter (case 26). At the start the effects, too, may be those of another version.
+    func records(
+        after last: inout ModifierNumber?,
+        isStart: Bool = false
+    ) async -> [ModifierRecord] {
+        let isKnown: @Sendable ([UInt8]) -> Bool = { (try? Effect(parsing: $0)) != nil }
         var records: [ModifierRecord] = []
         var end = last
         await untilDone("the modifiers were not read") { () async throws(StoreError) in
             while true {
-                let page = try await self.context.store.unsettledModifiers(after: end)
+                let page = try await self.context.store.unsettledModifiers(
+                    after: end,
+                    isKnown: isStart ? isKnown : nil
+                )
                 guard let lastOfPage = page.last else { return }
                 var lost: [ModifierNumber] = []
                 for found in page {

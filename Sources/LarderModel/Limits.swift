@@ -271,6 +271,8 @@ package enum Limits {
     package static let reserveBytes: Int64 = 8 << 20
     /// What stays free on the disk when a reserve is taken again; else it would be gone at once.
     package static let reserveSpareBytes: Int64 = 4 << 20
+    /// With less than this left on the disk of `state.db` the next commit may find no room.
+    package static let stateSpaceMin: Int64 = 1 << 20
     /// Steps of ``vacuumPagesMax`` pages in which one look makes room for the reserve.
     package static let reserveStepsMax = 16
     /// A `state.db` up to this is read through at start, which takes about 0.1 s.

@@ -94,12 +94,19 @@ extension CacheStore {
 
     /// A page of the unsettled modifiers after `number`, in the order of their numbers; those that
     /// cannot be read are among them.
+    ///
+    /// `isKnown` says of an effect's bytes whether there is such an effect; without it all are.
     package func unsettledModifiers(
         after number: ModifierNumber?,
-        limit: Int = Limits.pageRowsMax
+        limit: Int = Limits.pageRowsMax,
+        isKnown: (@Sendable ([UInt8]) -> Bool)? = nil
     ) async throws(StoreError) -> [FoundModifier] {
         try await read { reader throws(StoreError) in
-            try reader.keptReader().unsettled(after: number?.value ?? 0, limit: limit)
+            try reader.keptReader().unsettled(
+                after: number?.value ?? 0,
+                limit: limit,
+                isKnown: isKnown
+            )
         }
     }
 

@@ -172,7 +172,15 @@ package final class CacheStore: Sendable {
                     + "there is no room for the reserve, little or nothing new is stored"
             )
         }
-        if !stateReserve.isHeld, stateReserve !== cacheReserve {
+        if stateReserve.isHeld {
+            let left = DiskSpace.freeBytes(at: configuration.stateDirectory) ?? .max
+            if left < Limits.stateSpaceMin {
+                warnings.append(
+                    "the disk of \(configuration.stateDirectory) has \(left) bytes left: nothing "
+                        + "new is kept for good or accepted until there is space"
+                )
+            }
+        } else if stateReserve !== cacheReserve {
             warnings.append(
                 "the disk of \(configuration.stateDirectory) is full or nearly so: "
                     + "there is no room for the reserve, nothing new is kept for good"

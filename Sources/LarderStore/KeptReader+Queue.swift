@@ -4,8 +4,13 @@ import LarderModel
 extension KeptReader {
     // MARK: Modifiers
 
-    /// A page of the unsettled ones, in the order of their numbers.
-    func unsettled(after number: Int64, limit: Int) throws(StoreError) -> [FoundModifier] {
+    /// A page of the unsettled ones, in the order of their numbers; one with an effect that is not
+    /// known cannot be read.
+    func unsettled(
+        after number: Int64,
+        limit: Int,
+        isKnown: (([UInt8]) -> Bool)? = nil
+    ) throws(StoreError) -> [FoundModifier] {
         let statement = try connection.prepare(
             """
             SELECT \(StoredModifier.columns) FROM modifier INDEXED BY modifier_open
@@ -14,7 +19,7 @@ extension KeptReader {
         )
         statement.bind(1, number)
         statement.bind(2, Int64(limit))
-        return try found(statement)
+        return try found(statement, isKnown: isKnown)
     }
 
     func modifiers(
@@ -59,9 +64,12 @@ extension KeptReader {
     }
 
     /// With their targets; one whose changes are not all there cannot be read.
-    private func found(_ statement: SQLiteStatement) throws(StoreError) -> [FoundModifier] {
+    private func found(
+        _ statement: SQLiteStatement,
+        isKnown: (([UInt8]) -> Bool)? = nil
+    ) throws(StoreError) -> [FoundModifier] {
         let targets = try connection.prepare(
-            "SELECT id FROM change WHERE modifier = ?1 ORDER BY position"
+            "SELECT id, effect FROM change WHERE modifier = ?1 ORDER BY position"
         )
         var found: [FoundModifier] = []
         while try statement.step() {
@@ -71,7 +79,10 @@ extension KeptReader {
                 continue
             }
             targets.bind(1, number.value)
-            modifier.targets = try targets.all { row in row.text(0).flatMap { try? EntryID($0) } }
+            modifier.targets = try targets.all { row in
+                if let isKnown, !isKnown(Array(row.bytes(1))) { return nil }
+                return row.text(0).flatMap { try? EntryID($0) }
+            }
             targets.reset()
             let isWhole = modifier.targets.count == modifier.changeCount
             found.append(isWhole ? .readable(modifier) : .unreadable(number))
