@@ -159,6 +159,13 @@ let package = Package(
             path: "Tests/Origin",
             swiftSettings: strict
         ),
+        // The load of scripts/bench where h2load does not do.
+        .executableTarget(
+            name: "larder-load",
+            dependencies: [argumentParser],
+            path: "Benchmarks/Load",
+            swiftSettings: strict
+        ),
         tests("LarderModelTests", ["LarderModel"]),
         tests("LarderJSONTests", ["LarderModel", "LarderJSON"]),
         tests("LarderStrategyTests", ["LarderModel", "LarderStrategy"]),
