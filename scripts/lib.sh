@@ -67,7 +67,7 @@ programs_folder() {
 # Prints every shell script of the tree.
 shell_scripts() {
     local file
-    for file in scripts/* .ci/* Tests/scripts/*; do
+    for file in scripts/* .ci/* Tests/scripts/* Benchmarks/*; do
         [[ -f $file ]] || continue
         if [[ $file == *.sh ]] || head -n 1 "$file" | grep -q '^#!.*\(bash\|sh\)$'; then
             printf '%s\n' "$file"
