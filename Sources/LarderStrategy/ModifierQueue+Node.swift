@@ -105,8 +105,8 @@ extension ModifierQueue {
     struct Party: Sendable {
         /// Those that may be sent, by their numbers.
         var ready = SlotHeap<ModifierNumber>()
-        /// Those that the origin answered 401 or 407, while it has had no other credential since;
-        /// forgotten with the party's last modifier.
+        /// Those that the origin answered 401 or 407, while it has had no other credential since
+        /// and until the last of them is settled.
         var refused: [ModifierNumber]?
     }
 

@@ -74,6 +74,7 @@ extension ModifierQueue {
     ) {
         guard let slot = slots.removeValue(forKey: number) else { return }
         leaveLanes(slot)
+        forgetRefusal(of: number, nodes[Int(slot)].party)
         for parent in dependencies.removeValue(forKey: number) ?? [] {
             forget(number, under: parent)
         }
@@ -90,6 +91,17 @@ extension ModifierQueue {
             }
         }
         release(slot)
+    }
+
+    /// With the last that waits for a credential nobody is left who could be told to go on: the
+    /// next one shows whether it is still refused.
+    private mutating func forgetRefusal(of number: ModifierNumber, _ party: Int32) {
+        guard var refused = parties[Int(party)].refused,
+            let index = refused.firstIndex(of: number)
+        else { return }
+        refused.remove(at: index)
+        parties[Int(party)].refused = refused.isEmpty ? nil : refused
+        refreshParty(party)
     }
 
     /// One of the things that a modifier depends on is settled; false when it was none.

@@ -141,6 +141,15 @@ struct ModifierQueueHandTests {
         #expect(Set(byHand.run(retried)) == [1, 2])
     }
 
+    @Test("23: when the last refused one is given up, the next shows whether it is refused still")
+    mutating func refusedGivenUp() throws {
+        #expect(script.add([try script.record(1)]) == [1])
+        #expect(script.finish(1, .authNeeded).isEmpty)
+        #expect(script.add([try script.record(2)]).isEmpty)
+        let actions = try script.queue.discardAsked(ModifierNumber(1), now: script.now)
+        #expect(script.run(actions) == [2])
+    }
+
     @Test("23: a credential that comes while the refusal is being written is not missed")
     mutating func credentialRace() throws {
         #expect(script.add([try script.record(1)]) == [1])

@@ -50,7 +50,8 @@ struct QueueJudge {
     var reaches: [OriginName: Reach] = [:]
     /// As ``Row/lanes``.
     var pausedLanes: UInt64 = 0
-    var refused: Set<Party> = []
+    /// Those that were answered 401 or 407, until there is another credential.
+    var refused: [Party: Set<ModifierNumber>] = [:]
     private(set) var complaints: [String] = []
 
     mutating func complain(_ text: String) { complaints.append(text) }
@@ -68,10 +69,10 @@ struct QueueJudge {
         rows[number]?.outcome = outcome
         rows[number]?.step = nil
         live.removeAll { $0 == number }
-        guard let gone = rows[number].map(party), refused.contains(gone) else { return }
-        // A refusal is forgotten with the last that it concerns.
-        let isLast = !live.contains { rows[$0].map { $0.isTold && party($0) == gone } ?? false }
-        if isLast { refused.remove(gone) }
+        // A refusal is forgotten with the last that was refused.
+        guard let gone = rows[number].map(party) else { return }
+        refused[gone]?.remove(number)
+        if refused[gone]?.isEmpty == true { refused[gone] = nil }
     }
 
     func party(_ row: Row) -> Party { Party(scope: row.record.scope, origin: row.record.origin) }
@@ -112,7 +113,7 @@ struct QueueJudge {
         case .held, .inFlight, .confirmed, .accepted, .conflict, .authWait, .dead, .cancelled:
             return false
         }
-        return unmet(row).isEmpty && !refused.contains(party(row))
+        return unmet(row).isEmpty && refused[party(row)] == nil
     }
 
     /// Those that depend on one and are not about to leave, by walking until nothing is added.

@@ -113,7 +113,7 @@ extension QueueWorld {
         case .confirmed, .accepted, .notNow, .refused, .unclear(.gateway): reached(origin, chance)
         case .authNeeded:
             reached(origin, chance)
-            judge.refused.insert(judge.party(row))
+            judge.refused[judge.party(row), default: []].insert(row.record.number)
         case .unclear(.lost): if wasTrial { judge.reaches[origin] = .closed(trial: nil) }
         case .captive: wentDown(origin, wasTrial: wasTrial)
         case .neverLeft:
@@ -194,7 +194,7 @@ extension QueueWorld {
         let origin = random.pick(origins)
         let scope = roll(2) == 0 ? nil : random.pick(scopes)
         judge.refused = judge.refused.filter {
-            $0.origin != origin || (scope != nil && $0.scope != scope)
+            $0.key.origin != origin || (scope != nil && $0.key.scope != scope)
         }
         did(queue.credentialChanged(at: origin, of: scope, now: now))
     }
@@ -249,7 +249,7 @@ extension QueueWorld {
         let states: [ModifierState] = [.retryWait, .unknown, .conflict, .authWait]
         if expected == nil, let row = judge.rows[number] {
             if !states.contains(row.record.state) { expected = .nothingToRetry }
-            if row.record.state == .authWait { judge.refused.remove(judge.party(row)) }
+            if row.record.state == .authWait { judge.refused[judge.party(row)] = nil }
         }
         attempt(number, expected) { queue, now throws(ModifierQueue.Refusal) in
             try queue.retryAsked(number, now: now)
@@ -281,7 +281,7 @@ extension QueueWorld {
         for (scope, lane) in pausedLanes { resume(lane, scope) }
         for origin in origins { wake(origin) }
         for origin in origins {
-            judge.refused = judge.refused.filter { $0.origin != origin }
+            judge.refused = judge.refused.filter { $0.key.origin != origin }
             did(queue.credentialChanged(at: origin, of: nil, now: now))
         }
         for _ in 0..<10_000 where judge.complaints.isEmpty {

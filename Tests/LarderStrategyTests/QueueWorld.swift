@@ -208,7 +208,7 @@ struct QueueWorld {
         untold = []
         wall = wall.advanced(by: .seconds(Int64(roll(200)) - 100))
         queue = ModifierQueue()
-        judge.refused = []
+        judge.refused = [:]
         for origin in origins {
             guard judge.reach(origin) == .setOffline else {
                 judge.reaches[origin] = nil
@@ -227,7 +227,9 @@ struct QueueWorld {
             judge.rows[number]?.record.mayHaveLeft = mayHaveLeft
             records.append(row.record)
             set(number)
-            if row.record.state == .authWait { judge.refused.insert(judge.party(row)) }
+            if row.record.state == .authWait {
+                judge.refused[judge.party(row), default: []].insert(number)
+            }
         }
         let failed = judge.rows.values.filter {
             $0.outcome != nil && $0.outcome != .confirmed
