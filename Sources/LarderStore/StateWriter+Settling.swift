@@ -177,7 +177,8 @@ extension StateWriter {
 
     /// Puts a dead letter at the end of the queue, for another round; nil when there is none.
     ///
-    /// Its bases are kept again, from what was found of them.
+    /// Its bases are kept again, from what was found of them. It waits for those that it depends on
+    /// as far as they are in the queue, and for none that has failed: who retries it has decided.
     func revive(
         _ number: ModifierNumber,
         _ names: [(name: TargetName, isShared: Bool)],
@@ -193,6 +194,8 @@ extension StateWriter {
             "SELECT seq + 1 FROM sqlite_sequence WHERE name = 'modifier'"
         )
         guard let next, next > number.value else { throw .corrupt(step: "number a modifier") }
+        try takeAlongDependants(of: number, to: ModifierNumber(next))
+        let parents = try openDependencies(of: number)
         try connection.execute(
             """
             UPDATE sqlite_sequence SET seq = \(next) WHERE name = 'modifier';
@@ -201,6 +204,7 @@ extension StateWriter {
                 number = \(next), state = 'queued', reason = NULL, settled_at = NULL,
                 attempts = 0, not_applied = 0, stalled = 0, next_attempt_at = NULL,
                 hold_until = NULL, expires_at = NULL, round = round + 1,
+                depends_on = '\(StoredModifier.text(parents))',
                 answer_status = NULL, rev = \(revision.number)
             WHERE number = \(number);
             UPDATE change SET modifier = \(next), settled = 0, before = NULL, after = NULL
@@ -214,5 +218,33 @@ extension StateWriter {
         count(from: .dead, to: .queued)
         if let size = try find(revived)?.size { count(bytes: size - row.size, of: row) }
         return .done(revived)
+    }
+
+    /// Those of what a modifier depends on that are not settled.
+    private func openDependencies(
+        of number: ModifierNumber
+    ) throws(StoreError) -> [ModifierNumber] {
+        let text = try connection.text("SELECT depends_on FROM modifier WHERE number = \(number)")
+        var open: [ModifierNumber] = []
+        for parent in StoredModifier.numbers(text ?? "") {
+            if let row = try find(parent), !row.isSettled { open.append(parent) }
+        }
+        return open
+    }
+
+    /// Has the dead letters that depend on a modifier do so under its new number.
+    private func takeAlongDependants(
+        of number: ModifierNumber,
+        to next: ModifierNumber
+    ) throws(StoreError) {
+        try connection.execute(
+            """
+            UPDATE modifier SET depends_on =
+                trim(replace(' ' || depends_on || ' ', ' \(number) ', ' \(next) '))
+            WHERE settled_at IS NOT NULL AND scope =
+                (SELECT scope FROM modifier WHERE number = \(number))
+                AND ' ' || depends_on || ' ' LIKE '% \(number) %'
+            """
+        )
     }
 }

@@ -98,7 +98,7 @@ package struct StoredModifier: Equatable, Sendable {
         numbers.map { String($0.value) }.joined(separator: " ")
     }
 
-    private static func numbers(_ text: String) -> [ModifierNumber] {
+    static func numbers(_ text: String) -> [ModifierNumber] {
         text.split(separator: " ").compactMap { Int64($0).map(ModifierNumber.init) }
     }
 }

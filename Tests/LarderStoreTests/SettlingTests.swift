@@ -144,6 +144,32 @@ struct SettlingTests {
         #expect(store.queueTotals.bytes == bytes)
     }
 
+    @Test(
+        "One sent again waits for what it depends on that is in the queue again, and nothing else"
+    )
+    func deadDependants() async throws {
+        let temporary = try TemporaryStore()
+        let (store, scope) = (temporary.store, temporary.scope)
+        let first = try await temporary.accept("first", "a")
+        let second = try await temporary.accept("second", "b")
+        var child = NewModifier.changing(["c"], "child", scope)
+        child.dependsOn = [first, second]
+        let third = try await store.accept([child], now: .epoch)[0].number
+        _ = try await store.settle([first, second, third].map { dead($0) }, now: .epoch)
+        func retry(_ number: ModifierNumber) async throws -> ModifierNumber {
+            let revived = try await store.retryDeadLetter(
+                number,
+                of: scope,
+                sharing: { _ in false },
+                now: .epoch
+            )
+            return try #require(revived)
+        }
+        let again = try await retry(second)
+        let revived = try await retry(third)
+        #expect(try await store.modifier(revived)?.modifier.dependsOn == [again])
+    }
+
     @Test("What cannot be read is found as such, kept as it is, and dies as unreadable")
     func unreadable() async throws {
         let temporary = try TemporaryStore()
