@@ -342,6 +342,8 @@ extension Engine {
         switch await queue.ask(number, wish) {
         case .success: return
         case .failure(.notFound): throw .alreadySettled(report)
+        case .failure(.notNow) where context.isDraining:
+            throw Problem(.shuttingDown, "the daemon is ending")
         case .failure(.notNow):
             throw Problem(.overloaded, "a step of '\(report.id)' is being written")
         case .failure(.inFlight):

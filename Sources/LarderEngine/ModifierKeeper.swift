@@ -37,7 +37,7 @@ final class ModifierKeeper: Sendable {
 
         let number: ModifierNumber
         let wish: Wish
-        let reply: @Sendable (Result<Standing, ModifierQueue.Refusal>) -> Void
+        let reply: Reply
     }
 
     /// How it stands with a modifier, as the machine knows it.
@@ -47,6 +47,22 @@ final class ModifierKeeper: Sendable {
         let dependants: [ModifierNumber]
     }
 
+    typealias Reply = @Sendable (Result<Standing, ModifierQueue.Refusal>) -> Void
+
+    /// Those whose question is not answered yet, by the order of asking; nil once nobody answers.
+    private struct Askers {
+        var waiting: [Int: Reply]? = [:]
+        var count = 0
+
+        mutating func add(_ reply: @escaping Reply) -> Int? {
+            guard waiting != nil else { return nil }
+            count += 1
+            waiting?[count] = reply
+            return count
+        }
+    }
+
+    private let askers = Mutex(Askers())
     private let mailbox = Mailbox<Event>()
     // Relaxed: it only keeps looks that say the same from piling up.
     private let isLooking = Atomic<Bool>(false)
@@ -61,20 +77,34 @@ final class ModifierKeeper: Sendable {
         mailbox.post(event)
     }
 
+    /// Refused with `notNow` once this has ended.
     func ask(
         _ number: ModifierNumber,
         _ wish: Question.Wish
     ) async -> Result<Standing, ModifierQueue.Refusal> {
         await withCheckedContinuation { continuation in
-            let question = Question(number: number, wish: wish) {
-                continuation.resume(returning: $0)
+            let place = askers.withLock { $0.add { continuation.resume(returning: $0) } }
+            guard let place else { return continuation.resume(returning: .failure(.notNow)) }
+            let question = Question(number: number, wish: wish) { answer in
+                let reply = self.askers.withLock { $0.waiting?.removeValue(forKey: place) }
+                reply?(answer)
             }
             mailbox.post(.asked(question))
         }
     }
 
+    /// What is asked from now on, or was and is not answered, is refused.
+    private func endAnswering() {
+        let left = askers.withLock { askers in
+            defer { askers.waiting = nil }
+            return askers.waiting ?? [:]
+        }
+        for reply in left.values { reply(.failure(.notNow)) }
+    }
+
     /// Runs until it is cancelled.
     func run(_ steps: ModifierSteps) async {
+        defer { endAnswering() }
         var machine = ModifierQueue()
         let clock = steps.context.clock
         await withDiscardingTaskGroup { group in
@@ -95,11 +125,16 @@ final class ModifierKeeper: Sendable {
                 case .timeCame:
                     alarm = nil
                     actions = machine.timePassed(now: clock.monotonic())
-                case .changeCommitted(let number), .settleCommitted(let number):
+                case .changeCommitted(let number):
                     actions = handle(event, &machine, steps)
                     for question in deferred.removeValue(forKey: number) ?? [] {
                         post(.asked(question))
                     }
+                case .settleCommitted:
+                    actions = handle(event, &machine, steps)
+                    // Its dependants may have left with it.
+                    for question in deferred.values.joined() { post(.asked(question)) }
+                    deferred = [:]
                 case .sendCommitted, .sendNotCommitted, .attemptEnded, .originAnswered,
                     .originWentDown, .originSetOffline, .originWoken, .laneSet:
                     actions = handle(event, &machine, steps)

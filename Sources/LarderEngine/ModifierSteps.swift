@@ -18,8 +18,8 @@ final class ModifierSteps: Sendable {
     private let attempts = Mutex<[ModifierNumber: Attempted]>([:])
 
     private struct Attempted {
-        /// The revisions of the targets' bases when it was sent.
-        var bases: [EntryID: Revision] = [:]
+        /// What the targets' bases held when it was sent; a revision moves with the view as well.
+        var bases: [EntryID: BodySummary] = [:]
         var verdict: ModifierVerdict?
         var answer: ModifierAttempt.Answer?
     }
@@ -172,8 +172,8 @@ final class ModifierSteps: Sendable {
             // Whoever removed it may add it again.
             return .attemptEnded(number, .neverLeft, ModifierRules())
         }
-        let revisions = targets.compactMapValues { $0.entry?.revision }
-        attempts.withLock { $0[number] = Attempted(bases: revisions) }
+        let bases = targets.compactMapValues { $0.base.entry?.body }
+        attempts.withLock { $0[number] = Attempted(bases: bases) }
         let first = whole.changes.first.flatMap { targets[$0.id]?.base }
         let request = facts(whole.modifier, first ?? .unknown)
         let attempt = ModifierAttempt(
@@ -322,7 +322,7 @@ final class ModifierSteps: Sendable {
                 on: base,
                 body: whole.body,
                 mediaType: whole.modifier.mediaType,
-                isPatchable: base.entry?.revision == attempted.bases[id],
+                isPatchable: base.entry?.body == attempted.bases[id],
                 whole.modifier.origin,
                 at: context.clock.now()
             )

@@ -1,0 +1,92 @@
+import LarderJSON
+import LarderModel
+import LarderStore
+import LarderStrategy
+import LarderTestSupport
+import LarderWire
+import Testing
+
+@testable import LarderEngine
+
+/// What becomes of modifiers between the engine's parts.
+@Suite(.timeLimit(.minutes(5)))
+struct ModifierTests {
+    private func accept(
+        _ fixture: EngineFixture,
+        _ url: WebURL,
+        _ effect: Effect,
+        after parent: ModifierID? = nil
+    ) async throws -> ModifierID {
+        let change = ModifierCommand.Change(target: try EntryID(url), effect: effect)
+        let request = ModifierCommand.Request(method: "PATCH", url: url)
+        var command = ModifierCommand(changes: [change], request: request)
+        command.dependsOn = parent.map { [$0] } ?? []
+        return try await fixture.engine.accept(ModifiersCommand(command), fixture.scope)[0].id
+    }
+
+    @Test("6: a patch is in base once it is confirmed, although another was accepted meanwhile")
+    func patchBesideAnother() async throws {
+        try await EngineFixture.run { fixture in
+            let url = try fixture.url("/a")
+            let gate = Gate()
+            let liked = JSONPointer(tokens: ["liked"])
+            let one = JSONValue.number(JSONNumber(1))
+            try await fixture.cache(url, .json(#"{"liked":0}"#))
+            fixture.upstream.answer(url, with: .reply(status: 204).held(by: gate))
+            let id = try await accept(fixture, url, .patch([.replace(liked, one)]))
+            _ = try await fixture.upstream.asked.element(1)
+            _ = try await accept(fixture, url, .set([JSONAssignment(liked, .null)]))
+            gate.open()
+            let report = try await fixture.engine.modifier(id, fixture.scope, wait: .seconds(60))
+            #expect(report.state == .confirmed)
+            let reader = try fixture.engine.store.makeReader()
+            let now = fixture.clock.now()
+            let base = try reader.withEntry(fixture.scope, EntryID(url), now: now) { row in
+                row.withBody { String(decoding: $0, as: UTF8.self) }
+            }
+            reader.endTransaction()
+            #expect(base == #"{"liked":1}"#)
+        }
+    }
+
+    @Test("Whoever cancels one that is leaving with another is answered")
+    func cancelledWithAnother() async throws {
+        let hold = StepHold()
+        defer { hold.release() }
+        try await EngineFixture.run(.with { $0.store.faults = hold }) { fixture in
+            let url = try fixture.url("/a")
+            let parent = try await accept(fixture, url, .none)
+            _ = try await fixture.upstream.asked.element(0)
+            let child = try await accept(fixture, try fixture.url("/b"), .none, after: parent)
+            let (engine, scope) = (fixture.engine, fixture.scope)
+            hold.arm("INSERT INTO history")
+            async let first: Void = engine.removeModifier(parent, scope, discarding: true)
+            _ = try await hold.reached.element(0)
+            let keeper = engine.context.modifiers
+            let found = try await engine.store.modifierNumber(child, of: scope)
+            let number = try #require(found)
+            let refusals = Recorder<ModifierQueue.Refusal?>()
+            let question = ModifierKeeper.Question(number: number, wish: .cancel) { answer in
+                if case .failure(let refusal) = answer { refusals.record(refusal) }
+            }
+            keeper.post(.asked(question))
+            // It is taken in while the parent's step is being written.
+            _ = await keeper.ask(number, .none)
+            hold.release()
+            try await first
+            #expect(try await refusals.element(0) == .notFound)
+        }
+    }
+
+    @Test("Whoever asks something of a modifier while the engine ends is answered")
+    func askedAtTheEnd() async throws {
+        try await EngineFixture.run { fixture in
+            let url = try fixture.url("/a")
+            let id = try await accept(fixture, url, .none)
+            fixture.engine.stop()
+            await #expect(throws: Problem.self) {
+                try await fixture.engine.removeModifier(id, fixture.scope, discarding: true)
+            }
+        }
+    }
+}
