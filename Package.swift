@@ -178,8 +178,8 @@ let package = Package(
         tests(
             "LarderEngineTests",
             [
-                "LarderModel", "LarderStrategy", "LarderWire", "LarderEngine", "LarderStore",
-                "LarderUpstream", "LarderTestSupport",
+                "LarderModel", "LarderJSON", "LarderStrategy", "LarderWire", "LarderEngine",
+                "LarderStore", "LarderUpstream", "LarderTestSupport", logging,
             ]
         ),
         tests(

@@ -27,4 +27,15 @@ final class BlockingReader: Sendable {
         }
         return try result.get()
     }
+
+    /// Begins nothing until ``release()``.
+    func hold() {
+        queue.suspend()
+    }
+
+    /// Blocks the calling thread until what was asked for so far is done.
+    func release() {
+        queue.resume()
+        queue.sync {}
+    }
 }

@@ -457,6 +457,25 @@ package final class CacheStore: Sendable {
         try await stateFile.queue.settle()
     }
 
+    /// Takes a step while the store's own threads begin nothing, then waits until they have done
+    /// what it asked for.
+    ///
+    /// So a simulation that takes one step after the other on one thread runs the same way every
+    /// time.
+    package func alone<Value>(_ step: () -> Value) -> Value {
+        listReader.hold()
+        bodyReader.hold()
+        queue.hold()
+        stateFile.queue.hold()
+        defer {
+            listReader.release()
+            bodyReader.release()
+            queue.release()
+            stateFile.queue.release()
+        }
+        return step()
+    }
+
     /// Writes down what is only in memory, writes the WALs back and takes no more commands.
     ///
     /// What goes wrong with one file does not keep the other from its end.

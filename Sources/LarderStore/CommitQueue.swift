@@ -23,6 +23,7 @@ final class CommitQueue<Writer: CommitWriter>: Sendable {
     }
 
     private let waiting = Mutex(Waiting())
+    private let held = Mutex(false)
     private let sizes = Mutex(Histogram())
     private let confined: Confined
     private let thread: DispatchQueue
@@ -52,6 +53,9 @@ final class CommitQueue<Writer: CommitWriter>: Sendable {
     ) throws(StoreError) -> Value {
         let answer = BlockingAnswer<Value>()
         enqueue(Task(work) { answer.give($0) })
+        let isHeld = held.withLock { $0 }
+        if isHeld { thread.resume() }
+        defer { if isHeld { thread.suspend() } }
         return try answer.wait()
     }
 
@@ -61,6 +65,19 @@ final class CommitQueue<Writer: CommitWriter>: Sendable {
         failed: @escaping @Sendable () -> Void = {}
     ) {
         enqueue(Task(work) { if case .failure = $0 { failed() } })
+    }
+
+    /// Begins nothing until ``release()``, but what a thread waits for.
+    func hold() {
+        held.withLock { $0 = true }
+        thread.suspend()
+    }
+
+    /// Blocks the calling thread until what was asked for so far is done.
+    func release() {
+        held.withLock { $0 = false }
+        thread.resume()
+        thread.sync {}
     }
 
     /// How many commands each transaction took.

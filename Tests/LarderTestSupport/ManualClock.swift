@@ -33,6 +33,11 @@ package final class ManualClock: EngineClock {
 
     package func monotonic() -> Duration { state.withLock { $0.elapsed } }
 
+    /// When the first of those who sleep is to be woken, since the start; nil while nobody sleeps.
+    package var nextDue: Duration? {
+        state.withLock { state in state.sleepers.values.map(\.due).min() }
+    }
+
     /// Moves the time on and wakes whoever's time has come, the earliest first.
     ///
     /// Each finds the whole of the time gone by. Who goes to sleep only after this sleeps from the

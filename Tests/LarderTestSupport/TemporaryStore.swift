@@ -86,6 +86,10 @@ package final class TemporaryStore {
 /// A file could not be copied.
 package struct CopyError: Error {
     package let errno: Int32
+
+    package init(errno: Int32) {
+        self.errno = errno
+    }
 }
 
 /// Copies a file that is there, byte for byte.

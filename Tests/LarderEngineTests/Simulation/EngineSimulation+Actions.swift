@@ -1,0 +1,229 @@
+import LarderEngine
+import LarderModel
+import LarderStore
+import LarderTestSupport
+import LarderWire
+
+/// What clients, the origin, other devices and time do.
+extension EngineSimulation {
+    /// Does one thing, and lets the daemon go on for a while, or until nothing is left to be done.
+    func act() throws {
+        switch draw(0..<100) {
+        case 0..<22: try accept()
+        case 22..<54: answerSomething()
+        case 54..<62:
+            guard let path = pick(Self.paths) else { return }
+            fetch(path, pick(FetchPolicy.allCases) ?? .cacheThenNetwork)
+        case 62..<67: writeElsewhere()
+        case 67..<76: decide()
+        case 76..<79: setLane()
+        case 79..<86: return try pass()
+        case 86..<89: origin.isOffline.toggle()
+        case 89..<92: evict()
+        case 92..<97: return try crash()
+        default: return try reopen(losingCache: chance(1, of: 2))
+        }
+        if window.inputs.count >= 3 || chance(2, of: 3) { return try settle() }
+        if try !pump(draw(0..<12)) { try settle() }
+    }
+
+    // MARK: Clients
+
+    private func accept() throws {
+        var commands: [ModifierCommand] = []
+        var accepted: [PlainModifier] = []
+        for _ in 0..<(chance(1, of: 5) ? draw(2..<4) : 1) {
+            let (command, modifier) = try modifier("m\(plain.count + 1)")
+            commands.append(command)
+            accepted.append(modifier)
+            modifiers[modifier.id] = command
+            plain[modifier.id] = modifier
+        }
+        let ready =
+            commands.count == 1 ? ModifiersCommand(commands[0]) : ModifiersCommand(all: commands)
+        let scope = scopeKey
+        let call = daemon.call { engine in
+            await Self.problem { () async throws(Problem) in
+                _ = try await engine.accept(ready, scope)
+            }
+        }
+        put(.accepted(accepted), call)
+    }
+
+    static func problem(_ body: () async throws(Problem) -> Void) async -> Problem? {
+        do throws(Problem) {
+            try await body()
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func modifier(_ id: String) throws -> (ModifierCommand, PlainModifier) {
+        var paths = [pick(Self.paths) ?? "/a"]
+        if chance(1, of: 6), let other = pick(Self.paths), other != paths[0] { paths.append(other) }
+        let changes = paths.map { PlainModifier.Change(path: $0, effect: effect()) }
+        let known = try changes.map { change in
+            ModifierCommand.Change(target: try Self.id(change.path), effect: change.effect.effect)
+        }
+        let derived = chance(3, of: 4) ? ModifierCommand.derivedRequest(for: known) : nil
+        let post = ModifierCommand.Request(
+            method: "POST",
+            url: try WebURL("https://api.example.com\(chance(1, of: 2) ? paths[0] : "/actions")"),
+            body: .bytes(Array("{}".utf8))
+        )
+        var command = ModifierCommand(changes: known, request: derived ?? post)
+        command.id = try ModifierID(id)
+        var lanes = Set(try paths.map { "id:\(try Self.id($0).text)" })
+        if chance(1, of: 5) {
+            let name = chance(1, of: 2) ? "x" : "y"
+            command.lane = try LaneName(name)
+            lanes.insert("name:\(name)")
+        }
+        if chance(1, of: 5), let parent = pick(judge.queues.first?.unsettled ?? []) {
+            command.dependsOn = [try ModifierID(parent.id)]
+        }
+        if chance(1, of: 6) { command.hold = .seconds(draw(1..<30)) }
+        if chance(1, of: 6) { command.expires = .seconds(draw(5..<90)) }
+        if chance(1, of: 6) { command.attemptsMax = draw(1..<4) }
+        if chance(1, of: 6) { command.afterUnknown = pick([.auto, .resend, .hold]) }
+        let modifier = PlainModifier(
+            id: id,
+            changes: changes,
+            method: command.request.method,
+            lanes: lanes,
+            dependsOn: command.dependsOn.map(\.text),
+            attemptsMax: command.attemptsMax,
+            resends: isResent(command),
+            holdUntil: command.hold.map { now + $0 },
+            expiresAt: command.expires.map { now + $0 }
+        )
+        return (command, modifier)
+    }
+
+    /// Case 22.
+    private func isResent(_ command: ModifierCommand) -> Bool {
+        switch command.afterUnknown ?? .auto {
+        case .resend: return true
+        case .hold: return false
+        case .auto: break
+        }
+        let isMerge = command.request.headers["Content-Type"] == MediaType.mergePatch
+        return ["PUT", "DELETE"].contains(command.request.method) || isMerge
+            || settings.modifiers.idempotency.isHonoured
+    }
+
+    private func effect() -> PlainEffect {
+        let name = pick(PlainValue.names) ?? "count"
+        let member: PlainValue.Member =
+            name == "tags" ? .list([draw(0..<4)]) : .number(draw(0..<9))
+        switch draw(0..<10) {
+        case 0, 1: return .put(value())
+        case 2, 3: return .merge(name, chance(1, of: 5) ? nil : member)
+        case 4: return .set(name, member)
+        case 5: return .add("count", draw(1..<4))
+        case 6: return .patch("liked", expected: draw(0..<2), draw(0..<2))
+        case 7: return .listAdd("tags", [draw(0..<4), draw(0..<4)])
+        case 8: return .delete
+        default: return .none
+        }
+    }
+
+    func fetch(_ path: String, _ policy: FetchPolicy) {
+        guard let url = try? WebURL("https://api.example.com" + path) else { return }
+        note("fetch \(path) \(policy.rawValue)")
+        var command = FetchCommand(url: url)
+        command.policy = policy
+        let (ready, scope, loop) = (command, scopeKey, daemon.loop)
+        let call = daemon.call { engine in
+            await engine.fetch(
+                ready,
+                scope: scope,
+                reader: loop.reader,
+                interest: Interest(),
+                emit: { _ in true }
+            )
+        }
+        fetches.append(call)
+    }
+
+    /// Somebody decides about a modifier by hand.
+    private func decide() {
+        guard let modifier = pick(judge.queues.first?.modifiers ?? []) else { return }
+        let isRetried = chance(2, of: 5)
+        decide(modifier, isRetried ? .retry : chance(1, of: 2) ? .cancel : .discard)
+    }
+
+    enum Decision {
+        case retry
+        case cancel
+        case discard
+    }
+
+    func decide(_ modifier: PlainModifier, _ decision: Decision) {
+        guard let id = try? ModifierID(modifier.id) else { return }
+        let scope = scopeKey
+        let call = daemon.call { engine in
+            await Self.problem { () async throws(Problem) in
+                switch decision {
+                case .retry: _ = try await engine.retryModifier(id, scope)
+                case .cancel: try await engine.removeModifier(id, scope, discarding: false)
+                case .discard: try await engine.removeModifier(id, scope, discarding: true)
+                }
+            }
+        }
+        switch decision {
+        case .retry: put(.retried(modifier.id), call)
+        case .cancel: put(.removed(modifier.id, isDiscarded: false), call)
+        case .discard: put(.removed(modifier.id, isDiscarded: true), call)
+        }
+    }
+
+    private func setLane() {
+        let names = ["name:x", "name:y", "id:https://api.example.com/a"]
+        guard let name = pick(names) else { return }
+        setLane(name, isPaused: chance(1, of: 2))
+    }
+
+    func setLane(_ name: String, isPaused: Bool) {
+        guard let lane = try? Lane(name) else { return }
+        let scope = scopeKey
+        let call = daemon.call { engine in
+            await Self.problem { () async throws(Problem) in
+                try await engine.setLane(lane, scope, isPaused: isPaused)
+            }
+        }
+        put(.laneSet(name, isPaused: isPaused), call)
+    }
+
+    private func evict() {
+        guard let path = pick(Self.paths), let id = try? Self.id(path) else { return }
+        let scope = scopeKey
+        let call = daemon.call { engine in
+            await Self.problem { () async throws(Problem) in
+                _ = try await engine.evict(EvictCommand(.ids([id])), .one(scope))
+            }
+        }
+        put(.mayBeLost(path), call)
+    }
+
+    // MARK: Others
+
+    private func writeElsewhere() {
+        guard let path = pick(Self.paths) else { return }
+        let new = chance(1, of: 5) ? nil : value()
+        note("another device writes \(path) \(new.map(\.description) ?? "away")")
+        origin.server.write(path, new)
+    }
+
+    /// Time passes.
+    private func pass() throws {
+        try settle()
+        // Whole milliseconds, as moments are kept in the files.
+        let due = clock.nextDue.map { Int(($0 - now) / .milliseconds(1)) + 1 } ?? 0
+        let time = Duration.milliseconds(chance(1, of: 2) ? due : draw(1..<40_000))
+        note("\(time) pass")
+        clock.advance(by: time)
+        try settle()
+    }
+}

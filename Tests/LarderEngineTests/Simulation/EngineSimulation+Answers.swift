@@ -1,0 +1,204 @@
+import LarderModel
+import LarderTestSupport
+import LarderUpstream
+import LarderWire
+
+/// What the origin says.
+extension EngineSimulation {
+    func answerSomething() {
+        guard let request = pick(answerable) else { return }
+        if request.isRead { answerRead(request) } else { answerWrite(request) }
+    }
+
+    /// The origin does what it is asked for.
+    func answerWell(_ request: SimulatedOrigin.Request) {
+        guard !request.isRead else { return tell(request, origin.server[request.path]) }
+        confirm(request)
+    }
+
+    // MARK: Reads
+
+    private func answerRead(_ request: SimulatedOrigin.Request) {
+        switch draw(0..<20) {
+        case 0: fail(request, Self.broken)
+        case 1: fail(request, Self.away)
+        case 2: reply(request, 500)
+        case 3: reply(request, 503)
+        case 4: reply(request, 511)
+        default:
+            // What it was when the request set out, or what it is now.
+            let isStale = chance(1, of: 2)
+            tell(request, (isStale ? request.departed : origin.server)[request.path])
+        }
+    }
+
+    private func tell(
+        _ request: SimulatedOrigin.Request,
+        _ resource: SimulatedServer.Resource
+    ) {
+        guard let value = resource.value else {
+            put(.answeredRead(request.path, .deleted, since: request.moment))
+            return reply(request, chance(1, of: 2) ? 404 : 410)
+        }
+        guard request.request.headers["If-None-Match"] != resource.etag else {
+            return reply(request, 304, ["ETag": resource.etag])
+        }
+        var headers = ["Content-Type": "application/json"]
+        if chance(3, of: 4) { headers["ETag"] = resource.etag }
+        if chance(1, of: 4) { headers["Cache-Control"] = "max-age=30" }
+        put(.answeredRead(request.path, .value(value), since: request.moment))
+        reply(request, 200, headers, value.description)
+    }
+
+    // MARK: Writes
+
+    private func answerWrite(_ request: SimulatedOrigin.Request) {
+        let modifier = modifier(of: request)
+        switch draw(0..<100) {
+        case 0..<40: confirm(request)
+        case 40..<46:
+            if chance(1, of: 2) { apply(request) }
+            put(.attemptEnded(modifier.id, .accepted))
+            reply(request, 202)
+        case 46..<57:
+            put(.attemptEnded(modifier.id, .notNow))
+            let headers = chance(1, of: 2) ? ["Retry-After": "\(draw(0..<20))"] : [:]
+            reply(request, pick([408, 425, 429, 500, 503]) ?? 503, headers)
+        case 57..<67:
+            let isGone = modifier.method == "DELETE"
+            put(.attemptEnded(modifier.id, .refused))
+            reply(request, pick(isGone ? [400, 403, 422] : [400, 403, 404, 410, 422]) ?? 400)
+        case 67..<72:
+            put(.attemptEnded(modifier.id, .authNeeded))
+            reply(request, chance(1, of: 2) ? 401 : 407)
+        case 72..<86:
+            if chance(1, of: 2) { apply(request) }
+            put(.attemptEnded(modifier.id, .unclear))
+            switch draw(0..<5) {
+            case 0: reply(request, 502)
+            case 1: reply(request, 504)
+            case 2: reply(request, 511)
+            case 3: fail(request, .timedOut(.head))
+            default: fail(request, Self.broken)
+            }
+        default:
+            put(.attemptEnded(modifier.id, .neverLeft))
+            fail(request, Self.away)
+        }
+    }
+
+    private func confirm(_ request: SimulatedOrigin.Request) {
+        let modifier = modifier(of: request)
+        apply(request)
+        let isDelete = modifier.method == "DELETE"
+        if isDelete, chance(1, of: 3) {
+            put(.attemptEnded(modifier.id, .confirmed(nil)))
+            return reply(request, chance(1, of: 2) ? 404 : 410)
+        }
+        let path = (pick(modifier.changes) ?? modifier.changes[0]).path
+        guard !isDelete, chance(1, of: 2), let value = origin.server[path].value else {
+            put(.attemptEnded(modifier.id, .confirmed(nil)))
+            let isTold = settings.modifiers.answer == .auto && chance(1, of: 2)
+            return isTold
+                ? reply(request, 200, ["Content-Type": "application/json"], "{\"ok\":1}")
+                : reply(request, 204)
+        }
+        put(.attemptEnded(modifier.id, .confirmed((path, value))))
+        var headers = ["Content-Type": "application/json"]
+        if chance(1, of: 2) { headers["ETag"] = origin.server[path].etag }
+        if request.path == path, chance(1, of: 2) {
+            headers["Preference-Applied"] = "return=representation"
+            return reply(request, 200, headers, value.description)
+        }
+        let isCreated = chance(1, of: 3)
+        headers[isCreated ? "Location" : "Content-Location"] = path
+        reply(request, isCreated ? 201 : 200, headers, value.description)
+    }
+
+    func modifier(of request: SimulatedOrigin.Request) -> PlainModifier {
+        let key = request.request.headers["Idempotency-Key"] ?? ""
+        guard let modifier = plain[String(key.prefix { $0 != "." })] else {
+            preconditionFailure("a write of nobody: \(key)")
+        }
+        return modifier
+    }
+
+    private func apply(_ request: SimulatedOrigin.Request) {
+        let key = request.request.headers["Idempotency-Key"] ?? ""
+        let changes = modifier(of: request).changes
+        origin.server.apply(changes, key: key)
+    }
+
+    private func reply(
+        _ request: SimulatedOrigin.Request,
+        _ status: Int,
+        _ headers: [String: String] = [:],
+        _ body: String = ""
+    ) {
+        note("  answers \(status) to \(request.request.method) \(request.path) \(headers) \(body)")
+        let reply = SimulatedOrigin.Reply(status: status, headers: headers, body: body)
+        origin.answer(request.number, .success(reply))
+    }
+
+    private func fail(_ request: SimulatedOrigin.Request, _ error: UpstreamError) {
+        note("  \(error) to \(request.request.method) \(request.path)")
+        origin.answer(request.number, .failure(error))
+    }
+
+    private static let broken = UpstreamError.brokenOff(reason: "simulated")
+    private static let away = UpstreamError.unreachable(
+        host: "api.example.com",
+        reason: "simulated"
+    )
+
+    // MARK: The end
+
+    /// P-02: nobody interferes any more, so everything comes to an end; and what is shown is what
+    /// the server has.
+    func finish() throws {
+        try settle()
+        note("the end begins")
+        origin.isOffline = false
+        for lane in ["name:x", "name:y", "id:https://api.example.com/a"] {
+            setLane(lane, isPaused: false)
+            try settle()
+        }
+        for _ in 0..<400 where try !isOver() {}
+        let left = judge.queues.first?.unsettled ?? []
+        try require(left.isEmpty, "P-02: \(left) never end")
+        for path in Self.paths {
+            fetch(path, .networkOnly)
+            try settle()
+            while let request = origin.waiting.first {
+                answerWell(request)
+                try settle()
+            }
+            let expected: PlainQueue.Base =
+                origin.server[path].value.map { .value($0) } ?? .deleted
+            let base = judge.queues.first?.base(path)
+            try require(base == expected, "\(path) is \(String(describing: base)) in the end")
+        }
+        for id in accepted {
+            let isKnown = judge.queues.allSatisfy { $0.outcomes[id] != nil || $0[id] != nil }
+            try require(isKnown, "P-02: \(id) is nowhere")
+        }
+    }
+
+    /// Does what brings the end nearer.
+    private func isOver() throws -> Bool {
+        let left = judge.queues.first?.unsettled ?? []
+        if let request = origin.waiting.first {
+            answerWell(request)
+        } else if left.isEmpty {
+            return true
+        } else if let refused = left.first(where: { $0.standing == .authWait }) {
+            decide(refused, .retry)
+        } else if let open = left.first(where: { $0.standing == .unknown && !$0.resends }) {
+            decide(open, chance(1, of: 2) ? .retry : .discard)
+        } else {
+            clock.advance(by: .seconds(draw(1..<60)))
+        }
+        try settle()
+        return false
+    }
+}

@@ -1,0 +1,117 @@
+import LarderEngine
+import LarderModel
+import LarderStore
+import LarderTestSupport
+import LarderWire
+
+/// What the daemon shows.
+extension EngineSimulation {
+    var scopeKey: ScopeKey { daemon.store.key(for: Self.scope) }
+
+    static func id(_ path: String) throws -> EntryID {
+        try EntryID("https://api.example.com" + path)
+    }
+
+    /// Everything that can be seen from outside, as clients see it.
+    func sight() throws -> SimulationJudge.Sight {
+        var sight = SimulationJudge.Sight()
+        for path in Self.paths { sight.shown[path] = try shown(path) }
+        sight.told = try list(nil).map { report in
+            SimulationJudge.Told(
+                id: report.id.text,
+                state: report.state.rawValue,
+                reason: report.state == .dead ? report.reason?.rawValue : nil,
+                attempts: report.attempts,
+                key: report.idempotencyKey
+            )
+        }
+        for report in try list(.settled).reversed() {
+            // One that was dropped may have been settled before.
+            sight.outcomes[report.id.text] = report.state.rawValue
+        }
+        return sight
+    }
+
+    private func list(
+        _ selection: ModifierListCommand.Selection?
+    ) throws -> [ModifierReport] {
+        var command = ModifierListCommand()
+        command.selection = selection
+        command.limit = Limits.pageRowsMax
+        let (ready, scope) = (command, scopeKey)
+        let call = daemon.call { engine -> Result<[ModifierReport], Problem> in
+            do throws(Problem) {
+                return .success(try await engine.modifiers(ready, .one(scope)).items)
+            } catch {
+                return .failure(error)
+            }
+        }
+        while daemon.step(&random), call.answer == nil {}
+        guard let answer = call.answer else {
+            throw SimulationJudge.Complaint(text: "the list is never answered")
+        }
+        return try answer.get()
+    }
+
+    /// As `GET /v1/entries/{id}` tells it, with `show=base` beside it.
+    private func shown(_ path: String) throws -> PlainQueue.Shown {
+        let (id, reader) = (try Self.id(path), daemon.loop.reader)
+        let now = clock.now()
+        defer { reader.endTransaction() }
+        let base = try base(id, reader, now)
+        switch try daemon.engine.shown(id, scopeKey, reader, now: now) {
+        case nil: return PlainQueue.Shown(base, base.view, nil)
+        case .miss: return PlainQueue.Shown(base, .unknown, nil)
+        case .base(let overlay):
+            try require(overlay.isComplete, "\(path): base is shown as a part")
+            return PlainQueue.Shown(base, base.view, overlay)
+        case .made(let entry, let bytes, let overlay):
+            guard entry.kind != .tombstone else {
+                return PlainQueue.Shown(base, .deleted, overlay)
+            }
+            guard let value = PlainValue(parsing: bytes) else {
+                throw SimulationJudge.Complaint(text: "\(path) shows \(bytes.count) odd bytes")
+            }
+            let view = PlainView.value(value, isComplete: overlay.isComplete)
+            return PlainQueue.Shown(base, view, overlay)
+        }
+    }
+
+    private func base(
+        _ id: EntryID,
+        _ reader: StoreReader,
+        _ now: Timestamp
+    ) throws -> PlainQueue.Base {
+        let found = try daemon.engine.withEntry(id, scopeKey, reader, now: now) { row in
+            (row.kind, row.withBody { Array($0) })
+        }
+        guard let (kind, bytes) = found else { return .unknown }
+        guard kind != .tombstone else { return .deleted }
+        guard let value = PlainValue(parsing: bytes) else {
+            throw SimulationJudge.Complaint(text: "\(id) has \(bytes.count) odd bytes as its base")
+        }
+        return .value(value)
+    }
+}
+
+extension PlainQueue.Base {
+    fileprivate var view: PlainView {
+        switch self {
+        case .unknown: .unknown
+        case .deleted: .deleted
+        case .value(let value): .value(value, isComplete: true)
+        }
+    }
+}
+
+extension PlainQueue.Shown {
+    fileprivate init(_ base: PlainQueue.Base, _ view: PlainView, _ overlay: Overlay?) {
+        let isMiss = view == .unknown
+        self.init(
+            base: base,
+            view: view,
+            pending: isMiss ? nil : overlay?.pending.map(\.text) ?? [],
+            failed: isMiss ? 0 : overlay?.failed ?? 0
+        )
+    }
+}

@@ -1,0 +1,263 @@
+import Glibc
+import LarderEngine
+import LarderModel
+import LarderStore
+import LarderTestSupport
+import LarderUpstream
+import LarderWire
+
+/// The whole engine over real files, with clients, an origin, other devices, time and crashes, all
+/// of them drawn from one seed and taken step by step on one thread: the same seed is the same run.
+///
+/// A ``SimulationJudge`` holds what it shows against a plain model of the design.
+final class EngineSimulation {
+    static let paths = ["/a", "/b", "/c"]
+    static let scope = Scope.own(uid: 1_000, account: .default)
+    /// Above what any of these settles in.
+    private static let stepsMax = 20_000
+
+    let clock = ManualClock()
+    let origin: SimulatedOrigin
+    let settings: OriginSettings
+    private let plan = CrashPlan()
+    private let seed: UInt64
+    var random: SeededRandom
+    /// Nil between two lives.
+    private var life: SimulatedDaemon?
+    private(set) var judge: SimulationJudge
+    var window = SimulationJudge.Window()
+    private var isEnding = false
+    private var inputCount = 0
+    private var lastQuiet = 0
+    /// The highest number of a request that waited when nothing was left to be done.
+    private var lastAsked = 0
+    var modifiers: [String: ModifierCommand] = [:]
+    var plain: [String: PlainModifier] = [:]
+    /// Those that clients heard of that they are accepted.
+    private(set) var accepted: Set<String> = []
+    var fetches: [ClientCall<Problem?>] = []
+    private(set) var log: [String] = []
+    private(set) var crashes = 0
+
+    init(seed: UInt64) throws {
+        self.seed = seed
+        random = SeededRandom(seed: seed)
+        var settings = OriginSettings(
+            name: try OriginName("example"),
+            baseURL: try WebURL("https://api.example.com")
+        )
+        settings.modifiers.acceptedLimit = .seconds(20)
+        settings.modifiers.stalledAfter = 2
+        settings.modifiers.idempotency.isHonoured = Bool.random(using: &random)
+        if Int.random(in: 0..<4, using: &random) == 0 {
+            settings.modifiers.answer = .representation
+        }
+        self.settings = settings
+        let honours = settings.modifiers.idempotency.isHonoured
+        origin = SimulatedOrigin(SimulatedServer(honoursKeys: honours))
+        judge = SimulationJudge(
+            PlainQueue(acceptedLimit: settings.modifiers.acceptedLimit)
+        )
+        life = try SimulatedDaemon(
+            TemporaryDirectory(inMemory: true),
+            settings,
+            origin,
+            clock,
+            plan,
+            seed: seed
+        )
+        for path in Self.paths where chance(3, of: 4) { origin.server.write(path, value()) }
+    }
+
+    func run(steps: Int) throws {
+        try settle()
+        for path in Self.paths where chance(2, of: 3) {
+            fetch(path, .networkOnly)
+            try settle()
+            for request in origin.waiting { answerWell(request) }
+            try settle()
+        }
+        for _ in 1...steps { try act() }
+        try finish()
+        daemon.end(&random, closing: false)
+    }
+
+    // MARK: Chance
+
+    func chance(_ n: Int, of all: Int) -> Bool { Int.random(in: 0..<all, using: &random) < n }
+
+    func draw(_ range: Range<Int>) -> Int { Int.random(in: range, using: &random) }
+
+    func pick<Element>(_ elements: [Element]) -> Element? { elements.randomElement(using: &random) }
+
+    func value() -> PlainValue {
+        var value = PlainValue(["count": .number(draw(0..<9))])
+        if chance(2, of: 3) { value.members["liked"] = .number(draw(0..<2)) }
+        if chance(1, of: 2) { value.members["tags"] = .list([draw(0..<4)]) }
+        return value
+    }
+
+    func note(_ text: String) { log.append(text) }
+
+    var daemon: SimulatedDaemon {
+        guard let life else { preconditionFailure("nothing is asked between two lives") }
+        return life
+    }
+
+    // MARK: Inputs
+
+    var now: Duration { clock.monotonic() }
+
+    /// Notes what is about to be done to the daemon; what it is called.
+    func put(_ event: SimulationInput.Event, _ call: ClientCall<Problem?>? = nil) {
+        inputCount += 1
+        origin.mark(input: inputCount, quiet: lastQuiet)
+        note("\(inputCount): \(event)")
+        window.inputs.append(SimulationInput(number: inputCount, event: event, call: call))
+    }
+
+    /// The requests whose setting out the model knows of.
+    var answerable: [SimulatedOrigin.Request] { origin.waiting.filter { $0.number <= lastAsked } }
+
+    // MARK: Steps
+
+    /// Takes up to so many steps; false when the process was killed at one.
+    func pump(_ count: Int = EngineSimulation.stepsMax) throws -> Bool {
+        for _ in 0..<count {
+            guard !plan.hasCopied else { return false }
+            guard daemon.step(&random) else { return true }
+            hear()
+        }
+        guard !plan.hasCopied else { return false }
+        try require(count < Self.stepsMax, "it never comes to rest")
+        return true
+    }
+
+    /// Takes in which writes have set out.
+    private func hear() {
+        for asked in origin.takeAsked() {
+            note("   \(asked.request.method) \(asked.path)\(asked.isTurnedAway ? " in vain" : "")")
+            guard !asked.isRead else { continue }
+            let key = asked.request.headers["Idempotency-Key"] ?? ""
+            let id = String(key.prefix { $0 != "." })
+            let departure = SimulationJudge.Departure(
+                id: id,
+                key: key,
+                isTurnedAway: asked.isTurnedAway
+            )
+            note("     with the key \(key)")
+            if window.end == nil {
+                window.departures.append(departure)
+            } else {
+                window.departuresAfterEnd.append(departure)
+            }
+        }
+    }
+
+    /// Goes on until nothing is left to be done, and has the judge look.
+    func settle() throws {
+        guard try pump() else { return try goOnAfterCrash() }
+        try look()
+    }
+
+    private func look() throws {
+        let sight = try sight()
+        window.inputs = window.inputs.compactMap { input in
+            switch input.certainty {
+            case .open: return input
+            case .done:
+                if case .accepted(let new) = input.event { accepted.formUnion(new.map(\.id)) }
+                return input
+            case .refused(let problem):
+                note("  \(input.number) is refused: \(problem.kind.rawValue)")
+                guard case .removed(let id, isDiscarded: false) = input.event else { return nil }
+                return SimulationInput(
+                    number: input.number,
+                    event: .notCancelled(id),
+                    call: input.call
+                )
+            }
+        }
+        if window.end == nil, let open = window.inputs.first(where: { $0.certainty.isOpen }) {
+            throw SimulationJudge.Complaint(text: "\(open.number) is never answered")
+        }
+        let flying = origin.waiting.filter { !$0.isRead }.compactMap {
+            $0.request.headers["Idempotency-Key"]?.prefix { $0 != "." }
+        }
+        let window = window
+        self.window = SimulationJudge.Window()
+        try judge.look(window, sight, underWay: Set(flying.map(String.init)), at: now)
+        lastQuiet = inputCount
+        lastAsked = origin.waiting.last?.number ?? lastAsked
+        origin.mark(input: inputCount, quiet: lastQuiet)
+    }
+
+    // MARK: Ends
+
+    /// The process is killed: at rest, after some steps, or inside one, before the n-th operation
+    /// of SQLite.
+    func crash() throws {
+        crashes += 1
+        switch draw(0..<3) {
+        case 0:
+            try settle()
+            note("crash at rest")
+            window.end = .quiet
+            try begin(in: daemon.directory.copyOfFiles())
+        case 1:
+            if try pump(draw(0..<30)) {
+                note("crash between two steps")
+                window.end = .sudden
+                try begin(in: daemon.directory.copyOfFiles())
+            } else {
+                try goOnAfterCrash()
+            }
+        default:
+            plan.arm(draw(1..<60), in: daemon.directory)
+            let isAlive = try pump()
+            guard isAlive else { return try goOnAfterCrash() }
+            plan.disarm()
+            try settle()
+        }
+    }
+
+    private func goOnAfterCrash() throws {
+        note("crash inside a step")
+        window.end = .sudden
+        let copy = try plan.takeCopy()
+        try begin(in: copy ?? daemon.directory)
+    }
+
+    /// An orderly end and a new start, perhaps without the cache.
+    func reopen(losingCache isLosing: Bool) throws {
+        try settle()
+        note(isLosing ? "reopen without the cache" : "reopen")
+        window.end = .quiet
+        try begin(in: nil, losingCache: isLosing)
+    }
+
+    private func begin(
+        in directory: TemporaryDirectory?,
+        losingCache isLosing: Bool = false
+    ) throws {
+        for index in window.inputs.indices { window.inputs[index].end() }
+        note("  not settled: \(window.inputs.map { "\($0.number) \($0.certainty)" })")
+        origin.forgetEverybody()
+        daemon.end(&random, closing: directory == nil)
+        _ = try plan.takeCopy()
+        let directory = directory ?? daemon.directory
+        life = nil
+        if isLosing {
+            for suffix in ["", "-wal", "-shm"] { unlink(directory.path("cache/cache.db" + suffix)) }
+            for path in Self.paths { put(.mayBeLost(path)) }
+        }
+        fetches = []
+        origin.welcome()
+        life = try SimulatedDaemon(directory, settings, origin, clock, plan, seed: seed)
+        try settle()
+    }
+}
+
+func require(_ condition: Bool, _ text: @autoclosure () -> String) throws {
+    if !condition { throw SimulationJudge.Complaint(text: text()) }
+}

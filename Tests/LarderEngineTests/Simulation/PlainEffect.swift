@@ -1,0 +1,93 @@
+import LarderJSON
+
+/// What a target shows, by the model.
+enum PlainView: Hashable {
+    /// Nothing is known, and nothing shows.
+    case unknown
+    case deleted
+    case value(PlainValue, isComplete: Bool)
+}
+
+/// An effect, and what it does by the letter of the design.
+enum PlainEffect: Hashable {
+    case put(PlainValue)
+    case merge(String, PlainValue.Member?)
+    case set(String, PlainValue.Member)
+    case add(String, Int)
+    /// Replaces a number, if it is the one that is expected.
+    case patch(String, expected: Int, Int)
+    case listAdd(String, [Int])
+    case delete
+    case none
+
+    /// Nil where it does not fit.
+    func applied(to view: PlainView) -> PlainView? {
+        switch (self, view) {
+        case (.none, _): return view
+        case (.put(let value), _): return .value(value, isComplete: true)
+        case (.delete, .unknown): return nil
+        case (.delete, _): return .deleted
+        case (_, .deleted): return nil
+        case (.merge, .unknown), (.set, .unknown):
+            return applied(to: PlainValue(), isComplete: false)
+        case (_, .unknown): return nil
+        case (_, .value(let value, let isComplete)):
+            return applied(to: value, isComplete: isComplete)
+        }
+    }
+
+    private func applied(to value: PlainValue, isComplete: Bool) -> PlainView? {
+        var value = value
+        switch self {
+        case .merge(let name, let member): value.members[name] = member
+        case .set(let name, let member): value.members[name] = member
+        case .add(let name, let number):
+            guard case .number(let old)? = value.members[name] else { return nil }
+            value.members[name] = .number(old + number)
+        case .patch(let name, let expected, let new):
+            guard value.members[name] == .number(expected) else { return nil }
+            value.members[name] = .number(new)
+        case .listAdd(let name, let numbers):
+            var list: [Int]
+            switch value.members[name] {
+            case .list(let old): list = old
+            case .number: return nil
+            case nil where isComplete: list = []
+            // Nobody knows what else is in it.
+            case nil: return nil
+            }
+            for number in numbers where !list.contains(number) { list.append(number) }
+            value.members[name] = .list(list)
+        case .put, .delete, .none: break
+        }
+        return .value(value, isComplete: isComplete)
+    }
+
+    /// The same as the engine takes it.
+    var effect: Effect {
+        switch self {
+        case .put(let value): .put(value.json)
+        case .merge(let name, let member):
+            .merge(.object([JSONMember(name: name, value: member?.json ?? .null)]))
+        case .set(let name, let member): .set([JSONAssignment(Self.pointer(name), member.json)])
+        case .add(let name, let number):
+            .add([JSONAddition(Self.pointer(name), JSONNumber(Int64(number)))])
+        case .patch(let name, let expected, let new):
+            .patch([
+                .test(Self.pointer(name), PlainValue.Member.number(expected).json),
+                .replace(Self.pointer(name), PlainValue.Member.number(new).json),
+            ])
+        case .listAdd(let name, let numbers):
+            .listAdd([
+                JSONListChange(
+                    Self.pointer(name),
+                    values: numbers.map { .number(JSONNumber(Int64($0))) }
+                )
+            ])
+        case .delete: .delete
+        case .none: .none
+        }
+    }
+
+    private static func pointer(_ name: String) -> JSONPointer { JSONPointer(tokens: [name]) }
+}

@@ -1,0 +1,81 @@
+/// A modifier as the model knows it.
+struct PlainModifier: Hashable, CustomStringConvertible {
+    struct Change: Hashable, CustomStringConvertible {
+        let path: String
+        let effect: PlainEffect
+
+        var description: String { "\(path) \(effect)" }
+    }
+
+    enum Standing: Hashable {
+        /// Held while its hold lasts, else queued.
+        case waiting
+        case inFlight(wasUnknown: Bool)
+        case retryWait
+        case unknown
+        case authWait
+        case accepted(until: Duration)
+        case dead(String)
+    }
+
+    let id: String
+    let changes: [Change]
+    let method: String
+    let lanes: Set<String>
+    var dependsOn: [String]
+    let attemptsMax: Int?
+    /// Whether it is sent again after an unclear end.
+    let resends: Bool
+    var holdUntil: Duration?
+    var expiresAt: Duration?
+    var round = 1
+    var attempts = 0
+    var standing = Standing.waiting
+    var mayHaveLeft = false
+    var hadLeft = false
+    /// What its targets' bases were when it was sent, by their versions.
+    var versions: [String: Int] = [:]
+
+    var description: String {
+        let named = lanes.filter { $0.hasPrefix("name:") }.sorted()
+        let terms = [
+            "\(id) \(method) \(changes) \(named)", dependsOn.isEmpty ? nil : "after \(dependsOn)",
+            attemptsMax.map { "attempts<=\($0)" }, resends ? nil : "not resent",
+            holdUntil.map { "held until \($0)" }, expiresAt.map { "expires at \($0)" },
+        ]
+        return terms.compactMap { $0 }.joined(separator: ", ")
+    }
+
+    /// The same for every attempt of one round (P-05).
+    var key: String { round > 1 ? "\(id).\(round)" : id }
+
+    var isDead: Bool {
+        if case .dead = standing { true } else { false }
+    }
+
+    /// When its state ends by itself.
+    var end: Duration? {
+        switch standing {
+        case .waiting, .retryWait, .authWait: expiresAt
+        case .accepted(let end): end
+        case .inFlight, .unknown, .dead: nil
+        }
+    }
+
+    /// Its name among the states of the design.
+    func state(at now: Duration) -> String {
+        switch standing {
+        case .waiting: holdUntil.map { $0 > now } ?? false ? "held" : "queued"
+        case .inFlight: "in_flight"
+        case .retryWait: "retry_wait"
+        case .unknown: "unknown"
+        case .authWait: "auth_wait"
+        case .accepted: "accepted"
+        case .dead: "dead"
+        }
+    }
+
+    func changes(_ path: String) -> [PlainEffect] {
+        changes.filter { $0.path == path }.map(\.effect)
+    }
+}

@@ -1,0 +1,343 @@
+/// The queue by the letter of the design: for each target what the server said last, and the
+/// modifiers that are not settled, in the order of acceptance.
+///
+/// It was written from the cases of the design and knows nothing of lanes that are waited for,
+/// timers, files or tasks: it says what may be, not when it comes about.
+struct PlainQueue: Hashable {
+    enum Base: Hashable {
+        case unknown
+        case deleted
+        case value(PlainValue)
+    }
+
+    /// What somebody may see of a target.
+    struct Shown: Hashable {
+        let base: Base
+        let view: PlainView
+        /// Nil where nothing is shown, and so nothing said of it.
+        let pending: [String]?
+        let failed: Int
+    }
+
+    private(set) var bases: [String: Base] = [:]
+    /// How often each base has changed.
+    private var versions: [String: Int] = [:]
+    /// In the order of acceptance, dead letters among them.
+    private(set) var modifiers: [PlainModifier] = []
+    /// What became of those that left: confirmed or cancelled.
+    private(set) var outcomes: [String: String] = [:]
+    /// The input that last confirmed a write of each target (P-06).
+    private var confirmations: [String: Int] = [:]
+    private var paused: Set<String> = []
+    private let acceptedLimit: Duration
+
+    init(acceptedLimit: Duration) {
+        self.acceptedLimit = acceptedLimit
+    }
+
+    subscript(id: String) -> PlainModifier? { modifiers.first { $0.id == id } }
+
+    var unsettled: [PlainModifier] { modifiers.filter { !$0.isDead } }
+
+    func base(_ path: String) -> Base { bases[path] ?? .unknown }
+
+    func isTargeted(_ path: String) -> Bool {
+        unsettled.contains { $0.changes.contains { $0.path == path } }
+    }
+
+    /// P-04.
+    func shown(_ path: String) -> Shown {
+        let touching = unsettled.filter { !$0.changes(path).isEmpty }
+        var view = Self.view(base(path))
+        for effect in touching.flatMap({ $0.changes(path) }) {
+            view = effect.applied(to: view) ?? view
+        }
+        let failed = modifiers.filter { $0.isDead && !$0.changes(path).isEmpty }.count
+        let isMiss = view == .unknown
+        return Shown(
+            base: base(path),
+            view: view,
+            pending: isMiss ? nil : touching.map(\.id),
+            failed: isMiss ? 0 : failed
+        )
+    }
+
+    private static func view(_ base: Base) -> PlainView {
+        switch base {
+        case .unknown: .unknown
+        case .deleted: .deleted
+        case .value(let value): .value(value, isComplete: true)
+        }
+    }
+
+    private mutating func set(_ path: String, _ base: Base) {
+        guard self.base(path) != base else { return }
+        bases[path] = base
+        versions[path, default: 0] += 1
+    }
+
+    // MARK: Clients
+
+    mutating func accept(_ modifier: PlainModifier) {
+        modifiers.append(modifier)
+        // One that failed in the same moment takes it along.
+        for parent in modifier.dependsOn where !isConfirmedOrOpen(parent) {
+            die(modifier.id, "parent-failed")
+        }
+    }
+
+    private func isConfirmedOrOpen(_ id: String) -> Bool {
+        outcomes[id] == "confirmed" || self[id].map { !$0.isDead } ?? false
+    }
+
+    /// Whether no byte of it can have left (case 18).
+    func mayCancel(_ id: String) -> Bool {
+        guard let modifier = self[id], !modifier.isDead else { return false }
+        if case .inFlight = modifier.standing { return false }
+        return !modifier.mayHaveLeft
+    }
+
+    /// False where it must not be done.
+    mutating func cancel(_ id: String) -> Bool {
+        guard mayCancel(id) else { return false }
+        leave(id)
+        return true
+    }
+
+    mutating func discard(_ id: String) -> Bool {
+        guard let modifier = self[id], !modifier.isDead else { return false }
+        if case .inFlight = modifier.standing { return false }
+        if modifier.mayHaveLeft { die(id, "discarded") } else { leave(id) }
+        return true
+    }
+
+    mutating func drop(_ id: String) -> Bool {
+        guard self[id]?.isDead == true else { return false }
+        modifiers.removeAll { $0.id == id }
+        outcomes[id] = "dead"
+        return true
+    }
+
+    mutating func retry(_ id: String) -> Bool {
+        guard var modifier = self[id] else { return false }
+        switch modifier.standing {
+        case .dead:
+            modifiers.removeAll { $0.id == id }
+            modifier.round += 1
+            modifier.attempts = 0
+            modifier.standing = .waiting
+            modifier.mayHaveLeft = false
+            (modifier.holdUntil, modifier.expiresAt) = (nil, nil)
+            // Who retries it has decided about what has failed.
+            modifier.dependsOn.removeAll { parent in self[parent].map(\.isDead) ?? true }
+            accept(modifier)
+        case .retryWait, .unknown:
+            change(id) { $0.standing = .waiting }
+        case .authWait:
+            for other in modifiers where other.standing == .authWait {
+                change(other.id) { $0.standing = .waiting }
+            }
+        case .waiting, .inFlight, .accepted: return false
+        }
+        return true
+    }
+
+    mutating func pause(_ lane: String, _ isPaused: Bool) {
+        if isPaused { paused.insert(lane) } else { paused.remove(lane) }
+    }
+
+    mutating func evict(_ path: String) {
+        if !isTargeted(path) { set(path, .unknown) }
+    }
+
+    // MARK: Sending
+
+    /// Why a modifier must not be sent now; nil where it may (P-03, P-05, case 14).
+    func refusal(toSend id: String, key: String, at now: Duration) -> String? {
+        guard let modifier = self[id] else { return "it is not in the queue" }
+        switch modifier.standing {
+        case .waiting:
+            if let hold = modifier.holdUntil, hold > now { return "it is held" }
+        case .retryWait: break
+        case .unknown: if !modifier.resends { return "a person decides" }
+        case .inFlight, .authWait, .accepted, .dead: return "it is \(modifier.standing)"
+        }
+        guard modifier.key == key else { return "P-05: its key is \(modifier.key)" }
+        let isUnclear = modifier.standing == .unknown
+        if !isUnclear, let end = modifier.expiresAt, end <= now { return "it has expired" }
+        for other in unsettled.prefix(while: { $0.id != id }) {
+            if case .accepted = other.standing { continue }
+            if let lane = other.lanes.intersection(modifier.lanes).min() {
+                return "P-03: \(other.id) is before it in \(lane)"
+            }
+        }
+        if let lane = modifier.lanes.intersection(paused).min() { return "\(lane) is paused" }
+        for parent in modifier.dependsOn where outcomes[parent] != "confirmed" {
+            return "it depends on \(parent)"
+        }
+        return unsettled.contains { $0.standing == .authWait } ? "the credential is refused" : nil
+    }
+
+    /// The send step; a row may be in it although nothing was seen to leave.
+    mutating func send(_ id: String) {
+        let versions = versions
+        change(id) { modifier in
+            modifier.standing = .inFlight(wasUnknown: modifier.standing == .unknown)
+            modifier.attempts += 1
+            modifier.hadLeft = modifier.mayHaveLeft
+            modifier.mayHaveLeft = true
+            for change in modifier.changes {
+                modifier.versions[change.path] = versions[change.path] ?? 0
+            }
+        }
+    }
+
+    // MARK: What the origin says
+
+    /// An attempt has ended; false where none was under way.
+    mutating func attemptEnded(
+        _ id: String,
+        _ verdict: PlainVerdict,
+        input: Int,
+        at now: Duration
+    ) -> Bool {
+        guard let modifier = self[id], case .inFlight(let wasUnknown) = modifier.standing else {
+            return false
+        }
+        let isSpent = modifier.attemptsMax.map { modifier.attempts >= $0 } ?? false
+        switch verdict {
+        case .confirmed(let told):
+            for change in modifier.changes where change.effect != .none {
+                confirmations[change.path] = input
+            }
+            confirm(modifier, told)
+        case .accepted:
+            let end = now + acceptedLimit
+            change(id) { $0.standing = .accepted(until: end) }
+        case .notNow:
+            if isSpent { die(id, "attempts") } else { change(id) { $0.standing = .retryWait } }
+        case .refused: die(id, "refused")
+        case .authNeeded:
+            change(id) {
+                $0.attempts -= 1
+                $0.standing = .authWait
+            }
+        case .unclear:
+            if isSpent, modifier.resends {
+                die(id, "attempts")
+            } else {
+                change(id) { $0.standing = .unknown }
+            }
+        case .neverLeft:
+            change(id) { modifier in
+                modifier.attempts -= 1
+                modifier.mayHaveLeft = modifier.hadLeft
+                modifier.standing = wasUnknown ? .unknown : .waiting
+            }
+        }
+        return true
+    }
+
+    /// Cases 5 and 6.
+    private mutating func confirm(
+        _ modifier: PlainModifier,
+        _ told: (path: String, value: PlainValue)?
+    ) {
+        modifiers.removeAll { $0.id == modifier.id }
+        outcomes[modifier.id] = "confirmed"
+        for change in modifier.changes {
+            if let told, told.path == change.path {
+                set(change.path, .value(told.value))
+                continue
+            }
+            let isSame = modifier.versions[change.path] == versions[change.path] ?? 0
+            if case .patch = change.effect, !isSame { continue }
+            switch change.effect.applied(to: Self.view(base(change.path))) {
+            case .value(let value, isComplete: true): set(change.path, .value(value))
+            case .deleted: set(change.path, .deleted)
+            // A part of what nobody knows is no base.
+            case .value(_, isComplete: false), .unknown, nil: break
+            }
+        }
+    }
+
+    /// Whether a write overtook a read that set out then (P-06, case 8); nil where it may have.
+    func isOvertaken(_ path: String, since moment: (input: Int, quiet: Int)) -> Bool? {
+        guard let confirmation = confirmations[path] else { return false }
+        if confirmation > moment.input { return true }
+        return confirmation <= moment.quiet ? false : nil
+    }
+
+    /// The server's own word on a target (case 3).
+    mutating func say(_ path: String, _ base: Base) {
+        set(path, base)
+    }
+
+    // MARK: Ends
+
+    /// The queues that this may be once all has ended that ends by itself: what has expired, and
+    /// what was accepted long enough ago, the earliest first.
+    func ended(at now: Duration) -> [PlainQueue] {
+        var found: [PlainQueue] = []
+        var open = [self]
+        var known: Set<PlainQueue> = [self]
+        while let queue = open.popLast() {
+            let due = queue.modifiers.filter { modifier in modifier.end.map { $0 <= now } ?? false }
+            let first = due.compactMap(\.end).min()
+            if first == nil { found.append(queue) }
+            for modifier in due where modifier.end == first {
+                var next = queue
+                next.end(modifier)
+                if known.insert(next).inserted { open.append(next) }
+            }
+        }
+        return found
+    }
+
+    private mutating func end(_ modifier: PlainModifier) {
+        if case .accepted = modifier.standing {
+            confirm(modifier, nil)
+        } else {
+            die(modifier.id, "expired")
+        }
+    }
+
+    /// The daemon is no more: nobody knows how the attempts under way have ended (case 22).
+    mutating func stop() {
+        for modifier in modifiers {
+            // Nor whether their targets are what they were when they were sent.
+            change(modifier.id) { $0.versions = [:] }
+            guard case .inFlight = modifier.standing else { continue }
+            change(modifier.id) { $0.standing = .unknown }
+        }
+    }
+
+    private mutating func die(_ id: String, _ reason: String) {
+        change(id) { $0.standing = .dead(reason) }
+        for child in unsettled where child.dependsOn.contains(id) { die(child.id, "parent-failed") }
+    }
+
+    private mutating func leave(_ id: String) {
+        modifiers.removeAll { $0.id == id }
+        outcomes[id] = "cancelled"
+        for child in unsettled where child.dependsOn.contains(id) {
+            leave(child.id)
+        }
+    }
+
+    private mutating func change(_ id: String, _ body: (inout PlainModifier) -> Void) {
+        guard let index = modifiers.firstIndex(where: { $0.id == id }) else { return }
+        body(&modifiers[index])
+    }
+}
+
+/// What the end of an attempt means.
+enum PlainVerdict {
+    case confirmed((path: String, value: PlainValue)?)
+    case accepted
+    case notNow
+    case refused
+    case authNeeded
+    case unclear
+    case neverLeft
+}

@@ -1,0 +1,81 @@
+import LarderWire
+
+/// Something that a simulation does to the daemon, and that changes what the model knows.
+struct SimulationInput {
+    enum Event {
+        case accepted([PlainModifier])
+        /// Cancelled or discarded; a dead letter is dropped.
+        case removed(String, isDiscarded: Bool)
+        /// It was said that it cannot be cancelled.
+        case notCancelled(String)
+        case retried(String)
+        case laneSet(String, isPaused: Bool)
+        case answeredRead(String, PlainQueue.Base, since: (input: Int, quiet: Int))
+        case attemptEnded(String, PlainVerdict)
+        /// The cache may have lost it, if nothing keeps it.
+        case mayBeLost(String)
+    }
+
+    let number: Int
+    let event: Event
+    /// The client's call that it is; nil for what nobody answers.
+    let call: ClientCall<Problem?>?
+
+    /// What was known of it when the daemon ended.
+    private var whenEnded: Certainty?
+
+    init(number: Int, event: Event, call: ClientCall<Problem?>?) {
+        self.number = number
+        self.event = event
+        self.call = call
+    }
+
+    /// The daemon ends here: what its calls are answered with from now on, nobody hears.
+    mutating func end() {
+        if whenEnded == nil { whenEnded = certainty }
+    }
+
+    /// Whether it has come about, as far as the one who asked can tell.
+    enum Certainty {
+        case done
+        case refused(Problem)
+        case open
+
+        var isOpen: Bool {
+            if case .open = self { true } else { false }
+        }
+    }
+
+    var certainty: Certainty {
+        if let whenEnded { return whenEnded }
+        guard let call else { return .done }
+        guard let answer = call.answer else { return .open }
+        return answer.map { .refused($0) } ?? .done
+    }
+
+    /// What may come of it, in a queue as it is; none where it must not happen.
+    func outcomes(in queue: PlainQueue, at now: Duration) -> [PlainQueue] {
+        var after = queue
+        switch event {
+        case .accepted(let modifiers):
+            for modifier in modifiers { after.accept(modifier) }
+        case .removed(let id, let isDiscarded):
+            let isDone = after.drop(id) || (isDiscarded ? after.discard(id) : after.cancel(id))
+            guard isDone else { return [] }
+        case .notCancelled(let id): return queue.mayCancel(id) ? [] : [queue]
+        case .retried(let id): guard after.retry(id) else { return [] }
+        case .laneSet(let lane, let isPaused): after.pause(lane, isPaused)
+        case .attemptEnded(let id, let verdict):
+            guard after.attemptEnded(id, verdict, input: number, at: now) else { return [] }
+        case .answeredRead(let path, let base, let moment):
+            let isOvertaken = queue.isOvertaken(path, since: moment)
+            guard isOvertaken != true else { return [queue] }
+            after.say(path, base)
+            return isOvertaken == nil ? [after, queue] : [after]
+        case .mayBeLost(let path):
+            after.evict(path)
+            return [after, queue]
+        }
+        return [after]
+    }
+}

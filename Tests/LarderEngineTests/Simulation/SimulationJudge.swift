@@ -1,0 +1,271 @@
+import LarderModel
+
+/// Holds what the model says against what the engine shows, in both directions.
+///
+/// What was begun at once may come about in any order, and what a crash cut off may have come about
+/// or not: the judge keeps every queue that may be, and whoever sees the engine rules out those
+/// that are not. None left is a failure.
+struct SimulationJudge {
+    /// A modifier as the engine tells it.
+    struct Told: Hashable, CustomStringConvertible {
+        let id: String
+        let state: String
+        let reason: String?
+        let attempts: Int
+        let key: String
+
+        var description: String {
+            "\(id) \(state)\(reason.map { "(\($0))" } ?? "") attempts=\(attempts) key=\(key)"
+        }
+    }
+
+    /// All that can be seen from outside.
+    struct Sight: Hashable {
+        var shown: [String: PlainQueue.Shown] = [:]
+        /// Unsettled ones and dead letters, in the order of acceptance.
+        var told: [Told] = []
+        /// What became of the others.
+        var outcomes: [String: String] = [:]
+    }
+
+    /// A write that has set out.
+    struct Departure {
+        let id: String
+        let key: String
+        let isTurnedAway: Bool
+    }
+
+    /// What has happened since the engine was seen last.
+    struct Window {
+        var inputs: [SimulationInput] = []
+        var departures: [Departure] = []
+        /// How the daemon ended in between; nil where it did not.
+        var end: End?
+        /// Those that set out after it began anew.
+        var departuresAfterEnd: [Departure] = []
+
+        enum End {
+            /// When nothing was left to be done.
+            case quiet
+            /// In the middle of something.
+            case sudden
+        }
+    }
+
+    private(set) var queues: [PlainQueue]
+    /// Why the last of the possible queues was ruled out.
+    private var refusals: [String] = []
+
+    init(_ queue: PlainQueue) {
+        queues = [queue]
+    }
+
+    /// Takes in what has happened and what is seen of it.
+    ///
+    /// `underWay` are the modifiers whose request waits for an answer.
+    mutating func look(
+        _ window: Window,
+        _ sight: Sight,
+        underWay: Set<String>,
+        at now: Duration
+    ) throws(Complaint) {
+        refusals = []
+        var possible = Alternatives()
+        for queue in queues.flatMap({ $0.ended(at: now) }) {
+            for after in outcomes(of: window, in: queue, now).all {
+                possible.formUnion(beginnings(after: window, in: after, now))
+            }
+        }
+        let paths = Array(sight.shown.keys)
+        var found: [PlainQueue] = []
+        // The least that is wrong comes first.
+        var differences: [String] = []
+        for queue in possible.all {
+            let expected = Self.sight(of: queue, paths, at: now)
+            let flying = Set(queue.unsettled.filter(\.isUnderWay).map(\.id))
+            if expected == sight, flying == underWay {
+                found.append(queue)
+            } else {
+                differences.append(Self.difference(expected, sight, flying, underWay))
+            }
+        }
+        guard !found.isEmpty else {
+            differences.sort { $0.utf8.count < $1.utf8.count }
+            let reasons = differences.prefix(2) + refusals.prefix(2)
+            throw Complaint(text: reasons.joined(separator: "\n  or else: "))
+        }
+        queues = found
+    }
+
+    /// Every order in which the inputs may have come about, and requests set out between them in
+    /// the order in which they were seen to.
+    private mutating func outcomes(
+        of window: Window,
+        in queue: PlainQueue,
+        _ now: Duration
+    ) -> Alternatives {
+        guard !window.inputs.isEmpty || !window.departures.isEmpty else {
+            return Alternatives(queue)
+        }
+        var found = Alternatives()
+        let isCutOff = window.end != nil
+        if let departure = window.departures.first {
+            var rest = window
+            rest.departures.removeFirst()
+            let after = depart(departure, from: queue, isCutOff: isCutOff, now)
+            for after in after.flatMap({ $0.ended(at: now) }) {
+                found.formUnion(outcomes(of: rest, in: after, now))
+            }
+        }
+        for (index, input) in window.inputs.enumerated() {
+            var rest = window
+            rest.inputs.remove(at: index)
+            let after = input.outcomes(in: queue, at: now)
+            if after.isEmpty { refusals.append("\(input.event) cannot be") }
+            for after in after.flatMap({ $0.ended(at: now) }) {
+                found.formUnion(outcomes(of: rest, in: after, now))
+            }
+            // It may not have come about before the end.
+            let isAnswered = input.call != nil && !input.certainty.isOpen
+            if isCutOff, !isAnswered, index == 0 {
+                found.formUnion(outcomes(of: rest, in: queue, now))
+            }
+        }
+        return found
+    }
+
+    /// The end and the new beginning, where there were any.
+    private mutating func beginnings(
+        after window: Window,
+        in queue: PlainQueue,
+        _ now: Duration
+    ) -> Alternatives {
+        guard let end = window.end else { return Alternatives(queue) }
+        var possible = Alternatives(queue)
+        if case .sudden = end {
+            // A send step that is committed, although nothing has left yet.
+            for modifier in queue.unsettled {
+                for queue in possible.all {
+                    guard queue.refusal(toSend: modifier.id, key: modifier.key, at: now) == nil
+                    else { continue }
+                    var sent = queue
+                    sent.send(modifier.id)
+                    possible.insert(sent)
+                }
+            }
+        }
+        var began = Alternatives()
+        for queue in possible.all {
+            var queue = queue
+            queue.stop()
+            for queue in queue.ended(at: now) { began.insert(queue) }
+        }
+        for departure in window.departuresAfterEnd {
+            var next = Alternatives()
+            for queue in began.all {
+                let after = depart(departure, from: queue, isCutOff: false, now)
+                for after in after.flatMap({ $0.ended(at: now) }) { next.insert(after) }
+            }
+            began = next
+        }
+        return began
+    }
+
+    /// A write sets out; where nobody can be reached, that is its end.
+    private mutating func depart(
+        _ departure: Departure,
+        from queue: PlainQueue,
+        isCutOff: Bool,
+        _ now: Duration
+    ) -> [PlainQueue] {
+        let (id, key) = (departure.id, departure.key)
+        if let refusal = queue.refusal(toSend: id, key: key, at: now) {
+            refusals.append("\(id) was sent with the key \(key): \(refusal)")
+            return []
+        }
+        var sent = queue
+        sent.send(id)
+        guard departure.isTurnedAway else { return [sent] }
+        var back = sent
+        guard back.attemptEnded(id, .neverLeft, input: 0, at: now) else { return [] }
+        return isCutOff ? [sent, back] : [back]
+    }
+
+    // MARK: What is to be seen
+
+    private static func sight(
+        of queue: PlainQueue,
+        _ paths: [String],
+        at now: Duration
+    ) -> Sight {
+        var sight = Sight()
+        for path in paths { sight.shown[path] = queue.shown(path) }
+        sight.told = queue.modifiers.map { modifier in
+            var reason: String?
+            if case .dead(let why) = modifier.standing { reason = why }
+            return Told(
+                id: modifier.id,
+                state: modifier.state(at: now),
+                reason: reason,
+                attempts: modifier.attempts,
+                key: modifier.key
+            )
+        }
+        sight.outcomes = queue.outcomes
+        return sight
+    }
+
+    private static func difference(
+        _ expected: Sight,
+        _ sight: Sight,
+        _ flying: Set<String>,
+        _ underWay: Set<String>
+    ) -> String {
+        var lines: [String] = []
+        for (path, shown) in sight.shown where expected.shown[path] != shown {
+            lines.append("\(path) is \(shown), not \(expected.shown[path].map { "\($0)" } ?? "-")")
+        }
+        if expected.told != sight.told {
+            lines.append("the queue is \(sight.told), not \(expected.told)")
+        }
+        if expected.outcomes != sight.outcomes {
+            let wrong = sight.outcomes.filter { expected.outcomes[$0.key] != $0.value }
+            let missing = expected.outcomes.filter { sight.outcomes[$0.key] != $0.value }
+            lines.append("settled are also \(wrong), and not \(missing)")
+        }
+        if flying != underWay {
+            lines.append("\(underWay.sorted()) are under way, not \(flying.sorted())")
+        }
+        return lines.joined(separator: "; ")
+    }
+
+    /// Queues that may be, none of them twice, in the order in which they were found: the same in
+    /// every run.
+    private struct Alternatives {
+        private(set) var all: [PlainQueue] = []
+        private var known: Set<PlainQueue> = []
+
+        init(_ queue: PlainQueue? = nil) {
+            if let queue { insert(queue) }
+        }
+
+        mutating func insert(_ queue: PlainQueue) {
+            if known.insert(queue).inserted { all.append(queue) }
+        }
+
+        mutating func formUnion(_ others: Alternatives) {
+            for queue in others.all { insert(queue) }
+        }
+    }
+
+    /// What is not as the model has it.
+    struct Complaint: Error {
+        let text: String
+    }
+}
+
+extension PlainModifier {
+    fileprivate var isUnderWay: Bool {
+        if case .inFlight = standing { true } else { false }
+    }
+}
