@@ -13,6 +13,8 @@ struct QueueTests {
         let temporary = try TemporaryStore()
         try await temporary.answer("a", "[1]")
         try await temporary.accept("one", "a", "b")
+        // The accept does not wait for it.
+        try await temporary.store.settle()
         #expect(try FileAudit(temporary.cachePath).entries == 0)
         #expect(try await temporary.text("a") == "[1]")
         let target = try #require(try temporary.target("a"))
