@@ -276,16 +276,15 @@ struct PlainQueue: Hashable {
     // MARK: Ends
 
     /// The queues that this may be once all has ended that ends by itself: what has expired, and
-    /// what was accepted long enough ago, the earliest first.
+    /// what was accepted long enough ago, in any order, as all of it is noticed at once.
     func ended(at now: Duration) -> [PlainQueue] {
         var found: [PlainQueue] = []
         var open = [self]
         var known: Set<PlainQueue> = [self]
         while let queue = open.popLast() {
             let due = queue.modifiers.filter { modifier in modifier.end.map { $0 <= now } ?? false }
-            let first = due.compactMap(\.end).min()
-            if first == nil { found.append(queue) }
-            for modifier in due where modifier.end == first {
+            if due.isEmpty { found.append(queue) }
+            for modifier in due {
                 var next = queue
                 next.end(modifier)
                 if known.insert(next).inserted { open.append(next) }
