@@ -20,6 +20,18 @@ public struct DaemonStats: Equatable, Sendable {
     public var evictions: Int64 {
         report.evictions.lru + report.evictions.expired + report.evictions.asked
     }
+    /// Modifiers that were accepted.
+    public var acceptedModifiers: Int64 { report.modifiers.accepted }
+    /// Those that their origins confirmed.
+    public var confirmedModifiers: Int64 { report.modifiers.confirmed }
+    /// Those that became dead letters.
+    public var deadModifiers: Int64 { report.modifiers.dead }
+    /// Those that somebody took back.
+    public var cancelledModifiers: Int64 { report.modifiers.cancelled }
+    /// Those of the dead that had changed something here.
+    public var reverts: Int64 { report.modifiers.reverts }
+    /// Requests of modifiers of which something may have left.
+    public var modifierAttempts: Int64 { report.modifiers.attempts }
     /// How long reads of an entry took, inside the daemon.
     public var hitLatency: Latency { Latency(report.latencies.hit) }
     /// How long fetches took until they showed something.

@@ -24,6 +24,18 @@ public struct DaemonStatus: Equatable, Sendable {
     public var pinnedBytes: Int64 { report.pins.bytes }
     /// What that never exceeds.
     public var pinnedBytesMax: Int64 { report.pins.maxBytes }
+    /// Modifiers that are not settled, of all users.
+    public var unsettledModifiers: Int { Int(report.queue.unsettled) }
+    /// Dead letters that nobody has dropped.
+    public var deadModifiers: Int { Int(report.queue.dead) }
+    /// Unsettled ones that their origins put off again and again.
+    public var stalledModifiers: Int { Int(report.queue.stalled) }
+    /// How long the first of the unsettled ones has waited; nil without any.
+    public var oldestModifierAge: Duration? { report.queue.oldestAge }
+    /// The accounted size of the queue.
+    public var queueBytes: Int64 { report.queue.bytes }
+    /// What that never exceeds.
+    public var queueBytesMax: Int64 { report.queue.maxBytes }
     /// Hits of all lookups over the last ten minutes, 0 to 1; nil where there were none.
     public var hitRate: Double? { report.cache.hitRate.tenMinutes }
     /// The configured servers.

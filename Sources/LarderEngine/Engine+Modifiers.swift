@@ -30,6 +30,7 @@ extension Engine {
         } catch {
             throw Problem(error)
         }
+        context.meter.modifiersAccepted(acceptances.count(where: \.isNew))
         var receipts: [ModifierReceipt] = []
         for (modifier, acceptance) in zip(ready, acceptances) {
             switch acceptance {

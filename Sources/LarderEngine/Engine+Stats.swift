@@ -22,6 +22,7 @@ extension Engine {
         report.evictions.expired = totals.expired
         report.evictions.asked = totals.evictedByRequest
         report.groups = StatsReport.Groups(store.groupSizes)
+        report.modifiers = counts.modifiers
         return report
     }
 

@@ -6,7 +6,7 @@ import Synchronization
 
 extension Engine {
     /// How the daemon is, in numbers and words.
-    package func status(connections: Int) -> StatusReport {
+    package func status(connections: Int) async -> StatusReport {
         updateMeter()
         let totals = store.totals
         let files = store.fileSizes
@@ -14,7 +14,8 @@ extension Engine {
         let (hits, misses, rates) = meter.withLock { meter in
             (meter.hits, meter.misses, [1, 10, 60].map { meter.rate(overMinutes: $0, at: now) })
         }
-        let warnings = warnings(totals)
+        let (queue, queueWarnings) = await queueStatus()
+        let warnings = warnings(totals) + queueWarnings
         let cache = StatusReport.Cache(
             bytes: totals.bytes,
             maxBytes: maxBytes,
@@ -30,7 +31,7 @@ extension Engine {
                 sixtyMinutes: rates[2]
             )
         )
-        return StatusReport(
+        var report = StatusReport(
             version: version,
             uptime: now - started,
             state: warnings.isEmpty ? .ok : .degraded,
@@ -41,6 +42,8 @@ extension Engine {
             origins: originStatuses(),
             warnings: warnings
         )
+        report.queue = queue
+        return report
     }
 
     /// Throws unless a read of the store succeeds.

@@ -19,6 +19,7 @@ final class EngineMeter: Sendable {
         fileprivate(set) var network = Histogram()
         fileprivate(set) var flightsStarted: Int64 = 0
         fileprivate(set) var flightsJoined: Int64 = 0
+        fileprivate(set) var modifiers = StatsReport.Modifiers()
     }
 
     private let state = Mutex(Counts())
@@ -40,6 +41,31 @@ final class EngineMeter: Sendable {
     /// A fetch came along on another's flight.
     func flightJoined() {
         state.withLock { $0.flightsJoined += 1 }
+    }
+
+    func modifiersAccepted(_ count: Int) {
+        state.withLock { $0.modifiers.accepted += Int64(count) }
+    }
+
+    /// A request of a modifier was sent, or may have been.
+    func modifierSent() {
+        state.withLock { $0.modifiers.attempts += 1 }
+    }
+
+    func modifierConfirmed() {
+        state.withLock { $0.modifiers.confirmed += 1 }
+    }
+
+    func modifierCancelled() {
+        state.withLock { $0.modifiers.cancelled += 1 }
+    }
+
+    /// A modifier became a dead letter; `isRevert` when it had changed something here.
+    func modifierDied(isRevert: Bool) {
+        state.withLock { counts in
+            counts.modifiers.dead += 1
+            if isRevert { counts.modifiers.reverts += 1 }
+        }
     }
 
     func flightLanded(after time: Duration) {

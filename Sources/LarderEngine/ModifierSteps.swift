@@ -103,6 +103,7 @@ final class ModifierSteps: Sendable {
                 guard !lost.isEmpty else { continue }
                 let now = self.context.clock.now()
                 try await self.context.store.buryUnreadable(lost, now: now)
+                for _ in lost { self.context.meter.modifierDied(isRevert: false) }
             }
         }
         last = end
@@ -184,6 +185,7 @@ final class ModifierSteps: Sendable {
             body: whole.body.isEmpty && !whole.modifier.hasBody ? nil : whole.body
         )
         guard let end = await attempt.run() else { return nil }
+        if end.verdict != .neverLeft { context.meter.modifierSent() }
         attempts.withLock { attempts in
             attempts[number]?.verdict = end.verdict
             attempts[number]?.answer = end.answer
@@ -269,22 +271,35 @@ final class ModifierSteps: Sendable {
     ) async -> ModifierKeeper.Event? {
         await untilDone("a modifier was not settled") { () async throws(StoreError) in
             var settlements: [Settlement] = []
+            var reverting: Set<ModifierNumber> = []
             var asked: [(ScopeKey, EntryID)] = []
             for (member, fate) in [(number, outcome)]
                 + dependants.map({ ($0, outcome.ofDependants) })
             {
                 guard let whole = try await self.context.store.modifier(member) else { continue }
                 settlements.append(self.settlement(of: whole, fate))
+                if whole.showsSomething { reverting.insert(member) }
                 guard fate != .cancelled else { continue }
                 let scope = self.context.store.key(for: whole.modifier.scope)
                 asked += whole.modifier.targets.map { (scope, $0) }
             }
             let now = self.context.clock.now()
-            _ = try await self.context.store.settle(settlements, now: now)
+            let receipt = try await self.context.store.settle(settlements, now: now)
+            for settlement in settlements where receipt.settled.contains(settlement.number) {
+                self.count(settlement, reverting.contains(settlement.number))
+            }
             for (scope, id) in asked { self.askAgain(id, scope) }
         }
         attempts.withLock { $0[number] = nil }
         return .settleCommitted(number)
+    }
+
+    private func count(_ settlement: Settlement, _ showsSomething: Bool) {
+        switch settlement.outcome {
+        case .confirmed: context.meter.modifierConfirmed()
+        case .cancelled: context.meter.modifierCancelled()
+        case .dead: context.meter.modifierDied(isRevert: showsSomething)
+        }
     }
 
     private func settlement(
@@ -370,6 +385,16 @@ extension BaseUpdate {
         case .stale: self = .markStale
         case .value(let entry, let bytes): self = .put(entry, .inline(bytes))
         case .deleted(let entry): self = .tombstone(status: entry.status)
+        }
+    }
+}
+
+extension WholeModifier {
+    /// Whether an effect of it is shown, as far as it fits.
+    fileprivate var showsSomething: Bool {
+        changes.contains { change in
+            guard let effect = try? Effect(parsing: change.effect) else { return false }
+            return effect != .none
         }
     }
 }

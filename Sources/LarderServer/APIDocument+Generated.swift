@@ -2421,7 +2421,7 @@ extension APIDocument {
               },
               "StatusReport": {
                 "type": "object",
-                "required": ["version", "uptime", "state", "cache", "pins", "connections", "flights", "origins", "warnings"],
+                "required": ["version", "uptime", "state", "cache", "pins", "queue", "connections", "flights", "origins", "warnings"],
                 "properties": {
                   "version": { "type": "string" },
                   "uptime": {
@@ -2489,6 +2489,52 @@ extension APIDocument {
                       }
                     }
                   },
+                  "queue": {
+                    "description": "Modifiers, of all users.",
+                    "type": "object",
+                    "required": ["unsettled", "dead", "states", "stalled", "oldest_age_ms", "max_modifiers", "bytes", "max_bytes"],
+                    "properties": {
+                      "unsettled": { "type": "integer", "minimum": 0 },
+                      "dead": {
+                        "description": "Dead letters, which count against the limits too.",
+                        "type": "integer",
+                        "minimum": 0
+                      },
+                      "states": {
+                        "description": "How many there are in each state.",
+                        "type": "object",
+                        "required": ["held", "queued", "in_flight", "accepted", "retry_wait", "unknown", "conflict", "auth_wait", "dead"],
+                        "properties": {
+                          "held": { "type": "integer", "minimum": 0 },
+                          "queued": { "type": "integer", "minimum": 0 },
+                          "in_flight": { "type": "integer", "minimum": 0 },
+                          "accepted": { "type": "integer", "minimum": 0 },
+                          "retry_wait": { "type": "integer", "minimum": 0 },
+                          "unknown": { "type": "integer", "minimum": 0 },
+                          "conflict": { "type": "integer", "minimum": 0 },
+                          "auth_wait": { "type": "integer", "minimum": 0 },
+                          "dead": { "type": "integer", "minimum": 0 }
+                        }
+                      },
+                      "stalled": {
+                        "description": "Unsettled ones that their origins put off again and again.",
+                        "type": "integer",
+                        "minimum": 0
+                      },
+                      "oldest_age_ms": {
+                        "description": "How long the first of the unsettled ones has waited; null without any.",
+                        "type": ["integer", "null"],
+                        "minimum": 0
+                      },
+                      "max_modifiers": { "type": "integer", "minimum": 0 },
+                      "bytes": {
+                        "description": "The accounted size with the bases that are kept for nothing else, never above `max_bytes`.",
+                        "type": "integer",
+                        "minimum": 0
+                      },
+                      "max_bytes": { "type": "integer", "minimum": 0 }
+                    }
+                  },
                   "connections": {
                     "description": "Open connections at the socket.",
                     "type": "integer",
@@ -2543,6 +2589,26 @@ extension APIDocument {
                       "hit_rate": { "1m": null, "10m": 0.5, "60m": 0.9 }
                     },
                     "pins": { "count": 1, "bytes": 300, "max_bytes": 1073741824, "waiting": 0 },
+                    "queue": {
+                      "unsettled": 3,
+                      "dead": 1,
+                      "states": {
+                        "held": 0,
+                        "queued": 2,
+                        "in_flight": 1,
+                        "accepted": 0,
+                        "retry_wait": 0,
+                        "unknown": 0,
+                        "conflict": 0,
+                        "auth_wait": 0,
+                        "dead": 1
+                      },
+                      "stalled": 0,
+                      "oldest_age_ms": 61000,
+                      "max_modifiers": 100000,
+                      "bytes": 4096,
+                      "max_bytes": 268435456
+                    },
                     "connections": 2,
                     "flights": 0,
                     "origins": [
@@ -2878,7 +2944,7 @@ extension APIDocument {
               },
               "StatsReport": {
                 "type": "object",
-                "required": ["uptime", "connections", "bytes", "requests", "lookups", "fetches", "flights", "latencies", "evictions", "groups"],
+                "required": ["uptime", "connections", "bytes", "requests", "lookups", "fetches", "flights", "latencies", "evictions", "groups", "modifiers"],
                 "properties": {
                   "uptime": {
                     "description": "Whole seconds since the start.",
@@ -3005,6 +3071,19 @@ extension APIDocument {
                       "p99": { "type": ["integer", "null"], "minimum": 1 },
                       "max": { "type": ["integer", "null"], "minimum": 1 }
                     }
+                  },
+                  "modifiers": {
+                    "description": "What became of modifiers, and how many requests of them may have left. `reverts` are those of the dead that had changed something here.",
+                    "type": "object",
+                    "required": ["accepted", "confirmed", "dead", "cancelled", "reverts", "attempts"],
+                    "properties": {
+                      "accepted": { "type": "integer", "minimum": 0 },
+                      "confirmed": { "type": "integer", "minimum": 0 },
+                      "dead": { "type": "integer", "minimum": 0 },
+                      "cancelled": { "type": "integer", "minimum": 0 },
+                      "reverts": { "type": "integer", "minimum": 0 },
+                      "attempts": { "type": "integer", "minimum": 0 }
+                    }
                   }
                 },
                 "examples": [
@@ -3027,7 +3106,8 @@ extension APIDocument {
                       "network": { "count": 3, "p50_ms": 12.5, "p90_ms": 183.5, "p99_ms": 183.5, "max_ms": 183.5 }
                     },
                     "evictions": { "lru": 0, "expired": 0, "asked": 2 },
-                    "groups": { "count": 4, "p50": 1, "p90": 3, "p99": 3, "max": 3 }
+                    "groups": { "count": 4, "p50": 1, "p90": 3, "p99": 3, "max": 3 },
+                    "modifiers": { "accepted": 7, "confirmed": 4, "dead": 1, "cancelled": 1, "reverts": 1, "attempts": 6 }
                   }
                 ]
               },

@@ -103,6 +103,13 @@ package enum Acceptance: Equatable, Sendable {
     /// It had been accepted before; `isSettled` when it has left the queue since.
     case existing(ModifierNumber, Revision, isSettled: Bool)
 
+    package var isNew: Bool {
+        switch self {
+        case .accepted: true
+        case .existing: false
+        }
+    }
+
     package var number: ModifierNumber {
         switch self {
         case .accepted(let number, _), .existing(let number, _, _): number

@@ -6,6 +6,8 @@ package struct QueueTotals: Equatable, Sendable {
     package var byState: [ModifierState: Int64] = [:]
     /// Modifiers, dead letters, and the bases that are kept for nothing else.
     package var bytes: Int64 = 0
+    /// Unsettled ones that their origin did not apply again and again.
+    package var stalled: Int64 = 0
     package var maxModifiers: Int64
     package var maxBytes: Int64
 

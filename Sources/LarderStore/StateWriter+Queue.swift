@@ -198,6 +198,7 @@ extension StateWriter {
         /// Nil for one that this version does not know.
         let state: ModifierState?
         let isSettled: Bool
+        let isStalled: Bool
         let size: Int64
     }
 
@@ -210,6 +211,7 @@ extension StateWriter {
             scope: statement.text(0) ?? "",
             state: statement.text(3).flatMap(ModifierState.init(rawValue:)),
             isSettled: !statement.isNull(8),
+            isStalled: statement.integer(13) != 0,
             size: statement.integer(12)
         )
     }
@@ -236,6 +238,7 @@ extension StateWriter {
         statement.bind(7, change.round.map(Int64.init))
         try statement.run()
         count(from: row.state, to: change.state)
+        state.stalled += (change.isStalled ? 1 : 0) - (row.isStalled ? 1 : 0)
         if let answer = change.answer { try write(answer, change.number) }
         return true
     }

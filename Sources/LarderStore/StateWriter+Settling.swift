@@ -49,6 +49,7 @@ extension StateWriter {
         var settled: [ModifierNumber] = []
         for settlement in settlements {
             guard let row = try find(settlement.number), !row.isSettled else { continue }
+            if row.isStalled { state.stalled -= 1 }
             if let answer = settlement.answer { try write(answer, settlement.number) }
             for target in settlement.targets { try change(target.name, target.fate, revision) }
             if settlement.outcome == .dead {

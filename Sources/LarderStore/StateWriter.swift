@@ -62,6 +62,7 @@ final class StateWriter: CommitWriter {
         var totals = QueueTotals(maxModifiers: limits.maxModifiers, maxBytes: limits.maxBytes)
         totals.byState = state.modifiers.filter { $0.value != 0 }
         totals.bytes = state.queue.total.bytes
+        totals.stalled = state.stalled
         index.publish(totals)
     }
 
@@ -138,6 +139,8 @@ struct StateWriterState {
     var queue: QueueUsage
     /// Modifiers by state, dead letters too.
     var modifiers: [ModifierState: Int64] = [:]
+    /// Unsettled ones that are marked as stalled.
+    var stalled: Int64 = 0
     /// Bodies that no row names any more, to be removed once nobody reads them.
     var unlinkedBodies: [Int64] = []
     /// The ids that the open transaction has changed, for those who watch them.
@@ -168,6 +171,10 @@ struct StateWriterState {
             let known = states.text(0).flatMap(ModifierState.init(rawValue:))
             modifiers[known ?? .dead, default: 0] += states.integer(1)
         }
+        stalled =
+            try connection.integer(
+                "SELECT count(*) FROM modifier WHERE settled_at IS NULL AND stalled <> 0"
+            ) ?? 0
         let waiting = PinState.waiting.rawValue
         let sums = try connection.prepare(
             """

@@ -43,6 +43,11 @@ extension StatsReport {
                 json.member("asked", evictions.asked)
             }
             json.member("groups") { groups.write(to: &$0) }
+            json.member("modifiers") { json in
+                for (name, path) in Self.modifierNames {
+                    json.member(name, modifiers[keyPath: path])
+                }
+            }
         }
         return json.bytes
     }
@@ -80,6 +85,17 @@ extension StatsReport {
         self.evictions.expired = try evictions.integer("expired")
         self.evictions.asked = try evictions.integer("asked")
         groups = try Groups(object.object("groups"))
+        let modifiers = try object.object("modifiers")
+        for (name, path) in Self.modifierNames {
+            self.modifiers[keyPath: path] = try modifiers.integer(name)
+        }
+    }
+
+    private static var modifierNames: [(String, WritableKeyPath<Modifiers, Int64>)] {
+        [
+            ("accepted", \.accepted), ("confirmed", \.confirmed), ("dead", \.dead),
+            ("cancelled", \.cancelled), ("reverts", \.reverts), ("attempts", \.attempts),
+        ]
     }
 
     private static var latencyNames: [(String, WritableKeyPath<Latencies, Latency>)] {

@@ -19,6 +19,7 @@ package struct StatsReport: Equatable, Sendable {
     package var evictions = Evictions()
     /// How many writes one transaction took.
     package var groups = Groups()
+    package var modifiers = Modifiers()
 
     package init() {}
 
@@ -136,6 +137,20 @@ package struct StatsReport: Equatable, Sendable {
         package var expired: Int64 = 0
         /// Somebody asked for it.
         package var asked: Int64 = 0
+
+        package init() {}
+    }
+
+    /// The queue of modifiers.
+    package struct Modifiers: Equatable, Sendable {
+        package var accepted: Int64 = 0
+        package var confirmed: Int64 = 0
+        package var dead: Int64 = 0
+        package var cancelled: Int64 = 0
+        /// Those of the dead that had changed something here.
+        package var reverts: Int64 = 0
+        /// Requests of which something may have left.
+        package var attempts: Int64 = 0
 
         package init() {}
     }

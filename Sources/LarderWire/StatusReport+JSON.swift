@@ -10,6 +10,7 @@ extension StatusReport {
             json.member("state", state.rawValue)
             json.member("cache") { cache.write(to: &$0) }
             json.member("pins") { pins.write(to: &$0) }
+            json.member("queue") { queue.write(to: &$0) }
             json.member("connections", connections)
             json.member("flights", flights)
             json.name("origins")
@@ -29,6 +30,7 @@ extension StatusReport {
         state = try object.required("state") { State(rawValue: $0) }
         cache = try Cache(object.object("cache"))
         pins = try Pins(object.object("pins"))
+        queue = try Queue(object.object("queue"))
         connections = try object.integer("connections")
         flights = try object.integer("flights")
         origins = []
@@ -88,6 +90,36 @@ extension StatusReport.Pins {
         bytes = try object.integer("bytes")
         maxBytes = try object.integer("max_bytes")
         waiting = try object.integer("waiting")
+    }
+}
+
+extension StatusReport.Queue {
+    fileprivate func write(to json: inout JSONWriter) {
+        json.member("unsettled", unsettled)
+        json.member("dead", dead)
+        json.member("states") { json in
+            for state in Self.states { json.member(state.rawValue, byState[state] ?? 0) }
+        }
+        json.member("stalled", stalled)
+        json.member("oldest_age_ms", oldestAge?.milliseconds)
+        json.member("max_modifiers", maxModifiers)
+        json.member("bytes", bytes)
+        json.member("max_bytes", maxBytes)
+    }
+
+    fileprivate init(_ object: WireObject) throws(WireError) {
+        self.init()
+        let states = try object.object("states")
+        for state in Self.states {
+            let count: Int64 = try states.integer(state.rawValue)
+            if count != 0 { byState[state] = count }
+        }
+        stalled = try object.integer("stalled")
+        let age: Int64? = try object.optionalInteger("oldest_age_ms")
+        oldestAge = age.map { .milliseconds($0) }
+        maxModifiers = try object.integer("max_modifiers")
+        bytes = try object.integer("bytes")
+        maxBytes = try object.integer("max_bytes")
     }
 }
 

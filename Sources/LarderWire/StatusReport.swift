@@ -8,6 +8,7 @@ package struct StatusReport: Equatable, Sendable {
     package var state: State
     package var cache: Cache
     package var pins: Pins
+    package var queue = Queue()
     /// Open connections at the socket.
     package var connections: Int
     /// Fetches under way.
@@ -75,6 +76,28 @@ package struct StatusReport: Equatable, Sendable {
             self.maxBytes = maxBytes
             self.waiting = waiting
         }
+    }
+
+    /// Modifiers, of all users.
+    package struct Queue: Equatable, Sendable {
+        /// Those that are not settled, and dead letters; what is left out is none.
+        package var byState: [ModifierState: Int64] = [:]
+        /// Unsettled ones that their origin did not apply again and again.
+        package var stalled: Int64 = 0
+        /// How long the first of the unsettled ones has waited; nil without any.
+        package var oldestAge: Duration?
+        package var maxModifiers: Int64 = 0
+        /// The accounted size, and its limit.
+        package var bytes: Int64 = 0
+        package var maxBytes: Int64 = 0
+
+        package init() {}
+
+        /// The states that are told, none of them left out.
+        package static let states = ModifierState.allCases.filter { !$0.isSettled || $0 == .dead }
+
+        package var dead: Int64 { byState[.dead] ?? 0 }
+        package var unsettled: Int64 { byState.values.reduce(0, +) - dead }
     }
 
     /// Hits of all lookups over the last minutes, 0 to 1; nil where there were none.

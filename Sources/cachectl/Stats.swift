@@ -55,6 +55,13 @@ struct Stats: AsyncParsableCommand {
             "for room: \(evictions.lru), past their ttl: \(evictions.expired), "
                 + "by request: \(evictions.asked)"
         )
+        let modifiers = report.modifiers
+        table.add(
+            "modifiers",
+            "accepted: \(modifiers.accepted), sent: \(modifiers.attempts), "
+                + "confirmed: \(modifiers.confirmed), dead: \(modifiers.dead), "
+                + "cancelled: \(modifiers.cancelled), reverted: \(modifiers.reverts)"
+        )
         if let median = groups.median, let max = groups.max {
             table.add(
                 "writes",

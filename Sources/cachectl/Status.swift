@@ -46,6 +46,9 @@ struct Status: AsyncParsableCommand {
                 + "\(Words.entries(cache.entries)), \(cache.evictions) evicted"
         )
         if report.pins.count > 0 { table.add("pins", describe(report.pins)) }
+        if report.queue.unsettled + report.queue.dead > 0 {
+            table.add("queue", describe(report.queue))
+        }
         table.add(
             "on disk",
             "\(Words.size(cache.databaseBytes)), and \(Words.size(cache.walBytes)) of log"
@@ -62,6 +65,16 @@ struct Status: AsyncParsableCommand {
     private func describe(_ pins: StatusReport.Pins) -> String {
         let waiting = pins.waiting > 0 ? ", \(pins.waiting) waiting for their origins" : ""
         return "\(pins.count), \(Words.size(pins.bytes)) of \(Words.size(pins.maxBytes))\(waiting)"
+    }
+
+    private func describe(_ queue: StatusReport.Queue) -> String {
+        let states = StatusReport.Queue.states.compactMap { state in
+            queue.byState[state].map { "\(state.rawValue): \($0)" }
+        }
+        var words = states.joined(separator: ", ")
+        if queue.stalled > 0 { words += ", of them stalled: \(queue.stalled)" }
+        if let age = queue.oldestAge { words += ", the oldest for \(Words.span(age))" }
+        return "\(words), \(Words.size(queue.bytes)) of \(Words.size(queue.maxBytes))"
     }
 
     private func lookups(_ cache: StatusReport.Cache) -> String {

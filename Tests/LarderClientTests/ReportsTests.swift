@@ -133,7 +133,7 @@ struct ReportsTests {
     @Test("The status carries health, sizes and origins")
     func status() async throws {
         try await withDaemon { daemon, client in
-            let report = StatusReport(
+            var report = StatusReport(
                 version: "1.2.3",
                 uptime: .seconds(60),
                 state: .degraded,
@@ -165,6 +165,11 @@ struct ReportsTests {
                 ],
                 warnings: ["the disk is full"]
             )
+            report.queue.byState = [.queued: 1, .unknown: 2, .dead: 4]
+            report.queue.stalled = 1
+            report.queue.oldestAge = .seconds(5)
+            report.queue.bytes = 15
+            report.queue.maxBytes = 16
             daemon.answer("/v1/status", with: .reply(200, body: report.encoded()))
             let status = try await client.status()
             #expect(status.version == "1.2.3")
@@ -174,6 +179,12 @@ struct ReportsTests {
             #expect(status.pinnedBytes == 12)
             #expect(status.pinnedBytesMax == 13)
             #expect(status.pins == 11)
+            #expect(status.unsettledModifiers == 3)
+            #expect(status.deadModifiers == 4)
+            #expect(status.stalledModifiers == 1)
+            #expect(status.oldestModifierAge == .seconds(5))
+            #expect(status.queueBytes == 15)
+            #expect(status.queueBytesMax == 16)
             #expect(status.hitRate == 0.5)
             #expect(status.warnings == ["the disk is full"])
             #expect(status.origins.map(\.state) == [.offline])

@@ -17,6 +17,12 @@ struct StatsTests {
             report.flights.started = 9
             report.evictions.lru = 1
             report.evictions.asked = 2
+            report.modifiers.accepted = 10
+            report.modifiers.confirmed = 11
+            report.modifiers.dead = 12
+            report.modifiers.cancelled = 13
+            report.modifiers.reverts = 14
+            report.modifiers.attempts = 15
             var times = Histogram()
             times.record(.milliseconds(3))
             report.latencies.put = StatsReport.Latency(times)
@@ -28,6 +34,12 @@ struct StatsTests {
             #expect(stats.misses == 8)
             #expect(stats.networkRequests == 9)
             #expect(stats.evictions == 3)
+            #expect(stats.acceptedModifiers == 10)
+            #expect(stats.confirmedModifiers == 11)
+            #expect(stats.deadModifiers == 12)
+            #expect(stats.cancelledModifiers == 13)
+            #expect(stats.reverts == 14)
+            #expect(stats.modifierAttempts == 15)
             #expect(stats.putLatency.count == 1)
             #expect(stats.putLatency.max == .milliseconds(3))
             #expect(stats.putLatency.median == .milliseconds(3))

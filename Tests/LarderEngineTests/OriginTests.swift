@@ -52,7 +52,7 @@ struct OriginTests {
             #expect(reports.map(\.settings.name.text) == ["example", "other.example.com"])
             #expect(reports.map(\.source) == [.file("larder.yaml"), .implicit])
             #expect(reports[1].state == .online)
-            let status = fixture.engine.status(connections: 0).origins
+            let status = await fixture.engine.status(connections: 0).origins
             #expect(status.map(\.name.text) == ["example", "other.example.com"])
         }
     }

@@ -48,7 +48,7 @@ struct PinTests {
             let waiting = try await fixture.pin(url)
             #expect(waiting.isNew == nil)
             #expect(waiting.item.state == .waiting)
-            #expect(fixture.engine.status(connections: 0).pins.waiting == 1)
+            #expect(await fixture.engine.status(connections: 0).pins.waiting == 1)
             var due = Duration.seconds(1)
             for pause in [2, 4] {
                 try await fixture.clock.sleepers(until: due)
@@ -62,7 +62,7 @@ struct PinTests {
             try await fixture.settled(url)
             #expect(try await fixture.pins().map(\.state) == [.held])
             #expect(try fixture.bytes(url) == "[2]")
-            #expect(fixture.engine.status(connections: 0).pins.waiting == 0)
+            #expect(await fixture.engine.status(connections: 0).pins.waiting == 0)
         }
     }
 

@@ -105,7 +105,7 @@ struct ProbingTests {
             #expect(miss?.status == 503)
             #expect(miss?.hint.hasSuffix("cachectl origin online example") == true)
             #expect(fixture.upstream.asked.all.count == asked)
-            let status = fixture.engine.status(connections: 0).origins
+            let status = await fixture.engine.status(connections: 0).origins
             #expect(status.map(\.state) == [.offline])
             #expect(status.map(\.isOfflineByHand) == [true])
 

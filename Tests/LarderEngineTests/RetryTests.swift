@@ -67,7 +67,7 @@ struct RetryTests {
             #expect(refusal?.kind == .originStatus)
             #expect(refusal?.quotedBody == Array("no".utf8))
             #expect(fixture.upstream.asked.all.count == 1)
-            #expect(fixture.originState == .online)
+            #expect(await fixture.originState == .online)
         }
     }
 
@@ -119,14 +119,14 @@ struct RetryTests {
             let url = try fixture.url("/a")
             try await fixture.cache(url, .json("[1]"))
             try await fixture.goOffline()
-            #expect(fixture.originState == .offline)
+            #expect(await fixture.originState == .offline)
             let gate = Gate()
             fixture.upstream.answer(url, with: .json("[2]").held(by: gate), .json("[3]"))
             let fetch = fixture.start(url, .networkFirst)
             _ = try await fetch.frames.element(0)
             gate.open()
             #expect(try await fetch.result().shape == ["cache", "network", "end network"])
-            #expect(fixture.originState == .online)
+            #expect(await fixture.originState == .online)
             let next = try await fixture.fetch(url, .networkFirst)
             #expect(next.shape == ["network", "end network"])
         }
@@ -145,7 +145,7 @@ struct RetryTests {
             #expect(try await fixture.log.lines.element(0) == line)
             gate.open()
             #expect(try await fetch.result().shape == ["network", "end network"])
-            #expect(fixture.originState == .online)
+            #expect(await fixture.originState == .online)
         }
     }
 
@@ -163,7 +163,7 @@ struct RetryTests {
             fixture.upstream.answer(url, with: answer)
             let got = try await fixture.fetch(url)
             #expect(got.shape == ["cache", "error captive", "end error"])
-            #expect(fixture.originState == .captive)
+            #expect(await fixture.originState == .captive)
             #expect(try await fixture.cached(url).frames[0].shown == got.frames[0].shown)
         }
     }
@@ -209,7 +209,7 @@ struct RetryTests {
                 with: .reply(status: 302, headers: ["Location": "http://portal.example/"])
             )
             #expect(try await fixture.fetch(url).refusal?.kind == .captive)
-            #expect(fixture.originState == .captive)
+            #expect(await fixture.originState == .captive)
         }
     }
 
@@ -237,7 +237,7 @@ struct RetryTests {
 extension EngineFixture {
     /// What is known of the one origin.
     var originState: StatusReport.OriginState? {
-        engine.status(connections: 0).origins.first?.state
+        get async { await engine.status(connections: 0).origins.first?.state }
     }
 
     /// Has a fetch fail to connect until it gives up.

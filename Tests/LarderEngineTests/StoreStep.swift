@@ -7,4 +7,5 @@ enum StoreStep {
     static let readEntry = "data FROM entry WHERE key BETWEEN"
     static let readChunk = "SELECT checksum, data FROM chunk"
     static let check = "FROM meta"
+    static let oldest = "SELECT accepted_at FROM modifier"
 }

@@ -31,6 +31,12 @@ struct StatsReportTests {
         groups.record(1)
         groups.record(3)
         report.groups = StatsReport.Groups(groups)
+        report.modifiers.accepted = 9
+        report.modifiers.confirmed = 5
+        report.modifiers.dead = 2
+        report.modifiers.cancelled = 1
+        report.modifiers.reverts = 1
+        report.modifiers.attempts = 11
         return report
     }
 
@@ -58,6 +64,12 @@ struct StatsReportTests {
         )
         #expect(json.contains(#""max_ms":0.1}"#))
         #expect(json.contains(#""groups":{"count":2,"p50":1,"p90":3,"p99":3,"max":3}"#))
+        #expect(
+            json.contains(
+                #""modifiers":{"accepted":9,"confirmed":5,"dead":2,"cancelled":1,"reverts":1,"#
+                    + #""attempts":11}"#
+            )
+        )
     }
 
     @Test("Percentiles are those of the values")

@@ -4,6 +4,22 @@ import Testing
 
 @Suite("The status report")
 struct StatusReportTests {
+    private static var queue: StatusReport.Queue {
+        var queue = StatusReport.Queue()
+        queue.byState = [.queued: 2, .authWait: 1, .dead: 3]
+        queue.stalled = 1
+        queue.oldestAge = .milliseconds(1_500)
+        queue.maxModifiers = 10
+        queue.bytes = 30
+        queue.maxBytes = 300
+        return queue
+    }
+
+    private static let queueText =
+        #"{"unsettled":3,"dead":3,"states":{"held":0,"queued":2,"in_flight":0,"accepted":0,"#
+        + #""retry_wait":0,"unknown":0,"conflict":0,"auth_wait":1,"dead":3},"stalled":1,"#
+        + #""oldest_age_ms":1500,"max_modifiers":10,"bytes":30,"max_bytes":300}"#
+
     @Test("It is written with its members in order and reads back")
     func roundTrip() throws {
         var report = StatusReport(
@@ -45,6 +61,7 @@ struct StatusReportTests {
             ],
             warnings: ["the disk is nearly full"]
         )
+        report.queue = Self.queue
         let cache =
             #"{"bytes":10,"max_bytes":100,"entries":2,"database_bytes":4096,"wal_bytes":8192,"#
             + #""evictions":3,"hits":4,"misses":1,"hit_rate":{"1m":null,"10m":0.8,"60m":1.0}}"#
@@ -56,7 +73,7 @@ struct StatusReportTests {
         #expect(
             text(report.encoded())
                 == #"{"version":"0.1.0","uptime":90,"state":"degraded","cache":\#(cache),"#
-                + #""pins":{"count":7,"bytes":20,"max_bytes":200,"waiting":1},"#
+                + #""pins":{"count":7,"bytes":20,"max_bytes":200,"waiting":1},"queue":\#(Self.queueText),"#
                 + #""connections":5,"flights":6,"origins":\#(origins),"#
                 + #""warnings":["the disk is nearly full"]}"#
         )

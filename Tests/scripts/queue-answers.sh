@@ -111,6 +111,13 @@ if await 60 stalls; then
 else
     not_ok "case 10: after stalled_after answers it is marked" stalled "$(modifier c10-long)"
 fi
+expect_equal "case 10: status counts it and says so" "degraded 1 1 true" "$(status_of '
+    "\(.state) \(.queue.stalled) \(.queue.states.retry_wait) \(.queue.oldest_age_ms > 0)"')"
+expect_match "case 10: in a sentence" '^1 modifiers are stalled' "$(status_of '.warnings[0]')"
+code=0
+"$bin/cachectl" --socket "$socket" status >"$work/out" || code=$?
+expect_match "case 10: and cachectl status exits 1" '^1 .*retry_wait: 1, .*of them stalled: 1, ' \
+    "$code $(grep '^queue' "$work/out")"
 merge c15-1 /doc '{"n": 1}' '' '?wait=30s'
 expect_equal "case 15: only its lanes wait" confirmed "$(member .state)"
 merge c15-2 /busy/503 '{"m": 1}'
@@ -120,6 +127,7 @@ request DELETE '/v1/modifiers/c10-long?discard=true'
 expect_equal "case 15: until a hand gives it up" "204 dead discarded" \
     "$status $(fate c10-long)"
 expect_equal "case 15: and they go on" confirmed "$(fate c15-2)"
+expect_equal "case 15: status is well again" "ok 0" "$(status_of '"\(.state) \(.queue.stalled)"')"
 expect_equal "case 15: without it" '{"n":2,"m":1}' "$(view /busy/503)"
 control '{"prefix": "/doc", "method": "PATCH", "times": 1, "status": 503}'
 merge c15-3 /doc '{"n": 2}' '{"attempts": 1}'
@@ -297,6 +305,8 @@ has_state "case 23: a refused credential" c23-1 auth_wait
 merge c23-2 /guarded/b '{"n": 2}'
 expect_equal "case 23: has all of the account wait" credential \
     "$(modifier c23-2 .waiting_for.reason)"
+expect_equal "case 23: status says so" "degraded 1 1 modifiers wait for a credential" \
+    "$(status_of '"\(.state) \(.queue.states.auth_wait) \(.warnings[0])"' | cut --characters=-45)"
 expect_equal "case 23: nothing is reverted, nothing counted" '{"n":2} 0' \
     "$(view /guarded/a) $(modifier c23-1 .attempts)"
 fetch "$origin/guarded/b"
@@ -340,6 +350,13 @@ at_origin DELETE /gone-2
 change c20-2 /gone-2 '{"type": "delete"}'
 expect_equal "case 20: a delete shows at once" "410 urn:larder:deleted" "$(view /gone-2)"
 expect_equal "case 20: one that is answered 404 is confirmed" confirmed "$(fate c20-2)"
+stats_of() {
+    api http://larder/v1/stats | jq --raw-output ".modifiers | $1"
+}
+expect_equal "stats add up: what was accepted is confirmed, dead, taken back, or to be sent" \
+    "$(stats_of .accepted)" \
+    "$(($(stats_of '.confirmed + .dead + .cancelled') + $(status_of .queue.unsettled)))"
+expect_equal "and what was dead is what was taken back" "$(stats_of .dead)" "$(stats_of .reverts)"
 expect_equal "and the daemon lives" 200 "$(api --output /dev/null --write-out '%{http_code}' \
     http://larder/v1/health/ready)"
 finish

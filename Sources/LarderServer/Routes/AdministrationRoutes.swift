@@ -19,7 +19,7 @@ struct AdministrationRoutes {
         case .evict: try await evict()
         case .status:
             try refuseParameters()
-            var report = engine.status(connections: exchange.server.connections.count)
+            var report = await engine.status(connections: exchange.server.connections.count)
             report.you = try exchange.you
             await exchange.respond(report.encoded())
         case .usage: try await usage()

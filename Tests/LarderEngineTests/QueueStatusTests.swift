@@ -1,0 +1,154 @@
+import LarderEngine
+import LarderJSON
+import LarderModel
+import LarderStore
+import LarderTestSupport
+import LarderWire
+import Testing
+
+@Suite("The queue in status and statistics", .timeLimit(.minutes(5)))
+struct QueueStatusTests {
+    private func merge(
+        _ fixture: EngineFixture,
+        _ name: String,
+        _ effect: Effect = .merge(.object([])),
+        hold: Duration? = nil
+    ) async throws -> ModifierID {
+        let url = try fixture.url("/a")
+        let change = ModifierCommand.Change(target: try EntryID(url), effect: effect)
+        let request = ModifierCommand.Request(method: "PATCH", url: try fixture.url("/w"))
+        var command = ModifierCommand(changes: [change], request: request)
+        let id = try ModifierID(name)
+        command.id = id
+        command.hold = hold
+        _ = try await fixture.engine.accept(ModifiersCommand(command), fixture.scope)
+        return id
+    }
+
+    private func write(
+        _ fixture: EngineFixture,
+        _ id: ModifierID,
+        _ state: ModifierState,
+        isStalled: Bool
+    ) async throws {
+        let number = try #require(
+            try await fixture.engine.store.modifierNumber(id, of: fixture.scope)
+        )
+        let update = ModifierUpdate(
+            number: number,
+            state: state,
+            nextAttemptAt: nil,
+            attempts: 1,
+            answersNotApplied: 1,
+            isStalled: isStalled
+        )
+        _ = try await fixture.engine.store.update(update)
+    }
+
+    @Test("Status tells the states, the oldest age and the bytes, and an empty queue is none")
+    func states() async throws {
+        try await EngineFixture.run { fixture in
+            var queue = await fixture.engine.status(connections: 0).queue
+            #expect(queue.byState.isEmpty)
+            #expect(queue.oldestAge == nil)
+            #expect(queue.bytes == 0)
+            _ = try await merge(fixture, "m-1", hold: .seconds(3_600))
+            fixture.clock.advance(by: .seconds(5))
+            _ = try await merge(fixture, "m-2", hold: .seconds(3_600))
+            fixture.clock.advance(by: .seconds(2))
+            let status = await fixture.engine.status(connections: 0)
+            queue = status.queue
+            #expect(queue.byState == [.held: 2])
+            #expect(queue.unsettled == 2)
+            #expect(queue.dead == 0)
+            #expect(queue.oldestAge == .seconds(7))
+            #expect(queue.bytes == fixture.engine.store.queueTotals.bytes)
+            #expect(queue.bytes > 0)
+            #expect(queue.maxModifiers == 100_000)
+            #expect(queue.maxBytes == 256 << 20)
+            #expect(status.state == .ok)
+        }
+    }
+
+    @Test("Cases 10, 23: what is stalled or waits for a credential degrades the status")
+    func degraded() async throws {
+        try await EngineFixture.run { fixture in
+            let id = try await merge(fixture, "m-1", hold: .seconds(3_600))
+            try await write(fixture, id, .retryWait, isStalled: true)
+            var status = await fixture.engine.status(connections: 0)
+            #expect(status.state == .degraded)
+            #expect(status.queue.stalled == 1)
+            #expect(status.warnings == ["1 modifiers are stalled: their origins put them off"])
+            try await write(fixture, id, .authWait, isStalled: true)
+            try await write(fixture, id, .authWait, isStalled: false)
+            status = await fixture.engine.status(connections: 0)
+            #expect(status.state == .degraded)
+            #expect(status.queue.stalled == 0)
+            #expect(
+                status.warnings == [
+                    "1 modifiers wait for a credential that their origin takes"
+                ]
+            )
+            try await write(fixture, id, .queued, isStalled: false)
+            #expect(await fixture.engine.status(connections: 0).state == .ok)
+        }
+    }
+
+    @Test("Case 2: a queue of which four fifths are taken is warned of")
+    func nearlyFull() async throws {
+        let setup = try EngineSetup.with { $0.store.queue.maxModifiers = 5 }
+        try await EngineFixture.run(setup) { fixture in
+            for number in 1...4 {
+                _ = try await merge(fixture, "m-\(number)", hold: .seconds(3_600))
+            }
+            #expect(await fixture.engine.status(connections: 0).state == .ok)
+            _ = try await merge(fixture, "m-5", hold: .seconds(3_600))
+            let status = await fixture.engine.status(connections: 0)
+            #expect(status.state == .degraded)
+            #expect(status.warnings.count == 1)
+            #expect(status.warnings[0].hasPrefix("the queue is nearly full: 5 of 5 modifiers, "))
+        }
+    }
+
+    @Test("A queue that cannot be read is a warning, and no failure")
+    func unreadable() async throws {
+        let faults = FaultInjection()
+        try await EngineFixture.run(.with { $0.store.faults = faults }) { fixture in
+            faults.arm(1, of: StoreStep.oldest, .forGood)
+            let status = await fixture.engine.status(connections: 0)
+            #expect(status.state == .degraded)
+            #expect(status.warnings.count == 1)
+            #expect(status.warnings[0].hasPrefix("the queue was not read: "))
+        }
+    }
+
+    @Test("What becomes of modifiers is counted, and what is given again is not")
+    func counters() async throws {
+        try await EngineFixture.run { fixture in
+            fixture.upstream.answer(
+                try fixture.url("/w"),
+                with: .reply(status: 204),
+                .reply("no", status: 403),
+                .reply("no", status: 403)
+            )
+            // What is settled is asked for again.
+            for _ in 0..<3 { fixture.upstream.answer(try fixture.url("/a"), with: .json("{}")) }
+            let effects: [Effect] = [.merge(.object([])), .merge(.object([])), .none]
+            for (number, effect) in effects.enumerated() {
+                let id = try await merge(fixture, "m-\(number)", effect)
+                let wait = Duration.seconds(60)
+                _ = try await fixture.engine.modifier(id, fixture.scope, wait: wait)
+            }
+            let held = try await merge(fixture, "m-9", hold: .seconds(3_600))
+            _ = try await merge(fixture, "m-9", hold: .seconds(3_600))
+            try await fixture.engine.removeModifier(held, fixture.scope, discarding: false)
+            let counts = fixture.engine.stats().modifiers
+            #expect(counts.accepted == 4)
+            #expect(counts.confirmed == 1)
+            #expect(counts.dead == 2)
+            #expect(counts.reverts == 1)
+            #expect(counts.cancelled == 1)
+            #expect(counts.attempts == 3)
+        }
+    }
+}
