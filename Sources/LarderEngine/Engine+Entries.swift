@@ -108,39 +108,6 @@ extension Engine {
         let next = rows.count == limit ? rows.last?.cursor(order).text : nil
         return EntryPage(items: items, next: next)
     }
-
-    /// Everything that is known of an entry; nil when there is none.
-    package func explain(
-        _ id: EntryID,
-        _ scope: ScopeKey
-    ) async throws(Problem) -> EntryExplanation? {
-        let row: ListedRow?
-        do throws(StoreError) {
-            row = try await store.read { reader throws(StoreError) in
-                try reader.row(scope, id)
-            }
-        } catch {
-            throw Problem(error)
-        }
-        guard let row else { return nil }
-        let now = clock.now()
-        guard row.entry.kind != .variants, row.isPinned || !row.entry.isExpired(at: now)
-        else { return nil }
-        let item = EntryListItem(
-            entry: row.entry,
-            accountedBytes: row.size,
-            lastUsed: row.lastUsed,
-            isPinned: row.isPinned,
-            now: now
-        )
-        let holders = followers.holders(of: id, in: scope)
-        let reasons = [
-            store.isPinned(scope, id) ? "pinned" : nil,
-            store.protections(scope, id) > holders ? "in-flight" : nil,
-            holders > 0 ? "followed" : nil,
-        ].compactMap { $0 }
-        return EntryExplanation(entry: row.entry, item: item, protectedBy: reasons)
-    }
 }
 
 extension RowOrder {

@@ -55,10 +55,9 @@ extension Engine {
             )
         }
         report.effects = try await effects(of: whole, scope)
-        let isLeftOut = report.effects.contains { $0.before == $0.after }
-        let isUnsettled = !whole.modifier.state.isSettled
-        if isUnsettled, isLeftOut, try await hasInapplicable(whole, scope) {
-            report.marks.append(.inapplicable)
+        if !whole.modifier.state.isSettled {
+            let found = try await inapplicable(among: [whole.modifier])
+            if found.contains(whole.modifier.number) { report.marks.append(.inapplicable) }
         }
         return report
     }
@@ -108,13 +107,13 @@ extension Engine {
             var effects: [ModifierReport.Effect] = []
             for id in ids {
                 guard let target = try reader.target(scope, id) else { continue }
-                let before = target.changes.prefix { $0.number != number }
-                let through = target.changes.prefix { $0.number <= number }
+                let before = Array(target.changes.prefix { $0.number < number })
+                let through = Array(target.changes.prefix { $0.number <= number })
                 effects.append(
                     ModifierReport.Effect(
                         target: id,
-                        before: ViewReport(of: target, before),
-                        after: ViewReport(of: target, through)
+                        before: try Self.view(of: target, before, reader),
+                        after: try Self.view(of: target, through, reader)
                     )
                 )
             }
@@ -122,22 +121,52 @@ extension Engine {
         }
     }
 
-    private func hasInapplicable(
-        _ whole: WholeModifier,
-        _ scope: ScopeKey
-    ) async throws(StoreError) -> Bool {
-        let number = whole.modifier.number
-        let ids = whole.modifier.targets
-        return try await store.read { reader throws(StoreError) in
-            for id in ids {
-                guard let target = try reader.target(scope, id) else { continue }
-                let view = View.of(TargetContent(target.base), target.changes.map(\.known))
-                for leftOut in view.leftOut where target.changes[leftOut.place].number == number {
-                    return true
-                }
+    private static func view(
+        of target: Target,
+        _ changes: [OpenChange],
+        _ reader: StoreReader
+    ) throws(StoreError) -> ViewReport {
+        let view = View.of(TargetContent(target.base), changes.map(\.known))
+        return try ViewReport(view, of: target, changes, reader)
+    }
+
+    /// Those of unsettled modifiers of which an effect is left out of the view, as it does not fit
+    /// what is there now.
+    ///
+    /// Behind the first ``Limits/judgedChangesMax`` changes of a target nobody looks.
+    func inapplicable(
+        among modifiers: [StoredModifier]
+    ) async throws(StoreError) -> Set<ModifierNumber> {
+        var wanted: [TargetPlace: Set<ModifierNumber>] = [:]
+        for modifier in modifiers where !modifier.state.isSettled {
+            let scope = store.key(for: modifier.scope)
+            for id in modifier.targets {
+                wanted[TargetPlace(scope: scope, id: id), default: []].insert(modifier.number)
             }
-            return false
         }
+        let places = wanted
+        return try await store.read { reader throws(StoreError) in
+            var found: Set<ModifierNumber> = []
+            for (place, numbers) in places {
+                guard let last = numbers.max(),
+                    let target = try reader.target(
+                        place.scope,
+                        place.id,
+                        upTo: last,
+                        changesMax: Limits.judgedChangesMax
+                    )
+                else { continue }
+                let changes = target.changes
+                let view = View.of(TargetContent(target.base), changes.map(\.known))
+                found.formUnion(view.leftOut.map { changes[$0.place].number })
+            }
+            return found.intersection(Set(places.values.joined()))
+        }
+    }
+
+    private struct TargetPlace: Hashable {
+        let scope: ScopeKey
+        let id: EntryID
     }
 }
 
@@ -217,25 +246,5 @@ extension ViewReport {
     /// What a dead letter remembers.
     fileprivate init(stored bytes: [UInt8]?) {
         self = bytes.map { .json($0, isComplete: true) } ?? .unknown
-    }
-
-    fileprivate init(of target: Target, _ changes: some Sequence<OpenChange>) {
-        let view = View.of(TargetContent(target.base), changes.map(\.known))
-        switch view.content {
-        case .unknown: self = .unknown
-        case .deleted: self = .deleted
-        case .json(let value):
-            var json = JSONWriter()
-            json.value(value)
-            self = .json(json.bytes, isComplete: view.isComplete)
-        case .base:
-            switch target.base {
-            case .unknown: self = .unknown
-            case .deleted: self = .deleted
-            case .value(_, let bytes?): self = .json(bytes, isComplete: true)
-            case .value(let entry, nil): self = .bytes(entry.body.byteCount)
-            }
-        case .body: self = .bytes(0)
-        }
     }
 }

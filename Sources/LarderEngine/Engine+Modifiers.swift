@@ -263,12 +263,18 @@ extension Engine {
             let found = try await storing { [filter] () async throws(StoreError) in
                 try await store.modifiers(filter, after: from, limit: limit)
             }
-            for modifier in found {
-                last = modifier.number
-                guard case .readable(let row) = modifier else { continue }
-                if command.selection == .unsettled, row.state == .dead { continue }
-                items.append(await report(of: row))
+            let rows = found.compactMap(\.readable).filter { row in
+                command.selection != .unsettled || row.state != .dead
             }
+            let leftOut = try await storing { () async throws(StoreError) in
+                try await inapplicable(among: rows)
+            }
+            for row in rows {
+                var report = await report(of: row)
+                if leftOut.contains(row.number) { report.marks.append(.inapplicable) }
+                items.append(report)
+            }
+            last = found.last?.number ?? last
             guard found.count == limit else { return ModifierPage(items: items, next: nil) }
         }
         return ModifierPage(items: items, next: last.map(\.description))

@@ -20,6 +20,11 @@ package enum Limits {
     package static let fencedWritesMax = 65_536
     /// Modifiers that are named where an entry says which ones touch it; their count is exact.
     package static let toldPendingMax = 100
+    /// Views that `explain` tells, in all: as a client reads them at once.
+    package static let explainedViewBytesMax = 4 << 20
+    /// Changes of one target that a list works through to say which do not fit: a tenth of a full
+    /// queue takes about as long as reading the page.
+    package static let judgedChangesMax = 10_000
     /// The body of a modifier's request: it stands in a row, and goes out from memory.
     package static let modifierBodyBytesMax = 16_777_216
     /// Modifiers that one waits for.

@@ -2272,7 +2272,7 @@ extension APIDocument {
                   { "$ref": "#/components/schemas/EntryListItem" },
                   {
                     "type": "object",
-                    "required": ["last_modified", "headers", "digest", "protected_by"],
+                    "required": ["last_modified", "headers", "digest", "protected_by", "pending", "base", "view", "modifiers"],
                     "properties": {
                       "last_modified": {
                         "description": "The origin's validator, as it spelled it.",
@@ -2296,9 +2296,27 @@ extension APIDocument {
                         "pattern": "^[0-9a-f]{32}$"
                       },
                       "protected_by": {
-                        "description": "Why it cannot be evicted now; empty when it can. `in-flight`: it is being revalidated.",
+                        "description": "Why it cannot be evicted now; empty when it can. `pinned`; `targeted`: writes that are to be sent change it; `in-flight`: it is being revalidated; `followed`.",
                         "type": "array",
                         "items": { "type": "string" }
+                      },
+                      "pending": {
+                        "description": "How many writes are to be sent that touch it. With some, the members above are those of its base where it has one.",
+                        "type": "integer",
+                        "minimum": 0
+                      },
+                      "base": {
+                        "description": "What the origin said last; null while nothing is to be sent.",
+                        "oneOf": [{ "$ref": "#/components/schemas/ViewReport" }, { "type": "null" }]
+                      },
+                      "view": {
+                        "description": "What is shown; null while nothing is to be sent.",
+                        "oneOf": [{ "$ref": "#/components/schemas/ViewReport" }, { "type": "null" }]
+                      },
+                      "modifiers": {
+                        "description": "The first 100 of what is to be sent, in its order.",
+                        "type": "array",
+                        "items": { "$ref": "#/components/schemas/PendingStep" }
                       }
                     }
                   }
@@ -2322,9 +2340,47 @@ extension APIDocument {
                     "last_modified": "Fri, 20 Nov 2026 21:00:00 GMT",
                     "headers": [{ "name": "Content-Language", "value": "en" }],
                     "digest": "9a6f3c0e5d2b41788c1f0d3e7a5b9c24",
-                    "protected_by": ["in-flight"]
+                    "protected_by": ["targeted"],
+                    "pending": 1,
+                    "base": { "state": "value", "complete": true, "body": { "liked": false } },
+                    "view": { "state": "value", "complete": true, "body": { "liked": true } },
+                    "modifiers": [
+                      {
+                        "id": "01JD2Q4W6Z0000000000000000",
+                        "state": "queued",
+                        "effect": "merge",
+                        "inapplicable": null,
+                        "after": { "state": "value", "complete": true, "body": { "liked": true } },
+                        "without": { "state": "value", "complete": true, "body": { "liked": false } }
+                      }
+                    ]
                   }
                 ]
+              },
+              "PendingStep": {
+                "description": "A write that is to be sent, and what it makes of an entry. Views of 4 MiB in all are told, those behind are null; `without` also where more than 100 are to be sent.",
+                "type": "object",
+                "required": ["id", "state", "effect", "inapplicable", "after", "without"],
+                "properties": {
+                  "id": { "$ref": "#/components/schemas/ModifierID" },
+                  "state": { "$ref": "#/components/schemas/ModifierState" },
+                  "effect": {
+                    "description": "The name of its type.",
+                    "type": "string"
+                  },
+                  "inapplicable": {
+                    "description": "Why it is left out of the view; null where it is not.",
+                    "type": ["string", "null"]
+                  },
+                  "after": {
+                    "description": "What base, those before it and it make.",
+                    "oneOf": [{ "$ref": "#/components/schemas/ViewReport" }, { "type": "null" }]
+                  },
+                  "without": {
+                    "description": "What would be shown without it: what is restored when it is refused.",
+                    "oneOf": [{ "$ref": "#/components/schemas/ViewReport" }, { "type": "null" }]
+                  }
+                }
               },
               "EvictCommand": {
                 "description": "Exactly one of `ids`, `prefix`, `origin`, `older_than`, `to_bytes` and `all` selects. Protected entries stay and are counted as skipped.",

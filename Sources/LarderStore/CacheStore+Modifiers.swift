@@ -187,10 +187,18 @@ extension CacheStore {
 extension StoreReader {
     /// What unsettled changes target, with them, as of one commit; nil for an id that nothing
     /// targets, which costs a look into memory, and then its entry is what is shown.
-    package func target(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Target? {
+    ///
+    /// Changes of modifiers after `last`, and what goes beyond `changesMax`, are left out.
+    package func target(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        upTo last: ModifierNumber = ModifierNumber(.max),
+        changesMax: Int = .max
+    ) throws(StoreError) -> Target? {
         guard let place = shared.kept.place(scope, id), place.targets > 0 else { return nil }
         var damaged: Digest?
-        let target = try keptReader().target(scope, id, &damaged)
+        let range = ChangeRange(last: last.value, max: Int64(changesMax))
+        let target = try keptReader().target(scope, id, range, &damaged)
         if let damaged { reportDamage(scope, id, damaged) }
         // What is being accepted is not there yet, what was settled is not there any more.
         return target?.changes.isEmpty == false ? target : nil

@@ -221,12 +221,13 @@ extension KeptReader {
     func target(
         _ scope: ScopeKey,
         _ id: EntryID,
+        _ range: ChangeRange,
         _ damaged: inout Digest?
     ) throws(StoreError) -> Target? {
         var mismatch: Digest?
         defer { damaged = mismatch }
         return try inTransaction { () throws(StoreError) in
-            let changes = try openChanges(scope, id)
+            let changes = try openChanges(scope, id, range)
             let row = try baseRow(scope, id)
             guard let row, let entry = row.entry else {
                 return Target(entry: nil, isDeleted: false, body: .inline([]), changes: changes)
@@ -275,18 +276,22 @@ extension KeptReader {
 
     private func openChanges(
         _ scope: ScopeKey,
-        _ id: EntryID
+        _ id: EntryID,
+        _ range: ChangeRange
     ) throws(StoreError) -> [OpenChange] {
         let statement = try prepared(\.changes) {
             """
             SELECT change.modifier, modifier.id, modifier.state, modifier.rev, effect
             FROM change INDEXED BY change_target JOIN modifier ON number = change.modifier
             WHERE change.scope = ?1 AND change.id = ?2 AND settled = 0
-            ORDER BY change.modifier, position
+                AND change.modifier <= ?3
+            ORDER BY change.modifier, position LIMIT ?4
             """
         }
         statement.bind(1, scope.text)
         statement.bind(2, id.text)
+        statement.bind(3, range.last)
+        statement.bind(4, range.max)
         defer { statement.reset() }
         return try statement.all { row in
             OpenChange(
@@ -335,4 +340,12 @@ extension KeptReader {
         defer { statement.reset() }
         return try statement.step() ? Int(statement.integer(0)) : 0
     }
+}
+
+/// Which of a target's unsettled changes are read.
+struct ChangeRange {
+    /// The number of the last modifier whose changes are.
+    let last: Int64
+    /// How many at most.
+    let max: Int64
 }

@@ -109,6 +109,14 @@ package enum FoundModifier: Equatable, Sendable {
     /// Its row stays as it is; nobody knows what it would do.
     case unreadable(ModifierNumber)
 
+    /// Nil for one that is not.
+    package var readable: StoredModifier? {
+        switch self {
+        case .readable(let modifier): modifier
+        case .unreadable: nil
+        }
+    }
+
     package var number: ModifierNumber {
         switch self {
         case .readable(let modifier): modifier.number

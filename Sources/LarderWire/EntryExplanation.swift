@@ -12,6 +12,8 @@ package struct EntryExplanation: Equatable, Sendable {
     package var digest: String
     /// Why it cannot be evicted, one reason each; empty when it can.
     package var protectedBy: [String]
+    /// Nil where nothing is to be sent that touches it.
+    package var pending: PendingExplanation?
 
     package init(entry: Entry, item: EntryListItem, protectedBy: [String]) {
         self.item = item
@@ -40,6 +42,11 @@ package struct EntryExplanation: Equatable, Sendable {
             json.endArray()
             json.member("digest", digest)
             json.member("protected_by", protectedBy)
+            if let pending {
+                pending.write(to: &json)
+            } else {
+                PendingExplanation.writeNone(to: &json)
+            }
         }
         return json.bytes
     }
@@ -54,5 +61,6 @@ package struct EntryExplanation: Equatable, Sendable {
         }
         digest = try object.string("digest")
         protectedBy = try object.strings("protected_by")
+        pending = try PendingExplanation(object)
     }
 }

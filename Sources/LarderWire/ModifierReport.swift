@@ -104,14 +104,3 @@ package struct ModifierReport: Equatable, Sendable {
         self.revision = revision
     }
 }
-
-/// What a target shows.
-package enum ViewReport: Equatable, Sendable {
-    /// Nothing is known of it.
-    case unknown
-    case deleted
-    /// One JSON text, and whether all of it is known.
-    case json([UInt8], isComplete: Bool)
-    /// Anything else, by its length.
-    case bytes(Int)
-}

@@ -69,13 +69,46 @@ struct EntryListTests {
     func explanation() throws {
         let entry = try fetched()
         let item = EntryListItem(entry: entry, accountedBytes: 300, lastUsed: 5, now: now)
-        let explanation = EntryExplanation(entry: entry, item: item, protectedBy: ["in flight"])
+        var explanation = EntryExplanation(entry: entry, item: item, protectedBy: ["in flight"])
         let expected =
             "{\(fetchedMembers)," + #""last_modified":"Fri, 20 Nov 2026 18:43:27 GMT","#
             + #""headers":[{"name":"Vary","value":"Accept"},{"name":"vary","value":"X"}],"#
-            + #""digest":"00000000000000010000000000000002","protected_by":["in flight"]}"#
-        #expect(text(explanation.encoded()) == expected)
+            + #""digest":"00000000000000010000000000000002","protected_by":["in flight"],"#
+        let none = #""pending":0,"base":null,"view":null,"modifiers":[]}"#
+        #expect(text(explanation.encoded()) == expected + none)
         #expect(try EntryExplanation(decoding: explanation.encoded()) == explanation)
+        let (old, new) = (bytes("1"), bytes("[\n2]"))
+        var pending = PendingExplanation(
+            count: 102,
+            base: .json(old, isComplete: true),
+            view: .deleted
+        )
+        var step = PendingExplanation.Step(
+            id: try ModifierID("m-1"),
+            state: .queued,
+            effect: "patch"
+        )
+        pending.steps.append(step)
+        step.inapplicable = "there is nothing at '/a'"
+        step.after = .json(bytes("[ 2]"), isComplete: false)
+        step.without = .bytes(7)
+        pending.steps.append(step)
+        explanation.pending = pending
+        let head = #""pending":102,"base":{"state":"value","complete":true,"body":1},"#
+        let first =
+            #"{"id":"m-1","state":"queued","effect":"patch","inapplicable":null,"after":null,"#
+            + #""without":null}"#
+        let second =
+            #"{"id":"m-1","state":"queued","effect":"patch","#
+            + #""inapplicable":"there is nothing at '/a'","after":{"state":"value","#
+            + #""complete":false,"body":[ 2]},"#
+            + #""without":{"state":"value","complete":true,"bytes":7}}"#
+        let tail = #""view":{"state":"deleted"},"modifiers":[\#(first),\#(second)]}"#
+        #expect(text(explanation.encoded()) == expected + head + tail)
+        #expect(try EntryExplanation(decoding: explanation.encoded()) == explanation)
+        explanation.pending?.view = .json(new, isComplete: true)
+        #expect(text(explanation.encoded()).contains(#""view":{"state":"value","complete":true,"#))
+        #expect(!text(explanation.encoded()).contains("\n"))
     }
 
     @Test("A row that is none is refused")

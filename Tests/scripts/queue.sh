@@ -146,6 +146,22 @@ request GET '/v1/modifiers?state=settled&limit=1'
 expect_equal "the history has the last one first" "l-3 confirmed" \
     "$(member '.items[0] | "\(.id) \(.state)"')"
 
+request GET "$(entry "$origin/a")/explain"
+expect_equal "explain tells base, and the view after each and without it" \
+    '2 {"name":"a","liked":true,"n":2} targeted o-1 10 null 2 30 o-3 10 30 10 null' "$(member '
+        "\(.pending) \(.base.body | tojson) \(.protected_by | join(" ")) " + ([.modifiers[]
+            | "\(.id) \(.after.body.n) \(.after.body.m) \(.without.body.n) \(.without.body.m)"]
+            | join(" "))')"
+"$bin/cachectl" --socket "$socket" inspect "$origin/a" --diff >"$work/diff"
+expect_equal "inspect --diff is base against view" "- /n 2;+ /n 10;+ /m 30" \
+    "$(paste --serial --delimiters ';' "$work/diff")"
+"$bin/cachectl" --socket "$socket" inspect "$origin/a" --diff --json >"$work/diff"
+expect_equal "and as JSON" '[{"path":"/n","base":2,"view":10},{"path":"/m","view":30}]' \
+    "$(jq --compact-output .diff "$work/diff")"
+"$bin/cachectl" --socket "$socket" inspect "$origin/a" --explain >"$work/diff"
+expect_match "inspect --explain shows each" 'modifier +o-1, queued, merge' "$(grep o-1 "$work/diff")"
+expect_equal "of what nothing is to be sent to there is no difference" "" \
+    "$("$bin/cachectl" --socket "$socket" inspect "$origin/c" --diff 2>"$work/err")"
 end_daemon TERM
 expect_equal "the daemon ends in order" 0 "$ended"
 start_daemon
