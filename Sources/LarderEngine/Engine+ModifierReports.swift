@@ -201,9 +201,9 @@ extension ModifierReport {
             state: row.outcome,
             method: row.method,
             url: row.url,
-            bodyByteCount: 0,
-            idempotencyKey: row.id,
-            attempts: 0,
+            bodyByteCount: row.bodyByteCount,
+            idempotencyKey: row.idempotencyKey,
+            attempts: row.attempts,
             uid: row.scope.uid ?? 0,
             account: row.scope.account,
             acceptedAt: row.acceptedAt,
@@ -211,6 +211,8 @@ extension ModifierReport {
         )
         reason = row.reason
         settledAt = row.settledAt
+        targets = row.targets
+        lanes = row.targets.map { .id($0) }
         answer = row.answerStatus.map { status in
             Answer(status: status, body: [], at: row.settledAt)
         }

@@ -2125,7 +2125,11 @@ extension APIDocument {
                     "items": { "type": "string", "enum": ["paused", "stalled", "inapplicable"] }
                   },
                   "lanes": { "type": "array", "items": { "$ref": "#/components/schemas/Lane" } },
-                  "targets": { "type": "array", "items": { "$ref": "#/components/schemas/EntryID" } },
+                  "targets": {
+                    "description": "What it changes; in the history the first 16.",
+                    "type": "array",
+                    "items": { "$ref": "#/components/schemas/EntryID" }
+                  },
                   "request": {
                     "type": "object",
                     "required": ["method", "url", "body_bytes", "idempotency_key"],

@@ -100,9 +100,16 @@ struct QueueStatements {
             "UPDATE change SET settled = 1, before = ?2, after = ?3 WHERE change = ?1"
         static let remember = """
             INSERT INTO history (number, scope, id, origin, method, url, outcome, reason,
-                answer_status, accepted_at, settled_at, rev, digest_high, digest_low)
+                answer_status, accepted_at, settled_at, rev, digest_high, digest_low, attempts,
+                key, bytes, targets)
             SELECT number, scope, id, origin, method, url, ?2, reason, answer_status, accepted_at,
-                ?3, ?4, digest_high, digest_low
+                ?3, ?4, digest_high, digest_low, attempts,
+                coalesce(key, id) || CASE WHEN round > 1 THEN '.' || round ELSE '' END,
+                coalesce(length(body), 0), (
+                    SELECT group_concat(id, char(10)) FROM (
+                        SELECT id FROM change WHERE modifier = ?1 ORDER BY position LIMIT 16
+                    )
+                )
             FROM modifier WHERE number = ?1
             """
         static let forget = "DELETE FROM history WHERE history <= ?1"

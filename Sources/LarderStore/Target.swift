@@ -58,6 +58,12 @@ package struct SettledModifier: Equatable, Sendable {
     package let acceptedAt: Timestamp
     package let settledAt: Timestamp
     package let revision: Revision
+    /// The first of the ids that it changed; none of one that was settled by an earlier version.
+    package let targets: [EntryID]
+    package let attempts: Int
+    /// That of its last round.
+    package let idempotencyKey: String
+    package let bodyByteCount: Int
 
     init?(_ row: SQLiteStatement) {
         guard let scope = row.text(2).flatMap(Scope.init(text:)),
@@ -76,10 +82,15 @@ package struct SettledModifier: Equatable, Sendable {
         acceptedAt = Timestamp(milliseconds: row.integer(10))
         settledAt = Timestamp(milliseconds: row.integer(11))
         revision = Revision(row.integer(12))
+        let lines = row.text(13) ?? ""
+        targets = lines.split(separator: "\n").compactMap { try? EntryID(String($0)) }
+        attempts = Int(clamping: row.integer(14))
+        idempotencyKey = row.text(15) ?? id
+        bodyByteCount = Int(clamping: row.integer(16))
     }
 
     static let columns = """
         history, number, scope, id, origin, method, url, outcome, reason, answer_status, \
-        accepted_at, settled_at, rev
+        accepted_at, settled_at, rev, targets, attempts, key, bytes
         """
 }

@@ -138,7 +138,13 @@ struct FileTests {
         try SQLiteConnection(path: temporary.statePath, mode: .readWrite)
             .execute("PRAGMA user_version=99")
         let before = try Data(contentsOf: URL(filePath: temporary.statePath))
-        #expect(throws: StoreError.newer(path: temporary.statePath, found: 99, known: 3)) {
+        #expect(
+            throws: StoreError.newer(
+                path: temporary.statePath,
+                found: 99,
+                known: Schema.stateSteps.count
+            )
+        ) {
             try temporary.open()
         }
         #expect(try Data(contentsOf: URL(filePath: temporary.statePath)) == before)

@@ -212,6 +212,50 @@ struct SettlingTests {
         #expect(rest.map(\.id) == ["m2"])
     }
 
+    @Test("The history says what was changed, by which request, and after how many attempts")
+    func historyRows() async throws {
+        let temporary = try TemporaryStore()
+        let (store, scope) = (temporary.store, temporary.scope)
+        let number = try await temporary.accept("one", "b", "a")
+        _ = try await store.send(number)
+        _ = try await store.settle([dead(number)], now: .epoch)
+        let revived = try await store.retryDeadLetter(
+            number,
+            of: scope,
+            sharing: { _ in false },
+            now: .epoch
+        )
+        let again = try #require(revived)
+        _ = try await store.send(again)
+        _ = try await store.send(again)
+        try await temporary.confirm(again)
+        let ids = (1...20).map { "t\($0)" }
+        let new = NewModifier.changing(ids, "many", scope)
+        let many = try await store.accept([new], now: .epoch)[0].number
+        _ = try await store.settle([Settlement(number: many, outcome: .cancelled)], now: .epoch)
+        try temporary.crash()
+        let rows = try await temporary.store.settledModifiers(of: .all, before: nil, limit: 9)
+        #expect(rows.map(\.outcome) == [.cancelled, .confirmed])
+        #expect(rows.map { $0.targets.map(\.text) } == [Array(ids.prefix(16)), ["b", "a"]])
+        #expect(rows.map(\.attempts) == [0, 2])
+        #expect(rows.map(\.idempotencyKey) == ["many", "one.2"])
+        #expect(rows.map(\.bodyByteCount) == [3, 3])
+    }
+
+    @Test("Of what an earlier version has settled the history says what is known")
+    func earlierHistory() async throws {
+        let temporary = try TemporaryStore()
+        try await temporary.confirm(try await temporary.accept("one", "a"))
+        try SQLiteConnection(path: temporary.statePath, mode: .readWrite).execute(
+            "UPDATE history SET targets = NULL, attempts = NULL, key = NULL, bytes = NULL"
+        )
+        try temporary.crash()
+        let rows = try await temporary.store.settledModifiers(of: .all, before: nil, limit: 9)
+        #expect(rows.map(\.id) == ["one"])
+        #expect(rows.map(\.targets) == [[]] && rows.map(\.attempts) == [0])
+        #expect(rows.map(\.idempotencyKey) == ["one"])
+    }
+
     @Test("Lanes that were paused stay so until they are resumed")
     func lanes() async throws {
         let temporary = try TemporaryStore()

@@ -102,6 +102,14 @@ expect_equal "several are accepted in their order" "202 l-1 l-2 l-3" \
 settles "and confirmed"
 expect_equal "in this order" "l-1 l-2 l-3" "$(effect_keys /b)"
 
+"$bin/cachectl" --socket "$socket" queue list --settled --json --limit 1 >"$work/history"
+expect_equal "the history has who, what, when and the outcome, an object a line" \
+    "1 l-3 $(id --user) default PATCH $origin/b $origin/b confirmed null 1 l-3 7 true" \
+    "$(wc --lines <"$work/history") $(jq --raw-output '[.id, .uid, .account, .request.method,
+        .request.url, .targets[0], .state, .reason, .attempts, .request.idempotency_key,
+        .request.body_bytes, .accepted_at <= .settled_at] | map(tostring) | join(" ")' \
+        "$work/history")"
+
 # -- without the network
 
 stop_origin

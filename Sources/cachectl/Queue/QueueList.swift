@@ -16,6 +16,10 @@ struct QueueList: AsyncParsableCommand {
             what it waits for, and until when, with - for nothing and tabs between them; with --uid \
             or --all-users whose it is comes last, as 1000/work.
 
+            With --json each line is an object as GET /v1/modifiers/ID answers: whose (uid, account), \
+            what (request, targets), when (accepted_at, settled_at) and the outcome (state, reason, \
+            answer.status). The history keeps as many as queue.history says.
+
             Example: cachectl queue list --settled --limit 20
             """
     )
