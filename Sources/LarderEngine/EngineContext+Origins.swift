@@ -127,6 +127,14 @@ extension EngineContext {
         return true
     }
 
+    /// The origin has said what an entry is now; nil: that it is not there.
+    func noteRead(of id: EntryID, in scope: ScopeKey, _ body: BodySummary?) {
+        guard store.isTargeted(scope, id), (store.queueTotals.byState[.accepted] ?? 0) > 0 else {
+            return
+        }
+        modifiers.post(.targetRead(id, scope, body))
+    }
+
     /// Notes what a failure tells of an origin.
     func noteFailure(of name: OriginName, _ error: UpstreamError) {
         switch error {

@@ -207,6 +207,9 @@ struct FlightRun: ~Copyable {
         let landing = await store(taken, reply, freshness, overtaking)
         if overtaking?.hasHappened == true { return overtaken() }
         _ = machine.stored()
+        if case .landed(.current(let answer)) = landing {
+            context.noteRead(of: answer.entry.id, in: plan.key.scope, answer.entry.body)
+        }
         return .land(landing)
     }
 
@@ -300,6 +303,7 @@ struct FlightRun: ~Copyable {
         }
         switch (outcome, machine.refreshed(isGone: outcome == .gone)) {
         case (.refreshed(let entry), .tell):
+            context.noteRead(of: entry.id, in: plan.key.scope, entry.body)
             let answer = Landing.Answer(entry: entry, body: nil, status: 304)
             return .land(.landed(.current(answer)))
         case (_, .ask(let attempt)):
@@ -330,6 +334,7 @@ struct FlightRun: ~Copyable {
             let receipt = try await context.store.put(new, now: now, fence: overtaking?.fence)
             if overtaking?.hasHappened == true { return overtaken() }
             _ = machine.stored()
+            context.noteRead(of: id, in: plan.key.scope, nil)
             return .land(.landed(.deleted(receipt.revision, status: status)))
         } catch {
             _ = machine.stored()

@@ -9,7 +9,7 @@ import Synchronization
 struct ModifierAttempt: Sendable {
     /// What it came to.
     struct End: Sendable {
-        let verdict: ModifierVerdict
+        var verdict: ModifierVerdict
         /// Nil where there was none.
         var answer: Answer?
     }

@@ -16,6 +16,10 @@ final class ModifierKeeper: Sendable {
         case attemptEnded(ModifierNumber, ModifierVerdict, ModifierRules)
         case changeCommitted(ModifierNumber)
         case settleCommitted(ModifierNumber)
+        /// The origin has said what a target is now; nil: that it is not there.
+        case targetRead(EntryID, ScopeKey, BodySummary?)
+        /// What it said shows what the modifier does.
+        case readShowed(ModifierNumber)
         case originAnswered(OriginName)
         case originWentDown(OriginName, isCaptive: Bool)
         case originSetOffline(OriginName)
@@ -135,8 +139,15 @@ final class ModifierKeeper: Sendable {
                     // Its dependants may have left with it.
                     for question in deferred.values.joined() { post(.asked(question)) }
                     deferred = [:]
-                case .sendCommitted, .sendNotCommitted, .attemptEnded, .originAnswered,
-                    .originWentDown, .originSetOffline, .originWoken, .laneSet:
+                case .targetRead(let id, let scope, let body):
+                    actions = []
+                    group.addTask {
+                        for number in await steps.accepted(shownBy: id, scope, body) {
+                            self.post(.readShowed(number))
+                        }
+                    }
+                case .sendCommitted, .sendNotCommitted, .attemptEnded, .readShowed,
+                    .originAnswered, .originWentDown, .originSetOffline, .originWoken, .laneSet:
                     actions = handle(event, &machine, steps)
                 }
                 perform(actions, steps, &group)
@@ -163,8 +174,12 @@ final class ModifierKeeper: Sendable {
     ) -> [ModifierQueue.Action] {
         let (context, now) = (steps.context, steps.context.clock.monotonic())
         switch event {
-        case .accepted, .asked, .timeCame:
+        case .accepted, .asked, .timeCame, .targetRead:
             return []
+        case .readShowed(let number):
+            let actions = machine.readConfirmed(number, now: now)
+            if !actions.isEmpty { steps.confirmedByRead(number) }
+            return actions
         case .sendCommitted(let number):
             return machine.sendCommitted(number, now: now)
         case .sendNotCommitted(let number):

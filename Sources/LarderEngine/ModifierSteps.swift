@@ -22,6 +22,8 @@ final class ModifierSteps: Sendable {
         var bases: [EntryID: BodySummary] = [:]
         var verdict: ModifierVerdict?
         var answer: ModifierAttempt.Answer?
+        /// Base has shown the effect: it is what the server said.
+        var isShownByRead = false
     }
 
     init(_ context: EngineContext, _ board: FlightBoard) {
@@ -184,8 +186,14 @@ final class ModifierSteps: Sendable {
             headers: headers(of: whole.modifier, origin),
             body: whole.body.isEmpty && !whole.modifier.hasBody ? nil : whole.body
         )
-        guard let end = await attempt.run() else { return nil }
+        guard var end = await attempt.run() else { return nil }
         if end.verdict != .neverLeft { context.meter.modifierSent() }
+        if whole.modifier.isRepeat, end.answer?.status == 412 {
+            // It may be the attempt before that has changed what the condition is about.
+            let check = EffectCheck(context, whole, bases)
+            guard let verdict = await check.verdict() else { return nil }
+            end.verdict = verdict
+        }
         attempts.withLock { attempts in
             attempts[number]?.verdict = end.verdict
             attempts[number]?.answer = end.answer
@@ -227,6 +235,57 @@ final class ModifierSteps: Sendable {
             let touched = (try? Effect(parsing: change.effect))?.touchedMembers ?? .all
             context.fence.writeConfirmed(change.id, in: scope, touching: touched)
         }
+    }
+
+    // MARK: Reads
+
+    /// Modifiers that were answered 202, and all of which shows in what the server says: of a
+    /// target that was just read, and of their others as far as it is known (case 7).
+    ///
+    /// One that a later one undid is shown with that one. None where what was read is base no
+    /// more, or never was, as the disk is full: then it is not what would be left without them.
+    func accepted(
+        shownBy id: EntryID,
+        _ scope: ScopeKey,
+        _ body: BodySummary?
+    ) async -> [ModifierNumber] {
+        do throws(StoreError) {
+            let found = try await context.store.read { reader throws(StoreError) in
+                try reader.target(scope, id)
+            }
+            guard let found, found.base.isKnown, found.base.entry?.body == body else { return [] }
+            var contents = [id: TargetContent(found.base)]
+            var shown: [ModifierNumber] = []
+            var later: [EntryID: [Effect]] = [:]
+            for change in found.changes.reversed() where change.state == .accepted {
+                guard let (whole, targets) = try await read(change.number),
+                    let effects = whole.effects
+                else { continue }
+                for (other, target) in targets where contents[other] == nil {
+                    contents[other] = TargetContent(target.base)
+                }
+                guard effects.areShown(in: { contents[$0] ?? .unknown }, before: later) else {
+                    continue
+                }
+                later.merge(effects) { $1 + $0 }
+                shown.append(change.number)
+            }
+            // What a later one undid would be seen again without it.
+            return shown.reversed()
+        } catch {
+            // The next read is looked at again, and the limit is there.
+            note("a modifier was not held against what was read", error)
+            return []
+        }
+    }
+
+    /// Base is what it is: nothing is made of it when the modifier is settled.
+    func confirmedByRead(_ number: ModifierNumber) {
+        attempts.withLock { $0[number, default: Attempted()].isShownByRead = true }
+    }
+
+    private func isShownByRead(_ number: ModifierNumber) -> Bool {
+        attempts.withLock { $0[number]?.isShownByRead ?? false }
     }
 
     // MARK: What rows say
@@ -279,7 +338,7 @@ final class ModifierSteps: Sendable {
                 guard let whole = try await self.context.store.modifier(member) else { continue }
                 settlements.append(self.settlement(of: whole, fate))
                 if whole.showsSomething { reverting.insert(member) }
-                guard fate != .cancelled else { continue }
+                guard fate != .cancelled, !self.isShownByRead(member) else { continue }
                 let scope = self.context.store.key(for: whole.modifier.scope)
                 asked += whole.modifier.targets.map { (scope, $0) }
             }
@@ -331,6 +390,7 @@ final class ModifierSteps: Sendable {
             {
                 return BaseUpdate(settled)
             }
+            guard !attempted.isShownByRead else { return .keep }
             let settled = SettledBase(
                 id,
                 known[id] ?? .none,
@@ -385,16 +445,6 @@ extension BaseUpdate {
         case .stale: self = .markStale
         case .value(let entry, let bytes): self = .put(entry, .inline(bytes))
         case .deleted(let entry): self = .tombstone(status: entry.status)
-        }
-    }
-}
-
-extension WholeModifier {
-    /// Whether an effect of it is shown, as far as it fits.
-    fileprivate var showsSomething: Bool {
-        changes.contains { change in
-            guard let effect = try? Effect(parsing: change.effect) else { return false }
-            return effect != .none
         }
     }
 }

@@ -117,6 +117,10 @@ enum SettledBase: Equatable, Sendable {
 }
 
 extension KeptBase {
+    var isKnown: Bool {
+        if case .unknown = self { false } else { true }
+    }
+
     /// The value; nil where there is none.
     var entry: Entry? {
         switch self {

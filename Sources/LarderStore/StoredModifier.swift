@@ -41,6 +41,12 @@ package struct StoredModifier: Equatable, Sendable {
     /// Whether bytes of it may have left in any attempt.
     package var mayHaveLeft: Bool { attempts > 0 || answerStatus != nil }
 
+    /// Whether one before the attempt that is under way may have been applied: a counted one that
+    /// was not answered that it was not.
+    package var isRepeat: Bool {
+        state == .inFlight && attempts > 1 && attempts - 1 > answersNotApplied
+    }
+
     /// Reads a row whose columns are ``columns``; nil for one that says what this version does not
     /// know, or that damage has left.
     init?(_ row: SQLiteStatement) {

@@ -53,6 +53,38 @@ struct SettlingTests {
         #expect(try await temporary.store.modifier(number) == nil)
     }
 
+    @Test("22: an attempt is a repeat unless each before it was answered that it was not applied")
+    func repeats() async throws {
+        let temporary = try TemporaryStore()
+        let number = try await temporary.accept("one", "a")
+        func isRepeat(
+            after state: ModifierState,
+            attempts: Int,
+            notApplied: Int
+        ) async throws -> Bool {
+            let update = ModifierUpdate(
+                number: number,
+                state: state,
+                nextAttemptAt: nil,
+                attempts: attempts,
+                answersNotApplied: notApplied,
+                isStalled: false
+            )
+            #expect(try await temporary.store.update(update))
+            let waiting = try await temporary.store.modifier(number)
+            #expect(waiting?.modifier.isRepeat == false)
+            #expect(try await temporary.store.send(number))
+            try temporary.crash()
+            let sent = try await temporary.store.modifier(number)
+            return try #require(sent).modifier.isRepeat
+        }
+        #expect(try await !isRepeat(after: .queued, attempts: 0, notApplied: 0))
+        #expect(try await !isRepeat(after: .retryWait, attempts: 1, notApplied: 1))
+        #expect(try await isRepeat(after: .unknown, attempts: 2, notApplied: 1))
+        #expect(try await isRepeat(after: .retryWait, attempts: 3, notApplied: 2))
+        #expect(try await isRepeat(after: .authWait, attempts: 3, notApplied: 2))
+    }
+
     @Test("A settlement makes its base of what it is then, and is done once")
     func confirmed() async throws {
         let temporary = try TemporaryStore()

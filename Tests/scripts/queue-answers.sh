@@ -80,6 +80,10 @@ expect_equal "case 7: which is shown" '{"liked":true} 1' \
     "$(view /later) $(header Larder-Pending)"
 merge c7-2 /later '{"seen": true}' '' '?wait=30s'
 expect_equal "case 7: and in nobody's way" confirmed "$(member .state)"
+has_state "case 7: a read that does not show it says nothing" c7-1 accepted
+store /later '{"liked":true,"seen":true}'
+fetch "$origin/later"
+expect_equal "case 7: a read that does confirms it" confirmed "$(fate c7-1)"
 
 # -- not now
 
@@ -263,6 +267,16 @@ expect_equal "case 22: a merge whose answer is lost is sent again" "confirmed c2
 control '{"prefix": "/lost", "method": "PATCH", "times": 1, "status": 502}'
 merge c22-4 /lost '{"n": 2}' '' '?wait=30s'
 expect_equal "case 22: and one that a gateway answered" confirmed "$(member .state)"
+control '{"prefix": "/lost", "method": "PATCH", "times": 1, "does": "close", "applied": true}'
+control '{"prefix": "/lost", "method": "PATCH", "times": 1, "status": 412}'
+merge c22-6 /lost '{"n": 6}' '' '?wait=30s'
+expect_equal "case 22: a 412 to what was sent again is checked: it was the first attempt" \
+    "confirmed 6" "$(member .state) $(view /lost | jq .n)"
+control '{"prefix": "/lost", "method": "PATCH", "times": 1, "does": "close"}'
+control '{"prefix": "/lost", "method": "PATCH", "times": 1, "status": 412}'
+merge c22-7 /lost '{"n": 7}' '' '?wait=30s'
+expect_equal "case 22: or it was not" "dead refused 6" \
+    "$(member '"\(.state) \(.reason)"') $(view /lost | jq .n)"
 control '{"prefix": "/lost", "method": "PATCH", "times": 1, "does": "hold", "applied": true}'
 merge c22-5 /lost '{"n": 3}'
 arrives "case 22: one that is in flight" 1

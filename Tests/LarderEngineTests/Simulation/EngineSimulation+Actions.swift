@@ -210,6 +210,7 @@ extension EngineSimulation {
     // MARK: Others
 
     private func writeElsewhere() {
+        if chance(1, of: 3), origin.server.keepPromise() { return note("a promise is kept") }
         guard let path = pick(Self.paths) else { return }
         let new = chance(1, of: 5) ? nil : value()
         note("another device writes \(path) \(new.map(\.description) ?? "away")")

@@ -7,13 +7,20 @@ import LarderWire
 extension EngineSimulation {
     func answerSomething() {
         guard let request = pick(answerable) else { return }
-        if request.isRead { answerRead(request) } else { answerWrite(request) }
+        switch request.kind {
+        case .read: answerRead(request)
+        case .check: answerCheck(request)
+        case .write: answerWrite(request)
+        }
     }
 
     /// The origin does what it is asked for.
     func answerWell(_ request: SimulatedOrigin.Request) {
-        guard !request.isRead else { return tell(request, origin.server[request.path]) }
-        confirm(request)
+        switch request.kind {
+        case .read: tell(request, origin.server[request.path])
+        case .check: tellCheck(request, origin.server[request.path])
+        case .write: confirm(request)
+        }
     }
 
     // MARK: Reads
@@ -41,6 +48,7 @@ extension EngineSimulation {
             return reply(request, chance(1, of: 2) ? 404 : 410)
         }
         guard request.request.headers["If-None-Match"] != resource.etag else {
+            put(.confirmedRead(request.path, .value(value), since: request.moment))
             return reply(request, 304, ["ETag": resource.etag])
         }
         var headers = ["Content-Type": "application/json"]
@@ -50,24 +58,65 @@ extension EngineSimulation {
         reply(request, 200, headers, value.description)
     }
 
+    /// A GET after a 412: the origin says what there is, or does not.
+    private func answerCheck(_ request: SimulatedOrigin.Request) {
+        switch draw(0..<12) {
+        case 0:
+            put(.answeredCheck(request.path, .notNow))
+            fail(request, chance(1, of: 2) ? Self.broken : Self.away)
+        case 1:
+            put(.answeredCheck(request.path, .notNow))
+            reply(request, pick([401, 408, 429, 500, 503, 511]) ?? 503)
+        case 2:
+            put(.answeredCheck(request.path, .nothing))
+            reply(request, pick([304, 400, 403]) ?? 403)
+        case 3:
+            put(.answeredCheck(request.path, .nothing))
+            reply(request, 200, ["Content-Type": "text/plain"], "words")
+        default:
+            let isStale = chance(1, of: 2)
+            tellCheck(request, (isStale ? request.departed : origin.server)[request.path])
+        }
+    }
+
+    private func tellCheck(
+        _ request: SimulatedOrigin.Request,
+        _ resource: SimulatedServer.Resource
+    ) {
+        guard let value = resource.value else {
+            put(.answeredCheck(request.path, .said(.deleted)))
+            return reply(request, chance(1, of: 2) ? 404 : 410)
+        }
+        put(.answeredCheck(request.path, .said(.value(value))))
+        reply(request, 200, ["Content-Type": "application/json"], value.description)
+    }
+
     // MARK: Writes
 
     private func answerWrite(_ request: SimulatedOrigin.Request) {
         let modifier = modifier(of: request)
         switch draw(0..<100) {
-        case 0..<40: confirm(request)
-        case 40..<46:
-            if chance(1, of: 2) { apply(request) }
+        case 0..<34: confirm(request)
+        case 34..<46:
+            switch draw(0..<3) {
+            case 0: apply(request)
+            case 1: origin.server.promise(modifier.changes, key: request.key)
+            default: break
+            }
             put(.attemptEnded(modifier.id, .accepted))
             reply(request, 202)
         case 46..<57:
             put(.attemptEnded(modifier.id, .notNow))
             let headers = chance(1, of: 2) ? ["Retry-After": "\(draw(0..<20))"] : [:]
             reply(request, pick([408, 425, 429, 500, 503]) ?? 503, headers)
-        case 57..<67:
+        case 57..<61:
+            put(.attemptEnded(modifier.id, .preconditionFailed))
+            reply(request, 412)
+        case 61..<67:
             let isGone = modifier.method == "DELETE"
             put(.attemptEnded(modifier.id, .refused))
-            reply(request, pick(isGone ? [400, 403, 422] : [400, 403, 404, 410, 422]) ?? 400)
+            let gone = isGone ? [] : [404, 410]
+            reply(request, pick([400, 403, 409, 422, 428] + gone) ?? 400)
         case 67..<72:
             put(.attemptEnded(modifier.id, .authNeeded))
             reply(request, chance(1, of: 2) ? 401 : 407)
@@ -116,17 +165,14 @@ extension EngineSimulation {
     }
 
     func modifier(of request: SimulatedOrigin.Request) -> PlainModifier {
-        let key = request.request.headers["Idempotency-Key"] ?? ""
-        guard let modifier = plain[String(key.prefix { $0 != "." })] else {
-            preconditionFailure("a write of nobody: \(key)")
+        guard let modifier = plain[request.modifier] else {
+            preconditionFailure("a write of nobody: \(request.key)")
         }
         return modifier
     }
 
     private func apply(_ request: SimulatedOrigin.Request) {
-        let key = request.request.headers["Idempotency-Key"] ?? ""
-        let changes = modifier(of: request).changes
-        origin.server.apply(changes, key: key)
+        origin.server.apply(modifier(of: request).changes, key: request.key)
     }
 
     private func reply(

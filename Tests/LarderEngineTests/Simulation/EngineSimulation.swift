@@ -137,15 +137,14 @@ final class EngineSimulation {
     private func hear() {
         for asked in origin.takeAsked() {
             note("   \(asked.request.method) \(asked.path)\(asked.isTurnedAway ? " in vain" : "")")
-            guard !asked.isRead else { continue }
-            let key = asked.request.headers["Idempotency-Key"] ?? ""
-            let id = String(key.prefix { $0 != "." })
-            let departure = SimulationJudge.Departure(
-                id: id,
-                key: key,
-                isTurnedAway: asked.isTurnedAway
-            )
-            note("     with the key \(key)")
+            let what: SimulationJudge.Departure.What
+            switch asked.kind {
+            case .read: continue
+            case .check: what = .check(asked.path)
+            case .write: what = .write(id: asked.modifier, key: asked.key)
+            }
+            let departure = SimulationJudge.Departure(what: what, isTurnedAway: asked.isTurnedAway)
+            note("     \(what)")
             if window.end == nil {
                 window.departures.append(departure)
             } else {
@@ -181,12 +180,16 @@ final class EngineSimulation {
         if window.end == nil, let open = window.inputs.first(where: { $0.certainty.isOpen }) {
             throw SimulationJudge.Complaint(text: "\(open.number) is never answered")
         }
-        let flying = origin.waiting.filter { !$0.isRead }.compactMap {
-            $0.request.headers["Idempotency-Key"]?.prefix { $0 != "." }
+        let flying = origin.waiting.compactMap { request -> String? in
+            switch request.kind {
+            case .read: nil
+            case .check: "check \(request.path)"
+            case .write: request.modifier
+            }
         }
         let window = window
         self.window = SimulationJudge.Window()
-        try judge.look(window, sight, underWay: Set(flying.map(String.init)), at: now)
+        try judge.look(window, sight, underWay: Set(flying), at: now)
         lastQuiet = inputCount
         lastAsked = origin.waiting.last?.number ?? lastAsked
         origin.mark(input: inputCount, quiet: lastQuiet)

@@ -11,6 +11,8 @@ struct PlainModifier: Hashable, CustomStringConvertible {
         /// Held while its hold lasts, else queued.
         case waiting
         case inFlight(wasUnknown: Bool)
+        /// In flight still: the origin is asked for what each of these is, the first one now.
+        case checking([String], isAsked: Bool, found: [String: PlainQueue.Base])
         case retryWait
         case unknown
         case authWait
@@ -33,6 +35,8 @@ struct PlainModifier: Hashable, CustomStringConvertible {
     var standing = Standing.waiting
     var mayHaveLeft = false
     var hadLeft = false
+    /// Whether nobody knows how an attempt of this round ended.
+    var mayBeApplied = false
     /// What its targets' bases were when it was sent, by their versions.
     var versions: [String: Int] = [:]
 
@@ -58,7 +62,7 @@ struct PlainModifier: Hashable, CustomStringConvertible {
         switch standing {
         case .waiting, .retryWait, .authWait: expiresAt
         case .accepted(let end): end
-        case .inFlight, .unknown, .dead: nil
+        case .inFlight, .checking, .unknown, .dead: nil
         }
     }
 
@@ -66,7 +70,7 @@ struct PlainModifier: Hashable, CustomStringConvertible {
     func state(at now: Duration) -> String {
         switch standing {
         case .waiting: holdUntil.map { $0 > now } ?? false ? "held" : "queued"
-        case .inFlight: "in_flight"
+        case .inFlight, .checking: "in_flight"
         case .retryWait: "retry_wait"
         case .unknown: "unknown"
         case .authWait: "auth_wait"
@@ -75,7 +79,29 @@ struct PlainModifier: Hashable, CustomStringConvertible {
         }
     }
 
+    var isUnderWay: Bool {
+        switch standing {
+        case .inFlight, .checking: true
+        case .waiting, .retryWait, .unknown, .authWait, .accepted, .dead: false
+        }
+    }
+
     func changes(_ path: String) -> [PlainEffect] {
         changes.filter { $0.path == path }.map(\.effect)
+    }
+
+    /// Those of its changes that show.
+    var visible: [Change] { changes.filter { $0.effect != .none } }
+
+    /// Whether it does something, and all of it is so in its targets as they are, where others that
+    /// came later have done their part too.
+    func isShown(before later: [PlainModifier] = [], in base: (String) -> PlainView) -> Bool {
+        !visible.isEmpty
+            && visible.allSatisfy { change in
+                let effects = [change.effect] + later.flatMap { $0.changes(change.path) }
+                var view: PlainView? = base(change.path)
+                for effect in effects { view = view.flatMap { effect.applied(to: $0) } }
+                return view == base(change.path) && view != .unknown
+            }
     }
 }

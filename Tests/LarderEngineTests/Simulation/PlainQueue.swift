@@ -93,8 +93,7 @@ struct PlainQueue: Hashable {
     /// Whether no byte of it can have left (case 18).
     func mayCancel(_ id: String) -> Bool {
         guard let modifier = self[id], !modifier.isDead else { return false }
-        if case .inFlight = modifier.standing { return false }
-        return !modifier.mayHaveLeft
+        return !modifier.isUnderWay && !modifier.mayHaveLeft
     }
 
     /// False where it must not be done.
@@ -105,8 +104,7 @@ struct PlainQueue: Hashable {
     }
 
     mutating func discard(_ id: String) -> Bool {
-        guard let modifier = self[id], !modifier.isDead else { return false }
-        if case .inFlight = modifier.standing { return false }
+        guard let modifier = self[id], !modifier.isDead, !modifier.isUnderWay else { return false }
         if modifier.mayHaveLeft { die(id, "discarded") } else { leave(id) }
         return true
     }
@@ -127,6 +125,7 @@ struct PlainQueue: Hashable {
             modifier.attempts = 0
             modifier.standing = .waiting
             modifier.mayHaveLeft = false
+            modifier.mayBeApplied = false
             (modifier.holdUntil, modifier.expiresAt) = (nil, nil)
             // Who retries it has decided about what has failed.
             modifier.dependsOn.removeAll { parent in self[parent].map(\.isDead) ?? true }
@@ -137,7 +136,7 @@ struct PlainQueue: Hashable {
             for other in modifiers where other.standing == .authWait {
                 change(other.id) { $0.standing = .waiting }
             }
-        case .waiting, .inFlight, .accepted: return false
+        case .waiting, .inFlight, .checking, .accepted: return false
         }
         return true
     }
@@ -160,7 +159,8 @@ struct PlainQueue: Hashable {
             if let hold = modifier.holdUntil, hold > now { return "it is held" }
         case .retryWait: break
         case .unknown: if !modifier.resends { return "a person decides" }
-        case .inFlight, .authWait, .accepted, .dead: return "it is \(modifier.standing)"
+        case .inFlight, .checking, .authWait, .accepted, .dead:
+            return "it is \(modifier.standing)"
         }
         guard modifier.key == key else { return "P-05: its key is \(modifier.key)" }
         let isUnclear = modifier.standing == .unknown
@@ -176,6 +176,18 @@ struct PlainQueue: Hashable {
             return "it depends on \(parent)"
         }
         return unsettled.contains { $0.standing == .authWait } ? "the credential is refused" : nil
+    }
+
+    /// The GET of a target after a 412 sets out; false where nobody needs it (case 22).
+    mutating func check(_ path: String) -> Bool {
+        for modifier in unsettled {
+            guard case .checking(let left, false, let found) = modifier.standing,
+                left.first == path
+            else { continue }
+            change(modifier.id) { $0.standing = .checking(left, isAsked: true, found: found) }
+            return true
+        }
+        return false
     }
 
     /// The send step; a row may be in it although nothing was seen to leave.
@@ -204,6 +216,44 @@ struct PlainQueue: Hashable {
         guard let modifier = self[id], case .inFlight(let wasUnknown) = modifier.standing else {
             return false
         }
+        end(modifier, verdict, wasUnknown: wasUnknown, input: input, at: now)
+        return true
+    }
+
+    /// The origin has said what a target is that was asked for after a 412; false where none was.
+    mutating func checkEnded(
+        _ path: String,
+        _ answer: PlainCheck,
+        input: Int,
+        at now: Duration
+    ) -> Bool {
+        for modifier in unsettled {
+            guard case .checking(var left, true, var found) = modifier.standing,
+                left.first == path
+            else { continue }
+            switch answer {
+            case .notNow: end(modifier, .unclear, input: input, at: now)
+            case .nothing: end(modifier, .refused, input: input, at: now)
+            case .said(let base):
+                found[left.removeFirst()] = base
+                change(modifier.id) { $0.standing = .checking(left, isAsked: false, found: found) }
+                guard left.isEmpty else { break }
+                let isShown = modifier.isShown { Self.view(found[$0] ?? .unknown) }
+                end(modifier, isShown ? .confirmed(nil) : .refused, input: input, at: now)
+            }
+            return true
+        }
+        return false
+    }
+
+    private mutating func end(
+        _ modifier: PlainModifier,
+        _ verdict: PlainVerdict,
+        wasUnknown: Bool = false,
+        input: Int,
+        at now: Duration
+    ) {
+        let id = modifier.id
         let isSpent = modifier.attemptsMax.map { modifier.attempts >= $0 } ?? false
         switch verdict {
         case .confirmed(let told):
@@ -217,12 +267,18 @@ struct PlainQueue: Hashable {
         case .notNow:
             if isSpent { die(id, "attempts") } else { change(id) { $0.standing = .retryWait } }
         case .refused: die(id, "refused")
+        case .preconditionFailed:
+            // It may be what an attempt before has done.
+            let paths = modifier.mayBeApplied ? modifier.visible.map(\.path) : []
+            guard !paths.isEmpty else { return die(id, "refused") }
+            change(id) { $0.standing = .checking(paths, isAsked: false, found: [:]) }
         case .authNeeded:
             change(id) {
                 $0.attempts -= 1
                 $0.standing = .authWait
             }
         case .unclear:
+            change(id) { $0.mayBeApplied = true }
             if isSpent, modifier.resends {
                 die(id, "attempts")
             } else {
@@ -235,7 +291,6 @@ struct PlainQueue: Hashable {
                 modifier.standing = wasUnknown ? .unknown : .waiting
             }
         }
-        return true
     }
 
     /// Cases 5 and 6.
@@ -268,9 +323,21 @@ struct PlainQueue: Hashable {
         return confirmation <= moment.quiet ? false : nil
     }
 
-    /// The server's own word on a target (case 3).
-    mutating func say(_ path: String, _ base: Base) {
+    /// The server's own word on a target (case 3), which settles all that was answered 202 and that
+    /// it shows (case 7).
+    mutating func say(_ path: String, _ base: Base, isLookedAt: Bool) {
         set(path, base)
+        guard isLookedAt else { return }
+        var shown: [PlainModifier] = []
+        for modifier in unsettled.reversed() where !modifier.changes(path).isEmpty {
+            guard case .accepted = modifier.standing else { continue }
+            let isShown = modifier.isShown(before: shown.reversed()) { Self.view(self.base($0)) }
+            if isShown { shown.append(modifier) }
+        }
+        for modifier in shown {
+            modifiers.removeAll { $0.id == modifier.id }
+            outcomes[modifier.id] = "confirmed"
+        }
     }
 
     // MARK: Ends
@@ -306,8 +373,11 @@ struct PlainQueue: Hashable {
         for modifier in modifiers {
             // Nor whether their targets are what they were when they were sent.
             change(modifier.id) { $0.versions = [:] }
-            guard case .inFlight = modifier.standing else { continue }
-            change(modifier.id) { $0.standing = .unknown }
+            guard modifier.isUnderWay else { continue }
+            change(modifier.id) {
+                $0.standing = .unknown
+                $0.mayBeApplied = true
+            }
         }
     }
 
@@ -336,7 +406,17 @@ enum PlainVerdict {
     case accepted
     case notNow
     case refused
+    /// 412: refused, unless it is the doing of an attempt before (case 22).
+    case preconditionFailed
     case authNeeded
     case unclear
     case neverLeft
+}
+
+/// What the origin says of a target that is asked for after a 412.
+enum PlainCheck {
+    case said(PlainQueue.Base)
+    /// Nothing that can be compared.
+    case nothing
+    case notNow
 }

@@ -17,7 +17,20 @@ final class SimulatedOrigin: Upstream {
         let isTurnedAway: Bool
 
         var path: String { String(request.url.path) }
-        var isRead: Bool { request.method == "GET" }
+        var key: String { request.headers["Idempotency-Key"] ?? "" }
+        /// Whose write it is.
+        var modifier: String { String(key.prefix { $0 != "." }) }
+        var kind: Kind {
+            guard request.method == "GET" else { return .write }
+            return request.purpose == .write ? .check : .read
+        }
+
+        enum Kind {
+            case read
+            case write
+            /// A modifier's own read of its target, after a 412.
+            case check
+        }
     }
 
     struct Reply: Sendable {

@@ -11,6 +11,8 @@ struct SimulatedServer: Sendable {
     private(set) var resources: [String: Resource] = [:]
     /// How often it did what carried a key.
     private(set) var applied: [String: Int] = [:]
+    /// What it answered 202 and has not done yet.
+    private var promises: [(changes: [PlainModifier.Change], key: String)] = []
     let honoursKeys: Bool
 
     init(honoursKeys: Bool) {
@@ -21,6 +23,18 @@ struct SimulatedServer: Sendable {
 
     mutating func write(_ path: String, _ value: PlainValue?) {
         resources[path] = Resource(value: value, version: self[path].version + 1)
+    }
+
+    mutating func promise(_ changes: [PlainModifier.Change], key: String) {
+        promises.append((changes, key))
+    }
+
+    /// Does what was promised first; false where nothing was.
+    mutating func keepPromise() -> Bool {
+        guard !promises.isEmpty else { return false }
+        let (changes, key) = promises.removeFirst()
+        apply(changes, key: key)
+        return true
     }
 
     /// Does what a modifier says; with keys honoured, once a key.

@@ -11,6 +11,10 @@ struct SimulationInput {
         case retried(String)
         case laneSet(String, isPaused: Bool)
         case answeredRead(String, PlainQueue.Base, since: (input: Int, quiet: Int))
+        /// What the base was that the request had the tag of, it still is.
+        case confirmedRead(String, PlainQueue.Base, since: (input: Int, quiet: Int))
+        /// After a 412.
+        case answeredCheck(String, PlainCheck)
         case attemptEnded(String, PlainVerdict)
         /// The cache may have lost it, if nothing keeps it.
         case mayBeLost(String)
@@ -54,7 +58,10 @@ struct SimulationInput {
     }
 
     /// What may come of it, in a queue as it is; none where it must not happen.
-    func outcomes(in queue: PlainQueue, at now: Duration) -> [PlainQueue] {
+    ///
+    /// Beside others, what was read may be base no more before somebody looks whether it shows
+    /// what was answered 202.
+    func outcomes(in queue: PlainQueue, isAlone: Bool, at now: Duration) -> [PlainQueue] {
         var after = queue
         switch event {
         case .accepted(let modifiers):
@@ -70,8 +77,18 @@ struct SimulationInput {
         case .answeredRead(let path, let base, let moment):
             let isOvertaken = queue.isOvertaken(path, since: moment)
             guard isOvertaken != true else { return [queue] }
-            after.say(path, base)
-            return isOvertaken == nil ? [after, queue] : [after]
+            after.say(path, base, isLookedAt: true)
+            guard isOvertaken == nil || !isAlone else { return [after] }
+            var unseen = queue
+            unseen.say(path, base, isLookedAt: false)
+            return [after, unseen] + (isOvertaken == nil ? [queue] : [])
+        case .confirmedRead(let path, let base, let moment):
+            guard queue.base(path) == base else { return [queue] }
+            after.say(path, base, isLookedAt: true)
+            let isSure = isAlone && queue.isOvertaken(path, since: moment) == false
+            return isSure ? [after] : [after, queue]
+        case .answeredCheck(let path, let answer):
+            guard after.checkEnded(path, answer, input: number, at: now) else { return [] }
         case .mayBeLost(let path):
             after.evict(path)
             return [after, queue]

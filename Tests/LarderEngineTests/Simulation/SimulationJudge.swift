@@ -28,10 +28,15 @@ struct SimulationJudge {
         var outcomes: [String: String] = [:]
     }
 
-    /// A write that has set out.
+    /// A request that has set out.
     struct Departure {
-        let id: String
-        let key: String
+        enum What {
+            case write(id: String, key: String)
+            /// The GET of a target after a 412.
+            case check(String)
+        }
+
+        let what: What
         let isTurnedAway: Bool
     }
 
@@ -43,6 +48,8 @@ struct SimulationJudge {
         var end: End?
         /// Those that set out after it began anew.
         var departuresAfterEnd: [Departure] = []
+        /// Whether more than one thing happened, or the end came.
+        fileprivate var isCrowded = false
 
         enum End {
             /// When nothing was left to be done.
@@ -62,7 +69,8 @@ struct SimulationJudge {
 
     /// Takes in what has happened and what is seen of it.
     ///
-    /// `underWay` are the modifiers whose request waits for an answer.
+    /// `underWay` are the modifiers whose request waits for an answer, and the targets that are
+    /// asked for after a 412.
     mutating func look(
         _ window: Window,
         _ sight: Sight,
@@ -70,6 +78,8 @@ struct SimulationJudge {
         at now: Duration
     ) throws(Complaint) {
         refusals = []
+        var window = window
+        window.isCrowded = window.inputs.count > 1 || window.end != nil
         var possible = Alternatives()
         for queue in queues.flatMap({ $0.ended(at: now) }) {
             for after in outcomes(of: window, in: queue, now).all {
@@ -82,7 +92,7 @@ struct SimulationJudge {
         var differences: [String] = []
         for queue in possible.all {
             let expected = Self.sight(of: queue, paths, at: now)
-            let flying = Set(queue.unsettled.filter(\.isUnderWay).map(\.id))
+            let flying = Set(queue.unsettled.compactMap(\.request))
             if expected == sight, flying == underWay {
                 found.append(queue)
             } else {
@@ -120,7 +130,7 @@ struct SimulationJudge {
         for (index, input) in window.inputs.enumerated() {
             var rest = window
             rest.inputs.remove(at: index)
-            let after = input.outcomes(in: queue, at: now)
+            let after = input.outcomes(in: queue, isAlone: !window.isCrowded, at: now)
             if after.isEmpty { refusals.append("\(input.event) cannot be") }
             for after in after.flatMap({ $0.ended(at: now) }) {
                 found.formUnion(outcomes(of: rest, in: after, now))
@@ -171,14 +181,28 @@ struct SimulationJudge {
         return began
     }
 
-    /// A write sets out; where nobody can be reached, that is its end.
+    /// A request sets out; where nobody can be reached, that is its end.
     private mutating func depart(
         _ departure: Departure,
         from queue: PlainQueue,
         isCutOff: Bool,
         _ now: Duration
     ) -> [PlainQueue] {
-        let (id, key) = (departure.id, departure.key)
+        let (id, key): (String, String)
+        switch departure.what {
+        case .write(id: let who, key: let which): (id, key) = (who, which)
+        case .check(let path):
+            var asked = queue
+            guard asked.check(path) else {
+                refusals.append("nobody has to ask for \(path)")
+                return []
+            }
+            var back = asked
+            guard departure.isTurnedAway, back.checkEnded(path, .notNow, input: 0, at: now) else {
+                return [asked]
+            }
+            return isCutOff ? [asked, back] : [back]
+        }
         if let refusal = queue.refusal(toSend: id, key: key, at: now) {
             refusals.append("\(id) was sent with the key \(key): \(refusal)")
             return []
@@ -265,7 +289,13 @@ struct SimulationJudge {
 }
 
 extension PlainModifier {
-    fileprivate var isUnderWay: Bool {
-        if case .inFlight = standing { true } else { false }
+    /// What of it waits for an answer.
+    fileprivate var request: String? {
+        switch standing {
+        case .inFlight: id
+        case .checking(let left, isAsked: true, found: _): left.first.map { "check \($0)" }
+        case .checking(_, isAsked: false, found: _): "\(id) that nobody checks"
+        case .waiting, .retryWait, .unknown, .authWait, .accepted, .dead: nil
+        }
     }
 }

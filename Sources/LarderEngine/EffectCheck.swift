@@ -1,0 +1,116 @@
+import LarderJSON
+import LarderModel
+import LarderStore
+import LarderStrategy
+import LarderUpstream
+
+/// Asks an origin whether what a modifier does is so (case 22): an attempt of which nobody knows how
+/// it ended was followed by one that met a state which it did not expect.
+///
+/// Each target is asked for with a request of its own, as one that is under way may have set out
+/// before the write, and what it brings is not kept.
+struct EffectCheck: Sendable {
+    private let context: EngineContext
+    private let whole: WholeModifier
+    /// What the origin said last of its targets.
+    private let bases: [EntryID: BodySummary]
+
+    init(_ context: EngineContext, _ whole: WholeModifier, _ bases: [EntryID: BodySummary]) {
+        self.context = context
+        self.whole = whole
+        self.bases = bases
+    }
+
+    /// What the origin said of one target.
+    private enum Found {
+        case content(TargetContent)
+        /// Nothing that can be compared.
+        case nothing
+        /// It does not say now.
+        case notNow
+    }
+
+    /// Confirmed where all of it is so, refused where it is not; nil when the daemon is ending.
+    func verdict() async -> ModifierVerdict? {
+        guard let effects = whole.effects, !effects.isEmpty else { return .refused }
+        let scope = context.store.key(for: whole.modifier.scope)
+        var contents: [EntryID: TargetContent] = [:]
+        for id in whole.modifier.targets where effects[id] != nil {
+            guard let url = try? WebURL(id.text),
+                let origin = try? context.origin(of: url, in: scope)
+            else { return .refused }
+            switch await ask(url, origin, isJSON: bases[id]?.isJSON ?? false) {
+            case .content(let content): contents[id] = content
+            case .nothing: return .refused
+            case .notNow where Task.isCancelled || context.isDraining: return nil
+            case .notNow: return .unclear(.lost)
+            }
+        }
+        return effects.areShown { contents[$0] ?? .unknown } ? .confirmed(.none) : .refused
+    }
+
+    private func ask(_ url: WebURL, _ origin: OriginSettings, isJSON: Bool) async -> Found {
+        let rules = FlightRules(
+            url: url,
+            cachedIsJSON: isJSON,
+            accept: nil,
+            redirectHosts: origin.redirectHosts,
+            keeping: .stored(bytesMax: Int64(Limits.inlineJSONBytesMax))
+        )
+        // It is asked once; what follows then is the modifier's own next attempt.
+        var machine = FlightMachine(rules, isOriginDown: true)
+        var attempt = machine.started(at: url, hasValidators: false)
+        do throws(UpstreamError) {
+            while true {
+                guard !context.isOfflineByHand(origin.name) else { return .notNow }
+                let reply = try await ask(attempt, origin)
+                let head = ResponseHead(
+                    status: reply.status,
+                    headers: reply.headers,
+                    now: context.clock.now()
+                )
+                let action = machine.headArrived(head, remaining: .zero, chance: 0)
+                if case .giveUp(.captive) = action {
+                    context.notePortal(origin.name)
+                    return .notNow
+                }
+                context.noteAnswer(origin.name)
+                switch action {
+                case .ask(let next): attempt = next
+                case .receive: return .content(try await content(of: reply.body))
+                case .bury: return .content(.deleted)
+                case .quote(401), .quote(407), .quote(408), .quote(425), .quote(429),
+                    .quote(500...599):
+                    return .notNow
+                case .quote, .giveUp, .refresh, .pass, .pause, .nothing: return .nothing
+                }
+            }
+        } catch {
+            if case .unreachable = error { context.noteConnectFailure(origin.name) }
+            return .notNow
+        }
+    }
+
+    private func ask(
+        _ attempt: FlightMachine.Attempt,
+        _ origin: OriginSettings
+    ) async throws(UpstreamError) -> UpstreamReply {
+        let request = UpstreamRequest(
+            origin: origin,
+            url: attempt.url,
+            timeout: origin.fetch.timeout,
+            purpose: .write
+        )
+        return try await context.askWatchingSilence(request)
+    }
+
+    /// What is no JSON, or more than is worked on, is compared with nothing.
+    private func content(of body: UpstreamBody) async throws(UpstreamError) -> TargetContent {
+        var bytes: [UInt8] = []
+        while let piece = try await body.next() {
+            bytes += piece
+            guard bytes.count <= Limits.inlineJSONBytesMax else { return .opaque }
+        }
+        return (try? JSONValue(parsing: bytes)).map { .json($0) } ?? .opaque
+    }
+}

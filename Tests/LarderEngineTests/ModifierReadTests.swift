@@ -1,0 +1,188 @@
+import LarderJSON
+import LarderModel
+import LarderStore
+import LarderStrategy
+import LarderTestSupport
+import LarderUpstream
+import LarderWire
+import Testing
+
+@testable import LarderEngine
+
+@Suite("What a read says of a write", .timeLimit(.minutes(5)))
+struct ModifierReadTests {
+    private static let wait = Duration.seconds(3_600)
+
+    /// A write of `/a` by a request to `/w`, so that reads and writes are scripted apart.
+    ///
+    /// All of them are in one lane.
+    private func accept(
+        _ fixture: EngineFixture,
+        _ name: String,
+        _ effect: String,
+        target: String = "/a",
+        hold: Duration? = nil
+    ) async throws -> ModifierID {
+        let change = ModifierCommand.Change(
+            target: try EntryID(try fixture.url(target)),
+            effect: try Effect(parsing: Array(effect.utf8))
+        )
+        let request = ModifierCommand.Request(method: "PUT", url: try fixture.url("/w"))
+        var command = ModifierCommand(changes: [change], request: request)
+        let id = try ModifierID(name)
+        command.id = id
+        command.lane = try LaneName("one")
+        command.hold = hold
+        _ = try await fixture.engine.accept(ModifiersCommand(command), fixture.scope)
+        return id
+    }
+
+    private func settled(
+        _ fixture: EngineFixture,
+        _ id: ModifierID
+    ) async throws -> ModifierReport {
+        try await fixture.engine.modifier(id, fixture.scope, wait: Self.wait)
+    }
+
+    /// Returns once all that was accepted so far is answered: another one is sent after it.
+    private func answered(_ fixture: EngineFixture) async throws {
+        fixture.upstream.answer(try fixture.url("/w"), with: .reply(status: 204))
+        fixture.upstream.answer(try fixture.url("/other"), with: .json("{}"))
+        let last = try await accept(fixture, "last", #"{"type":"none"}"#, target: "/other")
+        #expect(try await settled(fixture, last).state == .confirmed)
+    }
+
+    private func reads(_ fixture: EngineFixture) -> [UpstreamRequest] {
+        fixture.upstream.asked.all.filter { $0.method == "GET" }
+    }
+
+    @Test("Case 7: a read that shows what was answered 202 confirms it, and another does not")
+    func accepted() async throws {
+        try await EngineFixture.run { fixture in
+            let (url, writes) = (try fixture.url("/a"), try fixture.url("/w"))
+            fixture.upstream.answer(
+                writes,
+                with: .reply(status: 202),
+                .reply(status: 202),
+                .reply(status: 204)
+            )
+            try await fixture.cache(url, .json(#"{"liked":false,"n":1}"#))
+            fixture.upstream.answer(
+                url,
+                with: .json(#"{"liked":true,"n":1}"#),
+                .json(#"{"n":9,"liked":true}"#)
+            )
+            let liked = try await accept(
+                fixture,
+                "m-1",
+                #"{"type":"merge","value":{"liked":true}}"#
+            )
+            let nine = try await accept(fixture, "m-2", #"{"type":"merge","value":{"n":9}}"#)
+            // It is sent when the others are out of its lane, and its target is asked again then.
+            let last = try await accept(fixture, "m-3", #"{"type":"none"}"#)
+            #expect(try await settled(fixture, last).state == .confirmed)
+            #expect(try await settled(fixture, liked).state == .confirmed)
+            #expect(try await fixture.engine.modifier(nine, fixture.scope).state == .accepted)
+            // With a header it is a request of its own, whatever is under way.
+            try await fixture.fetch(url) { $0.headers.append("X-Own", "1") }
+            #expect(try await settled(fixture, nine).state == .confirmed)
+            #expect(fixture.clock.monotonic() == .zero)
+            // What was read is what it is: nobody asks again.
+            #expect(reads(fixture).count == 3)
+            let shown = try await fixture.cached(url).frames.first?.shown
+            #expect(shown?.entry.body == .json(Array(#"{"n":9,"liked":true}"#.utf8)))
+            #expect(shown?.pending == 0)
+        }
+    }
+
+    @Test("Case 7: a 304 and a deletion are reads, too")
+    func othersThanBodies() async throws {
+        try await EngineFixture.run { fixture in
+            let (url, writes) = (try fixture.url("/a"), try fixture.url("/w"))
+            fixture.upstream.answer(writes, with: .reply(status: 202), .reply(status: 202))
+            try await fixture.cache(url, .json(#"{"liked":true}"#, etag: "\"v1\""))
+            fixture.upstream.answer(url, with: .notModified, .reply("no", status: 404))
+            let liked = try await accept(
+                fixture,
+                "m-1",
+                #"{"type":"merge","value":{"liked":true}}"#
+            )
+            let away = try await accept(fixture, "m-2", #"{"type":"delete"}"#)
+            try await answered(fixture)
+            try await fixture.fetch(url)
+            #expect(try await settled(fixture, liked).state == .confirmed)
+            #expect(try await fixture.engine.modifier(away, fixture.scope).state == .accepted)
+            try await fixture.fetch(url)
+            #expect(try await settled(fixture, away).state == .confirmed)
+        }
+    }
+
+    @Test("Case 7: what a later one undid is confirmed with that one, and is not seen again")
+    func undone() async throws {
+        try await EngineFixture.run { fixture in
+            let (url, writes) = (try fixture.url("/a"), try fixture.url("/w"))
+            fixture.upstream.answer(writes, with: .reply(status: 202), .reply(status: 202))
+            try await fixture.cache(url, .json(#"{"liked":false,"n":1}"#))
+            fixture.upstream.answer(url, with: .json(#"{"liked":false,"n":2}"#))
+            let like = try await accept(
+                fixture,
+                "m-1",
+                #"{"type":"merge","value":{"liked":true}}"#
+            )
+            let unlike = try await accept(
+                fixture,
+                "m-2",
+                #"{"type":"merge","value":{"liked":false}}"#
+            )
+            try await answered(fixture)
+            try await fixture.fetch(url)
+            #expect(try await settled(fixture, like).state == .confirmed)
+            #expect(try await settled(fixture, unlike).state == .confirmed)
+            let shown = try await fixture.cached(url).frames.first?.shown
+            #expect(shown?.entry.body == .json(Array(#"{"liked":false,"n":2}"#.utf8)))
+        }
+    }
+
+    @Test(
+        "Case 22: after a 412 to a repeated attempt a GET says whether the effect is there",
+        arguments: [
+            (ScriptedAnswer.json(#"{"liked":true}"#), ModifierVerdict.confirmed(.none)),
+            (.json(#"{"liked":false}"#), .refused), (.reply("no", status: 404), .refused),
+            (.reply("no", status: 403), .refused), (.reply("words"), .refused),
+            (.reply("who?", status: 401), .unclear(.lost)),
+            (.reply("portal", status: 511), .unclear(.lost)),
+            (.reply("later", status: 503), .unclear(.lost)),
+            (.failure(.timedOut(.head)), .unclear(.lost)),
+        ]
+    )
+    func precondition(answer: ScriptedAnswer, verdict: ModifierVerdict) async throws {
+        try await EngineFixture.run { fixture in
+            let url = try fixture.url("/a")
+            try await fixture.cache(url, .json(#"{"liked":true}"#))
+            let effect = #"{"type":"merge","value":{"liked":true}}"#
+            let id = try await accept(fixture, "m-1", effect, hold: Self.wait)
+            let store = fixture.engine.store
+            let number = try #require(try await store.modifierNumber(id, of: fixture.scope))
+            let whole = try #require(try await store.modifier(number))
+            fixture.upstream.answer(url, with: answer)
+            #expect(await EffectCheck(fixture.engine.context, whole, [:]).verdict() == verdict)
+            #expect(reads(fixture).last?.purpose == .write)
+        }
+    }
+
+    @Test("Case 22: a 412 to the first attempt is a refusal, whatever the server shows")
+    func firstPrecondition() async throws {
+        try await EngineFixture.run { fixture in
+            let (url, writes) = (try fixture.url("/a"), try fixture.url("/w"))
+            try await fixture.cache(url, .json(#"{"liked":false}"#))
+            fixture.upstream.answer(writes, with: .reply("no", status: 412))
+            fixture.upstream.answer(url, with: .json(#"{"liked":true}"#))
+            let effect = #"{"type":"merge","value":{"liked":true}}"#
+            let id = try await accept(fixture, "m-1", effect)
+            let report = try await settled(fixture, id)
+            #expect(report.state == .dead)
+            #expect(report.reason == .refused)
+            #expect(reads(fixture).allSatisfy { $0.purpose == .read })
+        }
+    }
+}
