@@ -8,7 +8,7 @@ import LarderWire
 extension EngineSimulation {
     /// Does one thing, and lets the daemon go on for a while, or until nothing is left to be done.
     func act() throws {
-        switch draw(0..<100) {
+        switch draw(0..<108) {
         case 0..<22: try accept()
         case 22..<54: answerSomething()
         case 54..<62:
@@ -21,7 +21,19 @@ extension EngineSimulation {
         case 86..<89: origin.isOffline.toggle()
         case 89..<92: evict()
         case 92..<97: return try crash()
-        default: return try reopen(losingCache: chance(1, of: 2))
+        case 97..<100: return try reopen(losingCache: chance(1, of: 2))
+        default:
+            return try failDisk {
+                switch draw(0..<10) {
+                case 0..<3: try accept()
+                case 3..<7: answerSomething()
+                case 7: decide()
+                case 8: setLane()
+                default:
+                    evict()
+                    fetch(pick(Self.paths) ?? "/a", .networkOnly)
+                }
+            }
         }
         if window.inputs.count >= 3 || chance(2, of: 3) { return try settle() }
         if try !pump(draw(0..<12)) { try settle() }
@@ -217,12 +229,15 @@ extension EngineSimulation {
         origin.server.write(path, new)
     }
 
+    /// How long until something is due, in whole milliseconds, as moments are kept in the files.
+    var untilDue: Duration {
+        .milliseconds(clock.nextDue.map { Int(($0 - now) / .milliseconds(1)) + 1 } ?? 1)
+    }
+
     /// Time passes.
     private func pass() throws {
         try settle()
-        // Whole milliseconds, as moments are kept in the files.
-        let due = clock.nextDue.map { Int(($0 - now) / .milliseconds(1)) + 1 } ?? 0
-        let time = Duration.milliseconds(chance(1, of: 2) ? due : draw(1..<40_000))
+        let time = chance(1, of: 2) ? untilDue : .milliseconds(draw(1..<40_000))
         note("\(time) pass")
         clock.advance(by: time)
         try settle()

@@ -242,7 +242,7 @@ extension EngineSimulation {
         } else if let open = left.first(where: { $0.standing == .unknown && !$0.resends }) {
             decide(open, chance(1, of: 2) ? .retry : .discard)
         } else {
-            clock.advance(by: .seconds(draw(1..<60)))
+            clock.advance(by: untilDue)
         }
         try settle()
         return false

@@ -19,7 +19,7 @@ final class EngineSimulation {
     let clock = ManualClock()
     let origin: SimulatedOrigin
     let settings: OriginSettings
-    private let plan = CrashPlan()
+    private let plan = DiskPlan()
     private let seed: UInt64
     var random: SeededRandom
     /// Nil between two lives.
@@ -29,6 +29,8 @@ final class EngineSimulation {
     private var isEnding = false
     private var inputCount = 0
     private var lastQuiet = 0
+    /// When it was looked at with nothing left to be done; nil once a step was taken since.
+    private var lastLook: Duration?
     /// The highest number of a request that waited when nothing was left to be done.
     private var lastAsked = 0
     var modifiers: [String: ModifierCommand] = [:]
@@ -113,7 +115,8 @@ final class EngineSimulation {
         inputCount += 1
         origin.mark(input: inputCount, quiet: lastQuiet)
         note("\(inputCount): \(event)")
-        window.inputs.append(SimulationInput(number: inputCount, event: event, call: call))
+        let input = SimulationInput(number: inputCount, at: now, event: event, call: call)
+        window.inputs.append(input)
     }
 
     /// The requests whose setting out the model knows of.
@@ -126,6 +129,7 @@ final class EngineSimulation {
         for _ in 0..<count {
             guard !plan.hasCopied else { return false }
             guard daemon.step(&random) else { return true }
+            lastLook = nil
             hear()
         }
         guard !plan.hasCopied else { return false }
@@ -153,10 +157,12 @@ final class EngineSimulation {
         }
     }
 
-    /// Goes on until nothing is left to be done, and has the judge look.
+    /// Goes on until nothing is left to be done, and has the judge look if anything is new.
     func settle() throws {
         guard try pump() else { return try goOnAfterCrash() }
+        if lastLook == now, window.inputs.isEmpty, window.end == nil { return }
         try look()
+        lastLook = now
     }
 
     private func look() throws {
@@ -169,9 +175,13 @@ final class EngineSimulation {
                 return input
             case .refused(let problem):
                 note("  \(input.number) is refused: \(problem.kind.rawValue)")
+                if [.diskFull, .storage].contains(problem.kind), let doubtful = input.doubtful {
+                    return doubtful
+                }
                 guard case .removed(let id, isDiscarded: false) = input.event else { return nil }
                 return SimulationInput(
                     number: input.number,
+                    at: input.moment,
                     event: .notCancelled(id),
                     call: input.call
                 )
@@ -216,12 +226,33 @@ final class EngineSimulation {
                 try goOnAfterCrash()
             }
         default:
-            plan.arm(draw(1..<60), in: daemon.directory)
+            plan.armCrash(draw(1..<60), in: daemon.directory)
             let isAlive = try pump()
             guard isAlive else { return try goOnAfterCrash() }
             plan.disarm()
             try settle()
         }
+    }
+
+    /// An operation of SQLite fails while something is done: the disk is full, or broken.
+    ///
+    /// What could not be written down is tried again, so time passes in which nothing ends.
+    func failDisk(_ act: () throws -> Void) throws {
+        try settle()
+        let pause = Duration.seconds(3)
+        guard judge.queues.allSatisfy({ $0.nextEnd(after: now).map { $0 > now + pause } ?? true })
+        else { return }
+        plan.armFailure(draw(1..<40), with: chance(1, of: 2) ? 13 : 10)
+        try act()
+        _ = try pump()
+        guard let step = plan.disarm() else { return try settle() }
+        note("  the disk failed to \(step.prefix(60))")
+        window.hasDiskFailed = true
+        for _ in 0..<2 {
+            clock.advance(by: pause / 2)
+            _ = try pump()
+        }
+        try settle()
     }
 
     private func goOnAfterCrash() throws {

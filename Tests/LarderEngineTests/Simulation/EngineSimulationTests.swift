@@ -3,8 +3,8 @@ import Testing
 
 @Suite("The whole engine, simulated", .timeLimit(.minutes(60)))
 struct EngineSimulationTests {
-    /// What two cores run in half a minute, in a debug build.
-    private static let seedCount: UInt64 = 100
+    /// What one core runs in a minute, in a debug build.
+    private static let seedCount: UInt64 = 200
     private static let steps = 40
 
     /// P-01 to P-07.

@@ -360,6 +360,11 @@ struct PlainQueue: Hashable {
         return found
     }
 
+    /// When the first of them ends by itself, or is held no more.
+    func nextEnd(after now: Duration) -> Duration? {
+        modifiers.flatMap { [$0.end, $0.holdUntil] }.compactMap { $0 }.filter { $0 > now }.min()
+    }
+
     private mutating func end(_ modifier: PlainModifier) {
         if case .accepted = modifier.standing {
             confirm(modifier, nil)

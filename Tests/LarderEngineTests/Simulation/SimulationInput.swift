@@ -21,6 +21,8 @@ struct SimulationInput {
     }
 
     let number: Int
+    /// When it happened.
+    let moment: Duration
     let event: Event
     /// The client's call that it is; nil for what nobody answers.
     let call: ClientCall<Problem?>?
@@ -28,8 +30,9 @@ struct SimulationInput {
     /// What was known of it when the daemon ended.
     private var whenEnded: Certainty?
 
-    init(number: Int, event: Event, call: ClientCall<Problem?>?) {
+    init(number: Int, at moment: Duration, event: Event, call: ClientCall<Problem?>?) {
         self.number = number
+        self.moment = moment
         self.event = event
         self.call = call
     }
@@ -37,6 +40,19 @@ struct SimulationInput {
     /// The daemon ends here: what its calls are answered with from now on, nobody hears.
     mutating func end() {
         if whenEnded == nil { whenEnded = certainty }
+    }
+
+    /// Whether it may have come about although it was refused.
+    private var isDoubtful = false
+
+    /// The same where the disk failed: it may have come about, and nobody could say so.
+    ///
+    /// What is accepted is accepted or not (P-01).
+    var doubtful: SimulationInput? {
+        if case .accepted = event { return nil }
+        var input = self
+        input.isDoubtful = true
+        return input
     }
 
     /// Whether it has come about, as far as the one who asked can tell.
@@ -61,7 +77,18 @@ struct SimulationInput {
     ///
     /// Beside others, what was read may be base no more before somebody looks whether it shows
     /// what was answered 202.
-    func outcomes(in queue: PlainQueue, isAlone: Bool, at now: Duration) -> [PlainQueue] {
+    func outcomes(
+        in queue: PlainQueue,
+        isAlone: Bool,
+        hasDiskFailed: Bool
+    ) -> [PlainQueue] {
+        let outcomes = outcomes(in: queue, isAlone: isAlone && !hasDiskFailed)
+        if isDoubtful { return outcomes + [queue] }
+        if hasDiskFailed, case .answeredRead = event { return outcomes + [queue] }
+        return outcomes
+    }
+
+    private func outcomes(in queue: PlainQueue, isAlone: Bool) -> [PlainQueue] {
         var after = queue
         switch event {
         case .accepted(let modifiers):
@@ -73,7 +100,7 @@ struct SimulationInput {
         case .retried(let id): guard after.retry(id) else { return [] }
         case .laneSet(let lane, let isPaused): after.pause(lane, isPaused)
         case .attemptEnded(let id, let verdict):
-            guard after.attemptEnded(id, verdict, input: number, at: now) else { return [] }
+            guard after.attemptEnded(id, verdict, input: number, at: moment) else { return [] }
         case .answeredRead(let path, let base, let moment):
             let isOvertaken = queue.isOvertaken(path, since: moment)
             guard isOvertaken != true else { return [queue] }
@@ -88,7 +115,7 @@ struct SimulationInput {
             let isSure = isAlone && queue.isOvertaken(path, since: moment) == false
             return isSure ? [after] : [after, queue]
         case .answeredCheck(let path, let answer):
-            guard after.checkEnded(path, answer, input: number, at: now) else { return [] }
+            guard after.checkEnded(path, answer, input: number, at: moment) else { return [] }
         case .mayBeLost(let path):
             after.evict(path)
             return [after, queue]

@@ -50,6 +50,8 @@ struct SimulationJudge {
         var departuresAfterEnd: [Departure] = []
         /// Whether more than one thing happened, or the end came.
         fileprivate var isCrowded = false
+        /// Whether an operation of SQLite has failed.
+        var hasDiskFailed = false
 
         enum End {
             /// When nothing was left to be done.
@@ -130,7 +132,11 @@ struct SimulationJudge {
         for (index, input) in window.inputs.enumerated() {
             var rest = window
             rest.inputs.remove(at: index)
-            let after = input.outcomes(in: queue, isAlone: !window.isCrowded, at: now)
+            let after = input.outcomes(
+                in: queue,
+                isAlone: !window.isCrowded,
+                hasDiskFailed: window.hasDiskFailed
+            )
             if after.isEmpty { refusals.append("\(input.event) cannot be") }
             for after in after.flatMap({ $0.ended(at: now) }) {
                 found.formUnion(outcomes(of: rest, in: after, now))
