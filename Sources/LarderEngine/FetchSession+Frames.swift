@@ -65,16 +65,31 @@ extension FetchSession {
 
     /// What the network said as the client sees it: with what its own modifiers make of it.
     ///
-    /// Bytes that it has seen already keep the revision that it knows.
+    /// Bytes that it has seen already keep the revision that it knows. Where the client's own
+    /// modifiers cannot be read, what is shown without them would look as if they were gone.
     func seen(_ landing: Landing, _ reader: StoreReader) -> Landing {
         let id: EntryID?
         switch landing {
         case .current(let answer): id = answer.entry.id
         case .deleted, .failed: id = try? EntryID(request.url)
         }
-        guard let id, context.store.isTargeted(scope, id),
-            let row = try? CachedAnswer(reader, scope, id, now: context.clock.now())
-        else { return landing }
+        guard let id else { return landing }
+        guard context.store.isTargeted(scope, id) else {
+            guard case .current(var answer) = landing,
+                let failed = try? reader.deadLetters(scope, id), failed > 0
+            else { return landing }
+            answer.overlay = Overlay(pending: [], failed: failed, isComplete: true)
+            return .current(answer)
+        }
+        let row: CachedAnswer
+        do throws(StoreError) {
+            guard let found = try CachedAnswer(reader, scope, id, now: context.clock.now()) else {
+                return landing
+            }
+            row = found
+        } catch {
+            return .failed(Problem(error))
+        }
         switch landing {
         case .failed: return landing
         case .deleted(let revision, let status):

@@ -143,6 +143,21 @@ struct ModifierReadTests {
         }
     }
 
+    @Test("What the network says of an entry tells what failed on it, with nothing pending")
+    func failed() async throws {
+        try await EngineFixture.run { fixture in
+            let url = try fixture.url("/a")
+            fixture.upstream.answer(try fixture.url("/w"), with: .reply("no", status: 403))
+            fixture.upstream.answer(url, with: .json("[1]"), .json("[2]"))
+            let id = try await accept(fixture, "m-1", #"{"type":"put","value":[3]}"#)
+            #expect(try await settled(fixture, id).state == .dead)
+            let got = try await fixture.fetch(url) { $0.policy = .networkOnly }
+            #expect(got.lastShown?.source == .network)
+            #expect(got.lastShown?.failed == 1)
+            #expect(got.lastShown?.pending == 0)
+        }
+    }
+
     @Test(
         "Case 22: after a 412 to a repeated attempt a GET says whether the effect is there",
         arguments: [
