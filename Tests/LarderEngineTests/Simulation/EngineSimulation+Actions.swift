@@ -146,14 +146,18 @@ extension EngineSimulation {
         note("fetch \(path) \(policy.rawValue)")
         var command = FetchCommand(url: url)
         command.policy = policy
-        let (ready, scope, loop) = (command, scopeKey, daemon.loop)
+        let (ready, scope, loop, heard) = (command, scopeKey, daemon.loop, heard)
+        let since = judge.looks
         let call = daemon.call { engine in
             await engine.fetch(
                 ready,
                 scope: scope,
                 reader: loop.reader,
                 interest: Interest(),
-                emit: { _ in true }
+                emit: { frame in
+                    heard.note(frame, of: path, since: since)
+                    return true
+                }
             )
         }
         fetches.append(call)

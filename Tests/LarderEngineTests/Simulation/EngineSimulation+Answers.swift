@@ -95,6 +95,10 @@ extension EngineSimulation {
 
     private func answerWrite(_ request: SimulatedOrigin.Request) {
         let modifier = modifier(of: request)
+        if judge.queues.first?[modifier.id]?.mayBeApplied == true, chance(1, of: 2) {
+            put(.attemptEnded(modifier.id, .preconditionFailed))
+            return reply(request, 412)
+        }
         switch draw(0..<100) {
         case 0..<34: confirm(request)
         case 34..<46:

@@ -38,6 +38,7 @@ final class EngineSimulation {
     /// Those that clients heard of that they are accepted.
     private(set) var accepted: Set<String> = []
     var fetches: [ClientCall<Problem?>] = []
+    let heard = HeardFrames()
     private(set) var log: [String] = []
     private(set) var crashes = 0
 
@@ -58,7 +59,8 @@ final class EngineSimulation {
         let honours = settings.modifiers.idempotency.isHonoured
         origin = SimulatedOrigin(SimulatedServer(honoursKeys: honours))
         judge = SimulationJudge(
-            PlainQueue(acceptedLimit: settings.modifiers.acceptedLimit)
+            PlainQueue(acceptedLimit: settings.modifiers.acceptedLimit),
+            paths: Self.paths
         )
         life = try SimulatedDaemon(
             TemporaryDirectory(inMemory: true),
@@ -166,6 +168,7 @@ final class EngineSimulation {
     }
 
     private func look() throws {
+        window.heard += heard.take()
         let sight = try sight()
         window.inputs = window.inputs.compactMap { input in
             switch input.certainty {
@@ -276,8 +279,11 @@ final class EngineSimulation {
     ) throws {
         for index in window.inputs.indices { window.inputs[index].end() }
         note("  not settled: \(window.inputs.map { "\($0.number) \($0.certainty)" })")
+        window.heard += heard.take()
         origin.forgetEverybody()
         daemon.end(&random, closing: directory == nil)
+        // Nobody hears it any more.
+        _ = heard.take()
         _ = try plan.takeCopy()
         let directory = directory ?? daemon.directory
         life = nil

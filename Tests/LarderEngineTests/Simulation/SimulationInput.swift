@@ -88,6 +88,14 @@ struct SimulationInput {
         return outcomes
     }
 
+    /// What may be seen before all of it has come about.
+    func passing(from queue: PlainQueue) -> [PlainQueue] {
+        guard case .answeredRead(let path, let base, since: _) = event else { return [] }
+        var unseen = queue
+        unseen.say(path, base, isLookedAt: false)
+        return [unseen]
+    }
+
     private func outcomes(in queue: PlainQueue, isAlone: Bool) -> [PlainQueue] {
         var after = queue
         switch event {

@@ -52,6 +52,8 @@ struct SimulationJudge {
         fileprivate var isCrowded = false
         /// Whether an operation of SQLite has failed.
         var hasDiskFailed = false
+        /// What fetches have shown.
+        var heard: [HeardFrame] = []
 
         enum End {
             /// When nothing was left to be done.
@@ -62,11 +64,15 @@ struct SimulationJudge {
     }
 
     private(set) var queues: [PlainQueue]
+    /// What may have been seen of each target from one look to the next.
+    private var passing: [[String: Set<PlainQueue.Shown>]] = []
+    private let paths: [String]
     /// Why the last of the possible queues was ruled out.
     private var refusals: [String] = []
 
-    init(_ queue: PlainQueue) {
+    init(_ queue: PlainQueue, paths: [String]) {
         queues = [queue]
+        self.paths = paths
     }
 
     /// Takes in what has happened and what is seen of it.
@@ -82,6 +88,8 @@ struct SimulationJudge {
         refusals = []
         var window = window
         window.isCrowded = window.inputs.count > 1 || window.end != nil
+        passing.append([:])
+        for queue in queues { pass(queue) }
         var possible = Alternatives()
         for queue in queues.flatMap({ $0.ended(at: now) }) {
             for after in outcomes(of: window, in: queue, now).all {
@@ -107,6 +115,22 @@ struct SimulationJudge {
             throw Complaint(text: reasons.joined(separator: "\n  or else: "))
         }
         queues = found
+        for queue in queues { pass(queue) }
+        for frame in window.heard {
+            // What it was read from may have been so at any time since the fetch began.
+            let seen = passing[frame.since...].flatMap { $0[frame.path] ?? [] }
+            guard !seen.contains(where: frame.agrees) else { continue }
+            throw Complaint(text: "a fetch showed \(frame), which it never was: \(Set(seen))")
+        }
+    }
+
+    /// How often it has looked.
+    var looks: Int { passing.count }
+
+    /// Notes what is to be seen meanwhile.
+    private mutating func pass(_ queue: PlainQueue) {
+        let last = passing.count - 1
+        for path in paths { passing[last][path, default: []].insert(queue.shown(path)) }
     }
 
     /// Every order in which the inputs may have come about, and requests set out between them in
@@ -116,6 +140,7 @@ struct SimulationJudge {
         in queue: PlainQueue,
         _ now: Duration
     ) -> Alternatives {
+        pass(queue)
         guard !window.inputs.isEmpty || !window.departures.isEmpty else {
             return Alternatives(queue)
         }
@@ -137,6 +162,7 @@ struct SimulationJudge {
                 isAlone: !window.isCrowded,
                 hasDiskFailed: window.hasDiskFailed
             )
+            for queue in input.passing(from: queue) { pass(queue) }
             if after.isEmpty { refusals.append("\(input.event) cannot be") }
             for after in after.flatMap({ $0.ended(at: now) }) {
                 found.formUnion(outcomes(of: rest, in: after, now))
