@@ -141,6 +141,22 @@ package enum Limits {
     /// Of these for one user.
     package static let batchesPerUserMax = 8
 
+    /// Streams of one user that watch; 500 are promised.
+    package static let watchersPerUserMax = 1_000
+    /// Ids in one watch, and prefixes.
+    package static let watchedIDsMax = 1_000
+    package static let watchedPrefixesMax = 64
+    /// What waits for one watcher that reads slowly, in notices and in bytes, with what a notice
+    /// takes beside its texts.
+    ///
+    /// Above it the watcher is told that it lagged.
+    package static let watchNoticesMax = 1_024
+    package static let watchBytesMax = 262_144
+    package static let watchNoticeOverheadBytes = 128
+    /// Notices that are written to a watcher at once.
+    package static let watchBatchNotices = 64
+    /// How often a watcher may ask to hear that its stream lives.
+    package static let heartbeatTimes = Duration.seconds(1)...Duration.seconds(3_600)
     /// Fetches of one user that stay open to follow an entry.
     ///
     /// Each costs a connection and about as much memory again; 500 are promised.
@@ -258,6 +274,18 @@ package enum Limits {
     package static let keptPageCacheBytes: Int64 = 262_144
     /// How often a put is tried again when its id is taken in and given back in the same moment.
     package static let keptRoundsMax = 16
+    /// Rows of one file's log of changes: hours of a busy device, and read through in 50 ms at start.
+    package static let changeLogRowsMax: Int64 = 65_536
+    /// What they may hold, where ids are long.
+    package static let changeLogBytesMax: Int64 = 16 << 20
+    /// The oldest rows of a log that go at once.
+    package static let changeLogBatchRows: Int64 = 256
+    /// Changes that are read from a log at once; more than a step has.
+    package static let changePageRows = 1_000
+    /// Released changes that wait to be told; above it watchers are told that they lagged.
+    package static let changesReadyMax = 65_536
+    /// What a client calls itself.
+    package static let clientNameBytesMax = 64
     /// Revisions that one synced write of `state.db` reserves.
     package static let revisionBlock: Int64 = 65_536
 

@@ -70,7 +70,7 @@ extension CommitQueue<CacheWriter> {
             guard let found = try writer.find(scope, id).0, found.body == body.number else {
                 return
             }
-            try writer.remove(found.key)
+            try writer.evict(found.key, .damaged)
         }
     }
 }

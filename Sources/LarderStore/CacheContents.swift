@@ -12,6 +12,10 @@ struct CacheContents {
     let highestBody: Int64
     /// Bodies that no row names: left by an earlier process, to be swept.
     let unlinkedBodies: [Int64]
+    /// Of which start of the machine the last change is.
+    let boot: Int64?
+    /// The next revision by `state.db` when the file was closed in good order.
+    let closedAt: Int64?
 
     init(reading connection: SQLiteConnection) throws(StoreError) {
         let seed = try connection.integer("SELECT value FROM meta WHERE name = 'key_seed'")
@@ -39,6 +43,8 @@ struct CacheContents {
             throw .corrupt(step: "read the bodies' numbers")
         }
         unlinkedBodies = unlinked
+        boot = try connection.integer("SELECT value FROM meta WHERE name = 'boot'")
+        closedAt = try connection.integer("SELECT value FROM meta WHERE name = 'closed_at'")
     }
 
     /// Sums the rows up, which takes about 0.1 s for a million, and holds the result against what

@@ -6,6 +6,7 @@
 final class CacheFile {
     let connection: SQLiteConnection
     let statements: CacheWriterStatements
+    let log: ChangeLog
     let wal: WriteAheadLog
     private let database: DatabaseFile
     private var stamp: FileStamp?
@@ -24,6 +25,7 @@ final class CacheFile {
         self.database = database
         self.connection = connection
         statements = try CacheWriterStatements(connection)
+        log = try ChangeLog(connection, hasModifiers: false)
         wal = WriteAheadLog(of: connection)
         stamp = FileStamp(database.path)
         walStamp = FileStamp(database.path + "-wal")

@@ -83,6 +83,7 @@ struct CacheOpening {
     private static func probe(_ connection: SQLiteConnection) throws(StoreError) {
         let tables = [
             ("entry", "key"), ("recency", "last_used"), ("body", "body"), ("chunk", "chunk"),
+            ("change_log", "change"),
         ]
         for (table, column) in tables {
             for order in ["ASC", "DESC"] {

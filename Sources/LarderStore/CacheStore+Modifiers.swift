@@ -54,9 +54,10 @@ extension CacheStore {
         of scope: ScopeKey,
         now: Timestamp
     ) async throws(StoreError) -> Bool {
-        let revision = try nextRevision()
-        return try await stateFile.settle { writer throws(StoreError) in
-            try writer.dropDeadLetter(number, of: scope, revision, now: now)
+        try await revisions.step { (step) async throws(StoreError) in
+            try await stateFile.settle { writer throws(StoreError) in
+                try writer.dropDeadLetter(number, of: scope, step, now: now)
+            }
         }
     }
 

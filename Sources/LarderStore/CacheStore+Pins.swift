@@ -25,8 +25,12 @@ extension CacheStore {
 
     /// Takes a pin away with its entry, or what is to be given back to the cache; false when there
     /// was none, or unsettled changes target it.
-    package func evictKept(_ scope: ScopeKey, _ id: EntryID) async throws(StoreError) -> Bool {
-        try await pins.drop(scope, id)
+    package func evictKept(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        client: ClientTag? = nil
+    ) async throws(StoreError) -> Bool {
+        try await pins.drop(scope, id, client: client)
     }
 
     /// Stores an entry and pins it, both or neither; synced when it returns.

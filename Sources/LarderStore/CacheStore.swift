@@ -10,7 +10,7 @@ package final class CacheStore: Sendable {
     let shared: SharedCacheState
     private let queue: CommitQueue<CacheWriter>
     let stateFile: StateFile
-    private let revisions: RevisionSource
+    let revisions: RevisionSource
     let kept: KeptStore
     let pins: PinStore
     let modifiers: ModifierStore
@@ -60,6 +60,7 @@ package final class CacheStore: Sendable {
             highest: start.highestRevision,
             index: shared.kept,
             watches: shared.watches,
+            changes: shared.changes,
             reserve: stateReserve,
             limits: configuration.queue,
             faults: configuration.faults,
@@ -79,7 +80,7 @@ package final class CacheStore: Sendable {
             folder: cacheFolder,
             now: now
         )
-        writer.start(with: start)
+        writer.start(with: start, nextRevision: stateFile.foundNextRevision)
         queue = CommitQueue(writer, label: "larder.cache-writer", now: now)
         let share = configuration.pageCacheBytes
         bodyReader = BlockingReader(
@@ -220,19 +221,24 @@ package final class CacheStore: Sendable {
     /// Removes an id's row and leaves nothing; what it was, or nil where there was none.
     ///
     /// Throws `pinned` for what is pinned, `targeted` for what an unsettled modifier targets.
-    package func delete(_ scope: ScopeKey, _ id: EntryID) async throws(StoreError) -> EntryKind? {
+    package func delete(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        client: ClientTag? = nil
+    ) async throws(StoreError) -> EntryKind? {
         if let place = shared.kept.place(scope, id) {
             if place.targets > 0 { throw .targeted }
-            return try await kept.delete(scope, id)
+            return try await kept.delete(scope, id, client: client)
         }
         return try await queue.submit { writer throws(StoreError) in
-            try writer.delete(scope, id)
+            try writer.delete(scope, id, client: client)
         }
     }
 
     /// Evicts named rows, in transactions of at most 256.
     package func evict(
-        _ candidates: [EvictionCandidate]
+        _ candidates: [EvictionCandidate],
+        client: ClientTag? = nil
     ) async throws(StoreError) -> EvictionReceipt {
         var receipt = EvictionReceipt()
         var rest = candidates[...]
@@ -240,7 +246,7 @@ package final class CacheStore: Sendable {
             let batch = Array(rest.prefix(Limits.evictionBatchRowsMax))
             rest = rest.dropFirst(batch.count)
             let part = try await queue.submit { writer throws(StoreError) in
-                try writer.evict(batch)
+                try writer.evict(batch, client: client)
             }
             receipt.evicted += part.evicted
             receipt.skipped += part.skipped
@@ -396,7 +402,7 @@ package final class CacheStore: Sendable {
 
     /// The number of a step that leaves nothing in the store, such as an answer that is only told.
     package func nextRevision() throws(StoreError) -> Revision {
-        try revisions.next()
+        try revisions.spend()
     }
 
     /// The lengths of `cache.db` and its WAL.
@@ -494,6 +500,7 @@ package final class CacheStore: Sendable {
     private func closeCache() async throws(StoreError) {
         guard shared.generation.hasFile else { return }
         try await flushTouches()
+        try await queue.submit { writer throws(StoreError) in try writer.closeLog() }
         try await queue.checkpoint(truncating: true)
     }
 }

@@ -40,6 +40,7 @@ extension CacheWriter {
     ) throws(StoreError) {
         statements.expired.bind(1, now.milliseconds)
         var left = rows
+        var step: Revision?
         for (isExpired, candidates) in [(true, statements.expired), (false, statements.oldest)] {
             while state.totals.bytes > goal, left > 0 {
                 let victims = try choose(
@@ -49,8 +50,10 @@ extension CacheWriter {
                     downTo: goal
                 )
                 guard !victims.isEmpty else { break }
+                step = nil
                 for victim in victims where state.totals.bytes > goal {
-                    guard try remove(victim) != nil else { continue }
+                    let reason = isExpired ? EvictionReason.expired : .lru
+                    guard try evict(victim, reason, nil, &step) != nil else { continue }
                     state.totals.evictions += 1
                     if isExpired { state.totals.expired += 1 }
                     left -= 1
@@ -77,14 +80,15 @@ extension CacheWriter {
         return victims
     }
 
-    /// Takes a row away with what belongs to it; its size, or nil where there was none.
+    /// Takes a row away with what belongs to it; nil where there was none.
     @discardableResult
-    func remove(_ key: RowKey) throws(StoreError) -> Int64? {
+    func remove(_ key: RowKey) throws(StoreError) -> Removal? {
         statements.deleteEntry.bind(1, key.number)
         defer { statements.deleteEntry.reset() }
         noteChange(of: key)
         let hasEntry = try statements.deleteEntry.step()
         let body = hasEntry ? statements.deleteEntry.integerOrNil(0) : nil
+        let removed = hasEntry ? RemovedRow(statements.deleteEntry) : nil
         statements.deleteEntry.reset()
         statements.deleteRecency.bind(1, key.number)
         defer { statements.deleteRecency.reset() }
@@ -95,7 +99,7 @@ extension CacheWriter {
         if let body { try unlink(body: body) }
         state.totals.bytes -= size
         state.totals.entries -= 1
-        return size
+        return Removal(size: size, row: removed)
     }
 
     /// A row's accounted size, as the file has it.
@@ -106,15 +110,32 @@ extension CacheWriter {
     }
 
     /// Removes an id's row, asked for by name; what it was, or nil where there was none.
-    func delete(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> EntryKind? {
+    ///
+    /// A client's blob is deleted by it, what was fetched is forgotten.
+    func delete(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        client: ClientTag? = nil
+    ) throws(StoreError) -> EntryKind? {
         guard let found = try find(scope, id).0 else { return nil }
-        try remove(found.key)
+        switch found.kind {
+        case .blob:
+            try remove(found.key)
+            let cause = ChangeCause(.client, client: client)
+            try log(Change(try nextRevision(), scope.scope, .delete(id, cause)))
+        case .fetched, .tombstone, .variants:
+            try evict(found.key, .request, client)
+        }
         return found.kind
     }
 
     /// Removes rows that were named, but for those that are protected or changed since then.
-    func evict(_ candidates: [EvictionCandidate]) throws(StoreError) -> EvictionReceipt {
+    func evict(
+        _ candidates: [EvictionCandidate],
+        client: ClientTag? = nil
+    ) throws(StoreError) -> EvictionReceipt {
         var receipt = EvictionReceipt()
+        var step: Revision?
         for candidate in candidates {
             guard !shared.isProtected(candidate.key),
                 try revision(of: candidate.key) == candidate.revision
@@ -122,7 +143,7 @@ extension CacheWriter {
                 receipt.skipped += 1
                 continue
             }
-            try remove(candidate.key)
+            try evict(candidate.key, .request, client, &step)
             receipt.evicted.append(candidate)
             state.totals.evictions += 1
             state.totals.evictedByRequest += 1

@@ -17,17 +17,21 @@ extension CacheWriter {
     }
 
     /// Begins with what the start of the process came to.
-    func start(with start: CacheStart) {
+    ///
+    /// `nextRevision` is what `state.db` said when it was opened.
+    func start(with start: CacheStart, nextRevision next: Int64) {
         reserve.take()
         do throws(StoreError) {
-            try adopt(try start.opening.get())
+            let opening = try start.opening.get()
+            let boot = configuration.boot
+            try adopt(opening, isWhole: opening.contents.hasWholeLog(boot: boot, next: next))
         } catch {
             goWithout(error)
         }
     }
 
-    /// Goes on with an opened file.
-    func adopt(_ opening: CacheOpening) throws(StoreError) {
+    /// Goes on with an opened file; `isWhole` says whether no change is missing in its log.
+    func adopt(_ opening: CacheOpening, isWhole: Bool = false) throws(StoreError) {
         let contents = opening.contents
         let evictions = state.totals.evictions
         state = CacheWriterState(contents, budget: configuration.maxBytes.bytes)
@@ -36,6 +40,7 @@ extension CacheWriter {
         shared.noteBody(contents.highestBody)
         file = opening.file
         if let finding = opening.finding { findings.add(finding) }
+        openLog(opening, isWhole: isWhole)
         do throws(StoreError) { try measureSpace() } catch {
             close(because: error)
             throw error
@@ -46,6 +51,7 @@ extension CacheWriter {
     /// Goes on without a file.
     func goWithout(_ error: StoreError) {
         shared.absence = error
+        shared.changes.setStart(.cache, revisions.last)
         findings.tell("\(database.path) cannot be used, nothing is stored: \(error.message)")
     }
 

@@ -88,16 +88,11 @@ extension CacheWriter {
         try write(entry, at: key, scope: new.scope, body: new.body)
         try writeRecency(entry, at: key, size: size)
         noteChange(of: key)
+        if given == nil, !isSame { try log(new.change(at: entry.revision)) }
         state.totals.bytes += size - (uploaded?.size ?? 0) - (old?.size ?? 0)
         state.totals.entries += old == nil ? 1 : 0
         try makeRoom(for: size, keeping: key, now: now)
         return PutReceipt(revision: entry.revision, isNew: old == nil, isSame: isSame)
-    }
-
-    func nextRevision() throws(StoreError) -> Revision {
-        let revision = try revisions.next()
-        state.highestRevision = max(state.highestRevision, revision)
-        return revision
     }
 
     private func checkSize(_ size: Int64, bodyBytes: Int) throws(StoreError) {
@@ -119,7 +114,7 @@ extension CacheWriter {
 
     /// Whatever stands where a new id has to go: nothing, but for 17 ids with one hash.
     private func evictOccupant(of key: RowKey) throws(StoreError) {
-        guard key.number == key.last.number, try remove(key) != nil else { return }
+        guard key.number == key.last.number, try evict(key, .lru, nil) != nil else { return }
         state.totals.evictions += 1
     }
 

@@ -29,6 +29,8 @@ final class CacheWriter: CommitWriter {
     private var takenTouches: [(log: TouchLog, ticks: [RowKey: Int64])] = []
     /// Rows that the open transaction has written, confirmed or taken away.
     private var changedRows: [RowKey] = []
+    /// Revisions that the open transaction has taken.
+    private var openRevisions: [Revision] = []
 
     /// Has no file until ``adopt(_:)`` or ``look()``.
     init(
@@ -82,9 +84,15 @@ final class CacheWriter: CommitWriter {
         if state.totals != saved.totals || state.highestRevision != saved.highestRevision {
             try writeMeta()
         }
+        // Before what was trimmed is gone for whoever reads.
+        if state.log.start != saved.log.start {
+            shared.changes.setStart(.cache, state.log.start)
+        }
         try statements.commit.run()
         takenTouches.removeAll()
         shared.publish(state.totals)
+        release(state.log.changes)
+        state.log.changes.removeAll(keepingCapacity: true)
         // After the commit is published, so that whoever is told reads it.
         shared.watches.rowsChanged(changedRows)
         changedRows.removeAll(keepingCapacity: true)
@@ -93,11 +101,27 @@ final class CacheWriter: CommitWriter {
     func rollBack() {
         file?.connection.rollBack()
         state = saved
+        release([])
         for (log, ticks) in takenTouches {
             log.restore(ticks)
         }
         takenTouches.removeAll()
         changedRows.removeAll(keepingCapacity: true)
+    }
+
+    /// The revisions of the transaction are done with: after the commit is published, so that
+    /// whoever is told reads it.
+    private func release(_ changes: [Change]) {
+        revisions.close(openRevisions, changes)
+        openRevisions.removeAll(keepingCapacity: true)
+    }
+
+    /// Takes a number for a step of the open transaction.
+    func nextRevision() throws(StoreError) -> Revision {
+        let revision = try revisions.open()
+        openRevisions.append(revision)
+        state.highestRevision = max(state.highestRevision, revision)
+        return revision
     }
 
     /// To be called by whatever changes a row, so that those who watch it hear of it.
@@ -198,6 +222,7 @@ final class CacheWriter: CommitWriter {
 struct CacheWriterState {
     var totals = StoreTotals()
     var highestRevision = Revision(0)
+    var log = ChangeLogState()
     /// Whether eviction is on its way to the low watermark.
     var isShrinking = false
     /// Bodies that no row names any more, to be removed once nobody reads them.

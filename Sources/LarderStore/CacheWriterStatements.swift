@@ -3,6 +3,7 @@ final class CacheWriterStatements {
     let begin: SQLiteStatement
     let commit: SQLiteStatement
     let setMeta: SQLiteStatement
+    let deleteMeta: SQLiteStatement
     let touch: SQLiteStatement
     let find: SQLiteStatement
     let entry: SQLiteStatement
@@ -27,6 +28,7 @@ final class CacheWriterStatements {
         setMeta = try connection.prepare(
             "INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)"
         )
+        deleteMeta = try connection.prepare("DELETE FROM meta WHERE name = ?1")
         touch = try connection.prepare(
             "UPDATE recency SET last_used = ?2 WHERE key = ?1 AND last_used < ?2"
         )
@@ -70,7 +72,9 @@ final class CacheWriterStatements {
             "UPDATE recency SET stored_at = ?2, size = ?3, last_used = ?4 WHERE key = ?1"
         )
         markStale = try connection.prepare("UPDATE entry SET fresh_until = NULL WHERE key = ?1")
-        deleteEntry = try connection.prepare("DELETE FROM entry WHERE key = ?1 RETURNING body")
+        deleteEntry = try connection.prepare(
+            "DELETE FROM entry WHERE key = ?1 RETURNING body, scope, id, kind"
+        )
         deleteRecency = try connection.prepare("DELETE FROM recency WHERE key = ?1 RETURNING size")
         oldest = try connection.prepare("SELECT key FROM recency ORDER BY last_used")
         expired = try connection.prepare(

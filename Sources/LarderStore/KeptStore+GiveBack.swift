@@ -13,8 +13,9 @@ extension KeptStore {
     ) async throws(StoreError) {
         guard let entry = row.entry, !entry.isExpired(at: now) else { return }
         if let status = row.goneStatus {
-            let new = NewEntry(scope: scope, entry: entry.tombstone(status), body: .inline([]))
-            _ = try await cache.submit { writer throws(StoreError) in
+            var new = NewEntry(scope: scope, entry: entry.tombstone(status), body: .inline([]))
+            new.isTold = false
+            _ = try await cache.submit { [new] writer throws(StoreError) in
                 try writer.put(new, now: now)
             }
             return

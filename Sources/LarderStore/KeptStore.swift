@@ -119,7 +119,7 @@ final class KeptStore: Sendable {
 
     /// The revision of what stays as it is.
     private func skipped(_ found: StateWriter.FoundKept?) throws(StoreError) -> Revision {
-        guard let found, found.hasEntry else { return try revisions.next() }
+        guard let found, found.hasEntry else { return try revisions.spend() }
         return found.revision
     }
 
@@ -194,10 +194,13 @@ final class KeptStore: Sendable {
         let isCopy = kept.body.upload != new.body.upload
         let put: StateWriter.KeptPut
         do throws(StoreError) {
-            kept.entry.revision = try revisions.next()
-            let ready = kept
-            put = try await state.submit { writer throws(StoreError) in
-                try writer.put(ready, pinnedAt: pinnedAt)
+            let moved = kept
+            put = try await revisions.step { (step) async throws(StoreError) in
+                var ready = moved
+                ready.entry.revision = step
+                return try await state.submit { [ready] writer throws(StoreError) in
+                    try writer.put(ready, pinnedAt: pinnedAt)
+                }
             }
         } catch {
             if isCopy { carrier.abandon(kept.body) }
@@ -223,15 +226,19 @@ final class KeptStore: Sendable {
             try await setTrouble(scope, id, .failed, PinTrouble(deleted: status))
             return try await putIntoCache(new, now)
         }
-        var tombstone = new
-        tombstone.entry.revision = try revisions.next()
-        let ready = tombstone
-        return try await file.settle { writer throws(StoreError) in
-            if try writer.bury(scope, id, status: status) {
-                return PutReceipt(revision: ready.entry.revision, isNew: false, isSame: false)
+        return try await revisions.step { (step) async throws(StoreError) in
+            var tombstone = new
+            tombstone.entry.revision = step
+            return try await file.settle { [tombstone] writer throws(StoreError) in
+                let change = tombstone.change(at: step)
+                if try writer.bury(scope, id, status: status, change: change) {
+                    return PutReceipt(revision: step, isNew: false, isSame: false)
+                }
+                guard case .stored(let receipt, _) = try writer.put(tombstone) else {
+                    throw .closed
+                }
+                return receipt
             }
-            guard case .stored(let receipt, _) = try writer.put(ready) else { throw .closed }
-            return receipt
         }
     }
 
@@ -319,23 +326,44 @@ final class KeptStore: Sendable {
     /// under its id in the cache; what it was.
     ///
     /// Throws for what is pinned or targeted.
-    func delete(_ scope: ScopeKey, _ id: EntryID) async throws(StoreError) -> EntryKind? {
+    func delete(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        client: ClientTag?
+    ) async throws(StoreError) -> EntryKind? {
         try await inTurn(scope, id) { () async throws(StoreError) in
             let found = try await find(scope, id)
             if found?.isTargeted == true { throw .targeted }
             if found?.isPinned == true { throw .pinned }
-            if found != nil { try await removeReleased(scope, id) }
+            if let found { try await removeReleased(scope, id, found.kind, client) }
             shared.kept.remove(scope, id)
-            let cached = try await cache.submit { writer throws(StoreError) in
-                try writer.delete(scope, id)
+            guard found?.kind == nil else {
+                await dropShadow(scope, id)
+                return found?.kind
             }
-            return found?.kind ?? cached
+            return try await cache.submit { writer throws(StoreError) in
+                try writer.delete(scope, id, client: client)
+            }
         }
     }
 
-    private func removeReleased(_ scope: ScopeKey, _ id: EntryID) async throws(StoreError) {
-        _ = try await file.settle { writer throws(StoreError) in
-            try writer.removeReleased(scope, id)
+    private func removeReleased(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        _ kind: EntryKind?,
+        _ client: ClientTag?
+    ) async throws(StoreError) {
+        try await revisions.step { (step) async throws(StoreError) in
+            let event: Change.Event? =
+                switch kind {
+                case nil, .variants: nil
+                case .blob: .delete(id, ChangeCause(.client, client: client))
+                case .fetched, .tombstone: .evict(id, .request, client: client)
+                }
+            try await file.settle { writer throws(StoreError) in
+                guard try writer.removeReleased(scope, id), let event else { return }
+                try writer.log(Change(step, scope.scope, event))
+            }
         }
     }
 

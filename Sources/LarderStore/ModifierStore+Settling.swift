@@ -19,9 +19,12 @@ extension ModifierStore {
             let ready = try await prepare(settlements, targets, &bases, now)
             do throws(StoreError) {
                 await markSharedStale(settlements, targets, shared)
-                let revision = try kept.revisions.next()
-                let settled = try await file.settle { writer throws(StoreError) in
-                    try writer.settle(ready, revision, now: now)
+                let (settled, revision) = try await kept.revisions.step {
+                    (step) async throws(StoreError) in
+                    let settled = try await file.settle { writer throws(StoreError) in
+                        try writer.settle(ready, step, now: now)
+                    }
+                    return (settled, step)
                 }
                 for number in settled {
                     for name in targets[number] ?? [] {

@@ -38,16 +38,17 @@ final class ModifierStore: Sendable {
         try file.refuseWhileFull("accept a modifier")
         let aims = Self.aims(new.map { modifier in (modifier.scope, modifier.changes) })
         return try await taking(aims, now) { bases throws(StoreError) in
-            var revisions: [Revision] = []
-            for _ in new { revisions.append(try kept.revisions.next()) }
-            let batch = StateWriter.AcceptBatch(
-                modifiers: new,
-                revisions: revisions,
-                bases: bases,
-                now: now
-            )
-            let verdict = try await file.queue.submit { writer throws(StoreError) in
-                try writer.accept(batch)
+            let verdict = try await kept.revisions.steps(new.count) {
+                (revisions) async throws(StoreError) in
+                let batch = StateWriter.AcceptBatch(
+                    modifiers: new,
+                    revisions: revisions,
+                    bases: bases,
+                    now: now
+                )
+                return try await file.queue.submit { writer throws(StoreError) in
+                    try writer.accept(batch)
+                }
             }
             switch verdict {
             case .refused(let error): throw error
@@ -239,12 +240,13 @@ final class ModifierStore: Sendable {
         let names = changes.map { (name: TargetName(scope, $0.id), isShared: $0.isOfSharedRow) }
         let aims = Self.aims([(scope, changes)])
         return try await taking(aims, now) { bases throws(StoreError) in
-            let revision = try kept.revisions.next()
-            let verdict = try await file.queue.submit { writer throws(StoreError) in
-                guard let row = try writer.find(number), row.scope == scope.text else {
-                    return StateWriter.Verdict<ModifierNumber?>.done(nil)
+            let verdict = try await kept.revisions.step { (step) async throws(StoreError) in
+                try await file.queue.submit { writer throws(StoreError) in
+                    guard let row = try writer.find(number), row.scope == scope.text else {
+                        return StateWriter.Verdict<ModifierNumber?>.done(nil)
+                    }
+                    return try writer.revive(number, names, bases, step)
                 }
-                return try writer.revive(number, names, bases, revision)
             }
             switch verdict {
             case .refused(let error): throw error

@@ -6,11 +6,28 @@ package struct NewEntry: Sendable {
     /// Its revision is given by the writer.
     package var entry: Entry
     package var body: NewBody
+    /// Who has brought it, and by what, for watchers.
+    package var client: ClientTag?
+    package var cause: String?
+    /// Whether watchers hear of it: not of what is only moved from one file to the other.
+    var isTold = true
 
     package init(scope: ScopeKey, entry: Entry, body: NewBody) {
         self.scope = scope
         self.entry = entry
         self.body = body
+    }
+
+    /// What watchers hear of it, once it has a revision; nil for what is nobody's entry.
+    func change(at revision: Revision) -> Change? {
+        guard isTold else { return nil }
+        let source: ChangeCause.Source = entry.kind == .blob ? .client : .network
+        let cause = ChangeCause(source, text: cause, client: client)
+        switch entry.kind {
+        case .blob, .fetched: return Change(revision, scope.scope, .put(entry.id, cause))
+        case .tombstone: return Change(revision, scope.scope, .delete(entry.id, cause))
+        case .variants: return nil
+        }
     }
 }
 

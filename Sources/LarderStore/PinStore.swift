@@ -106,7 +106,7 @@ final class PinStore: Sendable {
         let new = try await kept.taken(row, scope, as: .pin, now)
         do throws(StoreError) {
             _ = try await kept.state.submit { writer throws(StoreError) in
-                try writer.put(new, pinnedAt: now)
+                try writer.put(new, pinnedAt: now, isNews: false)
             }
         } catch {
             kept.carrier.abandon(new.body)
@@ -179,21 +179,33 @@ final class PinStore: Sendable {
 
     /// Takes what is pinned away with its bytes, or what is to be given back, and leaves nothing in
     /// the cache; false when there was none, or it is targeted.
-    func drop(_ scope: ScopeKey, _ id: EntryID) async throws(StoreError) -> Bool {
+    func drop(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        client: ClientTag?
+    ) async throws(StoreError) -> Bool {
         guard index.covers(scope, id) else { return false }
         return try await kept.inTurn(scope, id) { () async throws(StoreError) in
             let found = try await kept.find(scope, id)
             guard found?.isTargeted != true else { return false }
-            let wasKept = try await remove(scope, id)
+            let wasKept = try await kept.revisions.step { (step) async throws(StoreError) in
+                let event = Change.Event.evict(id, .request, client: client)
+                return try await remove(scope, id, Change(step, scope.scope, event))
+            }
             if wasKept { await kept.dropShadow(scope, id) }
             return wasKept
         }
     }
 
-    private func remove(_ scope: ScopeKey, _ id: EntryID) async throws(StoreError) -> Bool {
+    private func remove(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        _ eviction: Change? = nil
+    ) async throws(StoreError) -> Bool {
         let wasKept = try await kept.file.settle { writer throws(StoreError) in
             guard let row = try writer.find(scope, id) else { return false }
             try writer.remove(row, scope, id)
+            if row.hasEntry { try writer.log(eviction) }
             return true
         }
         index.remove(scope, id)

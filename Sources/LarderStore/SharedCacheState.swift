@@ -10,6 +10,7 @@ final class SharedCacheState: Sendable {
     let protection = Protection()
     let leases = BodyLeases()
     let watches = RowWatches()
+    let changes = ChangeFeed()
     let kept: KeptIndex
     private let logs = Mutex<[TouchLog]>([])
     private let published = Mutex<StoreTotals>(StoreTotals())
@@ -84,6 +85,8 @@ final class SharedCacheState: Sendable {
         generations.add(1, ordering: .releasing)
         publish(totals)
         watches.allChanged()
+        changes.setStart(.cache, changes.last)
+        changes.cut()
     }
 
     /// Whether trouble with this file is told for the first time.

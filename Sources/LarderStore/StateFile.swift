@@ -8,9 +8,12 @@ import LarderModel
 final class StateFile: Sendable {
     let file: DatabaseFile
     private let reserve: Reserve
+    private let changes: ChangeFeed
     /// Which bodies of kept rows are being read.
     let leases = BodyLeases()
     let queue: CommitQueue<StateWriter>
+    /// The first revision that was not reserved when the file was opened.
+    let foundNextRevision: Int64
     /// The first revision that was never given.
     private let firstRevision: Int64
     /// Whether a block is reserved from it on; on a full disk the first that wants one tries again.
@@ -30,12 +33,14 @@ final class StateFile: Sendable {
         highest: Revision,
         index: KeptIndex,
         watches: RowWatches,
+        changes: ChangeFeed,
         reserve: Reserve,
         limits: QueueLimits = QueueLimits(),
         faults: (any FaultPlan)?,
         now: @escaping @Sendable () -> Timestamp
     ) throws(StoreError) {
         self.reserve = reserve
+        self.changes = changes
         file = DatabaseFile(
             path: directory + "/state.db",
             schema: .state,
@@ -63,11 +68,14 @@ final class StateFile: Sendable {
             connection: opened.connection,
             index: index,
             watches: watches,
+            changes: changes,
             leases: leases,
             limits: limits
         )
         let next = try StateWriter.nextRevision(opened.connection)
+        foundNextRevision = next
         firstRevision = max(next, highest.number + 1)
+        writer.openLog(last: Revision(firstRevision - 1))
         isBlockReserved = try Self.reserveBlock(writer, firstRevision, reserve)
         reserve.take()
         queue = CommitQueue(writer, label: "larder.state-writer", now: now)
@@ -137,7 +145,8 @@ final class StateFile: Sendable {
     func makeRevisionSource() -> RevisionSource {
         RevisionSource(
             first: firstRevision,
-            isReserved: isBlockReserved
+            isReserved: isBlockReserved,
+            changes: changes
         ) { [queue, reserve] end throws(StoreError) in
             try reserve.settle { () throws(StoreError) in
                 try queue.submitBlocking { writer throws(StoreError) in

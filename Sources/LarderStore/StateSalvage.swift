@@ -90,6 +90,7 @@ struct StateSalvage {
             """
             SELECT name FROM sqlite_schema
             WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name <> 'revision_block'
+                AND name NOT IN ('change_log', 'change_log_start')
             """
         )
         while try statement.step() {

@@ -121,7 +121,12 @@ extension StateWriter {
     /// Equal bytes keep the old revision. `pinnedAt` makes a pin of it, also where there is no row.
     /// When there is no room the row is as it was before; what is targeted has room, as its base
     /// follows what the server says.
-    func put(_ new: NewEntry, pinnedAt: Timestamp? = nil) throws(StoreError) -> KeptPut {
+    /// Watchers hear of it unless it is moved from the cache.
+    func put(
+        _ new: NewEntry,
+        pinnedAt: Timestamp? = nil,
+        isNews: Bool = true
+    ) throws(StoreError) -> KeptPut {
         let old = try find(new.scope, new.entry.id)
         guard old != nil || pinnedAt != nil else { return .notKept }
         let size = new.entry.rowSize(in: new.scope, isChunked: new.body.isUploaded)
@@ -134,6 +139,7 @@ extension StateWriter {
         var entry = new.entry
         if isSame { entry.revision = row.revision }
         try write(entry, new.body, size: size, to: row, in: new.scope)
+        if !isSame, isNews { try log(new.change(at: entry.revision)) }
         if row.isWanted { state.hasNews = true }
         let receipt = PutReceipt(
             revision: entry.revision,

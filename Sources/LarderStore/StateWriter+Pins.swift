@@ -90,8 +90,14 @@ extension StateWriter {
     }
 
     /// The origin has deleted what is pinned: the bytes stay; false when there are none.
-    func bury(_ scope: ScopeKey, _ id: EntryID, status: Int) throws(StoreError) -> Bool {
+    func bury(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        status: Int,
+        change: Change?
+    ) throws(StoreError) -> Bool {
         guard let found = try find(scope, id), found.isPinned, found.hasBytes else { return false }
+        if found.goneStatus == nil { try log(change) }
         state.changedRows.append(RowKey(scope, id))
         try setState(
             of: found,

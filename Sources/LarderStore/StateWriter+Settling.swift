@@ -74,14 +74,20 @@ extension StateWriter {
         case .keep, .lost:
             break
         case .put(var entry, let body):
-            entry.revision = row.matches(entry) ? row.revision : revision
+            let isSame = row.matches(entry)
+            entry.revision = isSame ? row.revision : revision
             let size = entry.rowSize(in: scope, isChunked: body.isUploaded)
             try write(entry, body, size: size, to: row, in: scope)
+            let cause = ChangeCause(.network, text: "modifier")
+            if !isSame { try log(Change(revision, scope.scope, .put(id, cause))) }
         case .tombstone(var entry):
-            guard try !bury(scope, id, status: entry.status) else { break }
+            let cause = ChangeCause(.network, text: "modifier")
+            let change = Change(revision, scope.scope, .delete(id, cause))
+            guard try !bury(scope, id, status: entry.status, change: change) else { break }
             entry.revision = revision
             let size = entry.rowSize(in: scope, isChunked: false)
             try write(entry, .inline([]), size: size, to: row, in: scope)
+            if row.kind != .tombstone { try log(change) }
         case .markStale:
             try markStale(row)
         }

@@ -13,21 +13,26 @@ final class StateWriter: CommitWriter {
     let wal: WriteAheadLog
     let index: KeptIndex
     private let watches: RowWatches
+    let changes: ChangeFeed
+    let log: ChangeLog
     /// Which bodies of kept rows are being read.
     let leases: BodyLeases
     var state: StateWriterState
-    private var saved: StateWriterState
+    private(set) var saved: StateWriterState
 
     init(
         connection: SQLiteConnection,
         index: KeptIndex,
         watches: RowWatches,
+        changes: ChangeFeed,
         leases: BodyLeases,
         limits: QueueLimits
     ) throws(StoreError) {
         self.connection = connection
         self.index = index
         self.watches = watches
+        self.changes = changes
+        log = try ChangeLog(connection, hasModifiers: true)
         self.leases = leases
         wal = WriteAheadLog(of: connection)
         self.limits = limits
@@ -48,9 +53,11 @@ final class StateWriter: CommitWriter {
     }
 
     func commit() throws(StoreError) {
+        publishLogStart()
         try statements.commit.run()
         publish()
         watches.rowsChanged(state.changedRows)
+        publishChanges()
         state.changedRows.removeAll(keepingCapacity: true)
         guard state.hasNews else { return }
         state.hasNews = false
@@ -134,6 +141,7 @@ final class StateWriter: CommitWriter {
 
 /// What the writer of `state.db` remembers beside its file.
 struct StateWriterState {
+    var log = ChangeLogState()
     var pins: PinTotals
     /// What users have in the queue.
     var queue: QueueUsage

@@ -24,6 +24,8 @@ package struct StoreConfiguration: Sendable {
     package var freeBytes: @Sendable (String) -> Int64? = DiskSpace.freeBytes
     /// Which bits of an id's hash are used; few of them in tests, so that ids collide.
     package var hashMask = UInt64.max
+    /// Which start of the machine this is; nil where it cannot be told.
+    package var boot = BootID.current
     /// Which SQLite operations fail, in tests.
     package var faults: (any FaultPlan)?
 

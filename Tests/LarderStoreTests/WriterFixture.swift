@@ -44,6 +44,7 @@ final class WriterFixture {
             highest: start.highestRevision,
             index: shared.kept,
             watches: shared.watches,
+            changes: shared.changes,
             reserve: reserve,
             faults: nil,
             now: { .epoch }
@@ -58,7 +59,7 @@ final class WriterFixture {
             folder: nil,
             now: { .epoch }
         )
-        writer.start(with: start)
+        writer.start(with: start, nextRevision: state.foundNextRevision)
         queue = CommitQueue(writer, label: "larder.cache-writer", now: { .epoch })
     }
 

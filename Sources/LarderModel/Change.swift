@@ -1,0 +1,97 @@
+/// One thing that a step has changed, as watchers hear of it.
+package struct Change: Equatable, Sendable {
+    /// The step's number; a step may change several things.
+    package var revision: Revision
+    package var scope: Scope
+    package var event: Event
+
+    package enum Event: Equatable, Sendable {
+        /// Other bytes stand under the id than before.
+        case put(EntryID, ChangeCause)
+        /// The origin says that it is gone, or a client has deleted its own blob.
+        case delete(EntryID, ChangeCause)
+        /// It was dropped: nothing is known of it any more.
+        case evict(EntryID, EvictionReason, client: ClientTag?)
+        /// A modifier has come to another state.
+        case modifier(ModifierChange)
+    }
+
+    package init(_ revision: Revision, _ scope: Scope, _ event: Event) {
+        self.revision = revision
+        self.scope = scope
+        self.event = event
+    }
+
+    /// The entry that it is about; nil for a modifier's.
+    package var id: EntryID? {
+        switch event {
+        case .put(let id, _), .delete(let id, _), .evict(let id, _, _): id
+        case .modifier: nil
+        }
+    }
+
+    /// Who has brought it about, if it said so.
+    package var client: ClientTag? {
+        switch event {
+        case .put(_, let cause), .delete(_, let cause): cause.client
+        case .evict(_, _, let client): client
+        case .modifier(let change): change.client
+        }
+    }
+}
+
+/// Why an entry has changed.
+package struct ChangeCause: Equatable, Sendable {
+    package enum Source: Int64, CaseIterable, Sendable {
+        case network = 0
+        case client = 1
+    }
+
+    package var source: Source
+    /// What has brought it, where that is not the id: such as `fetch:URL`.
+    package var text: String?
+    package var client: ClientTag?
+
+    package init(_ source: Source, text: String? = nil, client: ClientTag? = nil) {
+        self.source = source
+        self.text = text
+        self.client = client
+    }
+}
+
+/// Why an entry was dropped.
+package enum EvictionReason: Int64, CaseIterable, Sendable {
+    /// It was used least recently.
+    case lru = 0
+    /// A blob past its ttl.
+    case expired = 1
+    /// Somebody has asked for it.
+    case request = 2
+    /// Its bytes were damaged on the disk.
+    case damaged = 3
+}
+
+/// What a modifier has come to.
+package struct ModifierChange: Equatable, Sendable {
+    package var id: ModifierID
+    package var state: ModifierState
+    /// The entries that it changes.
+    package var targets: [EntryID]
+    /// The JSON of what a frame says beside its type, number, id and state; opaque here.
+    package var detail: [UInt8]
+    package var client: ClientTag?
+
+    package init(
+        id: ModifierID,
+        state: ModifierState,
+        targets: [EntryID],
+        detail: [UInt8] = [],
+        client: ClientTag? = nil
+    ) {
+        self.id = id
+        self.state = state
+        self.targets = targets
+        self.detail = detail
+        self.client = client
+    }
+}

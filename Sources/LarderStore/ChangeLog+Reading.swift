@@ -1,0 +1,91 @@
+import LarderModel
+
+/// Changes as they stand in one file's log.
+struct ChangeLogReader {
+    private let statement: SQLiteStatement
+    private let hasModifiers: Bool
+
+    init(_ connection: SQLiteConnection, hasModifiers: Bool) throws(StoreError) {
+        self.hasModifiers = hasModifiers
+        let more = hasModifiers ? ", state, targets, detail" : ""
+        statement = try connection.prepare(
+            """
+            SELECT change, scope, id, kind, source, reason, cause, client\(more) FROM change_log
+            WHERE change >= ?1 AND change < ?2 AND scope IN (?3, 'shared')
+            ORDER BY change LIMIT ?4
+            """
+        )
+    }
+
+    /// At most `limit` changes of a scope and of what is shared after one revision and up to
+    /// another, in order; and up to which revision they are all there are.
+    func changes(
+        after first: Revision,
+        through last: Revision,
+        of scope: Scope,
+        limit: Int
+    ) throws(StoreError) -> (changes: [Change], through: Revision) {
+        precondition(limit > Int(ChangeLog.places), "a step fits into a page")
+        statement.bind(1, (first.number + 1) * ChangeLog.places)
+        statement.bind(2, (last.number + 1) * ChangeLog.places)
+        statement.bind(3, scope.text)
+        statement.bind(4, Int64(limit))
+        defer { statement.reset() }
+        var changes: [Change] = []
+        var rows = 0
+        var highest = first
+        while try statement.step() {
+            rows += 1
+            highest = Revision(statement.integer(0) / ChangeLog.places)
+            // What cannot be read is damage; the row's id is heard of with its next change.
+            if let change = change(highest) { changes.append(change) }
+        }
+        guard rows == limit else { return (changes, last) }
+        // More of the last step may come.
+        changes.removeAll { $0.revision == highest }
+        return (changes, Revision(highest.number - 1))
+    }
+
+    private func change(_ revision: Revision) -> Change? {
+        guard let scope = statement.text(1).flatMap(Scope.init(text:)),
+            let text = statement.text(2), let event = event(text)
+        else { return nil }
+        return Change(revision, scope, event)
+    }
+
+    private func event(_ text: String) -> Change.Event? {
+        let client = statement.text(7).flatMap(ClientTag.init(text:))
+        switch statement.integer(3) {
+        case 0: return entry(text, client).map { .put($0, $1) }
+        case 1: return entry(text, client).map { .delete($0, $1) }
+        case 2:
+            guard let id = try? EntryID(text),
+                let reason = EvictionReason(rawValue: statement.integer(5))
+            else { return nil }
+            return .evict(id, reason, client: client)
+        case 3 where hasModifiers: return modifier(text, client).map { .modifier($0) }
+        case _: return nil
+        }
+    }
+
+    private func entry(_ text: String, _ client: ClientTag?) -> (EntryID, ChangeCause)? {
+        guard let id = try? EntryID(text),
+            let source = ChangeCause.Source(rawValue: statement.integer(4))
+        else { return nil }
+        return (id, ChangeCause(source, text: statement.text(6), client: client))
+    }
+
+    private func modifier(_ text: String, _ client: ClientTag?) -> ModifierChange? {
+        guard let id = try? ModifierID(text),
+            let state = statement.text(8).flatMap(ModifierState.init(rawValue:))
+        else { return nil }
+        let targets = (statement.text(9) ?? "").split(separator: "\n")
+        return ModifierChange(
+            id: id,
+            state: state,
+            targets: targets.compactMap { try? EntryID(String($0)) },
+            detail: Array(statement.bytes(10)),
+            client: client
+        )
+    }
+}

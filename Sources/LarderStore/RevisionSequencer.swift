@@ -1,0 +1,65 @@
+import DequeModule
+import LarderModel
+
+/// Which revisions are given and not yet done with, and what is held back until those below are.
+///
+/// A number is *open* from when it is given until its step is committed or given up; then it is
+/// *closed*. Two writers finish out of order, so a step's changes are *released* once every lower
+/// number is closed:
+///
+///     given ──opened──▶ open ──closed──▶ closed ──(all below closed)──▶ released
+///
+/// Invariants:
+/// 1. The numbers above ``released`` up to ``last`` have a slot each, in order.
+/// 2. The first slot is open: what is closed with nothing open below it is released.
+/// 3. Changes stand in the slot of their own number, in the order in which they were made, and are
+///    released once, in the order of their numbers.
+struct RevisionSequencer {
+    struct Slot {
+        var isOpen = true
+        var changes: [Change] = []
+    }
+
+    /// Every number up to this one is committed or given up.
+    private(set) var released: Revision
+    private(set) var slots = Deque<Slot>()
+
+    /// Numbers up to `last` were given, and are done with.
+    init(after last: Revision) {
+        released = last
+    }
+
+    /// The last number that was given.
+    var last: Revision { Revision(released.number + Int64(slots.count)) }
+
+    /// The next number is given.
+    mutating func opened() -> Revision {
+        slots.append(Slot())
+        return last
+    }
+
+    /// Steps that are not closed yet have changed something; it is told when they are released.
+    mutating func changed(_ changes: [Change]) {
+        for change in changes {
+            slots[index(of: change.revision)].changes.append(change)
+        }
+    }
+
+    /// A step is committed, or given up; what is released by it.
+    mutating func closed(_ revisions: [Revision]) -> [Change] {
+        for revision in revisions { slots[index(of: revision)].isOpen = false }
+        var changes: [Change] = []
+        while let first = slots.first, !first.isOpen {
+            changes += first.changes
+            slots.removeFirst()
+            released = Revision(released.number + 1)
+        }
+        return changes
+    }
+
+    private func index(of revision: Revision) -> Int {
+        let index = Int(revision.number - released.number) - 1
+        precondition(slots.indices.contains(index) && slots[index].isOpen, "it is open")
+        return index
+    }
+}

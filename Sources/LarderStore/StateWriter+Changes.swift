@@ -1,0 +1,35 @@
+import LarderModel
+
+/// What has changed, as it is written down for watchers; see ``ChangeLog``.
+///
+/// Whoever took a step's revision closes it once the command has returned.
+extension StateWriter {
+    /// Writes a change down; nil is none.
+    func log(_ change: Change?) throws(StoreError) {
+        guard let change else { return }
+        if !state.log.isBegun {
+            if state.log.rows == 0 { try connection.execute("DELETE FROM change_log") }
+            try log.begin(state.log)
+            state.log.isBegun = true
+        }
+        try log.append(change, to: &state.log)
+    }
+
+    /// Takes up the log of the opened file: each of its commits is synced, so none is lost.
+    func openLog(last: Revision) {
+        state.log = ChangeLog.read(connection, hasModifiers: true, isWhole: true, last: last)
+        changes.setStart(.state, state.log.start)
+    }
+
+    /// Before the commit, so that nobody reads without what was trimmed and does not know it.
+    func publishLogStart() {
+        guard state.log.start != saved.log.start else { return }
+        changes.setStart(.state, state.log.start)
+    }
+
+    /// After the commit.
+    func publishChanges() {
+        changes.changed(state.log.changes)
+        state.log.changes.removeAll(keepingCapacity: true)
+    }
+}

@@ -1,0 +1,90 @@
+import LarderModel
+import LarderTestSupport
+import Testing
+
+@testable import LarderStore
+
+@Suite("The feed of changes")
+struct ChangeFeedTests {
+    /// Several tasks put, pin, bury and delete a few ids at once, so that both writers are busy.
+    @Test(
+        "P-12: what is released is what the logs say, in order, and folds into what is stored",
+        arguments: 0..<6 as Range<UInt64>
+    )
+    func bothWriters(seed: UInt64) async throws {
+        let temporary = try TemporaryStore()
+        let store = temporary.store
+        let scope = temporary.scope
+        let batches = Recorder<ChangeFeed.Batch>()
+        batches.record(store.changes.take())
+        let start = store.changes.released
+        store.changes.whenReleased { batches.record(store.changes.take()) }
+        await withTaskGroup(of: Void.self) { group in
+            for task in 0..<4 as Range<UInt64> {
+                group.addTask { await work(store, scope, seed: seed * 10 + task) }
+            }
+        }
+        store.changes.whenReleased {}
+        batches.record(store.changes.take())
+        let told = batches.all.flatMap(\.changes).sorted { $0.revision < $1.revision }
+        let logged = try await temporary.changes(after: start.number)
+        #expect(told == logged, "seed \(seed)")
+        var stored: [String: Bool] = [:]
+        for change in logged {
+            switch change.event {
+            case .put(let id, _): stored[id.text] = true
+            case .delete(let id, _), .evict(let id, _, _): stored[id.text] = false
+            case .modifier: Issue.record("there are none")
+            }
+        }
+        for (id, isThere) in stored {
+            let bytes = try await temporary.bytes(id)
+            #expect((bytes != nil) == isThere, "seed \(seed): \(id)")
+        }
+    }
+
+    private func work(_ store: CacheStore, _ scope: ScopeKey, seed: UInt64) async {
+        var random = SeededRandom(seed: seed)
+        for _ in 0..<60 {
+            let name = "id\(Int.random(in: 0..<5, using: &random))"
+            guard let id = try? EntryID(name) else { return }
+            let byte = UInt8.random(in: 0..<4, using: &random)
+            switch Int.random(in: 0..<8, using: &random) {
+            case 0: _ = try? await store.pin(scope, id, origin: nil, now: .epoch)
+            case 1: _ = try? await store.unpin(scope, id, now: .epoch)
+            case 2: _ = try? await store.delete(scope, id)
+            case 3: _ = try? await store.evictKept(scope, id)
+            case _: _ = try? await store.put(.fetched(scope, name, [byte]), now: .epoch)
+            }
+        }
+    }
+
+    @Test("While nobody watches nothing is kept in memory; whoever comes reads the log")
+    func unwatched() async throws {
+        let temporary = try TemporaryStore()
+        try await temporary.put("a", [1])
+        #expect(temporary.store.changes.take().changes == [])
+        let told = try await temporary.put("b", [1]).revision
+        let batch = temporary.store.changes.take()
+        #expect(batch.changes.map(\.revision) == [told])
+        #expect(batch.released == told)
+        temporary.store.changes.rest()
+        try await temporary.put("c", [1])
+        #expect(temporary.store.changes.take().changes == [])
+    }
+
+    @Test("More than it keeps is lost, and said to be")
+    func overflow() {
+        let feed = ChangeFeed()
+        _ = feed.take()
+        guard let id = try? EntryID("a") else { return }
+        for _ in 0...Limits.changesReadyMax {
+            let revision = feed.open()
+            feed.close([revision], [Change(revision, .first, .put(id, ChangeCause(.client)))])
+        }
+        let batch = feed.take()
+        #expect(batch.isCut)
+        #expect(batch.changes == [])
+        #expect(!feed.take().isCut)
+    }
+}
