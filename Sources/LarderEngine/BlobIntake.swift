@@ -19,6 +19,7 @@ package struct BlobIntake: ~Copyable {
     private let mediaType: String?
     private let ttl: Duration?
     private let isPinned: Bool
+    private let client: ClientTag?
     private var intake: BodyIntake
 
     init(
@@ -27,7 +28,8 @@ package struct BlobIntake: ~Copyable {
         _ scope: ScopeKey,
         mediaType: String?,
         ttl: Duration?,
-        isPinned: Bool
+        isPinned: Bool,
+        client: ClientTag?
     ) {
         self.context = context
         self.id = id
@@ -35,6 +37,7 @@ package struct BlobIntake: ~Copyable {
         self.mediaType = mediaType
         self.ttl = ttl
         self.isPinned = isPinned
+        self.client = client
         intake = BodyIntake(
             context.store,
             isStored: true,
@@ -71,7 +74,8 @@ package struct BlobIntake: ~Copyable {
         entry.freshUntil = ttl.map { now.advanced(by: $0) }
         guard let body = taken.body else { preconditionFailure("a stored intake has a body") }
         do throws(StoreError) {
-            let new = NewEntry(scope: scope, entry: entry, body: body)
+            var new = NewEntry(scope: scope, entry: entry, body: body)
+            new.client = client
             let receipt =
                 isPinned
                 ? try await context.store.putPinned(new, now: now)

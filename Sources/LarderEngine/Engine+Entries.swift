@@ -45,7 +45,8 @@ extension Engine {
         _ scope: ScopeKey,
         mediaType: String?,
         ttl: Duration?,
-        isPinned: Bool = false
+        isPinned: Bool = false,
+        client: ClientTag? = nil
     ) throws(Problem) -> BlobIntake {
         if let origin = context.origins.origin(of: id, for: scope.scope.uid) {
             throw Problem(.originID, "'\(id)' lies under the base URL of origin '\(origin.name)'")
@@ -56,16 +57,21 @@ extension Engine {
             scope,
             mediaType: mediaType,
             ttl: ttl,
-            isPinned: isPinned
+            isPinned: isPinned,
+            client: client
         )
     }
 
     /// Deletes a blob, or forgets a fetched entry, without a tombstone.
     ///
     /// False when there was none.
-    package func remove(_ id: EntryID, _ scope: ScopeKey) async throws(Problem) -> Bool {
+    package func remove(
+        _ id: EntryID,
+        _ scope: ScopeKey,
+        client: ClientTag? = nil
+    ) async throws(Problem) -> Bool {
         do throws(StoreError) {
-            return try await store.delete(scope, id) != nil
+            return try await store.delete(scope, id, client: client) != nil
         } catch {
             throw Problem(error)
         }

@@ -1,4 +1,4 @@
-import LarderModel
+package import LarderModel
 package import LarderStore
 package import LarderWire
 
@@ -8,11 +8,12 @@ extension Engine {
     /// Protected rows are skipped and counted; pinned ones too, unless the command includes them.
     package func evict(
         _ command: EvictCommand,
-        _ scopes: RowScopes
+        _ scopes: RowScopes,
+        client: ClientTag? = nil
     ) async throws(Problem) -> EvictReport {
         do throws(StoreError) {
             try await store.flushTouches()
-            return try await EvictionRun(self, scopes, command).run(command.selection)
+            return try await EvictionRun(self, scopes, command, client).run(command.selection)
         } catch {
             throw Problem(error)
         }
@@ -25,9 +26,16 @@ private struct EvictionRun {
     private let scopes: RowScopes
     private let isDryRun: Bool
     private let includesPinned: Bool
+    private let client: ClientTag?
     private var report = EvictReport(evicted: 0, bytes: 0, skipped: 0, ids: [])
 
-    init(_ engine: Engine, _ scopes: RowScopes, _ command: EvictCommand) {
+    init(
+        _ engine: Engine,
+        _ scopes: RowScopes,
+        _ command: EvictCommand,
+        _ client: ClientTag?
+    ) {
+        self.client = client
         self.engine = engine
         self.scopes = scopes
         isDryRun = command.isDryRun
@@ -128,7 +136,7 @@ private struct EvictionRun {
         }
         if !isDryRun {
             let scope = engine.store.key(for: row.scope)
-            guard try await engine.store.evictKept(scope, row.id) else { return }
+            guard try await engine.store.evictKept(scope, row.id, client: client) else { return }
         }
         guard hasBytes else { return }
         report.evicted += 1
@@ -166,7 +174,7 @@ private struct EvictionRun {
             receipt.evicted = candidates.filter { !isProtected($0) }
             receipt.skipped = candidates.count - receipt.evicted.count
         } else {
-            receipt = try await engine.store.evict(candidates)
+            receipt = try await engine.store.evict(candidates, client: client)
         }
         report.evicted += receipt.evicted.count
         report.bytes += receipt.bytes

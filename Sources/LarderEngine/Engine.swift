@@ -75,6 +75,7 @@ package final class Engine: Sendable {
     package func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.keepHouse() }
+            group.addTask { await self.context.watchers.run() }
             group.addTask { await self.keeper.run(self.context, self.board) }
             group.addTask { await self.context.modifiers.run(self.steps) }
             await work.run(cancellingTheRest: true)
@@ -104,6 +105,7 @@ package final class Engine: Sendable {
     package func fetch(
         _ command: FetchCommand,
         scope: ScopeKey,
+        client: ClientTag? = nil,
         reader: StoreReader,
         interest: Interest,
         heartbeat: @escaping () async -> Bool = { true },
@@ -115,7 +117,7 @@ package final class Engine: Sendable {
         } catch {
             return error
         }
-        let request = FetchRequest(command, origin: origin)
+        let request = FetchRequest(command, origin: origin, client: client)
         let mailbox = Mailbox<FetchSession.Event>()
         guard let seat = sessions.add({ mailbox.post(.drainBegan) }) else {
             return Problem(.shuttingDown, "the daemon is ending")

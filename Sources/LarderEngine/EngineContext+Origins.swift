@@ -34,7 +34,12 @@ extension EngineContext {
 
     private func admit(_ origin: OriginSettings) {
         guard let forgotten = health.admit(origin, now: clock.now()) else { return }
-        watch.forget(forgotten)
+        forget(forgotten)
+    }
+
+    func forget(_ name: OriginName) {
+        watch.forget(name)
+        watchers.originForgotten(name)
     }
 
     // MARK: Offline and back
@@ -71,6 +76,10 @@ extension EngineContext {
         }
         begin(action, for: name)
         for tell in told { tell() }
+        watchers.originChanged(name) {
+            let state = isOfflineByHand(name) ? .offline : health[name]?.state ?? .unknown
+            return state.rawValue
+        }
     }
 
     private func begin(_ action: ProbeMachine.StartAction, for name: OriginName) {

@@ -13,6 +13,7 @@ final class EngineContext: Sendable {
     private let table: Mutex<OriginTable>
     let health: OriginHealthTable
     let watch = OriginWatch()
+    let watchers: WatchHub
     /// Fetches what pins wait for.
     let keeper = PinKeeper()
     /// Sends modifiers and settles them.
@@ -44,6 +45,7 @@ final class EngineContext: Sendable {
         logger: Logger
     ) {
         self.store = store
+        watchers = WatchHub(store.changes)
         self.upstream = upstream
         self.clock = clock
         table = Mutex(origins)
@@ -68,7 +70,7 @@ final class EngineContext: Sendable {
         }
         health.replace(old, with: new, now: clock.now())
         for origin in old.known {
-            if new[origin.name] == nil { watch.forget(origin.name) } else { changed(origin.name) }
+            if new[origin.name] == nil { forget(origin.name) } else { changed(origin.name) }
         }
     }
 

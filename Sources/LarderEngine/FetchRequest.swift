@@ -12,8 +12,11 @@ struct FetchRequest: Sendable {
     let headers: HeaderFields
     /// Whether the stream stays open for further views.
     let follows: Bool
+    /// Who asks, for watchers.
+    let client: ClientTag?
 
-    init(_ command: FetchCommand, origin: OriginSettings) {
+    init(_ command: FetchCommand, origin: OriginSettings, client: ClientTag? = nil) {
+        self.client = client
         url = command.url
         self.origin = origin
         policy = command.policy ?? origin.fetch.policy

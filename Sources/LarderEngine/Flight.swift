@@ -24,6 +24,8 @@ final class Flight: Sendable {
         /// The entry that is revalidated, if one is cached.
         let cached: Entry?
         let isOriginDown: Bool
+        /// Who has sent it off, for watchers.
+        let client: ClientTag?
         /// Where the answer goes as it comes; nil for one that is stored, and that any number of
         /// clients may share.
         var handover: BodyHandover?

@@ -71,7 +71,8 @@ struct FlightBoard: Sendable {
             key: Flight.Key(scope: scope, url: request.url, headers: request.headers),
             origin: request.origin,
             cached: cached,
-            isOriginDown: context.isDown(request.origin.name)
+            isOriginDown: context.isDown(request.origin.name),
+            client: request.client
         )
     }
 

@@ -260,7 +260,9 @@ struct FlightRun: ~Copyable {
     ) async throws(StoreError) -> Revision {
         guard let body else { return try unstoredRevision(of: entry) }
         do throws(StoreError) {
-            let new = NewEntry(scope: plan.key.scope, entry: entry, body: body)
+            var new = NewEntry(scope: plan.key.scope, entry: entry, body: body)
+            new.client = plan.client
+            if answer.isVariant { new.cause = "fetch:\(url)" }
             let receipt = try await context.store.put(
                 new,
                 now: entry.storedAt,
@@ -328,7 +330,8 @@ struct FlightRun: ~Copyable {
             body: BodySummary(of: [], isJSON: false)
         )
         entry.origin = plan.origin.name
-        let new = NewEntry(scope: plan.key.scope, entry: entry, body: .inline([]))
+        var new = NewEntry(scope: plan.key.scope, entry: entry, body: .inline([]))
+        new.client = plan.client
         let overtaking = departure.map { Overtaking(context.fence, since: $0) }
         do throws(StoreError) {
             let receipt = try await context.store.put(new, now: now, fence: overtaking?.fence)

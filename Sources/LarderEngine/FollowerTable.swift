@@ -8,8 +8,11 @@ import Synchronization
 final class FollowerTable: Sendable {
     private struct Share {
         var followers = 0
+        var watchers = 0
         /// The accounted bytes of what is held, each follower's counted by itself.
         var heldBytes: Int64 = 0
+
+        var isUnused: Bool { followers == 0 && watchers == 0 }
     }
 
     private struct Held: Hashable {
@@ -44,7 +47,20 @@ final class FollowerTable: Sendable {
         state.withLock { state in
             guard var share = state.shares[scope.scope.owner] else { return }
             share.followers -= 1
-            state.shares[scope.scope.owner] = share.followers == 0 ? nil : share
+            state.shares[scope.scope.owner] = share.isUnused ? nil : share
+        }
+    }
+
+    /// One that watches, and may hold what it names; how many there are the hub bounds.
+    func addWatcher(_ scope: ScopeKey) {
+        state.withLock { $0.shares[scope.scope.owner, default: Share()].watchers += 1 }
+    }
+
+    func removeWatcher(_ scope: ScopeKey) {
+        state.withLock { state in
+            guard var share = state.shares[scope.scope.owner] else { return }
+            share.watchers -= 1
+            state.shares[scope.scope.owner] = share.isUnused ? nil : share
         }
     }
 

@@ -31,6 +31,10 @@ extension APIDocument {
               "description": "What is written here at once and sent when it can be."
             },
             {
+              "name": "Watch",
+              "description": "What changes, as it happens and since."
+            },
+            {
               "name": "Origins",
               "description": "The servers that may be asked. Everybody may list them; the rest is for administrators."
             },
@@ -122,6 +126,97 @@ extension APIDocument {
                   "502": { "$ref": "#/components/responses/NetworkFailed" },
                   "503": { "$ref": "#/components/responses/NotNow" },
                   "504": { "$ref": "#/components/responses/Timeout" },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              }
+            },
+            "/v1/watch": {
+              "get": {
+                "tags": ["Watch"],
+                "operationId": "watchByQuery",
+                "summary": "Watch what changes",
+                "description": "A stream of frames that ends when the client hangs up, when the daemon ends, or when the watcher lags; with `timeout`, and where Accept names none of the streams, a long poll. It begins with a `bookmark` that says where. Without `id` and `prefix` every entry is watched.",
+                "parameters": [
+                  {
+                    "name": "since",
+                    "in": "query",
+                    "description": "A revision that the watcher has seen: what has changed after it comes first. Without it the watch begins now. A `Last-Event-ID` header counts before it.",
+                    "schema": { "$ref": "#/components/schemas/Revision" },
+                    "example": 8412
+                  },
+                  {
+                    "name": "id",
+                    "in": "query",
+                    "description": "An id, which need not exist yet; may be repeated, up to 1,000 times. It is not evicted meanwhile, within the user's share of the cache.",
+                    "schema": { "$ref": "#/components/schemas/EntryID" },
+                    "example": "https://api.example.com/articles/42"
+                  },
+                  {
+                    "name": "prefix",
+                    "in": "query",
+                    "description": "What ids begin with; may be repeated, up to 64 times.",
+                    "schema": { "type": "string", "minLength": 1, "maxLength": 8192 },
+                    "example": "https://api.example.com/articles/"
+                  },
+                  {
+                    "name": "types",
+                    "in": "query",
+                    "description": "Which frames, with commas between: `put`, `delete`, `evict`, `modifier`, `remapped`, `auth`, `origin`. Without it all.",
+                    "schema": { "type": "string" },
+                    "example": "put,delete"
+                  },
+                  {
+                    "name": "initial",
+                    "in": "query",
+                    "description": "Whether the entries that there are come first, each as a `put` with `initial`, and then a `bookmark` with `initial_done`; `since` then counts for nothing.",
+                    "schema": { "enum": ["0", "1", "false", "true"] },
+                    "example": "1"
+                  },
+                  {
+                    "name": "heartbeat",
+                    "in": "query",
+                    "description": "How often the stream says that it lives: 1s to 1h, without it 15s.",
+                    "schema": { "$ref": "#/components/schemas/Duration" },
+                    "example": "15s"
+                  },
+                  {
+                    "name": "timeout",
+                    "in": "query",
+                    "description": "How long a long poll waits for the first event, and how long a stream lasts: up to 1h.",
+                    "schema": { "$ref": "#/components/schemas/Duration" },
+                    "example": "30s"
+                  },
+                  { "$ref": "#/components/parameters/account" },
+                  { "$ref": "#/components/parameters/larderClient" },
+                  { "$ref": "#/components/parameters/lastEventID" }
+                ],
+                "responses": {
+                  "200": { "$ref": "#/components/responses/WatchFrames" },
+                  "410": { "$ref": "#/components/responses/SinceTooOld" },
+                  "503": { "$ref": "#/components/responses/NotNow" },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              },
+              "post": {
+                "tags": ["Watch"],
+                "operationId": "watchByBody",
+                "summary": "Watch what changes, with a long list of ids",
+                "parameters": [
+                  { "$ref": "#/components/parameters/larderClient" },
+                  { "$ref": "#/components/parameters/lastEventID" }
+                ],
+                "requestBody": {
+                  "required": true,
+                  "content": {
+                    "application/json": {
+                      "schema": { "$ref": "#/components/schemas/WatchCommand" }
+                    }
+                  }
+                },
+                "responses": {
+                  "200": { "$ref": "#/components/responses/WatchFrames" },
+                  "410": { "$ref": "#/components/responses/SinceTooOld" },
+                  "503": { "$ref": "#/components/responses/NotNow" },
                   "default": { "$ref": "#/components/responses/Problem" }
                 }
               }
@@ -1179,6 +1274,20 @@ extension APIDocument {
                 "schema": { "$ref": "#/components/schemas/AccountName" },
                 "example": "work"
               },
+              "larderClient": {
+                "name": "Larder-Client",
+                "in": "header",
+                "description": "What the client calls itself, 1 to 64 visible ASCII characters: a watcher of the same name and user is told `self` of what it has brought about. Every route that changes something takes it.",
+                "schema": { "type": "string", "minLength": 1, "maxLength": 64 },
+                "example": "reader-1"
+              },
+              "lastEventID": {
+                "name": "Last-Event-ID",
+                "in": "header",
+                "description": "What a browser has seen last; the same as `since`.",
+                "schema": { "$ref": "#/components/schemas/Revision" },
+                "example": 8412
+              },
               "ifModifiedSince": {
                 "name": "If-Modified-Since",
                 "in": "header",
@@ -1250,6 +1359,34 @@ extension APIDocument {
                   },
                   "text/event-stream": {
                     "schema": { "type": "string" }
+                  }
+                }
+              },
+              "WatchFrames": {
+                "description": "One JSON object a line, each a frame, in the order of the revisions. It travels as the frames of a fetch do; blank lines are heartbeats, in place of which a `bookmark` comes when the watcher has fallen behind in number though not in events. A client comes back with the `rev` of the last frame that has neither `initial` nor `more`; as `text/event-stream` only those have an `id`. As `application/json`, the answer to a long poll.",
+                "headers": {
+                  "Cache-Control": { "schema": { "const": "no-store" } }
+                },
+                "content": {
+                  "application/jsonl": {
+                    "schema": { "$ref": "#/components/schemas/WatchFrame" }
+                  },
+                  "application/x-ndjson": {
+                    "schema": { "$ref": "#/components/schemas/WatchFrame" }
+                  },
+                  "text/event-stream": {
+                    "schema": { "type": "string" }
+                  },
+                  "application/json": {
+                    "schema": { "$ref": "#/components/schemas/WatchReport" }
+                  }
+                }
+              },
+              "SinceTooOld": {
+                "description": "`urn:larder:since-too-old`: the log of changes does not reach back that far, or knows no such revision; `oldest` says where it begins. Read anew, with `initial`.",
+                "content": {
+                  "application/problem+json": {
+                    "schema": { "$ref": "#/components/schemas/Problem" }
                   }
                 }
               },
@@ -1595,6 +1732,214 @@ extension APIDocument {
                     "headers": { "Accept": "application/json" }
                   },
                   { "url": "https://api.example.com/articles/42", "follow": true }
+                ]
+              },
+              "WatchCommand": {
+                "type": "object",
+                "additionalProperties": false,
+                "properties": {
+                  "since": { "$ref": "#/components/schemas/Revision" },
+                  "ids": {
+                    "description": "They need not exist yet.",
+                    "type": "array",
+                    "maxItems": 1000,
+                    "items": { "$ref": "#/components/schemas/EntryID" }
+                  },
+                  "prefixes": {
+                    "description": "What ids begin with.",
+                    "type": "array",
+                    "maxItems": 64,
+                    "items": { "type": "string", "minLength": 1, "maxLength": 8192 }
+                  },
+                  "types": {
+                    "description": "Which frames; without it all.",
+                    "type": "array",
+                    "items": {
+                      "type": "string",
+                      "enum": ["put", "delete", "evict", "modifier", "remapped", "auth", "origin"]
+                    }
+                  },
+                  "initial": { "type": "boolean", "default": false },
+                  "heartbeat": {
+                    "description": "1s to 1h, without it 15s.",
+                    "$ref": "#/components/schemas/Duration"
+                  },
+                  "timeout": {
+                    "description": "Up to 1h.",
+                    "$ref": "#/components/schemas/Duration"
+                  },
+                  "account": { "$ref": "#/components/schemas/AccountName" }
+                },
+                "examples": [
+                  { "ids": ["notes/1"], "prefixes": ["https://api.example.com/articles/"], "timeout": "0ms" },
+                  {
+                    "since": 8412,
+                    "types": ["put", "delete"],
+                    "initial": true,
+                    "heartbeat": "5s",
+                    "account": "work"
+                  }
+                ]
+              },
+              "WatchReport": {
+                "description": "The answer to a long poll: what came first, or nothing when the time was over.",
+                "type": "object",
+                "required": ["rev", "events"],
+                "properties": {
+                  "rev": {
+                    "description": "What to ask for next, as `since`.",
+                    "$ref": "#/components/schemas/Revision"
+                  },
+                  "events": {
+                    "type": "array",
+                    "items": { "$ref": "#/components/schemas/WatchFrame" }
+                  }
+                }
+              },
+              "WatchFrame": {
+                "description": "One line of a watch.",
+                "oneOf": [
+                  { "$ref": "#/components/schemas/ChangeFrame" },
+                  { "$ref": "#/components/schemas/EvictFrame" },
+                  { "$ref": "#/components/schemas/ModifierFrame" },
+                  { "$ref": "#/components/schemas/OriginFrame" },
+                  { "$ref": "#/components/schemas/BookmarkFrame" },
+                  { "$ref": "#/components/schemas/LaggedFrame" },
+                  { "$ref": "#/components/schemas/WatchEndFrame" }
+                ]
+              },
+              "ChangeFrame": {
+                "description": "Other bytes stand under the id, or it is deleted.",
+                "type": "object",
+                "required": ["type", "rev", "id", "source"],
+                "properties": {
+                  "type": { "type": "string", "enum": ["put", "delete"] },
+                  "rev": { "$ref": "#/components/schemas/Revision" },
+                  "id": { "$ref": "#/components/schemas/EntryID" },
+                  "source": { "type": "string", "enum": ["network", "client"] },
+                  "cause": {
+                    "description": "What has brought it: `fetch:` and the URL.",
+                    "type": "string"
+                  },
+                  "self": {
+                    "description": "The watcher has brought it about itself, by its Larder-Client header.",
+                    "const": true
+                  },
+                  "coalesced": {
+                    "description": "How many puts it stands for, of a watcher that reads slowly.",
+                    "type": "integer",
+                    "minimum": 2
+                  },
+                  "initial": {
+                    "description": "It was there when the watch began.",
+                    "const": true
+                  },
+                  "more": {
+                    "description": "Another frame of the same step follows.",
+                    "const": true
+                  }
+                },
+                "examples": [
+                  {
+                    "type": "put",
+                    "rev": 8413,
+                    "id": "https://api.example.com/articles/42",
+                    "source": "network",
+                    "cause": "fetch:https://api.example.com/articles/42",
+                    "coalesced": 3
+                  },
+                  { "type": "delete", "rev": 8414, "id": "notes/1", "source": "client", "self": true }
+                ]
+              },
+              "EvictFrame": {
+                "description": "It was dropped; nothing is known of it any more.",
+                "type": "object",
+                "required": ["type", "rev", "id", "reason"],
+                "properties": {
+                  "type": { "const": "evict" },
+                  "rev": { "$ref": "#/components/schemas/Revision" },
+                  "id": { "$ref": "#/components/schemas/EntryID" },
+                  "reason": { "type": "string", "enum": ["lru", "expired", "request", "damaged"] },
+                  "self": { "const": true },
+                  "more": { "const": true }
+                },
+                "examples": [
+                  { "type": "evict", "rev": 8416, "id": "https://api.example.com/articles/42", "reason": "lru", "more": true }
+                ]
+              },
+              "ModifierFrame": {
+                "description": "A modifier has come to another state; never coalesced.",
+                "type": "object",
+                "required": ["type", "rev", "id", "state"],
+                "properties": {
+                  "type": { "const": "modifier" },
+                  "rev": { "$ref": "#/components/schemas/Revision" },
+                  "id": { "type": "string" },
+                  "state": { "type": "string" },
+                  "self": { "const": true },
+                  "more": { "const": true },
+                  "reverted": {
+                    "type": "array",
+                    "items": { "type": "string" }
+                  }
+                },
+                "examples": [
+                  { "type": "modifier", "rev": 8415, "id": "01J00000000000000000000000", "state": "dead", "reverted": ["https://api.example.com/articles/42"] }
+                ]
+              },
+              "OriginFrame": {
+                "description": "An origin is in another state. It is not replayed.",
+                "type": "object",
+                "required": ["type", "rev", "origin", "state"],
+                "properties": {
+                  "type": { "const": "origin" },
+                  "rev": { "$ref": "#/components/schemas/Revision" },
+                  "origin": { "$ref": "#/components/schemas/OriginName" },
+                  "state": { "type": "string", "enum": ["unknown", "online", "offline", "captive"] }
+                },
+                "examples": [
+                  { "type": "origin", "rev": 8416, "origin": "example", "state": "offline" }
+                ]
+              },
+              "BookmarkFrame": {
+                "description": "Everything up to here was told.",
+                "type": "object",
+                "required": ["type", "rev"],
+                "properties": {
+                  "type": { "const": "bookmark" },
+                  "rev": { "$ref": "#/components/schemas/Revision" },
+                  "initial_done": {
+                    "description": "The entries that there were have been told.",
+                    "const": true
+                  }
+                },
+                "examples": [
+                  { "type": "bookmark", "rev": 8416, "initial_done": true }
+                ]
+              },
+              "LaggedFrame": {
+                "description": "The watcher reads too slowly, or a file was lost; the stream ends. Come back with `dropped_after` as `since`.",
+                "type": "object",
+                "required": ["type", "rev", "dropped_after"],
+                "properties": {
+                  "type": { "const": "lagged" },
+                  "rev": { "$ref": "#/components/schemas/Revision" },
+                  "dropped_after": { "$ref": "#/components/schemas/Revision" }
+                },
+                "examples": [
+                  { "type": "lagged", "rev": 8417, "dropped_after": 8416 }
+                ]
+              },
+              "WatchEndFrame": {
+                "description": "The daemon ends, or the time is over.",
+                "type": "object",
+                "required": ["type", "rev"],
+                "properties": {
+                  "type": { "const": "end" },
+                  "rev": { "$ref": "#/components/schemas/Revision" }
+                },
+                "examples": [
+                  { "type": "end", "rev": 8417 }
                 ]
               },
               "BatchCommand": {
@@ -3470,6 +3815,10 @@ extension APIDocument {
                     "description": "For `urn:larder:entry-too-large` of a fetch: the path under which the answer is passed through.",
                     "type": "string"
                   },
+                  "oldest": {
+                    "description": "For `urn:larder:since-too-old`: the oldest revision that a watch can begin after.",
+                    "$ref": "#/components/schemas/Revision"
+                  },
                   "origin_status": {
                     "description": "What the origin answered, for `urn:larder:origin-status` and `urn:larder:deleted`.",
                     "type": "integer"
@@ -3535,6 +3884,7 @@ extension APIDocument {
                   { "const": "urn:larder:targeted", "title": "The entry has modifiers that are not settled", "x-status": 409, "x-retryable": false },
                   { "const": "urn:larder:miss", "title": "Nothing is cached under the id", "x-status": 404, "x-retryable": false },
                   { "const": "urn:larder:deleted", "title": "The origin says that it is gone", "x-status": 404, "x-retryable": false },
+                  { "const": "urn:larder:since-too-old", "title": "The changes since then are not known any more", "x-status": 410, "x-retryable": false },
                   { "const": "urn:larder:unreachable", "title": "The origin cannot be reached", "x-status": 502, "x-retryable": true },
                   { "const": "urn:larder:captive", "title": "A captive portal stands before the network", "x-status": 502, "x-retryable": true },
                   { "const": "urn:larder:offline", "title": "The origin was set offline", "x-status": 503, "x-retryable": true },

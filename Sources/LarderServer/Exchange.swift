@@ -33,6 +33,21 @@ struct Exchange: Sendable {
         return scope(account)
     }
 
+    /// What the client calls itself; nil where it does not.
+    var client: ClientTag? {
+        get throws(Problem) {
+            guard let name = head.headers.first(name: "Larder-Client") else { return nil }
+            guard let tag = ClientTag(uid: peer.uid, name: name) else {
+                throw Problem(
+                    .badRequest,
+                    "Larder-Client: '\(name)' is no name",
+                    hint: "Give 1 to \(Limits.clientNameBytesMax) visible ASCII characters."
+                )
+            }
+            return tag
+        }
+    }
+
     /// The JSON of a command.
     func command() async throws(Problem) -> [UInt8] {
         try await wholeBody(upTo: Limits.commandBodyBytesMax)

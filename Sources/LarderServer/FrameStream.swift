@@ -14,6 +14,11 @@ final class FrameStream {
 
     /// False when nobody reads any more.
     func send(_ frame: some StreamFrame) async -> Bool {
+        await send([frame])
+    }
+
+    /// Several at once.
+    func send(_ frames: [some StreamFrame]) async -> Bool {
         if !hasBegun {
             hasBegun = true
             let headers: HTTPHeaders = [
@@ -21,7 +26,7 @@ final class FrameStream {
             ]
             guard await exchange.writer.begin(.ok, headers, isFlushed: false) else { return false }
         }
-        return await exchange.writer.send(format.encode(frame))
+        return await exchange.writer.send(frames.flatMap(format.encode))
     }
 
     /// Says that the stream lives; before the first frame there is none yet.

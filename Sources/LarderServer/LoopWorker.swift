@@ -33,6 +33,7 @@ actor LoopWorker {
             case .entries(let route): try await EntryRoutes(exchange, loop).answer(route)
             case .fetch(let route): try await FetchRoutes(exchange, loop).answer(route)
             case .modifiers(let route): try await ModifierRoutes(exchange).answer(route)
+            case .watch(let route): try await WatchRoutes(exchange).answer(route)
             case .pins(let route): try await PinRoutes(exchange).answer(route)
             case .origins(let route): try await OriginRoutes(exchange).answer(route)
             case .administration(let route):

@@ -6,6 +6,7 @@ import NIOHTTP1
 enum Route: Equatable {
     case entries(EntryRoute)
     case fetch(FetchRoute)
+    case watch(WatchRoute)
     case pins(PinRoute)
     case modifiers(ModifierRoute)
     case origins(OriginRoute)
@@ -14,7 +15,8 @@ enum Route: Equatable {
 
     /// Every path that there is; the first that fits counts, and the busiest stand first.
     static let patterns =
-        EntryRoute.patterns + FetchRoute.patterns + ModifierRoute.patterns + PinRoute.patterns
+        EntryRoute.patterns + FetchRoute.patterns + ModifierRoute.patterns + WatchRoute.patterns
+        + PinRoute.patterns
         + OriginRoute.patterns + AdministrationRoute.patterns + RawRoutes.patterns
 
     /// Finds the route, or says what is wrong with method or path.

@@ -6,6 +6,7 @@ enum RouteFamily: Int, CaseIterable {
     case entries
     case fetch
     case modifiers
+    case watch
     case pins
     case origins
     case raw
@@ -20,6 +21,7 @@ enum RouteFamily: Int, CaseIterable {
         case .entries: "entries"
         case .fetch: "fetch"
         case .modifiers: "modifiers"
+        case .watch: "watch"
         case .pins: "pins"
         case .origins: "origins"
         case .raw: "raw"
@@ -37,6 +39,7 @@ extension Route {
         case .entries(.list), .entries(.remove), .entries(.explain), .entries(.batch): .entries
         case .fetch: .fetch
         case .modifiers: .modifiers
+        case .watch: .watch
         case .pins: .pins
         case .origins: .origins
         case .raw: .raw

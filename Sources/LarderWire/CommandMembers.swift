@@ -47,6 +47,20 @@ struct CommandMembers {
         try take(name, "a string") { $0.string }
     }
 
+    /// An array of strings; empty where it is not given.
+    mutating func takeStrings(_ name: String) throws(Problem) -> [String] {
+        let elements = try take(name, "an array of strings") { $0.elements } ?? []
+        return try elements.map { element throws(Problem) in
+            guard let text = element.string else {
+                throw Problem(
+                    .badRequest,
+                    "\(name): it holds \(element.kindText), strings are needed"
+                )
+            }
+            return text
+        }
+    }
+
     mutating func takeBool(_ name: String) throws(Problem) -> Bool? {
         try take(name, "a boolean") { $0.bool }
     }

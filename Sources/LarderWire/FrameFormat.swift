@@ -34,6 +34,12 @@ package enum FrameFormat: CaseIterable, Sendable {
         }
     }
 
+    /// Whether a client names one of them, and so wants a stream.
+    package static func isNamed(in values: [String]) -> Bool {
+        let accepted = AcceptedTypes(values)
+        return allCases.contains { accepted.match($0.mediaType).exactness == 3 }
+    }
+
     package func encode(_ frame: some StreamFrame) -> [UInt8] {
         switch self {
         case .jsonLines, .ndjson: return frame.encodedLine()

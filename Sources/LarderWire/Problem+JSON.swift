@@ -19,6 +19,7 @@ extension Problem {
             json.member("hint", hint)
             if let originStatus { json.member("origin_status", originStatus) }
             if let rawHref { json.member("raw_href", rawHref) }
+            if let oldest { json.member("oldest", oldest.number) }
             if let quotedBody { json.member("body", quoting: quotedBody) }
         }
     }
@@ -45,6 +46,7 @@ extension Problem {
         requestID = try object.string("request_id")
         originStatus = try object.optionalInteger("origin_status")
         rawHref = try object.optionalString("raw_href")
+        oldest = try object.optionalInteger("oldest").map { Revision($0) }
         quotedBody = try object.optionalQuote("body")
     }
 }

@@ -1,3 +1,5 @@
+package import LarderModel
+
 /// An error as it travels: `application/problem+json` (RFC 9457).
 package struct Problem: Error, Equatable, Sendable {
     package static let mediaType = "application/problem+json"
@@ -17,6 +19,8 @@ package struct Problem: Error, Equatable, Sendable {
     package var quotedBody: [UInt8]?
     /// For ``ProblemKind/entryTooLarge``: the path under which the answer is passed through.
     package var rawHref: String?
+    /// For ``ProblemKind/sinceTooOld``: the oldest revision that a watch can begin after.
+    package var oldest: Revision?
 
     /// A problem with the kind's own status and hint where none are given.
     package init(

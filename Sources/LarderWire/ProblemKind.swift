@@ -34,6 +34,7 @@ package enum ProblemKind: String, Sendable, CaseIterable {
     // There is nothing.
     case miss
     case deleted
+    case sinceTooOld = "since-too-old"
     // The network or the origin.
     case unreachable
     case captive
@@ -59,6 +60,7 @@ package enum ProblemKind: String, Sendable, CaseIterable {
         case .originID, .originExists, .originInFile, .pinned, .targeted, .modifierExists,
             .alreadySent, .alreadySettled:
             409
+        case .sinceTooOld: 410
         case .bodyTooLarge, .entryTooLarge: 413
         case .noRequest, .unsupported: 422
         case .headTooLarge: 431
@@ -81,8 +83,8 @@ package enum ProblemKind: String, Sendable, CaseIterable {
             .methodNotAllowed, .bodyTooLarge, .headTooLarge, .unknownOrigin, .notPermitted,
             .originID, .noSuchOrigin, .originExists, .originInFile, .pinned, .pinsFull, .noRequest,
             .unsupported, .modifierExists, .noSuchModifier, .alreadySent, .alreadySettled,
-            .targeted, .entryTooLarge, .miss, .deleted, .originStatus, .redirectRefused,
-            .addressRefused, .internal:
+            .targeted, .entryTooLarge, .miss, .deleted, .sinceTooOld, .originStatus,
+            .redirectRefused, .addressRefused, .internal:
             false
         }
     }
@@ -119,6 +121,7 @@ package enum ProblemKind: String, Sendable, CaseIterable {
         case .targeted: "The entry has modifiers that are not settled"
         case .miss: "Nothing is cached under the id"
         case .deleted: "The origin says that it is gone"
+        case .sinceTooOld: "The changes since then are not known any more"
         case .unreachable: "The origin cannot be reached"
         case .captive: "A captive portal stands before the network"
         case .offline: "The origin was set offline"
@@ -173,6 +176,8 @@ package enum ProblemKind: String, Sendable, CaseIterable {
         case .targeted: "Wait until they are settled, or cancel them: GET /v1/modifiers."
         case .miss: "Fetch it with a policy that asks the network."
         case .deleted: "Ask the origin again with /v1/fetch if it may be back."
+        case .sinceTooOld:
+            "Read what you need anew: watch with initial=1, and without since."
         case .unreachable: "Try again when the network is back."
         case .captive: "Sign in to the network in a browser, then try again."
         case .offline: "Set the origin online again."

@@ -39,6 +39,14 @@ package struct QueryParameters: Sendable {
         return parameters.remove(at: index).value
     }
 
+    /// Every value of a parameter that may be repeated.
+    mutating func takeAll(_ name: String) -> [String] {
+        taken.append(name)
+        let values = parameters.filter { $0.name.hasSameBytes(as: name) }.map(\.value)
+        parameters.removeAll { $0.name.hasSameBytes(as: name) }
+        return values
+    }
+
     /// A duration of at most ``Limits/fetchTimeMax``, as a client is willing to wait.
     package mutating func takeWait(_ name: String) throws(Problem) -> Duration? {
         guard let text = take(name) else { return nil }

@@ -135,7 +135,8 @@ struct SingleFlightTests {
                     key: key,
                     origin: engine.context.origins.origins[0],
                     cached: nil,
-                    isOriginDown: false
+                    isOriginDown: false,
+                    client: nil
                 )
                 let joined = engine.flights.join(key, now: .zero) {
                     Flight(

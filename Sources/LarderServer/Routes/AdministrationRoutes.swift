@@ -41,7 +41,7 @@ struct AdministrationRoutes {
         try refuseParameters()
         let command = try EvictCommand(json: try await exchange.command())
         let rows = try exchange.rows(command.scope, for: "evict")
-        let report = try await engine.evict(command, rows)
+        let report = try await engine.evict(command, rows, client: try exchange.client)
         await exchange.respond(report.encoded())
     }
 

@@ -87,7 +87,8 @@ struct EntryRoutes {
             scope,
             mediaType: exchange.head.headers.first(name: "Content-Type"),
             ttl: ttl,
-            isPinned: isPinned
+            isPinned: isPinned,
+            client: try exchange.client
         )
         let receipt: BlobIntake.Receipt
         do throws(Problem) {
@@ -138,7 +139,7 @@ struct EntryRoutes {
     }
 
     private func remove(_ id: EntryID) async throws(Problem) {
-        guard try await engine.remove(id, exchange.scope()) else {
+        guard try await engine.remove(id, exchange.scope(), client: try exchange.client) else {
             throw Problem.miss(id)
         }
         await exchange.writer.respond(.noContent)

@@ -22,6 +22,7 @@ struct FetchRoutes {
         let refusal = await exchange.engine.fetch(
             command,
             scope: exchange.scope(command.account),
+            client: try exchange.client,
             reader: loop.reader,
             interest: exchange.interest,
             heartbeat: { await stream.beat() },

@@ -66,6 +66,9 @@ struct DocumentedOperation: CustomStringConvertible {
         parameters.filter { $0["in"]?.string == "query" }.compactMap { $0["name"]?.string }
     }
 
+    /// Those of them that count as often as they are given.
+    var repeatedNames: Set<String> { path == "/v1/watch" ? ["id", "prefix"] : [] }
+
     /// The header fields that it needs, with their examples.
     var neededHeaders: [String] {
         parameters.filter { $0["in"]?.string == "header" && $0["required"]?.bool == true }
@@ -97,6 +100,11 @@ struct DocumentedOperation: CustomStringConvertible {
             }
         }
         return query.isEmpty ? target : "\(target)?\(query.joined(separator: "&"))"
+    }
+
+    /// The same for an answer that comes to its end: a watch by query is one for no time.
+    var endingTarget: String {
+        description == "GET /v1/watch" ? "\(exampleTarget)?timeout=0ms" : exampleTarget
     }
 
     /// What the document says of an answer of this status.

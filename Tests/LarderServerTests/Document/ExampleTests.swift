@@ -19,6 +19,14 @@ struct ExampleTests {
         "EndFrame": frame,
         "Effect": { try Effect(parsing: $0).bytes },
         "ModifierCommand": { try ModifiersCommand(json: $0).encodedJSON() },
+        "WatchCommand": { try WatchCommand(json: $0).encodedJSON() },
+        "ChangeFrame": watchFrame,
+        "EvictFrame": watchFrame,
+        "ModifierFrame": watchFrame,
+        "OriginFrame": watchFrame,
+        "BookmarkFrame": watchFrame,
+        "LaggedFrame": watchFrame,
+        "WatchEndFrame": watchFrame,
         "EntryPage": { try EntryPage(decoding: $0).encoded() },
         "PinPage": { try PinPage(decoding: $0).encoded() },
         "EntryExplanation": { try EntryExplanation(decoding: $0).encoded() },
@@ -39,6 +47,10 @@ struct ExampleTests {
 
     private static func frame(_ bytes: [UInt8]) throws -> [UInt8] {
         try FetchFrame(line: bytes).encodedLine()
+    }
+
+    private static func watchFrame(_ bytes: [UInt8]) throws -> [UInt8] {
+        try WatchFrame(line: bytes).encodedLine()
     }
 
     private let api: DocumentedAPI

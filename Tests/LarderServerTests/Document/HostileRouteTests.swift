@@ -85,7 +85,7 @@ struct HostileRouteTests {
     func doubleParameters() async throws {
         try await ServerFixture.run { server in
             for operation in api.operations where operation.method != "HEAD" {
-                for name in operation.queryNames {
+                for name in operation.queryNames where !operation.repeatedNames.contains(name) {
                     let client = try await server.connect()
                     let base = operation.exampleTarget
                     let target = base + (base.contains("?") ? "&" : "?") + "\(name)=1&\(name)=1"
@@ -164,7 +164,7 @@ struct HostileRouteTests {
     }
 
     private func request(_ operation: DocumentedOperation) -> [UInt8] {
-        let head = "\(operation.method) \(operation.exampleTarget) HTTP/1.1\r\nHost: x\r\n"
+        let head = "\(operation.method) \(operation.endingTarget) HTTP/1.1\r\nHost: x\r\n"
         guard operation.body != nil else { return Array("\(head)\r\n".utf8) }
         let schema = operation.bodySchema.map(api.resolved)
         let body = schema?["examples"]?.elements?.first?.json ?? "bytes"

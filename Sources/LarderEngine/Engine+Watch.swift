@@ -1,0 +1,162 @@
+package import LarderModel
+package import LarderStore
+import LarderStrategy
+package import LarderWire
+
+/// What changes, told to those who watch it.
+extension Engine {
+    /// A client's watch.
+    ///
+    /// Frames go to `emit`, which says whether anybody still reads; what is returned is the problem
+    /// that the client gets instead of any frame. `interest` ends when the client hangs up.
+    /// `heartbeat` says that the stream lives, and the same as `emit`.
+    package func watch(
+        _ command: WatchCommand,
+        scope: ScopeKey,
+        client: ClientTag?,
+        interest: Interest,
+        heartbeat: @escaping () async -> Bool = { true },
+        emit: @escaping ([WatchFrame]) async -> Bool
+    ) async -> Problem? {
+        await watch(
+            command,
+            scope,
+            client,
+            interest,
+            hasBookmarks: true,
+            heartbeat: heartbeat,
+            emit: emit
+        )
+    }
+
+    /// The same for a client that reads no stream: what comes first, or nothing when the time is
+    /// over.
+    package func poll(
+        _ command: WatchCommand,
+        scope: ScopeKey,
+        client: ClientTag?,
+        interest: Interest
+    ) async throws(Problem) -> WatchReport {
+        guard !command.listsFirst else {
+            throw Problem(
+                .badRequest,
+                "initial: it is for streams, and this is a long poll",
+                hint: "Leave timeout out, or accept application/jsonl."
+            )
+        }
+        var report = WatchReport(revision: command.since ?? Revision(0), events: [])
+        let refusal = await watch(
+            command,
+            scope,
+            client,
+            interest,
+            hasBookmarks: false,
+            emit: { frames in
+                for frame in frames {
+                    if let revision = frame.resumption { report.revision = revision }
+                    if case .end = frame { continue }
+                    report.events.append(frame)
+                }
+                return false
+            }
+        )
+        if let refusal { throw refusal }
+        return report
+    }
+
+    private func watch(
+        _ command: WatchCommand,
+        _ scope: ScopeKey,
+        _ client: ClientTag?,
+        _ interest: Interest,
+        hasBookmarks: Bool,
+        heartbeat: @escaping () async -> Bool = { true },
+        emit: @escaping ([WatchFrame]) async -> Bool
+    ) async -> Problem? {
+        let mailbox = Mailbox<WatchSession.Event>()
+        guard let seat = sessions.add({ mailbox.post(.drainBegan) }) else {
+            return Problem(.shuttingDown, "the daemon is ending")
+        }
+        defer { sessions.remove(seat) }
+        if let since = command.since, !command.listsFirst, let problem = refusal(of: since) {
+            return problem
+        }
+        let hub = context.watchers
+        let number = hub.join(
+            scope.scope,
+            WatchInterest(command),
+            since: command.since,
+            listsFirst: command.listsFirst,
+            hasBookmarks: hasBookmarks,
+            wake: { mailbox.post(.news) }
+        )
+        guard let number else {
+            return Problem(
+                .overloaded,
+                "\(Limits.watchersPerUserMax) watches of this user are open already",
+                hint: "End one of them, or name more ids in one."
+            )
+        }
+        defer { hub.leave(number) }
+        followers.addWatcher(scope)
+        defer { followers.removeWatcher(scope) }
+        interest.whenGivenUp { mailbox.post(.hungUp) }
+        var session = WatchSession(
+            context,
+            followers,
+            scope,
+            command,
+            client,
+            mailbox,
+            number: number,
+            heartbeat: heartbeat,
+            emit: emit
+        )
+        return await session.run()
+    }
+
+    /// Whether the log cannot have what came after a revision.
+    private func refusal(of since: Revision) -> Problem? {
+        let changes = store.changes
+        guard since >= changes.start, since <= changes.last else {
+            return Problem(since: since, oldest: changes.start)
+        }
+        return nil
+    }
+}
+
+extension Problem {
+    /// The changes after a revision are not known any more, or it is none of this daemon's.
+    init(since: Revision, oldest: Revision) {
+        self.init(
+            .sinceTooOld,
+            since < oldest
+                ? "the changes after \(since.number) are known from \(oldest.number) on only"
+                : "\(since.number) is no revision that this daemon has given"
+        )
+        self.oldest = oldest
+    }
+}
+
+extension WatchInterest {
+    fileprivate init(_ command: WatchCommand) {
+        self.init(ids: Set(command.ids), prefixes: command.prefixes)
+        guard !command.types.isEmpty else { return }
+        kinds = Set(command.types.map(WatchKind.init))
+    }
+}
+
+extension WatchKind {
+    fileprivate init(_ type: WatchType) {
+        self =
+            switch type {
+            case .put: .put
+            case .delete: .delete
+            case .evict: .evict
+            case .modifier: .modifier
+            case .remapped: .remapped
+            case .auth: .auth
+            case .origin: .origin
+            }
+    }
+}

@@ -1,0 +1,252 @@
+import LarderModel
+import LarderStore
+import LarderStrategy
+import Synchronization
+
+/// Who watches, and the ``WatchMachine`` of each; guarded by a lock.
+///
+/// One task takes what the store releases and hands it to the machines that it concerns; each
+/// watcher's own task asks its machine what to do next. Released changes are taken under the lock,
+/// so a watcher that joins has missed nothing between the log and what it is handed.
+final class WatchHub: Sendable {
+    private struct Watcher {
+        var machine: WatchMachine
+        let scope: Scope
+        let wake: @Sendable () -> Void
+        /// It was woken and has not asked since.
+        var isWoken = false
+    }
+
+    /// An id in a scope, under which those are found that watch it by name.
+    private struct Place: Hashable {
+        let scope: Scope
+        let id: EntryID
+    }
+
+    private struct State {
+        var watchers: [Int: Watcher] = [:]
+        var next = 0
+        var perUser: [Scope.Owner: Int] = [:]
+        /// Those who name ids and nothing else, by what they name.
+        var named: [Place: Set<Int>] = [:]
+        /// The others, by scope.
+        var broad: [Scope: Set<Int>] = [:]
+        var released = Revision(0)
+        /// The last state of each origin that was told.
+        var origins: [OriginName: String] = [:]
+    }
+
+    private let state = Mutex(State())
+    private let feed: ChangeFeed
+    private let news: AsyncStream<Void>
+    private let ping: AsyncStream<Void>.Continuation
+
+    init(_ feed: ChangeFeed) {
+        self.feed = feed
+        (news, ping) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        feed.whenReleased { [ping] in ping.yield() }
+    }
+
+    /// Tells watchers until the task is cancelled.
+    func run() async {
+        for await _ in news { distribute() }
+    }
+
+    var count: Int { state.withLock { $0.watchers.count } }
+
+    // MARK: Watchers
+
+    /// Takes a watcher in; nil when its user has too many.
+    ///
+    /// `wake` is called, on any thread, when there is something to do, and not again before
+    /// ``next(_:)``.
+    func join(
+        _ scope: Scope,
+        _ interest: WatchInterest,
+        since: Revision?,
+        listsFirst: Bool,
+        hasBookmarks: Bool,
+        wake: @escaping @Sendable () -> Void
+    ) -> Int? {
+        let (number, waking) = state.withLock { state -> (Int?, [@Sendable () -> Void]) in
+            guard state.perUser[scope.owner, default: 0] < Limits.watchersPerUserMax else {
+                return (nil, [])
+            }
+            let waking = take(&state)
+            let machine = WatchMachine(
+                interest,
+                since: since,
+                listsFirst: listsFirst,
+                hasBookmarks: hasBookmarks,
+                released: state.released
+            )
+            let number = state.next
+            state.next += 1
+            state.perUser[scope.owner, default: 0] += 1
+            state.watchers[number] = Watcher(machine: machine, scope: scope, wake: wake)
+            Self.index(number, scope, interest, &state) { $0.insert(number) }
+            return (number, waking)
+        }
+        for wake in waking { wake() }
+        return number
+    }
+
+    func leave(_ number: Int) {
+        state.withLock { state in
+            guard let watcher = state.watchers.removeValue(forKey: number) else { return }
+            let left = state.perUser[watcher.scope.owner, default: 1] - 1
+            state.perUser[watcher.scope.owner] = left == 0 ? nil : left
+            Self.index(number, watcher.scope, watcher.machine.interest, &state) {
+                $0.remove(number)
+            }
+            if state.watchers.isEmpty { feed.rest() }
+        }
+    }
+
+    /// Changes the sets where a watcher is found.
+    private static func index(
+        _ number: Int,
+        _ scope: Scope,
+        _ interest: WatchInterest,
+        _ state: inout State,
+        _ change: (inout Set<Int>) -> Void
+    ) {
+        for scope in [scope, .shared] {
+            guard interest.prefixes.isEmpty, !interest.ids.isEmpty else {
+                change(&state.broad[scope, default: []])
+                if state.broad[scope]?.isEmpty == true { state.broad[scope] = nil }
+                continue
+            }
+            for id in interest.ids {
+                let place = Place(scope: scope, id: id)
+                change(&state.named[place, default: []])
+                if state.named[place]?.isEmpty == true { state.named[place] = nil }
+            }
+        }
+    }
+
+    // MARK: What a watcher does next
+
+    func next(_ number: Int) -> WatchMachine.ReadAction {
+        change(number) { machine, state in
+            machine.readerIsReady(released: state.released)
+        } ?? .end
+    }
+
+    func entriesWereListed(_ number: Int, _ rows: [EntryID: Revision]) {
+        change(number) { machine, _ in machine.entriesWereListed(rows) }
+    }
+
+    func pageWasRead(_ number: Int, _ page: ChangePage) {
+        change(number) { machine, state in
+            machine.pageWasRead(page.changes, through: page.through, released: state.released)
+        }
+    }
+
+    func pageWasGone(_ number: Int) {
+        change(number) { machine, _ in machine.pageWasGone() }
+    }
+
+    func beatIsDue(_ number: Int) -> WatchMachine.BeatAction {
+        change(number) { machine, state in
+            machine.beatIsDue(released: state.released)
+        } ?? .beat
+    }
+
+    /// Up to where a watcher was told everything.
+    func told(_ number: Int) -> Revision {
+        state.withLock { $0.watchers[number]?.machine.told ?? $0.released }
+    }
+
+    @discardableResult
+    private func change<Result>(
+        _ number: Int,
+        _ body: (inout WatchMachine, borrowing State) -> Result
+    ) -> Result? {
+        state.withLock { state in
+            guard var watcher = state.watchers.removeValue(forKey: number) else { return nil }
+            watcher.isWoken = false
+            let result = body(&watcher.machine, state)
+            state.watchers[number] = watcher
+            return result
+        }
+    }
+
+    // MARK: What happens
+
+    /// Hands out what was released.
+    func distribute() {
+        let waking = state.withLock { take(&$0) }
+        for wake in waking { wake() }
+    }
+
+    private func take(_ state: inout State) -> [@Sendable () -> Void] {
+        let before = state.released
+        let batch = feed.take()
+        state.released = batch.released
+        var waking: [@Sendable () -> Void] = []
+        if batch.isCut {
+            for number in Array(state.watchers.keys) {
+                Self.tell(number, &state, &waking) { $0.releaseWasCut(after: before) }
+            }
+        }
+        for change in batch.changes {
+            for number in Self.concerned(by: change, state) {
+                Self.tell(number, &state, &waking) { $0.released(change) }
+            }
+        }
+        return waking
+    }
+
+    private static func concerned(by change: Change, _ state: State) -> Set<Int> {
+        var numbers = state.broad[change.scope] ?? []
+        switch change.event {
+        case .put(let id, _), .delete(let id, _), .evict(let id, _, _):
+            numbers.formUnion(state.named[Place(scope: change.scope, id: id)] ?? [])
+        case .modifier(let modifier):
+            for id in modifier.targets {
+                numbers.formUnion(state.named[Place(scope: change.scope, id: id)] ?? [])
+            }
+        }
+        return numbers
+    }
+
+    private static func tell(
+        _ number: Int,
+        _ state: inout State,
+        _ waking: inout [@Sendable () -> Void],
+        _ event: (inout WatchMachine) -> Bool
+    ) {
+        guard var watcher = state.watchers.removeValue(forKey: number) else { return }
+        if event(&watcher.machine), !watcher.isWoken {
+            watcher.isWoken = true
+            waking.append(watcher.wake)
+        }
+        state.watchers[number] = watcher
+    }
+
+    /// An origin may be in another state, which is looked up in here, so that of two that say so the
+    /// later look is told last; told where it is.
+    func originChanged(_ name: OriginName, _ look: () -> String) {
+        let waking = state.withLock { state -> [@Sendable () -> Void] in
+            let newState = look()
+            guard state.origins[name] ?? "unknown" != newState else { return [] }
+            state.origins[name] = newState
+            guard !state.watchers.isEmpty else { return [] }
+            var waking = take(&state)
+            let released = state.released
+            for number in Array(state.watchers.keys) {
+                Self.tell(number, &state, &waking) { machine in
+                    machine.originChanged(name, state: newState, released: released)
+                }
+            }
+            return waking
+        }
+        for wake in waking { wake() }
+    }
+
+    /// The origin is there no more.
+    func originForgotten(_ name: OriginName) {
+        state.withLock { $0.origins[name] = nil }
+    }
+}

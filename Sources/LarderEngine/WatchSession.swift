@@ -1,0 +1,340 @@
+import LarderModel
+import LarderStore
+import LarderStrategy
+import LarderWire
+
+/// One client's watch under way: carries out what its ``WatchMachine`` says, in one task.
+struct WatchSession {
+    enum Event: Sendable {
+        case news
+        case heartbeatDue
+        case timeElapsed
+        /// The row of an id that is watched by name has changed.
+        case rowChanged(EntryID)
+        case hungUp
+        case drainBegan
+    }
+
+    /// How it came to its end.
+    private enum End {
+        case told
+        case nobodyReads
+        case refused(Problem)
+    }
+
+    let context: EngineContext
+    let followers: FollowerTable
+    let scope: ScopeKey
+    let command: WatchCommand
+    let client: ClientTag?
+    let mailbox: Mailbox<Event>
+    /// The watcher's number in the hub.
+    let number: Int
+    let heartbeat: () async -> Bool
+    /// Sends frames; false when nobody reads any more.
+    let emit: ([WatchFrame]) async -> Bool
+
+    private let timers = WorkQueue()
+    private var held: [EntryID: Following] = [:]
+    private var hasSent = false
+    private var hub: WatchHub { context.watchers }
+
+    init(
+        _ context: EngineContext,
+        _ followers: FollowerTable,
+        _ scope: ScopeKey,
+        _ command: WatchCommand,
+        _ client: ClientTag?,
+        _ mailbox: Mailbox<Event>,
+        number: Int,
+        heartbeat: @escaping () async -> Bool,
+        emit: @escaping ([WatchFrame]) async -> Bool
+    ) {
+        self.context = context
+        self.followers = followers
+        self.scope = scope
+        self.command = command
+        self.client = client
+        self.mailbox = mailbox
+        self.number = number
+        self.heartbeat = heartbeat
+        self.emit = emit
+    }
+
+    /// Runs to the end: of the client, of the time, of the daemon, or until it lags.
+    ///
+    /// What is returned is the problem that the client gets instead of a stream.
+    mutating func run() async -> Problem? {
+        let timers = timers
+        async let running: Void = timers.run(cancellingTheRest: true)
+        setTimers()
+        for id in command.ids { await hold(id) }
+        var events = mailbox.events.makeAsyncIterator()
+        var end: End?
+        while end == nil { end = await step(&events) }
+        timers.finish()
+        await running
+        held = [:]
+        if case .refused(let problem) = end { return problem }
+        return nil
+    }
+
+    private func setTimers() {
+        _ = timers.add { [context, mailbox, command] in
+            while (try? await context.clock.sleep(for: command.heartbeat)) != nil {
+                mailbox.post(.heartbeatDue)
+            }
+        }
+        guard let timeout = command.timeout else { return }
+        guard timeout > .zero else { return mailbox.post(.timeElapsed) }
+        _ = timers.add { [context, mailbox] in
+            guard (try? await context.clock.sleep(for: timeout)) != nil else { return }
+            mailbox.post(.timeElapsed)
+        }
+    }
+
+    private mutating func step(
+        _ events: inout AsyncStream<Event>.Iterator
+    ) async -> End? {
+        // What was answered before the daemon began to end is still told.
+        let isDraining = context.isDraining
+        if isDraining { hub.distribute() }
+        switch hub.next(number) {
+        case .tell(let notices): return await send(notices.map(frame))
+        case .list where isDraining, .readLog where isDraining, .wait where isDraining:
+            return await tellEnd()
+        case .list: return await list()
+        case .readLog(let after, let through): return await readLog(after, through)
+        case .tellLagged(let revision, let droppedAfter):
+            return await send([.lagged(revision, droppedAfter: droppedAfter)]) ?? .told
+        case .end: return .told
+        case .wait:
+            guard let event = await events.next(isolation: #isolation) else {
+                return .nobodyReads
+            }
+            return await handle(event)
+        }
+    }
+
+    private mutating func handle(_ event: Event) async -> End? {
+        switch event {
+        case .news: return nil
+        case .heartbeatDue:
+            switch hub.beatIsDue(number) {
+            case .beat: return await heartbeat() ? nil : .nobodyReads
+            case .tell(let notice): return await send([frame(notice)])
+            }
+        case .rowChanged(let id):
+            await hold(id)
+            return nil
+        case .timeElapsed: return await tellEnd()
+        case .drainBegan: return nil
+        case .hungUp: return .nobodyReads
+        }
+    }
+
+    private mutating func tellEnd() async -> End {
+        await send([.end(hub.told(number))]) ?? .told
+    }
+
+    private mutating func send(_ frames: [WatchFrame]) async -> End? {
+        hasSent = true
+        return await emit(frames) ? nil : .nobodyReads
+    }
+
+    // MARK: The log
+
+    private mutating func readLog(_ after: Revision, _ through: Revision) async -> End? {
+        do throws(StoreError) {
+            let page = try await context.store.changes(
+                after: after,
+                through: through,
+                of: scope.scope
+            )
+            if let page {
+                hub.pageWasRead(number, page)
+            } else if hasSent {
+                hub.pageWasGone(number)
+            } else {
+                return .refused(Problem(since: after, oldest: context.store.changes.start))
+            }
+            return nil
+        } catch {
+            context.noteUnread(error)
+            return hasSent ? .nobodyReads : .refused(Problem(error))
+        }
+    }
+
+    // MARK: What is there
+
+    /// Tells the entries that there are, a page at a time.
+    private mutating func list() async -> End? {
+        var rows: [EntryID: Revision] = [:]
+        guard command.types.isEmpty || command.types.contains(.put) else {
+            hub.entriesWereListed(number, rows)
+            return nil
+        }
+        do throws(StoreError) {
+            if !command.ids.isEmpty {
+                let entries = try await entries(of: command.ids)
+                if let end = await tell(entries, &rows) { return end }
+            }
+            let isAll = command.ids.isEmpty && command.prefixes.isEmpty
+            for prefix in isAll ? [""] : command.prefixes {
+                var cursor: RowCursor?
+                repeat {
+                    let page = try await page(prefix, after: cursor)
+                    cursor = page.next
+                    if let end = await tell(page.entries, &rows) { return end }
+                } while cursor != nil
+            }
+        } catch {
+            context.noteUnread(error)
+            return hasSent ? .nobodyReads : .refused(Problem(error))
+        }
+        hub.entriesWereListed(number, rows)
+        return nil
+    }
+
+    private func entries(of ids: [EntryID]) async throws(StoreError) -> [Entry] {
+        let now = context.clock.now()
+        return try await context.store.read { [scope] reader throws(StoreError) in
+            var entries: [Entry] = []
+            for id in ids {
+                if let entry = try reader.entry(scope, id, now: now) { entries.append(entry) }
+            }
+            return entries
+        }
+    }
+
+    private func page(
+        _ prefix: String,
+        after cursor: RowCursor?
+    ) async throws(StoreError) -> (entries: [Entry], next: RowCursor?) {
+        var filter = RowFilter(.one(scope))
+        filter.prefix = prefix
+        filter.shownAt = context.clock.now()
+        let limit = Limits.pageRowsDefault
+        let rows = try await context.store.read { [filter] reader throws(StoreError) in
+            try reader.list(filter, order: .id, after: cursor, limit: limit)
+        }
+        return (rows.map(\.entry), rows.count == limit ? rows.last?.cursor(.id) : nil)
+    }
+
+    private mutating func tell(
+        _ entries: [Entry],
+        _ rows: inout [EntryID: Revision]
+    ) async -> End? {
+        var frames: [WatchFrame] = []
+        for entry in entries where rows[entry.id] == nil {
+            guard let source = entry.kind.source else { continue }
+            rows[entry.id] = entry.revision
+            var event = WatchFrame.EntryEvent(
+                revision: entry.revision,
+                id: entry.id,
+                source: source.text
+            )
+            event.isInitial = true
+            frames.append(.put(event))
+        }
+        return frames.isEmpty ? nil : await send(frames)
+    }
+
+    // MARK: What is watched by name is not evicted
+
+    private mutating func hold(_ id: EntryID) async {
+        let following =
+            held[id]
+            ?? Following(id, scope, context.store, followers) { [mailbox] in
+                mailbox.post(.rowChanged(id))
+            }
+        held[id] = following
+        following.rowIsRead()
+        do throws(StoreError) {
+            let entry = try await entries(of: [id]).first
+            following.rowWasRead(bytes: Int64(entry?.body.byteCount ?? 0))
+        } catch {
+            context.noteUnread(error)
+        }
+    }
+
+    // MARK: Frames
+
+    private func frame(_ notice: WatchMachine.Notice) -> WatchFrame {
+        switch notice.content {
+        case .change(let change, let coalesced):
+            return frame(change, coalesced, hasMore: notice.hasMore)
+        case .origin(let name, let state): return .origin(notice.revision, name, state: state)
+        case .bookmark(let isInitialDone):
+            return .bookmark(notice.revision, isInitialDone: isInitialDone)
+        }
+    }
+
+    private func frame(_ change: Change, _ coalesced: Int, hasMore: Bool) -> WatchFrame {
+        let isOwn = client != nil && change.client == client
+        switch change.event {
+        case .put(let id, let cause), .delete(let id, let cause):
+            var event = WatchFrame.EntryEvent(
+                revision: change.revision,
+                id: id,
+                source: cause.source.text,
+                cause: cause.text ?? (cause.source == .network ? "fetch:\(id)" : nil)
+            )
+            event.isOwn = isOwn
+            event.coalesced = coalesced
+            event.hasMore = hasMore
+            if case .put = change.event { return .put(event) }
+            return .delete(event)
+        case .evict(let id, let reason, _):
+            var event = WatchFrame.EvictionEvent(
+                revision: change.revision,
+                id: id,
+                reason: reason.text
+            )
+            event.isOwn = isOwn
+            event.hasMore = hasMore
+            return .evict(event)
+        case .modifier(let modifier):
+            var event = WatchFrame.ModifierEvent(
+                revision: change.revision,
+                id: modifier.id,
+                state: modifier.state,
+                detail: modifier.detail
+            )
+            event.isOwn = isOwn
+            event.hasMore = hasMore
+            return .modifier(event)
+        }
+    }
+}
+
+extension EntryKind {
+    /// Who gives bytes of this kind; nil for what is no entry with bytes.
+    fileprivate var source: ChangeCause.Source? {
+        switch self {
+        case .blob: .client
+        case .fetched: .network
+        case .tombstone, .variants: nil
+        }
+    }
+}
+
+extension ChangeCause.Source {
+    fileprivate var text: String {
+        switch self {
+        case .network: "network"
+        case .client: "client"
+        }
+    }
+}
+
+extension EvictionReason {
+    fileprivate var text: String {
+        switch self {
+        case .lru: "lru"
+        case .expired: "expired"
+        case .request: "request"
+        case .damaged: "damaged"
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import LarderEngine
+import LarderModel
+import LarderWire
+import NIOHTTP1
+
+/// `/v1/watch`: what changes, as frames or as a long poll.
+struct WatchRoutes {
+    private let exchange: Exchange
+
+    init(_ exchange: Exchange) {
+        self.exchange = exchange
+    }
+
+    func answer(_ route: WatchRoute) async throws(Problem) {
+        var command =
+            switch route {
+            case .byBody: try WatchCommand(json: await bodyOfCommand())
+            case .byQuery: try WatchCommand(query: exchange.query)
+            }
+        if let last = exchange.head.headers.first(name: "Last-Event-ID") {
+            try command.takeLastEventID(last)
+        }
+        let isStream = FrameFormat.isNamed(in: exchange.head.headers["Accept"])
+        guard command.timeout == nil || isStream else { return try await poll(command) }
+        let stream = FrameStream(exchange)
+        let refusal = await exchange.engine.watch(
+            command,
+            scope: exchange.scope(command.account),
+            client: try exchange.client,
+            interest: exchange.interest,
+            heartbeat: { await stream.beat() },
+            emit: { frames in await stream.send(frames) }
+        )
+        if let refusal { throw refusal }
+        await exchange.writer.end()
+    }
+
+    private func poll(_ command: WatchCommand) async throws(Problem) {
+        let report = try await exchange.engine.poll(
+            command,
+            scope: exchange.scope(command.account),
+            client: try exchange.client,
+            interest: exchange.interest
+        )
+        await exchange.writer.respond(
+            .ok,
+            ["Content-Type": "application/json", "Cache-Control": "no-store", "Vary": "Accept"],
+            body: report.encoded()
+        )
+    }
+
+    /// A POST takes its parameters in the body only.
+    private func bodyOfCommand() async throws(Problem) -> [UInt8] {
+        let parameters = try QueryParameters(exchange.query)
+        try parameters.refuseRest()
+        return try await exchange.command()
+    }
+}

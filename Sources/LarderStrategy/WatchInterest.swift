@@ -1,0 +1,46 @@
+package import LarderModel
+
+/// What a watcher wants to hear of.
+package struct WatchInterest: Equatable, Sendable {
+    package var ids: Set<EntryID>
+    package var prefixes: [String]
+    package var kinds: Set<WatchKind>
+
+    /// Neither ids nor prefixes: every entry.
+    package init(
+        ids: Set<EntryID> = [],
+        prefixes: [String] = [],
+        kinds: Set<WatchKind> = Set(WatchKind.allCases)
+    ) {
+        self.ids = ids
+        self.prefixes = prefixes
+        self.kinds = kinds
+    }
+
+    package func covers(_ change: Change) -> Bool {
+        switch change.event {
+        case .put(let id, _): kinds.contains(.put) && covers(id)
+        case .delete(let id, _): kinds.contains(.delete) && covers(id)
+        case .evict(let id, _, _): kinds.contains(.evict) && covers(id)
+        case .modifier(let modifier):
+            kinds.contains(.modifier) && (isEverything || modifier.targets.contains(where: covers))
+        }
+    }
+
+    package func covers(_ id: EntryID) -> Bool {
+        isEverything || ids.contains(id) || prefixes.contains { id.text.utf8.starts(with: $0.utf8) }
+    }
+
+    private var isEverything: Bool { ids.isEmpty && prefixes.isEmpty }
+}
+
+/// The kinds of frames that a watcher can choose, as they travel.
+package enum WatchKind: String, CaseIterable, Sendable {
+    case put
+    case delete
+    case evict
+    case modifier
+    case remapped
+    case auth
+    case origin
+}

@@ -1,0 +1,371 @@
+package import LarderModel
+
+/// What one watcher is told next: the log first, then what happens, in order and in bounded memory.
+///
+/// ```
+///   listing ──listed──▶ catchingUp ──pageWasRead, to the last released──▶ live ──too slow──▶ lagged
+///                           ▲  │                                                              ▲
+///                           └──┘ pageWasRead                     pageWasGone ─────────────────┘
+/// ```
+///
+/// `releaseWasCut` leads from live back to catching up.
+///
+/// | state | what is true |
+/// |---|---|
+/// | `listing` | the entries that there are, are being told; what happens meanwhile stands in the log |
+/// | `catchingUp` | everything up to `after` was told or waits; what comes after is read from the log |
+/// | `live` | every change up to the last released one was told or waits |
+/// | `lagged` | what waits is still told, then that it lagged, and nothing more |
+///
+/// Invariants:
+/// 1. What waits is ordered by revision, and comes after ``told``.
+/// 2. It is at most ``Limits/watchNoticesMax`` notices and ``Limits/watchBytesMax`` bytes, but for one
+///    page of the log while it catches up.
+/// 3. A put that waits is the last notice of its id that waits, or the next one of it is no put:
+///    a later put takes its place, and counts it.
+/// 4. A step is told whole: what one call hands out ends with the last notice of a revision.
+/// 5. Nothing is told twice: a change up to ``told`` is never taken in.
+package struct WatchMachine: Sendable {
+    package enum State: Equatable, Sendable {
+        case listing(from: Revision)
+        case catchingUp(after: Revision)
+        case live
+        case lagged(after: Revision)
+        case over
+    }
+
+    /// One thing to tell.
+    package struct Notice: Equatable, Sendable {
+        package enum Content: Equatable, Sendable {
+            /// `coalesced` is how many puts it stands for.
+            case change(Change, coalesced: Int)
+            case origin(OriginName, state: String)
+            case bookmark(isInitialDone: Bool)
+        }
+
+        package var revision: Revision
+        package var content: Content
+        /// More of the same step follows: its revision is not yet one to come back with.
+        package var hasMore = false
+    }
+
+    /// What the reader is to do.
+    package enum ReadAction: Equatable, Sendable {
+        case tell([Notice])
+        case list
+        case readLog(after: Revision, through: Revision)
+        case wait
+        /// The last that is told.
+        case tellLagged(Revision, droppedAfter: Revision)
+        case end
+    }
+
+    /// What is done when the stream has said nothing for a while.
+    package enum BeatAction: Equatable, Sendable {
+        case beat
+        case tell(Notice)
+    }
+
+    package let interest: WatchInterest
+    package private(set) var state: State
+    /// Everything of interest up to it was handed out.
+    package private(set) var told: Revision
+    package private(set) var waiting: [Notice] = []
+    private var first = 0
+    private(set) var waitingBytes = 0
+    /// Where the put of an id waits that a later one may take the place of.
+    private var puts: [EntryID: Int] = [:]
+    /// Told once there is nothing older to tell.
+    private var bookmark: Notice.Content?
+    private let hasBookmarks: Bool
+    private var bookmarked: Revision?
+    /// The origins that have changed while it was not live, by their last state.
+    private var origins: [OriginName: String] = [:]
+    /// Entries whose row was listed in a later state than the log is at.
+    private var listed: [EntryID: Revision] = [:]
+
+    /// `since` is where the watcher has come to; nil begins with what happens from now on, and
+    /// `listsFirst` with the entries that there are.
+    package init(
+        _ interest: WatchInterest,
+        since: Revision?,
+        listsFirst: Bool,
+        hasBookmarks: Bool = true,
+        released: Revision
+    ) {
+        self.interest = interest
+        self.hasBookmarks = hasBookmarks
+        told = listsFirst ? released : since ?? released
+        if listsFirst {
+            state = .listing(from: released)
+        } else {
+            state = told < released ? .catchingUp(after: told) : .live
+            bookmark = .bookmark(isInitialDone: false)
+        }
+    }
+
+    // MARK: What happens
+
+    /// A change was released; true when the reader is to be woken.
+    ///
+    /// One that it does not care for, or that it reads from the log, is left out.
+    package mutating func released(_ change: Change) -> Bool {
+        defer { checkInvariants() }
+        guard state == .live, change.revision > told, interest.covers(change) else { return false }
+        if case .put(let id, _) = change.event, let index = puts[id] {
+            replacePut(at: index, with: change)
+            return true
+        }
+        guard hasRoom(for: change) else {
+            lag(before: change.revision)
+            return true
+        }
+        append(change)
+        return true
+    }
+
+    /// Changes were lost that were to be released after `last`; the log may have them.
+    package mutating func releaseWasCut(after last: Revision) -> Bool {
+        defer { checkInvariants() }
+        guard state == .live else { return false }
+        state = .catchingUp(after: max(last, told))
+        return true
+    }
+
+    /// An origin is in another state, as of the last released revision.
+    package mutating func originChanged(
+        _ name: OriginName,
+        state newState: String,
+        released: Revision
+    ) -> Bool {
+        defer { checkInvariants() }
+        guard interest.kinds.contains(.origin) else { return false }
+        switch state {
+        case .listing, .catchingUp:
+            origins[name] = newState
+            return false
+        case .live:
+            guard waiting.count - first < Limits.watchNoticesMax else {
+                origins[name] = newState
+                return true
+            }
+            // It comes after what was released before it.
+            let revision = max(released, told, waiting.last?.revision ?? told)
+            append(Notice(revision: revision, content: .origin(name, state: newState)))
+            return true
+        case .lagged, .over: return false
+        }
+    }
+
+    /// The stream comes to its end; what waits is not told any more.
+    package mutating func ended() {
+        state = .over
+        clear()
+    }
+
+    // MARK: The reader
+
+    /// The reader has told everything that it was handed; `released` is the last released revision.
+    package mutating func readerIsReady(released: Revision) -> ReadAction {
+        defer { checkInvariants() }
+        if case .over = state { return .end }
+        if case .listing = state { return .list }
+        let notices = takeNotices()
+        if !notices.isEmpty { return .tell(notices) }
+        switch state {
+        case .catchingUp(let after):
+            return .readLog(after: after, through: max(after, released))
+        case .live:
+            told = max(told, released)
+            if !origins.isEmpty {
+                appendOrigins(at: told)
+                return .tell(takeNotices())
+            }
+            if let bookmark = takeBookmark() { return .tell([bookmark]) }
+            return .wait
+        case .lagged(let after):
+            state = .over
+            clear()
+            return .tellLagged(Revision(after.number + 1), droppedAfter: after)
+        case .listing, .over:
+            return .end
+        }
+    }
+
+    /// The entries that there were are told; those of `rows` had changed since it began.
+    package mutating func entriesWereListed(_ rows: [EntryID: Revision]) {
+        defer { checkInvariants() }
+        guard case .listing(let from) = state else { return }
+        listed = rows.filter { $0.value > from }
+        state = .catchingUp(after: from)
+        guard hasBookmarks else { return }
+        append(Notice(revision: from, content: .bookmark(isInitialDone: true)))
+        bookmarked = from
+    }
+
+    /// Changes were read from the log: all of interest up to `through`.
+    package mutating func pageWasRead(
+        _ changes: [Change],
+        through: Revision,
+        released: Revision
+    ) {
+        defer { checkInvariants() }
+        guard case .catchingUp(let after) = state else { return }
+        for change in changes where change.revision > after && interest.covers(change) {
+            if let id = change.id, let seen = listed[id], change.revision <= seen { continue }
+            append(Notice(revision: change.revision, content: .change(change, coalesced: 1)))
+        }
+        guard through >= released else {
+            state = .catchingUp(after: through)
+            return
+        }
+        state = .live
+        listed = [:]
+        appendOrigins(at: max(through, told))
+    }
+
+    /// The log does not reach back to where it is.
+    package mutating func pageWasGone() {
+        guard case .catchingUp(let after) = state else { return }
+        state = .lagged(after: after)
+    }
+
+    /// Nothing was told for a while.
+    package mutating func beatIsDue(released: Revision) -> BeatAction {
+        guard state == .live, hasBookmarks, first == waiting.count, bookmark == nil else {
+            return .beat
+        }
+        told = max(told, released)
+        guard told > (bookmarked ?? told) else { return .beat }
+        bookmarked = told
+        return .tell(Notice(revision: told, content: .bookmark(isInitialDone: false)))
+    }
+
+    // MARK: What waits
+
+    private func hasRoom(for change: Change) -> Bool {
+        waiting.count - first < Limits.watchNoticesMax
+            && waitingBytes + change.noticeBytes <= Limits.watchBytesMax
+    }
+
+    private mutating func append(_ change: Change) {
+        append(Notice(revision: change.revision, content: .change(change, coalesced: 1)))
+        guard let id = change.id else { return }
+        if case .put = change.event { puts[id] = waiting.count - 1 } else { puts[id] = nil }
+    }
+
+    private mutating func append(_ notice: Notice) {
+        waiting.append(notice)
+        waitingBytes += notice.bytes
+    }
+
+    private mutating func appendOrigins(at revision: Revision) {
+        for (name, state) in origins.sorted(by: { $0.key < $1.key }) {
+            append(Notice(revision: revision, content: .origin(name, state: state)))
+        }
+        origins = [:]
+    }
+
+    /// The later put stands for the earlier one too, in its own place.
+    private mutating func replacePut(at index: Int, with change: Change) {
+        var count = 1
+        if case .change(_, let coalesced) = waiting[index].content { count += coalesced }
+        waitingBytes -= waiting[index].bytes
+        waiting.remove(at: index)
+        for (id, place) in puts where place > index { puts[id] = place - 1 }
+        append(change)
+        waiting[waiting.count - 1].content = .change(change, coalesced: count)
+    }
+
+    /// Nothing of a step that does not fit is told.
+    private mutating func lag(before revision: Revision) {
+        while waiting.count > first, let last = waiting.last, last.revision >= revision {
+            waitingBytes -= last.bytes
+            waiting.removeLast()
+        }
+        puts = [:]
+        state = .lagged(after: Revision(revision.number - 1))
+    }
+
+    /// At most so many notices, and whole steps.
+    private mutating func takeNotices() -> [Notice] {
+        var end = min(waiting.count, first + Limits.watchBatchNotices)
+        while end > first, end < waiting.count,
+            waiting[end].revision == waiting[end - 1].revision
+        {
+            end += 1
+        }
+        guard end > first else { return [] }
+        var notices = Array(waiting[first..<end])
+        for index in notices.indices.dropLast() {
+            notices[index].hasMore = notices[index].revision == notices[index + 1].revision
+        }
+        for notice in notices {
+            waitingBytes -= notice.bytes
+            if let id = notice.id, let place = puts[id], place < end { puts[id] = nil }
+        }
+        first = end
+        told = notices[notices.count - 1].revision
+        compact()
+        return notices
+    }
+
+    private mutating func takeBookmark() -> Notice? {
+        guard let content = bookmark else { return nil }
+        bookmark = nil
+        guard hasBookmarks else { return nil }
+        bookmarked = told
+        return Notice(revision: told, content: content)
+    }
+
+    /// Gives up the room of what was handed out, now and then.
+    private mutating func compact() {
+        guard first == waiting.count || first >= Limits.watchNoticesMax else { return }
+        waiting.removeFirst(first)
+        for (id, place) in puts { puts[id] = place - first }
+        first = 0
+    }
+
+    private mutating func clear() {
+        waiting = []
+        first = 0
+        waitingBytes = 0
+        puts = [:]
+        origins = [:]
+        listed = [:]
+    }
+
+    /// What is still to be handed out.
+    package var pending: ArraySlice<Notice> { waiting[first...] }
+
+    /// What a put that waits would be replaced at.
+    func place(of id: EntryID) -> Int? { puts[id] }
+}
+
+extension WatchMachine.Notice {
+    var id: EntryID? {
+        if case .change(let change, _) = content { change.id } else { nil }
+    }
+
+    /// What it takes in memory, about.
+    var bytes: Int {
+        switch content {
+        case .change(let change, _): change.noticeBytes
+        case .origin, .bookmark: Limits.watchNoticeOverheadBytes
+        }
+    }
+}
+
+extension Change {
+    fileprivate var noticeBytes: Int {
+        let bytes =
+            switch event {
+            case .put(let id, let cause), .delete(let id, let cause):
+                id.text.utf8.count + (cause.text?.utf8.count ?? 0)
+            case .evict(let id, _, _): id.text.utf8.count
+            case .modifier(let modifier):
+                modifier.targets.reduce(modifier.detail.count) { $0 + $1.text.utf8.count }
+            }
+        return bytes + Limits.watchNoticeOverheadBytes
+    }
+}

@@ -1,0 +1,170 @@
+import LarderJSON
+package import LarderModel
+
+/// What `GET` and `POST /v1/watch` ask for.
+package struct WatchCommand: Equatable, Sendable {
+    /// Where the watcher has come to; nil begins now.
+    package var since: Revision?
+    /// At most ``Limits/watchedIDsMax``, and ``Limits/watchedPrefixesMax`` prefixes; none of either:
+    /// every entry.
+    package var ids: [EntryID] = []
+    package var prefixes: [String] = []
+    /// The kinds of frames, as they travel; empty: all.
+    package var types: [WatchType] = []
+    /// Whether the entries that there are come first.
+    package var listsFirst = false
+    package var heartbeat = Limits.heartbeatTime
+    /// How long one that streams nothing waits for the first event.
+    package var timeout: Duration?
+    package var account = AccountName.default
+
+    package init() {}
+
+    /// Reads the parameters of a GET, and refuses every other.
+    package init(query: Substring) throws(Problem) {
+        var parameters = try QueryParameters(query)
+        since = try parameters.take("since").map { text throws(Problem) in
+            try Self.since(Int64(text), text)
+        }
+        ids = try Self.ids(parameters.takeAll("id"))
+        prefixes = try Self.prefixes(parameters.takeAll("prefix"))
+        types = try Self.types(
+            parameters.take("types").map { $0.split(separator: ",").map(String.init) } ?? []
+        )
+        listsFirst = try Self.flag(parameters.take("initial"))
+        heartbeat = try Self.heartbeat(parameters.take("heartbeat"))
+        timeout = try parameters.takeWait("timeout")
+        account = try parameters.takeAccount()
+        try parameters.refuseRest()
+    }
+
+    /// Reads the body of a POST, and refuses every unknown member.
+    package init(json: [UInt8]) throws(Problem) {
+        var members = try CommandMembers(json)
+        since = try members.take("since", "a revision", { $0.integer }).map {
+            number throws(Problem) in
+            try Self.since(number, String(number))
+        }
+        ids = try Self.ids(members.takeStrings("ids"))
+        prefixes = try Self.prefixes(members.takeStrings("prefixes"))
+        types = try Self.types(members.takeStrings("types"))
+        listsFirst = try members.takeBool("initial") ?? false
+        heartbeat = try Self.heartbeat(members.takeString("heartbeat"))
+        timeout = try members.takeString("timeout").map { text throws(Problem) in
+            try Self.duration("timeout", text, in: .zero...Limits.fetchTimeMax)
+        }
+        account = try members.takeAccount()
+        try members.refuseRest()
+    }
+
+    /// The revision in a `Last-Event-ID` header, which a browser sends when it comes back: it counts
+    /// before the `since` of the URL, which is where it has begun.
+    package mutating func takeLastEventID(_ text: String) throws(Problem) {
+        since = try Self.since(Int64(text), text, "Last-Event-ID")
+    }
+
+    /// The body of a POST that ``init(json:)`` reads back.
+    package func encodedJSON() -> [UInt8] {
+        var json = JSONWriter()
+        json.object { json in
+            if let since { json.member("since", since.number) }
+            if !ids.isEmpty { json.member("ids", ids.map(\.text)) }
+            if !prefixes.isEmpty { json.member("prefixes", prefixes) }
+            if !types.isEmpty { json.member("types", types.map(\.rawValue)) }
+            if listsFirst { json.member("initial", true) }
+            if heartbeat != Limits.heartbeatTime { json.member("heartbeat", heartbeat.unitText) }
+            if let timeout { json.member("timeout", timeout.unitText) }
+            if account != .default { json.member("account", account.text) }
+        }
+        return json.bytes
+    }
+}
+
+/// The kinds of frames that a watch can be asked for.
+package enum WatchType: String, CaseIterable, Sendable {
+    case put
+    case delete
+    case evict
+    case modifier
+    case remapped
+    case auth
+    case origin
+}
+
+extension WatchCommand {
+    private static func since(
+        _ number: Int64?,
+        _ text: String,
+        _ name: String = "since"
+    ) throws(Problem) -> Revision {
+        guard let number, Limits.revisions.contains(number) else {
+            throw Problem(.badRequest, "\(name): '\(text)' is no revision")
+        }
+        return Revision(number)
+    }
+
+    private static func ids(_ texts: [String]) throws(Problem) -> [EntryID] {
+        try checkCount(texts, "ids", Limits.watchedIDsMax)
+        return try texts.map { text throws(Problem) in
+            do throws(ModelError) {
+                return try EntryID(text)
+            } catch {
+                throw Problem(.badID, error.message)
+            }
+        }
+    }
+
+    private static func prefixes(_ texts: [String]) throws(Problem) -> [String] {
+        try checkCount(texts, "prefixes", Limits.watchedPrefixesMax)
+        return try texts.map { text throws(Problem) in try IDPrefix.checked(text) }
+    }
+
+    private static func checkCount(
+        _ texts: [String],
+        _ name: String,
+        _ most: Int
+    ) throws(Problem) {
+        guard texts.count <= most else {
+            throw Problem(
+                .badRequest,
+                "\(name): \(texts.count) are given, at most \(most) are taken",
+                hint: "Open a second watch for the rest, or give a prefix."
+            )
+        }
+    }
+
+    private static func types(_ texts: [String]) throws(Problem) -> [WatchType] {
+        try texts.map { text throws(Problem) in
+            guard let type = WatchType(rawValue: text) else {
+                let known = WatchType.allCases.map(\.rawValue).joined(separator: ", ")
+                throw Problem(.badRequest, "types: '\(text)' is none of \(known)")
+            }
+            return type
+        }
+    }
+
+    private static func flag(_ text: String?) throws(Problem) -> Bool {
+        switch text {
+        case nil, "0", "false": return false
+        case "1", "true": return true
+        case let text?: throw Problem(.badRequest, "initial: '\(text)' is neither 1 nor 0")
+        }
+    }
+
+    private static func heartbeat(_ text: String?) throws(Problem) -> Duration {
+        guard let text else { return Limits.heartbeatTime }
+        return try duration("heartbeat", text, in: Limits.heartbeatTimes)
+    }
+
+    private static func duration(
+        _ name: String,
+        _ text: String,
+        in range: ClosedRange<Duration>
+    ) throws(Problem) -> Duration {
+        guard let duration = try? Duration(unit: text), range.contains(duration) else {
+            let (least, most) = (range.lowerBound.unitText, range.upperBound.unitText)
+            throw Problem(.badRequest, "\(name): '\(text)' is no duration of \(least) to \(most)")
+        }
+        return duration
+    }
+}

@@ -1,0 +1,174 @@
+import LarderJSON
+package import LarderModel
+
+extension WatchFrame: StreamFrame {
+    package var type: String {
+        switch self {
+        case .put: "put"
+        case .delete: "delete"
+        case .evict: "evict"
+        case .modifier: "modifier"
+        case .origin: "origin"
+        case .bookmark: "bookmark"
+        case .lagged: "lagged"
+        case .end: "end"
+        }
+    }
+
+    /// What a browser keeps as its `Last-Event-ID`.
+    package var revision: Revision? { resumption }
+
+    package func encodedJSON() -> [UInt8] {
+        var json = JSONWriter()
+        json.object { json in
+            json.member("type", type)
+            writeMembers(to: &json)
+        }
+        return json.bytes
+    }
+
+    private func writeMembers(to json: inout JSONWriter) {
+        switch self {
+        case .put(let event), .delete(let event):
+            json.member("rev", event.revision.number)
+            json.member("id", event.id.text)
+            json.member("source", event.source)
+            if let cause = event.cause { json.member("cause", cause) }
+            if event.isOwn { json.member("self", true) }
+            if event.coalesced > 1 { json.member("coalesced", event.coalesced) }
+            if event.isInitial { json.member("initial", true) }
+            if event.hasMore { json.member("more", true) }
+        case .evict(let event):
+            json.member("rev", event.revision.number)
+            json.member("id", event.id.text)
+            json.member("reason", event.reason)
+            if event.isOwn { json.member("self", true) }
+            if event.hasMore { json.member("more", true) }
+        case .modifier(let event):
+            event.write(to: &json)
+        case .origin(let revision, let name, let state):
+            json.member("rev", revision.number)
+            json.member("origin", name.text)
+            json.member("state", state)
+        case .bookmark(let revision, let isInitialDone):
+            json.member("rev", revision.number)
+            if isInitialDone { json.member("initial_done", true) }
+        case .lagged(let revision, let droppedAfter):
+            json.member("rev", revision.number)
+            json.member("dropped_after", droppedAfter.number)
+        case .end(let revision):
+            json.member("rev", revision.number)
+        }
+    }
+
+    /// Reads one line, with or without its line feed; unknown members are ignored.
+    package init(line: [UInt8]) throws(WireError) {
+        let object = try WireObject(parsing: line)
+        let type = try object.string("type")
+        let revision = try object.revision("rev")
+        switch type {
+        case "put": self = .put(try EntryEvent(object))
+        case "delete": self = .delete(try EntryEvent(object))
+        case "evict": self = .evict(try EvictionEvent(object))
+        case "modifier": self = .modifier(try ModifierEvent(object, line))
+        case "origin":
+            let name = try object.required("origin") { try? OriginName($0) }
+            self = .origin(revision, name, state: try object.string("state"))
+        case "bookmark":
+            let isDone = try object.flag("initial_done")
+            self = .bookmark(revision, isInitialDone: isDone)
+        case "lagged":
+            self = .lagged(revision, droppedAfter: try object.revision("dropped_after"))
+        case "end": self = .end(revision)
+        default: throw .unknownValue(member: "type", text: type)
+        }
+    }
+}
+
+extension WatchFrame.EntryEvent {
+    fileprivate init(_ object: WireObject) throws(WireError) {
+        self.init(
+            revision: try object.revision("rev"),
+            id: try object.id("id"),
+            source: try object.string("source"),
+            cause: try object.optionalString("cause")
+        )
+        isOwn = try object.flag("self")
+        coalesced = try object.optionalInteger("coalesced") ?? 1
+        isInitial = try object.flag("initial")
+        hasMore = try object.flag("more")
+    }
+}
+
+extension WatchFrame.EvictionEvent {
+    fileprivate init(_ object: WireObject) throws(WireError) {
+        self.init(
+            revision: try object.revision("rev"),
+            id: try object.id("id"),
+            reason: try object.string("reason")
+        )
+        isOwn = try object.flag("self")
+        hasMore = try object.flag("more")
+    }
+}
+
+extension WatchFrame.ModifierEvent {
+    /// What stands beside the detail.
+    private static let members = ["type", "rev", "id", "state", "self", "more"]
+
+    fileprivate func write(to json: inout JSONWriter) {
+        json.member("rev", revision.number)
+        json.member("id", id.text)
+        json.member("state", state.rawValue)
+        if isOwn { json.member("self", true) }
+        if hasMore { json.member("more", true) }
+        guard let members = try? JSONValue(parsing: detail).members else { return }
+        for member in members where !Self.members.contains(member.name) {
+            json.name(member.name)
+            json.value(member.value)
+        }
+    }
+
+    fileprivate init(_ object: WireObject, _ line: [UInt8]) throws(WireError) {
+        self.init(
+            revision: try object.revision("rev"),
+            id: try object.required("id") { try? ModifierID($0) },
+            state: try object.required("state") { ModifierState(rawValue: $0) }
+        )
+        isOwn = try object.flag("self")
+        hasMore = try object.flag("more")
+        let members = (try? JSONValue(parsing: line).members) ?? []
+        let rest = members.filter { !Self.members.contains($0.name) }
+        guard !rest.isEmpty else { return }
+        var json = JSONWriter()
+        json.object { json in
+            for member in rest {
+                json.name(member.name)
+                json.value(member.value)
+            }
+        }
+        detail = json.bytes
+    }
+}
+
+extension WatchReport {
+    package func encoded() -> [UInt8] {
+        var json = JSONWriter()
+        json.object { json in
+            json.member("rev", revision.number)
+            json.name("events")
+            json.beginArray()
+            for event in events { json.verbatim(event.encodedJSON()) }
+            json.endArray()
+        }
+        return json.bytes
+    }
+}
+
+extension WireObject {
+    /// A member that is left out where it is false.
+    fileprivate func flag(_ name: String) throws(WireError) -> Bool {
+        guard try value(name) != nil else { return false }
+        return try bool(name)
+    }
+}

@@ -1,0 +1,133 @@
+import LarderModel
+import LarderServer
+import LarderTestSupport
+import LarderWire
+import Testing
+
+@Suite("Watching over the socket", .timeLimit(.minutes(10)))
+struct WatchTests {
+    private func frames(_ response: RawResponse) throws -> [WatchFrame] {
+        try response.lines.map { try WatchFrame(line: Array($0.utf8)) }
+    }
+
+    private func put(
+        _ client: RawClient,
+        _ id: String,
+        _ text: String,
+        _ headers: [String] = []
+    ) async throws -> Int64 {
+        let answer = try await client.ask(
+            "PUT",
+            "/v1/entries/\(id)",
+            headers,
+            body: Array(text.utf8)
+        )
+        return try #require(answer.headers["Larder-Rev"].flatMap { Int64($0) })
+    }
+
+    @Test("Changes come over the open stream, the watcher's own marked, until the daemon ends")
+    func stream() async throws {
+        try await ServerFixture.run { server in
+            let watcher = try await server.connect()
+            try await watcher.send(
+                "GET /v1/watch?id=a&id=b HTTP/1.1\r\nHost: x\r\nLarder-Client: me\r\n\r\n"
+            )
+            try await watcher.seen(#""type":"bookmark""#)
+            let other = try await server.connect()
+            let first = try await put(other, "a", "1", ["Larder-Client: me"])
+            _ = try await put(other, "c", "1")
+            let second = try await put(other, "b", "1", ["Larder-Client: you"])
+            #expect(try await other.ask("DELETE", "/v1/entries/a").status == 204)
+            try await watcher.seen(#""type":"delete""#)
+            server.server.drain()
+            let frames = try frames(try await watcher.response())
+            #expect(frames.map(\.type) == ["bookmark", "put", "put", "delete", "end"])
+            guard case .put(let own) = frames[1], case .put(let foreign) = frames[2] else { return }
+            #expect((own.revision.number, own.isOwn) == (first, true))
+            #expect((foreign.revision.number, foreign.isOwn) == (second, false))
+        }
+    }
+
+    @Test("A long poll answers with the first event, or with none when the time is over")
+    func poll() async throws {
+        try await ServerFixture.run { server in
+            let client = try await server.connect()
+            let first = try await put(client, "a", "1")
+            let second = try await put(client, "a", "2")
+            let answer = try await client.ask("GET", "/v1/watch?since=\(first)&timeout=30s")
+            #expect(answer.status == 200)
+            #expect(answer.headers["Content-Type"] == "application/json")
+            let event = #"{"type":"put","rev":\#(second),"id":"a","source":"client"}"#
+            #expect(answer.text == #"{"rev":\#(second),"events":[\#(event)]}"#)
+            let none = try await client.ask("GET", "/v1/watch?since=\(second)&timeout=0ms")
+            #expect(none.text == #"{"rev":\#(second),"events":[]}"#)
+            let poller = try await server.connect()
+            try await poller.send(
+                "GET /v1/watch?since=\(second)&timeout=30s HTTP/1.1\r\nHost: x\r\n\r\n"
+            )
+            let third = try await put(client, "b", "1")
+            #expect(try await poller.response().text.hasPrefix(#"{"rev":\#(third),"#))
+        }
+    }
+
+    @Test("As server-sent events, a browser comes back with the last id it has seen")
+    func events() async throws {
+        try await ServerFixture.run { server in
+            let client = try await server.connect()
+            let first = try await put(client, "a", "1")
+            let second = try await put(client, "a", "2")
+            let answer = try await client.ask(
+                "GET",
+                "/v1/watch?since=0&timeout=0ms",
+                ["Accept: text/event-stream", "Last-Event-ID: \(first)"]
+            )
+            let events = try EventStream(answer.body).events
+            #expect(events.map(\.type) == ["put", "bookmark", "end"])
+            #expect(events.map(\.id) == Array(repeating: String(second), count: 3))
+        }
+    }
+
+    @Test("A POST takes long lists, and initial brings what is there")
+    func post() async throws {
+        try await ServerFixture.run { server in
+            let client = try await server.connect()
+            let rev = try await put(client, "a", "1")
+            var command = WatchCommand()
+            command.ids = try (0..<900).map { try EntryID("none\($0)") } + [EntryID("a")]
+            command.listsFirst = true
+            command.timeout = .zero
+            let answer = try await client.ask(
+                "POST",
+                "/v1/watch",
+                ["Accept: application/jsonl"],
+                body: command.encodedJSON()
+            )
+            let frames = try frames(answer)
+            var put = WatchFrame.EntryEvent(
+                revision: Revision(rev),
+                id: try EntryID("a"),
+                source: "client"
+            )
+            put.isInitial = true
+            #expect(frames.prefix(2) == [.put(put), .bookmark(Revision(rev), isInitialDone: true)])
+        }
+    }
+
+    @Test("A since that the daemon never gave, and bad names, are problems and no streams")
+    func refusals() async throws {
+        try await ServerFixture.run { server in
+            let client = try await server.connect()
+            let gone = try await client.ask("GET", "/v1/watch?since=9000000000")
+            #expect(gone.status == 410)
+            let problem = try gone.problem()
+            #expect(problem.kind == .sinceTooOld)
+            #expect(problem.oldest != nil)
+            for path in ["/v1/watch?types=x", "/v1/watch?id=", "/v1/watch?timeout=0ms&initial=1"] {
+                #expect(try await client.ask("GET", path).status == 400, "\(path)")
+            }
+            let answer = try await client.ask("GET", "/v1/watch", ["Larder-Client: a b"])
+            #expect(answer.status == 400)
+            #expect(try answer.problem().detail.contains("Larder-Client"))
+        }
+    }
+}

@@ -1,0 +1,230 @@
+import LarderModel
+import Testing
+
+@testable import LarderStrategy
+
+@Suite("The machine of a watcher")
+struct WatchMachineTests {
+    private let everything = WatchInterest()
+
+    @Test("Without since it starts now: a bookmark says where, then it hears what happens")
+    func fromNow() {
+        var machine = WatchMachine(everything, since: nil, listsFirst: false, released: rev(10))
+        #expect(machine.readerIsReady(released: rev(10)) == .tell([bookmark(10)]))
+        #expect(machine.readerIsReady(released: rev(10)) == .wait)
+        #expect(machine.released(put(12, "a")) == true)
+        #expect(machine.readerIsReady(released: rev(13)) == .tell([notice(put(12, "a"))]))
+        #expect(machine.readerIsReady(released: rev(13)) == .wait)
+        #expect(machine.told == rev(13))
+    }
+
+    @Test("With since it reads the log up to what is released, and goes on live without a gap")
+    func catchesUp() {
+        var machine = WatchMachine(everything, since: rev(5), listsFirst: false, released: rev(9))
+        #expect(machine.readerIsReady(released: rev(9)) == .readLog(after: rev(5), through: rev(9)))
+        // It will be found in the log.
+        #expect(machine.released(put(10, "b")) == false)
+        machine.pageWasRead([put(6, "a"), put(6, "c")], through: rev(9), released: rev(10))
+        var first = notice(put(6, "a"))
+        first.hasMore = true
+        let page = [first, notice(put(6, "c"))]
+        #expect(machine.readerIsReady(released: rev(10)) == .tell(page))
+        let next = WatchMachine.ReadAction.readLog(after: rev(9), through: rev(10))
+        #expect(machine.readerIsReady(released: rev(10)) == next)
+        machine.pageWasRead([put(10, "b")], through: rev(10), released: rev(10))
+        #expect(machine.state == .live)
+        #expect(machine.readerIsReady(released: rev(10)) == .tell([notice(put(10, "b"))]))
+        #expect(machine.readerIsReady(released: rev(10)) == .tell([bookmark(10)]))
+    }
+
+    @Test("A since that is given and not yet released hears nothing twice")
+    func ahead() {
+        var machine = WatchMachine(everything, since: rev(12), listsFirst: false, released: rev(9))
+        #expect(machine.readerIsReady(released: rev(9)) == .tell([bookmark(12)]))
+        #expect(machine.released(put(12, "a")) == false)
+        #expect(machine.released(put(13, "a")) == true)
+    }
+
+    @Test("A log that does not reach back is told as a lag, from where it is")
+    func gone() {
+        var machine = WatchMachine(everything, since: rev(5), listsFirst: false, released: rev(9))
+        _ = machine.readerIsReady(released: rev(9))
+        machine.pageWasGone()
+        let lagged = WatchMachine.ReadAction.tellLagged(rev(6), droppedAfter: rev(5))
+        #expect(machine.readerIsReady(released: rev(9)) == lagged)
+        #expect(machine.readerIsReady(released: rev(9)) == .end)
+    }
+
+    @Test("The entries come first, then a bookmark, then what has changed since they were read")
+    func initial() {
+        var machine = WatchMachine(everything, since: nil, listsFirst: true, released: rev(9))
+        #expect(machine.readerIsReady(released: rev(9)) == .list)
+        #expect(machine.released(put(10, "a")) == false)
+        // Its row was read after it had changed.
+        machine.entriesWereListed([id("a"): rev(10), id("b"): rev(3)])
+        var done = bookmark(9)
+        done.content = .bookmark(isInitialDone: true)
+        #expect(machine.readerIsReady(released: rev(11)) == .tell([done]))
+        _ = machine.readerIsReady(released: rev(11))
+        machine.pageWasRead([put(10, "a"), put(11, "b")], through: rev(11), released: rev(11))
+        #expect(machine.readerIsReady(released: rev(11)) == .tell([notice(put(11, "b"))]))
+    }
+
+    @Test("Puts of one id that wait become the latest, which says how many it stands for")
+    func coalesces() {
+        var machine = live()
+        for revision in 11...13 as ClosedRange<Int64> { _ = machine.released(put(revision, "a")) }
+        _ = machine.released(put(14, "b"))
+        _ = machine.released(put(15, "a"))
+        let told = [notice(put(14, "b")), notice(put(15, "a"), coalesced: 4)]
+        #expect(machine.readerIsReady(released: rev(15)) == .tell(told))
+        #expect(machine.released(put(16, "a")) == true)
+        #expect(machine.readerIsReady(released: rev(16)) == .tell([notice(put(16, "a"))]))
+    }
+
+    @Test("A put behind a delete does not stand for the one before it")
+    func notAcrossDelete() {
+        var machine = live()
+        let changes = [put(11, "a"), delete(12, "a"), put(13, "a"), put(14, "a")]
+        for change in changes { _ = machine.released(change) }
+        let told = [notice(changes[0]), notice(changes[1]), notice(changes[3], coalesced: 2)]
+        #expect(machine.readerIsReady(released: rev(14)) == .tell(told))
+    }
+
+    @Test("Modifiers are never coalesced")
+    func modifiers() throws {
+        var machine = live()
+        var changes: [Change] = []
+        for (offset, state) in [ModifierState.queued, .inFlight, .confirmed].enumerated() {
+            let modifier = ModifierChange(id: try ModifierID("m"), state: state, targets: [id("a")])
+            changes.append(Change(rev(11 + Int64(offset)), scope, .modifier(modifier)))
+        }
+        for change in changes { #expect(machine.released(change) == true) }
+        #expect(machine.readerIsReady(released: rev(13)) == .tell(changes.map { notice($0) }))
+    }
+
+    @Test("A watcher of an id hears of the modifiers that change it, and of no others")
+    func modifiersOfTargets() throws {
+        let interest = WatchInterest(ids: [id("a")], prefixes: ["p/"])
+        for (target, isCovered) in [("a", true), ("b", false), ("p/1", true)] {
+            let modifier = ModifierChange(
+                id: try ModifierID("m"),
+                state: .dead,
+                targets: [id("z"), id(target)]
+            )
+            #expect(interest.covers(Change(rev(1), scope, .modifier(modifier))) == isCovered)
+        }
+    }
+
+    @Test("Who is too slow is told what waits, then that it lagged, and then no more")
+    func lags() {
+        var machine = live()
+        let most = Int64(Limits.watchNoticesMax)
+        for number in 0..<most { _ = machine.released(put(11 + number, "id\(number)")) }
+        #expect(machine.released(put(11 + most, "one more")) == true)
+        #expect(machine.released(put(12 + most, "and more")) == false)
+        var told = 0
+        while case .tell(let notices) = machine.readerIsReady(released: rev(12 + most)) {
+            #expect(notices.count <= Limits.watchBatchNotices)
+            told += notices.count
+        }
+        #expect(told == Limits.watchNoticesMax)
+        #expect(machine.state == .over)
+    }
+
+    @Test("A step that does not fit whole is dropped whole")
+    func lagsByStep() {
+        var machine = live()
+        let long = String(repeating: "x", count: 8_000)
+        for number in 0..<31 as Range<Int64> {
+            _ = machine.released(put(11 + number, "\(number)\(long)"))
+        }
+        _ = machine.released(put(50, "1\(long)x"))
+        _ = machine.released(put(50, "2\(long)x"))
+        _ = machine.released(put(50, "3\(long)x"))
+        var told: [Revision] = []
+        while case .tell(let notices) = machine.readerIsReady(released: rev(50)) {
+            told += notices.map(\.revision)
+        }
+        #expect(told == (11..<42).map { rev($0) })
+    }
+
+    @Test("What was lost on the way is read from the log, or a lag where the log has lost it too")
+    func cut() {
+        var machine = live()
+        _ = machine.released(put(11, "a"))
+        #expect(machine.releaseWasCut(after: rev(12)) == true)
+        #expect(machine.readerIsReady(released: rev(20)) == .tell([notice(put(11, "a"))]))
+        let log = WatchMachine.ReadAction.readLog(after: rev(12), through: rev(20))
+        #expect(machine.readerIsReady(released: rev(20)) == log)
+        machine.pageWasGone()
+        let lagged = WatchMachine.ReadAction.tellLagged(rev(13), droppedAfter: rev(12))
+        #expect(machine.readerIsReady(released: rev(20)) == lagged)
+    }
+
+    @Test("An origin's state comes behind what happened before it, and is not replayed")
+    func origins() throws {
+        let name = try OriginName("example")
+        var machine = WatchMachine(everything, since: rev(5), listsFirst: false, released: rev(9))
+        #expect(machine.originChanged(name, state: "offline", released: rev(9)) == false)
+        #expect(machine.originChanged(name, state: "online", released: rev(9)) == false)
+        machine.pageWasRead([put(7, "a")], through: rev(9), released: rev(9))
+        let online = WatchMachine.Notice(
+            revision: rev(9),
+            content: .origin(name, state: "online")
+        )
+        #expect(machine.readerIsReady(released: rev(9)) == .tell([notice(put(7, "a")), online]))
+    }
+
+    @Test("A watcher that hears nothing is told by a bookmark how far it is, once for each place")
+    func beats() {
+        var machine = live()
+        #expect(machine.beatIsDue(released: rev(10)) == .beat)
+        #expect(machine.beatIsDue(released: rev(20)) == .tell(bookmark(20)))
+        #expect(machine.beatIsDue(released: rev(20)) == .beat)
+    }
+
+    @Test("Ids, prefixes and kinds choose what is heard of")
+    func interest() {
+        var interest = WatchInterest(ids: [id("a")], prefixes: ["p/"])
+        let covered = ["a", "ab", "p/", "p/x", "q"].filter { interest.covers(id($0)) }
+        #expect(covered == ["a", "p/", "p/x"])
+        interest.kinds = [.delete]
+        #expect(!interest.covers(put(1, "a")))
+        #expect(interest.covers(delete(1, "a")))
+    }
+
+    /// Live at revision 10, with its first bookmark told.
+    private func live() -> WatchMachine {
+        var machine = WatchMachine(everything, since: nil, listsFirst: false, released: rev(10))
+        _ = machine.readerIsReady(released: rev(10))
+        return machine
+    }
+}
+
+// MARK: Words of the tests
+
+private let scope = Scope.own(uid: 1, account: .default)
+
+func rev(_ number: Int64) -> Revision { Revision(number) }
+
+func id(_ text: String) -> EntryID {
+    guard let id = try? EntryID(text) else { preconditionFailure("'\(text)' is an id") }
+    return id
+}
+
+func put(_ revision: Int64, _ name: String) -> Change {
+    Change(rev(revision), scope, .put(id(name), ChangeCause(.network)))
+}
+
+func delete(_ revision: Int64, _ name: String) -> Change {
+    Change(rev(revision), scope, .delete(id(name), ChangeCause(.network)))
+}
+
+func notice(_ change: Change, coalesced: Int = 1) -> WatchMachine.Notice {
+    WatchMachine.Notice(revision: change.revision, content: .change(change, coalesced: coalesced))
+}
+
+func bookmark(_ revision: Int64) -> WatchMachine.Notice {
+    WatchMachine.Notice(revision: rev(revision), content: .bookmark(isInitialDone: false))
+}

@@ -1,0 +1,138 @@
+import LarderModel
+import Testing
+
+@testable import LarderWire
+
+@Suite("A watch as it travels")
+struct WatchTests {
+    @Test("A GET gives its parameters, ids and prefixes as often as there are any")
+    func query() throws {
+        let command = try WatchCommand(
+            query: "since=8413&id=a&id=https%3A%2F%2Fa%2Fb&prefix=p%2F&types=put,evict&initial=1"
+                + "&heartbeat=5s&timeout=30s&account=work"
+        )
+        var expected = WatchCommand()
+        expected.since = Revision(8_413)
+        expected.ids = [try EntryID("a"), try EntryID("https://a/b")]
+        expected.prefixes = ["p/"]
+        expected.types = [.put, .evict]
+        expected.listsFirst = true
+        expected.heartbeat = .seconds(5)
+        expected.timeout = .seconds(30)
+        expected.account = try AccountName("work")
+        #expect(command == expected)
+        #expect(try WatchCommand(json: expected.encodedJSON()) == expected)
+        #expect(try WatchCommand(query: "") == WatchCommand())
+        #expect(try WatchCommand(json: bytes("{}")) == WatchCommand())
+    }
+
+    @Test(
+        "What cannot be understood is refused by name",
+        arguments: [
+            ("since=-1", "since"), ("since=x", "since"), ("id=", "empty"), ("types=put,x", "types"),
+            ("initial=2", "initial"), ("heartbeat=0s", "heartbeat"), ("timeout=2h", "timeout"),
+            ("key=A%3A1", "key"), ("ids=a", "ids"),
+        ]
+    )
+    func refusals(query: String, word: String) {
+        let problem = #expect(throws: Problem.self) { try WatchCommand(query: query[...]) }
+        #expect(problem?.status == 400)
+        #expect(problem?.detail.contains(word) == true)
+    }
+
+    @Test("Too many ids are refused with what to do")
+    func tooMany() throws {
+        var command = WatchCommand()
+        command.ids = try (0...Limits.watchedIDsMax).map { try EntryID("\($0)") }
+        let json = command.encodedJSON()
+        let problem = #expect(throws: Problem.self) { try WatchCommand(json: json) }
+        #expect(problem?.detail.contains("ids") == true)
+    }
+
+    @Test("A browser's Last-Event-ID counts before since")
+    func lastEventID() throws {
+        var command = try WatchCommand(query: "since=1")
+        try command.takeLastEventID("7")
+        #expect(command.since == Revision(7))
+        #expect(throws: Problem.self) { try command.takeLastEventID("x") }
+    }
+
+    @Test("Every frame is written as documented and reads back")
+    func frames() throws {
+        let id = try EntryID("https://a/42")
+        var put = WatchFrame.EntryEvent(
+            revision: Revision(8_413),
+            id: id,
+            source: "network",
+            cause: "fetch:https://a/42"
+        )
+        var eviction = WatchFrame.EvictionEvent(revision: Revision(8_416), id: id, reason: "lru")
+        let modifier = WatchFrame.ModifierEvent(
+            revision: Revision(8_415),
+            id: try ModifierID("01J"),
+            state: .dead,
+            detail: bytes(#"{"reverted":["Article:42"]}"#)
+        )
+        let origin = try OriginName("example")
+        let plain = put
+        put.isOwn = true
+        put.coalesced = 3
+        put.hasMore = true
+        eviction.isOwn = true
+        let written: [(WatchFrame, String)] = [
+            (
+                .put(plain),
+                #"{"type":"put","rev":8413,"id":"https://a/42","source":"network","#
+                    + #""cause":"fetch:https://a/42"}"#
+            ),
+            (
+                .delete(put),
+                #"{"type":"delete","rev":8413,"id":"https://a/42","source":"network","#
+                    + #""cause":"fetch:https://a/42","self":true,"coalesced":3,"more":true}"#
+            ),
+            (
+                .evict(eviction),
+                #"{"type":"evict","rev":8416,"id":"https://a/42","reason":"lru","self":true}"#
+            ),
+            (
+                .modifier(modifier),
+                #"{"type":"modifier","rev":8415,"id":"01J","state":"dead","#
+                    + #""reverted":["Article:42"]}"#
+            ),
+            (
+                .origin(Revision(8_416), origin, state: "offline"),
+                #"{"type":"origin","rev":8416,"origin":"example","state":"offline"}"#
+            ),
+            (
+                .bookmark(Revision(8_416), isInitialDone: true),
+                #"{"type":"bookmark","rev":8416,"initial_done":true}"#
+            ),
+            (.bookmark(Revision(1), isInitialDone: false), #"{"type":"bookmark","rev":1}"#),
+            (
+                .lagged(Revision(8_417), droppedAfter: Revision(8_416)),
+                #"{"type":"lagged","rev":8417,"dropped_after":8416}"#
+            ),
+            (.end(Revision(8_417)), #"{"type":"end","rev":8417}"#),
+        ]
+        for (frame, json) in written {
+            #expect(text(frame.encodedJSON()) == json)
+            #expect(try WatchFrame(line: frame.encodedLine()) == frame)
+        }
+        let report = WatchReport(revision: Revision(9), events: [.end(Revision(9))])
+        #expect(text(report.encoded()) == #"{"rev":9,"events":[{"type":"end","rev":9}]}"#)
+    }
+
+    @Test("What was there, and a step that goes on, is nothing to come back with")
+    func resumption() throws {
+        let id = try EntryID("a")
+        var event = WatchFrame.EntryEvent(revision: Revision(5), id: id, source: "client")
+        #expect(WatchFrame.put(event).resumption == Revision(5))
+        event.isInitial = true
+        #expect(WatchFrame.put(event).resumption == nil)
+        event.isInitial = false
+        event.hasMore = true
+        #expect(WatchFrame.put(event).resumption == nil)
+        let encoded = FrameFormat.eventStream.encode(WatchFrame.put(event))
+        #expect(encoded.starts(with: bytes("event: put\ndata:")))
+    }
+}
