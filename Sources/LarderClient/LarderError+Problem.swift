@@ -26,7 +26,8 @@ extension LarderError {
         case .originStatus, .redirectRefused, .addressRefused, .badAnswer: .originFailed(problem)
         case .bodyTooLarge, .headTooLarge, .entryTooLarge: .tooLarge(problem)
         case .badRequest, .badID, .badURL, .unknownParameter, .unknownMember, .notFound,
-            .methodNotAllowed, .originID, .originExists, .originInFile, .pinned, .targeted,
+            .methodNotAllowed, .sinceTooOld, .originID, .originExists, .originInFile, .pinned,
+            .targeted,
             .noRequest, .unsupported, .modifierExists:
             .invalid(problem)
         case .alreadySent, .alreadySettled: .tooLate(problem)

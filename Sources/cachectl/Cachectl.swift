@@ -25,7 +25,7 @@ struct Cachectl: AsyncParsableCommand {
         version: Version.text,
         subcommands: [
             Status.self, Get.self, Put.self, Rm.self, Ls.self, Inspect.self, Evict.self,
-            Pin.self, Unpin.self, QueueGroup.self,
+            Pin.self, Unpin.self, QueueGroup.self, Watch.self,
             Df.self, Doctor.self, Completions.self,
             OriginGroup.self, Stats.self,
         ]

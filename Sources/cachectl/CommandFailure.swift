@@ -123,7 +123,7 @@ extension CommandFailure {
             .originID, .originExists, .originInFile, .entryTooLarge, .cacheFull, .diskFull,
             .pinsFull, .unreachable, .captive, .offline, .timeout, .originStatus,
             .redirectRefused, .addressRefused, .badAnswer, .overloaded, .shuttingDown, .storage,
-            .internal, .noRequest, .unsupported, .modifierExists:
+            .internal, .sinceTooOld, .noRequest, .unsupported, .modifierExists:
             problem.hint
         }
     }
@@ -137,7 +137,8 @@ extension CommandFailure {
         case .unreachable, .captive, .offline, .timeout: .nothingToShow
         case .notFound, .methodNotAllowed, .bodyTooLarge, .headTooLarge, .originID, .originExists,
             .originInFile, .pinned, .pinsFull, .entryTooLarge, .cacheFull, .diskFull, .originStatus,
-            .redirectRefused, .addressRefused, .badAnswer, .overloaded, .storage, .internal,
+            .redirectRefused, .addressRefused, .badAnswer, .overloaded, .storage, .sinceTooOld,
+            .internal,
             .noRequest, .unsupported, .modifierExists, .alreadySent, .alreadySettled, .queueFull,
             .targeted:
             .failed

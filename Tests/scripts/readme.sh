@@ -317,6 +317,7 @@ sample() {
         "completions "*) words="completions bash" ;;
         "origin list|"*) words="origin list" ;;
         "queue list|"*) words="queue list" ;;
+        "watch "*) words="watch --initial --count 1" ;;
         "doctor"*) words="doctor --config $config" ;;
         *) words=${words//"[-v]"/-v} ;;
     esac

@@ -1,0 +1,70 @@
+import LarderModel
+import LarderWire
+
+/// What a watch tells.
+public enum WatchEvent: Sendable {
+    /// Other bytes stand under the id.
+    case put(WatchedChange)
+    /// The server has deleted it, or a client its own blob.
+    case deleted(WatchedChange)
+    /// It was dropped: nothing is known of it any more.
+    case evicted(id: String, reason: String)
+    /// A queued write has come to another state.
+    case modifier(id: String, state: String)
+    /// An origin is in another state: `online`, `offline`, `captive` or `unknown`.
+    case origin(name: String, state: String)
+    /// Everything up to this revision was told; `isInitial` ends the entries that there were.
+    case reached(revision: Int64, isInitial: Bool)
+    /// The daemon does not know any more what has changed since the last event: whatever the program
+    /// holds may be old. It goes on from now.
+    case lost
+    /// There is no daemon at the moment; told once, and the watch goes on by itself.
+    case disconnected(LarderError)
+
+    init?(_ element: WatchLines.Element) {
+        switch element {
+        case .lost: self = .lost
+        case .disconnected(let error): self = .disconnected(error)
+        case .frame(let frame, _):
+            switch frame {
+            case .put(let event): self = .put(WatchedChange(event))
+            case .delete(let event): self = .deleted(WatchedChange(event))
+            case .evict(let event): self = .evicted(id: event.id.text, reason: event.reason)
+            case .modifier(let event):
+                self = .modifier(id: event.id.text, state: event.state.rawValue)
+            case .origin(_, let name, let state): self = .origin(name: name.text, state: state)
+            case .bookmark(let revision, let isInitialDone):
+                self = .reached(revision: revision.number, isInitial: isInitialDone)
+            case .lagged, .end: return nil
+            }
+        }
+    }
+}
+
+/// An entry that has changed.
+public struct WatchedChange: Sendable, Equatable {
+    /// The step that has changed it.
+    public let revision: Int64
+    /// Its id; of a fetched one the URL.
+    public let id: String
+    /// `network` or `client`.
+    public let source: String
+    /// What has brought it, such as `fetch:URL`.
+    public let cause: String?
+    /// Whether this program has brought it about, by its ``WatchOptions/clientName``.
+    public let isOwn: Bool
+    /// How many changes it stands for, where the program is slower than they are.
+    public let count: Int
+    /// Whether it was there when the watch began.
+    public let isExisting: Bool
+
+    init(_ event: WatchFrame.EntryEvent) {
+        revision = event.revision.number
+        id = event.id.text
+        source = event.source
+        cause = event.cause
+        isOwn = event.isOwn
+        count = event.coalesced
+        isExisting = event.isInitial
+    }
+}

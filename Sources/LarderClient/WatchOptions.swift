@@ -1,0 +1,30 @@
+import LarderModel
+import LarderWire
+
+/// What a watch is about.
+public struct WatchOptions: Sendable {
+    /// Ids, which need not exist yet; none of these and no prefixes: every entry of the account.
+    public var ids: [String] = []
+    /// What ids begin with.
+    public var prefixes: [String] = []
+    /// The revision that the program has seen; nil begins now.
+    public var since: Int64?
+    /// Whether the entries that there are come first.
+    public var includesExisting = false
+    /// What the program calls itself: what it changes under the same name is told as its own.
+    public var clientName: String?
+
+    /// A watch of everything, from now on.
+    public init() {}
+
+    func command() throws(LarderError) -> WatchCommand {
+        var command = WatchCommand()
+        command.since = since.map { Revision($0) }
+        command.listsFirst = includesExisting
+        command.prefixes = prefixes
+        command.ids = try ids.map { text throws(LarderError) in
+            try LarderError.checking(.badID) { () throws(ModelError) in try EntryID(text) }
+        }
+        return command
+    }
+}

@@ -1,0 +1,79 @@
+import ArgumentParser
+import LarderClient
+import LarderModel
+import LarderWire
+
+/// `cachectl watch`.
+struct Watch: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Prints what changes in the cache, as it happens.",
+        discussion: """
+            A line an event: what, its revision, the id, and why. It goes on by itself when the \
+            daemon was started anew, and ends when it is interrupted. With --since it begins with \
+            what has changed after a revision.
+
+            Example: cachectl watch --prefix https://api.example.com/ --json
+            """
+    )
+
+    @OptionGroup(title: "Options of every command")
+    var options: GlobalOptions
+
+    @Argument(help: "Ids, or the URLs of fetched answers; without any, everything.")
+    var ids: [String] = []
+
+    @Option(help: ArgumentHelp("What ids begin with; may be repeated.", valueName: "prefix"))
+    var prefix: [String] = []
+
+    @Option(help: ArgumentHelp("The last revision that you have seen.", valueName: "revision"))
+    var since: Int64?
+
+    @Option(help: ArgumentHelp("End after so many events.", valueName: "number"))
+    var count: Int?
+
+    @Flag(help: "Begin with the entries that there are.")
+    var initial = false
+
+    func run() async throws {
+        var watch = WatchOptions()
+        watch.ids = ids.map { EntryArgument($0).rowID }
+        watch.prefixes = prefix
+        watch.since = since
+        watch.includesExisting = initial
+        let console = Console()
+        try await options.withClient { client in
+            var left = count ?? .max
+            for try await element in try client.watchLines(watch) {
+                switch element {
+                case .frame(let frame, let line):
+                    let text = text(frame)
+                    if options.json {
+                        try console.write(line + [UInt8(ascii: "\n")])
+                    } else if let text {
+                        try console.line(TerminalText.harmless(text))
+                    }
+                    left -= text == nil ? 0 : 1
+                    guard left > 0 else { return }
+                case .lost: console.note("what has changed meanwhile is not known any more")
+                case .disconnected(let error): console.note(error.description)
+                }
+            }
+        }
+    }
+
+    /// A line for a person; nil for what only a program needs.
+    private func text(_ frame: WatchFrame) -> String? {
+        switch frame {
+        case .put(let event), .delete(let event):
+            let count = event.coalesced > 1 ? "\t(\(event.coalesced) in one)" : ""
+            return "\(frame.type)\t\(event.revision.number)\t\(event.id)\t\(event.source)\(count)"
+        case .evict(let event):
+            return "evict\t\(event.revision.number)\t\(event.id)\t\(event.reason)"
+        case .modifier(let event):
+            return "modifier\t\(event.revision.number)\t\(event.id)\t\(event.state.rawValue)"
+        case .origin(let revision, let name, let state):
+            return "origin\t\(revision.number)\t\(name)\t\(state)"
+        case .bookmark, .lagged, .end: return nil
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import LarderModel
+import LarderTestSupport
+import LarderWire
+import Testing
+
+@testable import LarderClient
+
+@Suite("A watch that is iterated", .timeLimit(.minutes(10)))
+struct WatchEventsTests {
+    private func put(_ revision: Int64, _ id: String) throws -> WatchFrame {
+        let id = try EntryID(id)
+        return .put(.init(revision: Revision(revision), id: id, source: "client"))
+    }
+
+    private func stream(_ frames: WatchFrame...) -> OriginAnswer {
+        let lines = frames.map { OriginAnswer.Step.chunk($0.encodedLine()) }
+        return OriginAnswer([.fetchHead] + lines + [.chunk([])])
+    }
+
+    private func describe(_ event: WatchEvent?) -> String {
+        switch event {
+        case .put(let change): "put \(change.id) \(change.revision)"
+        case .deleted(let change): "deleted \(change.id)"
+        case .evicted(let id, let reason): "evicted \(id) \(reason)"
+        case .modifier(let id, let state): "modifier \(id) \(state)"
+        case .origin(let name, let state): "origin \(name) \(state)"
+        case .reached(let revision, let isInitial): "reached \(revision) \(isInitial)"
+        case .lost: "lost"
+        case .disconnected: "disconnected"
+        case nil: "end"
+        }
+    }
+
+    @Test("P-12: it comes back with the last revision it has seen, and says so where that is gone")
+    func comesBack() async throws {
+        let daemon = try await ScriptedDaemon()
+        let time = ClientTime(pause: { _ async throws(CancellationError) in }, chance: { 0.5 })
+        let client = LarderClient(trying: [daemon.path], time: time)
+        var more = WatchFrame.EntryEvent(
+            revision: Revision(8),
+            id: try EntryID("c"),
+            source: "client"
+        )
+        more.hasMore = true
+        let begin = WatchFrame.bookmark(Revision(5), isInitialDone: false)
+        let lagged = WatchFrame.lagged(Revision(10), droppedAfter: Revision(9))
+        daemon.answer(
+            "/v1/watch",
+            with: stream(begin, try put(6, "a")),
+            stream(try put(7, "b"), .put(more)),
+            stream(lagged),
+            .problem(Problem(.sinceTooOld, "gone")),
+            stream(try put(20, "d"))
+        )
+        var options = WatchOptions()
+        options.ids = ["a"]
+        options.clientName = "reader"
+        var events = client.watch(options).makeAsyncIterator()
+        var told: [String] = []
+        for _ in 0..<6 { told.append(describe(try await events.next())) }
+        #expect(told == ["reached 5 false", "put a 6", "put b 7", "put c 8", "lost", "put d 20"])
+        let bodies = daemon.requests.all.map(\.bodyText)
+        let expected = ["", #""since":6,"#, #""since":7,"#, #""since":9,"#, ""]
+        #expect(bodies == expected.map { #"{\#($0)"ids":["a"]}"# })
+        #expect(daemon.requests.all.allSatisfy { $0.headers["Larder-Client"] == "reader" })
+        await client.shutdown()
+        await daemon.stop()
+    }
+
+    @Test("A watch that the daemon refuses ends with its problem")
+    func refused() async throws {
+        let daemon = try await ScriptedDaemon()
+        let client = LarderClient(trying: [daemon.path])
+        daemon.answer("/v1/watch", with: .problem(Problem(.badRequest, "no")))
+        var events = client.watch().makeAsyncIterator()
+        do throws(LarderError) {
+            let event = try await events.next()
+            Issue.record("it told \(describe(event))")
+        } catch {
+            #expect(error.problem?.problem.kind == .badRequest)
+        }
+        await client.shutdown()
+        await daemon.stop()
+    }
+}
