@@ -27,10 +27,10 @@ extension LarderError {
         case .bodyTooLarge, .headTooLarge, .entryTooLarge: .tooLarge(problem)
         case .badRequest, .badID, .badURL, .unknownParameter, .unknownMember, .notFound,
             .methodNotAllowed, .sinceTooOld, .originID, .originExists, .originInFile, .pinned,
-            .targeted,
-            .noRequest, .unsupported, .modifierExists:
+            .targeted, .noRequest, .unsupported, .modifierExists:
             .invalid(problem)
         case .alreadySent, .alreadySettled: .tooLate(problem)
+        case .notApplied: .originFailed(problem)
         case .cacheFull, .pinsFull, .queueFull, .diskFull, .overloaded, .shuttingDown, .storage,
             .internal:
             .unavailable(problem)

@@ -10,9 +10,12 @@ public enum WatchEvent: Sendable {
     /// It was dropped: nothing is known of it any more.
     case evicted(id: String, reason: String)
     /// A queued write has come to another state.
-    case modifier(id: String, state: String)
+    case modifier(WatchedModifier)
     /// An origin is in another state: `online`, `offline`, `captive` or `unknown`.
     case origin(name: String, state: String)
+    /// An origin has refused the account's credential, and what was written waits for another one
+    /// (`needed`), or it goes on (`resumed`).
+    case credential(origin: String, account: String, state: String)
     /// Everything up to this revision was told; `isInitial` ends the entries that there were.
     case reached(revision: Int64, isInitial: Bool)
     /// The daemon does not know any more what has changed since the last event: whatever the program
@@ -30,8 +33,9 @@ public enum WatchEvent: Sendable {
             case .put(let event): self = .put(WatchedChange(event))
             case .delete(let event): self = .deleted(WatchedChange(event))
             case .evict(let event): self = .evicted(id: event.id.text, reason: event.reason)
-            case .modifier(let event):
-                self = .modifier(id: event.id.text, state: event.state.rawValue)
+            case .modifier(let event): self = .modifier(WatchedModifier(event))
+            case .auth(_, let name, let account, let state):
+                self = .credential(origin: name.text, account: account.text, state: state)
             case .origin(_, let name, let state): self = .origin(name: name.text, state: state)
             case .bookmark(let revision, let isInitialDone):
                 self = .reached(revision: revision.number, isInitial: isInitialDone)
@@ -47,9 +51,9 @@ public struct WatchedChange: Sendable, Equatable {
     public let revision: Int64
     /// Its id; of a fetched one the URL.
     public let id: String
-    /// `network` or `client`.
+    /// `network`, `client`, or `modifier` where a queued write was accepted or has left the queue.
     public let source: String
-    /// What has brought it, such as `fetch:URL`.
+    /// What has brought it: `fetch:URL`, `modifier:ID`.
     public let cause: String?
     /// Whether this program has brought it about, by its ``WatchOptions/clientName``.
     public let isOwn: Bool

@@ -100,7 +100,7 @@ package struct WatchLines: AsyncSequence, Sendable {
                         state = .apart(pause: nil)
                         return nil
                     case .end: throw .cutOff
-                    case .put, .delete, .evict, .modifier, .origin, .bookmark:
+                    case .put, .delete, .evict, .modifier, .origin, .auth, .bookmark:
                         state = .reading(body, splitter)
                         return .frame(frame, line: line)
                     }

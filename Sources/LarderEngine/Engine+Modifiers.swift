@@ -16,12 +16,14 @@ extension Engine {
     /// is the same modifier.
     package func accept(
         _ command: ModifiersCommand,
-        _ scope: ScopeKey
+        _ scope: ScopeKey,
+        client: ClientTag? = nil
     ) async throws(Problem) -> [ModifierReceipt] {
         let now = clock.now()
         var new: [NewModifier] = []
         for modifier in command.modifiers {
             new.append(try await self.modifier(modifier, scope, new, now))
+            new[new.count - 1].client = client
         }
         let ready = new
         let acceptances: [Acceptance]

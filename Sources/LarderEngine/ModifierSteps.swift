@@ -104,7 +104,11 @@ final class ModifierSteps: Sendable {
                 end = lastOfPage.number
                 guard !lost.isEmpty else { continue }
                 let now = self.context.clock.now()
-                try await self.context.store.buryUnreadable(lost, now: now)
+                try await self.context.store.buryUnreadable(
+                    lost,
+                    problem: Problem.unreadableModifier.encoded(),
+                    now: now
+                )
                 for _ in lost { self.context.meter.modifierDied(isRevert: false) }
             }
         }
@@ -305,10 +309,20 @@ final class ModifierSteps: Sendable {
         )
         update.answer = answer(to: number)
         let ready = update
+        var transition: ModifierTransition?
         await untilDone("a modifier's state was not written") { () async throws(StoreError) in
-            _ = try await self.context.store.update(ready)
+            transition = try await self.context.store.update(ready)
         }
+        if let transition { noteCredential(transition) }
         return .changeCommitted(number)
+    }
+
+    /// Tells whom an origin has refused, and who goes on after that.
+    private func noteCredential(_ transition: ModifierTransition) {
+        let isRefused = transition.to == .authWait
+        guard isRefused || transition.from == .authWait else { return }
+        let (scope, origin) = (transition.scope, transition.origin)
+        context.watchers.credentialChanged(scope, at: origin, isRefused: isRefused)
     }
 
     private func answer(to number: ModifierNumber) -> StoredAnswer? {
@@ -331,6 +345,7 @@ final class ModifierSteps: Sendable {
         await untilDone("a modifier was not settled") { () async throws(StoreError) in
             var settlements: [Settlement] = []
             var reverting: Set<ModifierNumber> = []
+            var modifier: StoredModifier?
             var asked: [(ScopeKey, EntryID)] = []
             for (member, fate) in [(number, outcome)]
                 + dependants.map({ ($0, outcome.ofDependants) })
@@ -338,6 +353,7 @@ final class ModifierSteps: Sendable {
                 guard let whole = try await self.context.store.modifier(member) else { continue }
                 settlements.append(self.settlement(of: whole, fate))
                 if whole.showsSomething { reverting.insert(member) }
+                if member == number { modifier = whole.modifier }
                 guard fate != .cancelled, !self.isShownByRead(member) else { continue }
                 let scope = self.context.store.key(for: whole.modifier.scope)
                 asked += whole.modifier.targets.map { (scope, $0) }
@@ -348,6 +364,13 @@ final class ModifierSteps: Sendable {
                 self.count(settlement, reverting.contains(settlement.number))
             }
             for (scope, id) in asked { self.askAgain(id, scope) }
+            if case .confirmed = outcome, let modifier {
+                self.context.watchers.credentialChanged(
+                    modifier.scope,
+                    at: modifier.origin,
+                    isRefused: false
+                )
+            }
         }
         attempts.withLock { $0[number] = nil }
         return .settleCommitted(number)
@@ -372,7 +395,12 @@ final class ModifierSteps: Sendable {
             case .dead(let reason): .dead(reason, LostViews(whole).view)
             case .confirmed: .confirmed(baseUpdate(for: whole))
             }
-        return Settlement(number: number, outcome: fate, answer: answer(to: number))
+        var settlement = Settlement(number: number, outcome: fate, answer: answer(to: number))
+        if case .dead(let reason) = outcome {
+            let last = settlement.answer ?? whole.answer
+            settlement.problem = Problem(deadLetter: whole.modifier, reason, last).encoded()
+        }
+        return settlement
     }
 
     private func baseUpdate(

@@ -34,6 +34,13 @@ final class WatchHub: Sendable {
         var released = Revision(0)
         /// The last state of each origin that was told.
         var origins: [OriginName: String] = [:]
+        /// Whose credential was refused where.
+        var refused: [Scope: Set<OriginName>] = [:]
+
+        mutating func clearRefusal(_ scope: Scope, _ name: OriginName) {
+            refused[scope]?.remove(name)
+            if refused[scope]?.isEmpty == true { refused[scope] = nil }
+        }
     }
 
     private let state = Mutex(State())
@@ -237,7 +244,7 @@ final class WatchHub: Sendable {
             let released = state.released
             for number in Array(state.watchers.keys) {
                 Self.tell(number, &state, &waking) { machine in
-                    machine.originChanged(name, state: newState, released: released)
+                    machine.statusChanged(.origin(name), newState, released: released)
                 }
             }
             return waking
@@ -247,6 +254,38 @@ final class WatchHub: Sendable {
 
     /// The origin is there no more.
     func originForgotten(_ name: OriginName) {
-        state.withLock { $0.origins[name] = nil }
+        state.withLock { state in
+            state.origins[name] = nil
+            for scope in Array(state.refused.keys) { state.clearRefusal(scope, name) }
+        }
+    }
+
+    /// An origin has refused an account's credential, or what waited for another one goes on; told
+    /// to those who watch with this account, where it was not so before.
+    func credentialChanged(_ scope: Scope, at name: OriginName, isRefused: Bool) {
+        let waking = state.withLock { state -> [@Sendable () -> Void] in
+            let wasRefused = state.refused[scope]?.contains(name) ?? false
+            guard wasRefused != isRefused else { return [] }
+            if isRefused {
+                state.refused[scope, default: []].insert(name)
+            } else {
+                state.clearRefusal(scope, name)
+            }
+            let concerned = state.watchers.filter { $0.value.scope == scope }.map(\.key)
+            guard !concerned.isEmpty else { return [] }
+            var waking = take(&state)
+            let released = state.released
+            for number in concerned {
+                Self.tell(number, &state, &waking) { machine in
+                    machine.statusChanged(
+                        .credential(name),
+                        isRefused ? "needed" : "resumed",
+                        released: released
+                    )
+                }
+            }
+            return waking
+        }
+        for wake in waking { wake() }
     }
 }

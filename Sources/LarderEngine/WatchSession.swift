@@ -187,6 +187,7 @@ struct WatchSession {
                     cursor = page.next
                     if let end = await tell(page.entries, &rows) { return end }
                 } while cursor != nil
+                if let end = try await listTargets(prefix, &rows) { return end }
             }
         } catch {
             context.noteUnread(error)
@@ -196,12 +197,32 @@ struct WatchSession {
         return nil
     }
 
+    /// Tells what shows where only modifiers say something.
+    private mutating func listTargets(
+        _ prefix: String,
+        _ rows: inout [EntryID: Revision]
+    ) async throws(StoreError) -> End? {
+        var last: EntryID?
+        repeat {
+            let after = last
+            let limit = Limits.pageRowsDefault
+            let ids = try await context.store.read { [scope] reader throws(StoreError) in
+                try reader.targetsWithoutBase(scope, prefix: prefix, after: after, limit: limit)
+            }
+            last = ids.count == limit ? ids.last : nil
+            if let end = await tell(try await entries(of: ids), &rows) { return end }
+        } while last != nil
+        return nil
+    }
+
+    /// What shows under ids.
     private func entries(of ids: [EntryID]) async throws(StoreError) -> [Entry] {
         let now = context.clock.now()
         return try await context.store.read { [scope] reader throws(StoreError) in
             var entries: [Entry] = []
             for id in ids {
-                if let entry = try reader.entry(scope, id, now: now) { entries.append(entry) }
+                guard let answer = try CachedAnswer(reader, scope, id, now: now) else { continue }
+                entries.append(answer.entry)
             }
             return entries
         }
@@ -218,7 +239,15 @@ struct WatchSession {
         let rows = try await context.store.read { [filter] reader throws(StoreError) in
             try reader.list(filter, order: .id, after: cursor, limit: limit)
         }
-        return (rows.map(\.entry), rows.count == limit ? rows.last?.cursor(.id) : nil)
+        let next = rows.count == limit ? rows.last?.cursor(.id) : nil
+        let targeted = Set(rows.map(\.entry.id).filter { context.store.isTargeted(scope, $0) })
+        guard !targeted.isEmpty else { return (rows.map(\.entry), next) }
+        let views = try await entries(of: Array(targeted))
+        let shown = Dictionary(views.map { ($0.id, $0) }) { first, _ in first }
+        let entries = rows.map(\.entry).compactMap { entry in
+            targeted.contains(entry.id) ? shown[entry.id] : entry
+        }
+        return (entries, next)
     }
 
     private mutating func tell(
@@ -264,7 +293,10 @@ struct WatchSession {
         switch notice.content {
         case .change(let change, let coalesced):
             return frame(change, coalesced, hasMore: notice.hasMore)
-        case .origin(let name, let state): return .origin(notice.revision, name, state: state)
+        case .status(.origin(let name), let state):
+            return .origin(notice.revision, name, state: state)
+        case .status(.credential(let name), let state):
+            return .auth(notice.revision, name, scope.scope.account, state: state)
         case .bookmark(let isInitialDone):
             return .bookmark(notice.revision, isInitialDone: isInitialDone)
         }
@@ -295,12 +327,7 @@ struct WatchSession {
             event.hasMore = hasMore
             return .evict(event)
         case .modifier(let modifier):
-            var event = WatchFrame.ModifierEvent(
-                revision: change.revision,
-                id: modifier.id,
-                state: modifier.state,
-                detail: modifier.detail
-            )
+            var event = WatchFrame.ModifierEvent(revision: change.revision, modifier)
             event.isOwn = isOwn
             event.hasMore = hasMore
             return .modifier(event)
@@ -324,6 +351,7 @@ extension ChangeCause.Source {
         switch self {
         case .network: "network"
         case .client: "client"
+        case .modifier: "modifier"
         }
     }
 }

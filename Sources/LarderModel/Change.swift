@@ -45,10 +45,12 @@ package struct ChangeCause: Equatable, Sendable {
     package enum Source: Int64, CaseIterable, Sendable {
         case network = 0
         case client = 1
+        /// One was accepted, or has left the queue, and the target shows something else.
+        case modifier = 2
     }
 
     package var source: Source
-    /// What has brought it, where that is not the id: such as `fetch:URL`.
+    /// What has brought it, where that is not the id: `fetch:URL`, `modifier:ID`.
     package var text: String?
     package var client: ClientTag?
 
@@ -73,25 +75,29 @@ package enum EvictionReason: Int64, CaseIterable, Sendable {
 
 /// What a modifier has come to.
 package struct ModifierChange: Equatable, Sendable {
+    /// What is to be said beside the state.
+    package enum Mark: String, CaseIterable, Sendable {
+        /// So many attempts were not applied that somebody should look.
+        case stalled
+        /// The dead letter is kept no more.
+        case dropped
+    }
+
     package var id: ModifierID
     package var state: ModifierState
-    /// The entries that it changes.
+    package var mark: Mark?
+    /// Why it is dead.
+    package var reason: ModifierReason?
+    /// The entries that it changes; those of a settled one show it no more.
     package var targets: [EntryID]
-    /// The JSON of what a frame says beside its type, number, id and state; opaque here.
-    package var detail: [UInt8]
+    /// What has gone wrong, as JSON; opaque here, and empty where nothing has.
+    package var problem: [UInt8] = []
+    /// Who has accepted it, if that one said so.
     package var client: ClientTag?
 
-    package init(
-        id: ModifierID,
-        state: ModifierState,
-        targets: [EntryID],
-        detail: [UInt8] = [],
-        client: ClientTag? = nil
-    ) {
+    package init(id: ModifierID, state: ModifierState, targets: [EntryID]) {
         self.id = id
         self.state = state
         self.targets = targets
-        self.detail = detail
-        self.client = client
     }
 }

@@ -282,6 +282,12 @@ package enum Limits {
     package static let changeLogBatchRows: Int64 = 256
     /// Changes that are read from a log at once; more than a step has.
     package static let changePageRows = 1_000
+    /// Changes of one target up to which it is looked whether a step changes what it shows, which
+    /// is done on the writer's thread and takes about 5 µs for each: above it every step counts as
+    /// one that does.
+    package static let comparedChangesMax: Int64 = 32
+    /// What a frame quotes of an answer by which a modifier died; the whole is under its id.
+    package static let toldAnswerBytesMax = 2_048
     /// Released changes that wait to be told; above it watchers are told that they lagged.
     package static let changesReadyMax = 65_536
     /// What a client calls itself.

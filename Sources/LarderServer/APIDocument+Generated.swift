@@ -1803,6 +1803,7 @@ extension APIDocument {
                   { "$ref": "#/components/schemas/EvictFrame" },
                   { "$ref": "#/components/schemas/ModifierFrame" },
                   { "$ref": "#/components/schemas/OriginFrame" },
+                  { "$ref": "#/components/schemas/AuthFrame" },
                   { "$ref": "#/components/schemas/BookmarkFrame" },
                   { "$ref": "#/components/schemas/LaggedFrame" },
                   { "$ref": "#/components/schemas/WatchEndFrame" }
@@ -1816,9 +1817,13 @@ extension APIDocument {
                   "type": { "type": "string", "enum": ["put", "delete"] },
                   "rev": { "$ref": "#/components/schemas/Revision" },
                   "id": { "$ref": "#/components/schemas/EntryID" },
-                  "source": { "type": "string", "enum": ["network", "client"] },
+                  "source": {
+                    "description": "Of `modifier`: one was accepted or has left the queue, and what its target shows is another.",
+                    "type": "string",
+                    "enum": ["network", "client", "modifier"]
+                  },
                   "cause": {
-                    "description": "What has brought it: `fetch:` and the URL.",
+                    "description": "What has brought it: `fetch:` and the URL, `modifier:` and the id.",
                     "type": "string"
                   },
                   "self": {
@@ -1868,23 +1873,67 @@ extension APIDocument {
                 ]
               },
               "ModifierFrame": {
-                "description": "A modifier has come to another state; never coalesced.",
+                "description": "A modifier has come to another state: it was accepted (`held`, `queued`), waits for somebody or something (`retry_wait` once it is stalled, `unknown`, `conflict`, `auth_wait`, `accepted`), goes on from there (`queued`), or is settled. Attempts are not told. Never coalesced.",
                 "type": "object",
                 "required": ["type", "rev", "id", "state"],
                 "properties": {
                   "type": { "const": "modifier" },
                   "rev": { "$ref": "#/components/schemas/Revision" },
                   "id": { "type": "string" },
-                  "state": { "type": "string" },
-                  "self": { "const": true },
-                  "more": { "const": true },
-                  "reverted": {
+                  "state": {
+                    "type": "string",
+                    "enum": ["held", "queued", "accepted", "retry_wait", "unknown", "conflict", "auth_wait", "confirmed", "dead", "cancelled"]
+                  },
+                  "reason": {
+                    "description": "Why it is dead.",
+                    "type": "string"
+                  },
+                  "stalled": {
+                    "description": "So many attempts were not applied that somebody should look.",
+                    "const": true
+                  },
+                  "dropped": {
+                    "description": "The dead letter is kept no more.",
+                    "const": true
+                  },
+                  "targets": {
+                    "description": "What it changes.",
                     "type": "array",
-                    "items": { "type": "string" }
-                  }
+                    "items": { "$ref": "#/components/schemas/EntryID" }
+                  },
+                  "reverted": {
+                    "description": "Of a dead or cancelled one, in place of `targets`: what shows it no more.",
+                    "type": "array",
+                    "items": { "$ref": "#/components/schemas/EntryID" }
+                  },
+                  "problem": {
+                    "description": "Of a dead one: what went wrong, with at most 2 KiB of the origin's answer.",
+                    "$ref": "#/components/schemas/Problem"
+                  },
+                  "self": { "const": true },
+                  "more": { "const": true }
                 },
                 "examples": [
-                  { "type": "modifier", "rev": 8415, "id": "01J00000000000000000000000", "state": "dead", "reverted": ["https://api.example.com/articles/42"] }
+                  { "type": "modifier", "rev": 8413, "id": "01J00000000000000000000000", "state": "queued", "targets": ["https://api.example.com/articles/42"], "self": true },
+                  {
+                    "type": "modifier",
+                    "rev": 8415,
+                    "id": "01J00000000000000000000000",
+                    "state": "dead",
+                    "reason": "refused",
+                    "reverted": ["https://api.example.com/articles/42"],
+                    "problem": {
+                      "type": "urn:larder:origin-status",
+                      "title": "The origin refused the request",
+                      "status": 502,
+                      "detail": "PATCH https://api.example.com/articles/42 was answered 422",
+                      "request_id": "",
+                      "retryable": false,
+                      "hint": "Look at what the origin says; the request may be wrong.",
+                      "origin_status": 422
+                    }
+                  },
+                  { "type": "modifier", "rev": 8416, "id": "01J00000000000000000000000", "state": "dead", "dropped": true, "targets": ["https://api.example.com/articles/42"], "more": true }
                 ]
               },
               "OriginFrame": {
@@ -1899,6 +1948,21 @@ extension APIDocument {
                 },
                 "examples": [
                   { "type": "origin", "rev": 8416, "origin": "example", "state": "offline" }
+                ]
+              },
+              "AuthFrame": {
+                "description": "An origin has refused the credential of the watcher's account, and modifiers wait for another one (`needed`), or they go on (`resumed`). It is not replayed.",
+                "type": "object",
+                "required": ["type", "rev", "origin", "account", "state"],
+                "properties": {
+                  "type": { "const": "auth" },
+                  "rev": { "$ref": "#/components/schemas/Revision" },
+                  "origin": { "$ref": "#/components/schemas/OriginName" },
+                  "account": { "$ref": "#/components/schemas/AccountName" },
+                  "state": { "type": "string", "enum": ["needed", "resumed"] }
+                },
+                "examples": [
+                  { "type": "auth", "rev": 8416, "origin": "example", "account": "default", "state": "needed" }
                 ]
               },
               "BookmarkFrame": {
@@ -3882,6 +3946,7 @@ extension APIDocument {
                   { "const": "urn:larder:already-settled", "title": "The modifier is settled", "x-status": 409, "x-retryable": false },
                   { "const": "urn:larder:queue-full", "title": "There is no room for another modifier", "x-status": 507, "x-retryable": true },
                   { "const": "urn:larder:targeted", "title": "The entry has modifiers that are not settled", "x-status": 409, "x-retryable": false },
+                  { "const": "urn:larder:not-applied", "title": "The modifier was not applied", "x-status": 409, "x-retryable": false },
                   { "const": "urn:larder:miss", "title": "Nothing is cached under the id", "x-status": 404, "x-retryable": false },
                   { "const": "urn:larder:deleted", "title": "The origin says that it is gone", "x-status": 404, "x-retryable": false },
                   { "const": "urn:larder:since-too-old", "title": "The changes since then are not known any more", "x-status": 410, "x-retryable": false },

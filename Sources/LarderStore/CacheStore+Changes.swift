@@ -28,6 +28,11 @@ extension CacheStore {
         }
     }
 
+    /// The number of a step that leaves nothing in the store, such as an answer that is only told.
+    package func nextRevision() throws(StoreError) -> Revision {
+        try revisions.spend()
+    }
+
     /// By revision; within a step as they stand.
     private static func sorted(_ changes: [Change]) -> [Change] {
         changes.enumerated()

@@ -12,6 +12,12 @@ extension CacheStore {
         }
     }
 
+    /// The lengths of `cache.db` and its WAL.
+    package var fileSizes: (database: Int64, wal: Int64) {
+        let wal = DiskSpace.fileBytes(at: database.path + "-wal")
+        return (DiskSpace.fileBytes(at: database.path), wal)
+    }
+
     /// Bytes that are free where the cache's file lies; nil where it cannot be told.
     package var diskFreeBytes: Int64? { configuration.freeBytes(configuration.cacheDirectory) }
 

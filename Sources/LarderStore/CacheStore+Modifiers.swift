@@ -22,9 +22,17 @@ extension CacheStore {
         try await stateFile.settle { writer throws(StoreError) in try writer.send(number) }
     }
 
-    /// Writes down what a modifier's row says from now on; false for what is settled.
-    package func update(_ change: ModifierUpdate) async throws(StoreError) -> Bool {
-        try await stateFile.settle { writer throws(StoreError) in try writer.update(change) }
+    /// Writes down what a modifier's row says from now on; what it said before, nil for what is
+    /// settled.
+    @discardableResult
+    package func update(
+        _ change: ModifierUpdate
+    ) async throws(StoreError) -> ModifierTransition? {
+        try await revisions.step { (step) async throws(StoreError) in
+            try await stateFile.settle { writer throws(StoreError) in
+                try writer.update(change, step)
+            }
+        }
     }
 
     /// Has modifiers leave the queue, all of them in one.
@@ -36,12 +44,18 @@ extension CacheStore {
     }
 
     /// Makes dead letters of modifiers that nobody can read; their rows stay as they are.
+    ///
+    /// `problem` is what watchers are told, as JSON.
     package func buryUnreadable(
         _ numbers: [ModifierNumber],
+        problem: [UInt8] = [],
         now: Timestamp
     ) async throws(StoreError) {
         let settlements = numbers.map { number in
-            Settlement(number: number, outcome: .dead(.unreadable) { _, _ in LostView() })
+            let outcome = Settlement.Outcome.dead(.unreadable) { _, _ in LostView() }
+            var settlement = Settlement(number: number, outcome: outcome)
+            settlement.problem = problem
+            return settlement
         }
         _ = try await modifiers.settle(settlements, now: now)
     }
@@ -203,6 +217,17 @@ extension StoreReader {
         if let damaged { reportDamage(scope, id, damaged) }
         // What is being accepted is not there yet, what was settled is not there any more.
         return target?.changes.isEmpty == false ? target : nil
+    }
+
+    /// Targets of a scope of which no base is known, in the order of their ids: no list of entries
+    /// has them, though what modifiers make of them shows.
+    package func targetsWithoutBase(
+        _ scope: ScopeKey,
+        prefix: String,
+        after last: EntryID?,
+        limit: Int
+    ) throws(StoreError) -> [EntryID] {
+        try keptReader().targetsWithoutBase(scope, prefix: prefix, after: last, limit: limit)
     }
 
     /// The body of a modifier's request with its type; nil where it has none.

@@ -63,6 +63,7 @@ package final class CacheStore: Sendable {
             changes: shared.changes,
             reserve: stateReserve,
             limits: configuration.queue,
+            viewChange: configuration.viewChange,
             faults: configuration.faults,
             now: now
         )
@@ -82,14 +83,13 @@ package final class CacheStore: Sendable {
         )
         writer.start(with: start, nextRevision: stateFile.foundNextRevision)
         queue = CommitQueue(writer, label: "larder.cache-writer", now: now)
-        let share = configuration.pageCacheBytes
         bodyReader = BlockingReader(
             "larder.bodies",
-            Self.makeReader(database, share, shared, queue, stateFile)
+            Self.makeReader(database, configuration, shared, queue, stateFile)
         )
         listReader = BlockingReader(
             "larder.lists",
-            Self.makeReader(database, share, shared, queue, stateFile)
+            Self.makeReader(database, configuration, shared, queue, stateFile)
         )
         kept = KeptStore(
             cache: queue,
@@ -128,19 +128,19 @@ package final class CacheStore: Sendable {
 
     /// Makes a reader for an event loop to own.
     package func makeReader() throws(StoreError) -> StoreReader {
-        Self.makeReader(database, configuration.pageCacheBytes, shared, queue, stateFile)
+        Self.makeReader(database, configuration, shared, queue, stateFile)
     }
 
     private static func makeReader(
         _ database: DatabaseFile,
-        _ cacheBytes: Int64,
+        _ configuration: StoreConfiguration,
         _ shared: SharedCacheState,
         _ queue: CommitQueue<CacheWriter>,
         _ state: StateFile
     ) -> StoreReader {
         StoreReader(
             database,
-            cacheBytes: cacheBytes,
+            cacheBytes: configuration.pageCacheBytes,
             shared: shared,
             requestFlush: {
                 queue.post { writer throws(StoreError) in try writer.flushTouches() }
@@ -399,17 +399,6 @@ package final class CacheStore: Sendable {
     package var groupSizes: Histogram { queue.groupSizes }
 
     package var totals: StoreTotals { shared.totals }
-
-    /// The number of a step that leaves nothing in the store, such as an answer that is only told.
-    package func nextRevision() throws(StoreError) -> Revision {
-        try revisions.spend()
-    }
-
-    /// The lengths of `cache.db` and its WAL.
-    package var fileSizes: (database: Int64, wal: Int64) {
-        let wal = DiskSpace.fileBytes(at: database.path + "-wal")
-        return (DiskSpace.fileBytes(at: database.path), wal)
-    }
 
     // MARK: Origins
 

@@ -25,9 +25,7 @@ final class CacheWriterStatements {
     init(_ connection: SQLiteConnection) throws(StoreError) {
         begin = try connection.prepare("BEGIN IMMEDIATE")
         commit = try connection.prepare("COMMIT")
-        setMeta = try connection.prepare(
-            "INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)"
-        )
+        setMeta = try connection.prepare("REPLACE INTO meta (name, value) VALUES (?1, ?2)")
         deleteMeta = try connection.prepare("DELETE FROM meta WHERE name = ?1")
         touch = try connection.prepare(
             "UPDATE recency SET last_used = ?2 WHERE key = ?1 AND last_used < ?2"

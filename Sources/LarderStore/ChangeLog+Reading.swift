@@ -7,7 +7,7 @@ struct ChangeLogReader {
 
     init(_ connection: SQLiteConnection, hasModifiers: Bool) throws(StoreError) {
         self.hasModifiers = hasModifiers
-        let more = hasModifiers ? ", state, targets, detail" : ""
+        let more = hasModifiers ? ", state, mark, why, targets, problem" : ""
         statement = try connection.prepare(
             """
             SELECT change, scope, id, kind, source, reason, cause, client\(more) FROM change_log
@@ -79,13 +79,16 @@ struct ChangeLogReader {
         guard let id = try? ModifierID(text),
             let state = statement.text(8).flatMap(ModifierState.init(rawValue:))
         else { return nil }
-        let targets = (statement.text(9) ?? "").split(separator: "\n")
-        return ModifierChange(
+        let targets = (statement.text(11) ?? "").split(separator: "\n")
+        var change = ModifierChange(
             id: id,
             state: state,
-            targets: targets.compactMap { try? EntryID(String($0)) },
-            detail: Array(statement.bytes(10)),
-            client: client
+            targets: targets.compactMap { try? EntryID(String($0)) }
         )
+        change.mark = statement.text(9).flatMap(ModifierChange.Mark.init(rawValue:))
+        change.reason = statement.text(10).flatMap(ModifierReason.init(rawValue:))
+        change.problem = Array(statement.bytes(12))
+        change.client = client
+        return change
     }
 }

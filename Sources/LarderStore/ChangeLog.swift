@@ -12,6 +12,8 @@ struct ChangeLogState {
     var isBegun = false
     /// What the open transaction has changed.
     var changes: [Change] = []
+    /// The place of the last of them within its step.
+    var place: Int64 = 0
 }
 
 /// The table of changes of one file, as its writer has it.
@@ -34,8 +36,8 @@ struct ChangeLog {
             hasModifiers
                 ? """
                 INSERT INTO change_log (change, scope, id, kind, source, reason, cause, client,
-                    state, targets, detail)
-                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+                    state, mark, why, targets, problem)
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
                 """
                 : """
                 INSERT INTO change_log (change, scope, id, kind, source, reason, cause, client)
@@ -56,7 +58,7 @@ struct ChangeLog {
     /// What a row counts: its texts, and a fixed overhead.
     private static func size(hasModifiers: Bool) -> String {
         var texts = ["scope", "id", "cause", "client"]
-        if hasModifiers { texts += ["targets", "detail"] }
+        if hasModifiers { texts += ["targets", "problem"] }
         let lengths = texts.map { "coalesce(length(CAST(\($0) AS BLOB)), 0)" }
         return (lengths + ["\(Limits.rowOverheadBytes / 2)"]).joined(separator: " + ")
     }
@@ -101,9 +103,10 @@ struct ChangeLog {
 
     /// Appends what a step has changed, in the transaction that has changed it.
     func append(_ change: Change, to state: inout ChangeLogState) throws(StoreError) {
-        let before = state.changes.reversed().prefix { $0.revision == change.revision }.count
-        precondition(before < Self.places, "a step changes less")
-        bind(change, place: Int64(before))
+        let goesOn = state.changes.last?.revision == change.revision
+        state.place = goesOn ? state.place + 1 : 0
+        precondition(state.place < Self.places, "a step changes less")
+        bind(change, place: state.place)
         try insert.run()
         state.rows += 1
         state.bytes += change.loggedBytes
@@ -166,8 +169,10 @@ struct ChangeLog {
 
     private func bindModifier(_ modifier: ModifierChange?) {
         insert.bind(9, modifier?.state.rawValue)
-        insert.bind(10, modifier?.targets.map(\.text).joined(separator: "\n"))
-        insert.bind(11, modifier?.detail)
+        insert.bind(10, modifier?.mark?.rawValue)
+        insert.bind(11, modifier?.reason?.rawValue)
+        insert.bind(12, modifier?.targets.map(\.text).joined(separator: "\n"))
+        insert.bind(13, modifier?.problem)
     }
 }
 
@@ -183,7 +188,7 @@ extension Change {
             bytes += id.text.utf8.count
         case .modifier(let modifier):
             let targets = modifier.targets.reduce(-1) { $0 + $1.text.utf8.count + 1 }
-            bytes += modifier.id.text.utf8.count + max(0, targets) + modifier.detail.count
+            bytes += modifier.id.text.utf8.count + max(0, targets) + modifier.problem.count
         }
         return Int64(bytes)
     }

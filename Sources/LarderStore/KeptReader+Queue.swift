@@ -227,34 +227,62 @@ extension KeptReader {
         var mismatch: Digest?
         defer { damaged = mismatch }
         return try inTransaction { () throws(StoreError) in
-            let changes = try openChanges(scope, id, range)
-            let row = try baseRow(scope, id)
-            guard let row, let entry = row.entry else {
-                return Target(entry: nil, isDeleted: false, body: .inline([]), changes: changes)
-            }
-            if row.isDeleted || entry.kind == .tombstone {
-                return Target(entry: entry, isDeleted: true, body: row.body, changes: changes)
-            }
-            var body = row.body
-            if case .chunked(let chunked) = body, entry.body.isJSON {
-                guard let bytes = try wholeBody(chunked) else {
-                    mismatch = entry.body.digest
-                    return Target(
-                        entry: nil,
-                        isDeleted: false,
-                        body: .inline([]),
-                        changes: changes
-                    )
-                }
-                body = .inline(bytes)
-            } else if case .inline(let bytes) = body,
-                bytes.withUnsafeBytes({ Checksum.digest($0) }) != entry.body.digest
-            {
-                mismatch = entry.body.digest
-                return Target(entry: nil, isDeleted: false, body: .inline([]), changes: changes)
-            }
-            return Target(entry: entry, isDeleted: false, body: body, changes: changes)
+            try openTarget(scope, id, range, &mismatch)
         }
+    }
+
+    /// The same in a transaction that is open.
+    func openTarget(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        _ range: ChangeRange,
+        _ damaged: inout Digest?
+    ) throws(StoreError) -> Target {
+        let changes = try openChanges(scope, id, range)
+        let unknown = Target(entry: nil, isDeleted: false, body: .inline([]), changes: changes)
+        guard let row = try baseRow(scope, id), let entry = row.entry else { return unknown }
+        if row.isDeleted || entry.kind == .tombstone {
+            return Target(entry: entry, isDeleted: true, body: row.body, changes: changes)
+        }
+        var body = row.body
+        if case .chunked(let chunked) = body, entry.body.isJSON {
+            guard let bytes = try wholeBody(chunked) else {
+                damaged = entry.body.digest
+                return unknown
+            }
+            body = .inline(bytes)
+        } else if case .inline(let bytes) = body,
+            bytes.withUnsafeBytes({ Checksum.digest($0) }) != entry.body.digest
+        {
+            damaged = entry.body.digest
+            return unknown
+        }
+        return Target(entry: entry, isDeleted: false, body: body, changes: changes)
+    }
+
+    /// Targets of a scope of which no base is known, in the order of their ids.
+    func targetsWithoutBase(
+        _ scope: ScopeKey,
+        prefix: String,
+        after last: EntryID?,
+        limit: Int
+    ) throws(StoreError) -> [EntryID] {
+        let statement = try connection.prepare(
+            """
+            SELECT id FROM kept INDEXED BY kept_scope_id
+            WHERE scope = ?1 AND id >= ?2 AND id > ?3 AND targeted > 0 AND kind IS NULL ORDER BY id
+            """
+        )
+        statement.bind(1, scope.text)
+        statement.bind(2, prefix)
+        statement.bind(3, last?.text ?? "")
+        var ids: [EntryID] = []
+        while ids.count < limit, try statement.step() {
+            guard let id = statement.text(0).flatMap({ try? EntryID($0) }) else { continue }
+            guard id.text.utf8.starts(with: prefix.utf8) else { break }
+            ids.append(id)
+        }
+        return ids
     }
 
     private func baseRow(
@@ -344,6 +372,8 @@ extension KeptReader {
 
 /// Which of a target's unsettled changes are read.
 struct ChangeRange {
+    static let all = ChangeRange(last: .max, max: .max)
+
     /// The number of the last modifier whose changes are.
     let last: Int64
     /// How many at most.

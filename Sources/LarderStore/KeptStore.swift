@@ -230,8 +230,7 @@ final class KeptStore: Sendable {
             var tombstone = new
             tombstone.entry.revision = step
             return try await file.settle { [tombstone] writer throws(StoreError) in
-                let change = tombstone.change(at: step)
-                if try writer.bury(scope, id, status: status, change: change) {
+                if try writer.bury(tombstone, step) {
                     return PutReceipt(revision: step, isNew: false, isSame: false)
                 }
                 guard case .stored(let receipt, _) = try writer.put(tombstone) else {

@@ -36,6 +36,8 @@ package struct Settlement: Sendable {
     package let outcome: Outcome
     /// The last answer; nil leaves the one that is kept.
     package var answer: StoredAnswer?
+    /// What watchers are told of its death, as JSON; opaque here.
+    package var problem: [UInt8] = []
 
     package enum Outcome: Sendable {
         /// What becomes of the base of each target, from what it is now; called in its turn, once

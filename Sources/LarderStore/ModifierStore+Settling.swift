@@ -19,12 +19,12 @@ extension ModifierStore {
             let ready = try await prepare(settlements, targets, &bases, now)
             do throws(StoreError) {
                 await markSharedStale(settlements, targets, shared)
-                let (settled, revision) = try await kept.revisions.step {
-                    (step) async throws(StoreError) in
+                let (settled, revision) = try await kept.revisions.steps(ready.count) {
+                    (steps) async throws(StoreError) in
                     let settled = try await file.settle { writer throws(StoreError) in
-                        try writer.settle(ready, step, now: now)
+                        try writer.settle(ready, steps, now: now)
                     }
-                    return (settled, step)
+                    return (settled, steps.last ?? kept.revisions.last)
                 }
                 for number in settled {
                     for name in targets[number] ?? [] {
@@ -95,6 +95,7 @@ extension ModifierStore {
                         outcome: settlement.outcome.state,
                         reason: settlement.outcome.reason,
                         answer: settlement.answer,
+                        problem: settlement.problem,
                         targets: []
                     )
                 )

@@ -21,13 +21,15 @@ package struct NewEntry: Sendable {
     /// What watchers hear of it, once it has a revision; nil for what is nobody's entry.
     func change(at revision: Revision) -> Change? {
         guard isTold else { return nil }
-        let source: ChangeCause.Source = entry.kind == .blob ? .client : .network
-        let cause = ChangeCause(source, text: cause, client: client)
         switch entry.kind {
-        case .blob, .fetched: return Change(revision, scope.scope, .put(entry.id, cause))
-        case .tombstone: return Change(revision, scope.scope, .delete(entry.id, cause))
+        case .blob, .fetched: return Change(revision, scope.scope, .put(entry.id, changeCause))
+        case .tombstone: return Change(revision, scope.scope, .delete(entry.id, changeCause))
         case .variants: return nil
         }
+    }
+
+    var changeCause: ChangeCause {
+        ChangeCause(entry.kind == .blob ? .client : .network, text: cause, client: client)
     }
 }
 

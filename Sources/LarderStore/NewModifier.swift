@@ -18,8 +18,8 @@ package struct NewModifier: Sendable {
     package var afterUnknown: ModifierRules.UnknownRule?
     /// The idempotency key of its first round.
     package var key: String?
-    /// Who sends it, in its own words.
-    package var client: String?
+    /// Who accepts it, for watchers.
+    package var client: ClientTag?
 
     package init(
         id: ModifierID,
@@ -45,7 +45,7 @@ package struct NewModifier: Sendable {
     var size: Int64 {
         var bytes = Limits.rowOverheadBytes + scope.text.utf8.count + id.text.utf8.count
         bytes += origin.text.utf8.count + (lane?.text.utf8.count ?? 0) + dependsOn.count * 8
-        bytes += (key?.utf8.count ?? 0) + (client?.utf8.count ?? 0) + request.byteCount
+        bytes += (key?.utf8.count ?? 0) + (client?.text.utf8.count ?? 0) + request.byteCount
         for change in changes {
             bytes += Limits.rowOverheadBytes + scope.text.utf8.count + change.id.text.utf8.count
             bytes += change.effect.count

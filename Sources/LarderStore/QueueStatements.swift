@@ -83,7 +83,7 @@ struct QueueStatements {
             """
         static let get = """
             SELECT scope, id, origin, state, method, url, answer_status, accepted_at, settled_at,
-                rev, digest_high, digest_low, size, stalled
+                rev, digest_high, digest_low, size, stalled, client
             FROM modifier WHERE number = ?1
             """
         static let changes =

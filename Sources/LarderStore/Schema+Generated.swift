@@ -295,13 +295,15 @@ extension Schema {
             scope   TEXT    NOT NULL,
             id      TEXT    NOT NULL,     -- of a modifier's change the modifier's
             kind    INTEGER NOT NULL,     -- 0 put, 1 delete, 2 evict, 3 modifier
-            source  INTEGER,
+            source  INTEGER,              -- of a put or delete: 0 network, 1 client, 2 modifier
             reason  INTEGER,
             cause   TEXT,
             client  TEXT,
             state   TEXT,                 -- what a modifier has come to
+            mark    TEXT,                 -- what else is to be said of it: stalled dropped
+            why     TEXT,                 -- the reason why it is dead
             targets TEXT,                 -- the ids that it changes, one a line
-            detail  BLOB                  -- what a frame says of it beside these
+            problem BLOB                  -- the JSON of what has gone wrong
         );
 
         -- After which revision the log is whole; NULL until it is begun, and in a file made from a damaged one.

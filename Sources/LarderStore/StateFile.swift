@@ -36,6 +36,7 @@ final class StateFile: Sendable {
         changes: ChangeFeed,
         reserve: Reserve,
         limits: QueueLimits = QueueLimits(),
+        viewChange: @escaping ViewChange.Comparison,
         faults: (any FaultPlan)?,
         now: @escaping @Sendable () -> Timestamp
     ) throws(StoreError) {
@@ -70,7 +71,8 @@ final class StateFile: Sendable {
             watches: watches,
             changes: changes,
             leases: leases,
-            limits: limits
+            limits: limits,
+            viewChange: viewChange
         )
         let next = try StateWriter.nextRevision(opened.connection)
         foundNextRevision = next

@@ -120,8 +120,7 @@ extension StateWriter {
     ///
     /// Equal bytes keep the old revision. `pinnedAt` makes a pin of it, also where there is no row.
     /// When there is no room the row is as it was before; what is targeted has room, as its base
-    /// follows what the server says.
-    /// Watchers hear of it unless it is moved from the cache.
+    /// follows what the server says. Watchers hear of it unless it is moved from the cache.
     func put(
         _ new: NewEntry,
         pinnedAt: Timestamp? = nil,
@@ -135,11 +134,13 @@ extension StateWriter {
         }
         if let pinnedAt { try makePin(new, old, pinnedAt) }
         guard let row = try find(new.scope, new.entry.id) else { return .notKept }
-        let isSame = row.hasEntry && row.matches(new.entry)
+        let isSame = row.hasEntry && row.goneStatus == nil && row.matches(new.entry)
+        let name = TargetName(new.scope, new.entry.id)
+        let view = row.isTargeted && !isSame && isNews ? try view(of: name) : nil
         var entry = new.entry
         if isSame { entry.revision = row.revision }
         try write(entry, new.body, size: size, to: row, in: new.scope)
-        if !isSame, isNews { try log(new.change(at: entry.revision)) }
+        if !isSame, isNews { try logPut(new, entry.revision, since: view) }
         if row.isWanted { state.hasNews = true }
         let receipt = PutReceipt(
             revision: entry.revision,

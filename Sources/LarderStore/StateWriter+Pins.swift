@@ -89,15 +89,23 @@ extension StateWriter {
         return true
     }
 
+    /// The same as an answer, of which watchers hear.
+    func bury(_ tombstone: NewEntry, _ revision: Revision) throws(StoreError) -> Bool {
+        let (scope, id) = (tombstone.scope, tombstone.entry.id)
+        guard let found = try find(scope, id) else { return false }
+        let view = found.isTargeted ? try view(of: TargetName(scope, id)) : nil
+        guard try bury(scope, id, status: tombstone.entry.status) else { return false }
+        if found.goneStatus == nil { try logPut(tombstone, revision, since: view) }
+        return true
+    }
+
     /// The origin has deleted what is pinned: the bytes stay; false when there are none.
     func bury(
         _ scope: ScopeKey,
         _ id: EntryID,
-        status: Int,
-        change: Change?
+        status: Int
     ) throws(StoreError) -> Bool {
         guard let found = try find(scope, id), found.isPinned, found.hasBytes else { return false }
-        if found.goneStatus == nil { try log(change) }
         state.changedRows.append(RowKey(scope, id))
         try setState(
             of: found,

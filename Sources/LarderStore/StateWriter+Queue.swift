@@ -46,9 +46,23 @@ extension StateWriter {
                     revision
                 )
             }
+            let names = modifier.changes.map { TargetName(modifier.scope, $0.id) }
+            try logEntrance(of: number, names, revision)
             acceptances.append(.accepted(number, revision))
         }
         return .done(acceptances)
+    }
+
+    /// Writes down that a modifier has come into the queue, and what its targets show by it.
+    func logEntrance(
+        of number: ModifierNumber,
+        _ names: [TargetName],
+        _ revision: Revision
+    ) throws(StoreError) {
+        guard let row = try find(number), let state = row.state else { return }
+        let views = try views(of: names.unique, without: number)
+        try logChanges(since: views, revision, ChangeCause(row))
+        try logModifier(number, row, state, revision)
     }
 
     private func existing(_ new: NewModifier) throws(StoreError) -> Verdict<Acceptance?> {
@@ -117,7 +131,7 @@ extension StateWriter {
         statement.bind(11, new.key)
         statement.bind(12, now.milliseconds)
         statement.bind(13, revision.number)
-        statement.bind(14, new.client)
+        statement.bind(14, new.client?.text)
         statement.bind(15, new.digest)
         statement.bind(17, new.size)
         statement.bind(18, Int64(new.changes.count))
@@ -195,11 +209,15 @@ extension StateWriter {
     /// What is found of a modifier before it is changed.
     struct QueuedRow {
         let scope: String
+        let id: String
+        let origin: String
         /// Nil for one that this version does not know.
         let state: ModifierState?
         let isSettled: Bool
         let isStalled: Bool
         let size: Int64
+        /// Who has accepted it.
+        let client: ClientTag?
     }
 
     func find(_ number: ModifierNumber) throws(StoreError) -> QueuedRow? {
@@ -209,10 +227,13 @@ extension StateWriter {
         guard try statement.step() else { return nil }
         return QueuedRow(
             scope: statement.text(0) ?? "",
+            id: statement.text(1) ?? "",
+            origin: statement.text(2) ?? "",
             state: statement.text(3).flatMap(ModifierState.init(rawValue:)),
             isSettled: !statement.isNull(8),
             isStalled: statement.integer(13) != 0,
-            size: statement.integer(12)
+            size: statement.integer(12),
+            client: statement.text(14).flatMap(ClientTag.init(text:))
         )
     }
 
@@ -225,9 +246,12 @@ extension StateWriter {
         return true
     }
 
-    /// False for what is settled.
-    func update(_ change: ModifierUpdate) throws(StoreError) -> Bool {
-        guard let row = try find(change.number), !row.isSettled else { return false }
+    /// What it was before; nil for what is settled.
+    func update(
+        _ change: ModifierUpdate,
+        _ revision: Revision
+    ) throws(StoreError) -> ModifierTransition? {
+        guard let row = try find(change.number), !row.isSettled else { return nil }
         let statement = queue.update
         statement.bind(1, change.number.value)
         statement.bind(2, change.state.rawValue)
@@ -240,7 +264,13 @@ extension StateWriter {
         count(from: row.state, to: change.state)
         state.stalled += (change.isStalled ? 1 : 0) - (row.isStalled ? 1 : 0)
         if let answer = change.answer { try write(answer, change.number) }
-        return true
+        let transition = ModifierTransition(row, to: change)
+        if transition?.isTold ?? true {
+            try logModifier(change.number, row, change.state, revision) { told in
+                told.mark = change.isStalled ? .stalled : nil
+            }
+        }
+        return transition
     }
 
     /// Keeps the last answer, which counts.

@@ -9,6 +9,8 @@ extension StateWriter {
         let outcome: ModifierState
         var reason: ModifierReason?
         var answer: StoredAnswer?
+        /// What watchers are told of its death, as JSON.
+        var problem: [UInt8] = []
         /// Its targets, one for each change, and what becomes of them.
         var targets: [(name: TargetName, fate: TargetFate)]
     }
@@ -40,18 +42,25 @@ extension StateWriter {
         return targets
     }
 
-    /// Settles all of them that are not settled yet; which these are.
+    /// Settles all of them that are not settled yet, each under its revision; which these are.
     func settle(
         _ settlements: [ReadySettlement],
-        _ revision: Revision,
+        _ revisions: [Revision],
         now: Timestamp
     ) throws(StoreError) -> [ModifierNumber] {
         var settled: [ModifierNumber] = []
-        for settlement in settlements {
+        for (settlement, revision) in zip(settlements, revisions) {
             guard let row = try find(settlement.number), !row.isSettled else { continue }
             if row.isStalled { state.stalled -= 1 }
             if let answer = settlement.answer { try write(answer, settlement.number) }
+            var views: [ViewBefore] = []
+            for name in settlement.targets.map(\.name).unique { views.append(try view(of: name)) }
             for target in settlement.targets { try change(target.name, target.fate, revision) }
+            try logChanges(since: views, without: settlement.number, revision, ChangeCause(row))
+            try logModifier(settlement.number, row, settlement.outcome, revision) { told in
+                told.reason = settlement.reason
+                told.problem = settlement.problem
+            }
             if settlement.outcome == .dead {
                 try bury(settlement, row, revision, now)
             } else {
@@ -78,16 +87,11 @@ extension StateWriter {
             entry.revision = isSame ? row.revision : revision
             let size = entry.rowSize(in: scope, isChunked: body.isUploaded)
             try write(entry, body, size: size, to: row, in: scope)
-            let cause = ChangeCause(.network, text: "modifier")
-            if !isSame { try log(Change(revision, scope.scope, .put(id, cause))) }
         case .tombstone(var entry):
-            let cause = ChangeCause(.network, text: "modifier")
-            let change = Change(revision, scope.scope, .delete(id, cause))
-            guard try !bury(scope, id, status: entry.status, change: change) else { break }
+            guard try !bury(scope, id, status: entry.status) else { break }
             entry.revision = revision
             let size = entry.rowSize(in: scope, isChunked: false)
             try write(entry, .inline([]), size: size, to: row, in: scope)
-            if row.kind != .tombstone { try log(change) }
         case .markStale:
             try markStale(row)
         }
@@ -177,6 +181,7 @@ extension StateWriter {
         for target in try targets(of: number) {
             if let id = try? EntryID(target.id) { state.changedRows.append(RowKey(scope, id)) }
         }
+        try logModifier(number, row, .dead, revision) { $0.mark = .dropped }
         try remember(number, .dead, revision, now)
         try delete(number)
         return true
@@ -224,6 +229,7 @@ extension StateWriter {
         let revived = ModifierNumber(next)
         count(from: .dead, to: .queued)
         if let size = try find(revived)?.size { count(bytes: size - row.size, of: row) }
+        try logEntrance(of: revived, names.map(\.name), revision)
         return .done(revived)
     }
 

@@ -15,6 +15,9 @@ final class StateWriter: CommitWriter {
     private let watches: RowWatches
     let changes: ChangeFeed
     let log: ChangeLog
+    /// Reads inside the open transaction.
+    let reader: KeptReader
+    let viewChange: ViewChange.Comparison
     /// Which bodies of kept rows are being read.
     let leases: BodyLeases
     var state: StateWriterState
@@ -26,9 +29,12 @@ final class StateWriter: CommitWriter {
         watches: RowWatches,
         changes: ChangeFeed,
         leases: BodyLeases,
-        limits: QueueLimits
+        limits: QueueLimits,
+        viewChange: @escaping ViewChange.Comparison
     ) throws(StoreError) {
         self.connection = connection
+        reader = try KeptReader(connection)
+        self.viewChange = viewChange
         self.index = index
         self.watches = watches
         self.changes = changes

@@ -10,7 +10,7 @@ package struct Target: Sendable {
     package let isDeleted: Bool
     package let body: Body
     /// In the order of their numbers.
-    package let changes: [OpenChange]
+    package internal(set) var changes: [OpenChange]
 
     package enum Body: Sendable {
         case inline([UInt8])

@@ -39,7 +39,7 @@ package struct WatchMachine: Sendable {
         package enum Content: Equatable, Sendable {
             /// `coalesced` is how many puts it stands for.
             case change(Change, coalesced: Int)
-            case origin(OriginName, state: String)
+            case status(Subject, String)
             case bookmark(isInitialDone: Bool)
         }
 
@@ -47,6 +47,20 @@ package struct WatchMachine: Sendable {
         package var content: Content
         /// More of the same step follows: its revision is not yet one to come back with.
         package var hasMore = false
+    }
+
+    /// What is told as it is now, and not replayed.
+    package enum Subject: Hashable, Sendable {
+        case origin(OriginName)
+        /// That of the watcher's account at an origin.
+        case credential(OriginName)
+
+        var kind: WatchKind {
+            switch self {
+            case .origin: .origin
+            case .credential: .auth
+            }
+        }
     }
 
     /// What the reader is to do.
@@ -79,8 +93,8 @@ package struct WatchMachine: Sendable {
     private var bookmark: Notice.Content?
     private let hasBookmarks: Bool
     private var bookmarked: Revision?
-    /// The origins that have changed while it was not live, by their last state.
-    private var origins: [OriginName: String] = [:]
+    /// What has changed while it was not live, by its last state.
+    private var statuses: [Subject: String] = [:]
     /// Entries whose row was listed in a later state than the log is at.
     private var listed: [EntryID: Revision] = [:]
 
@@ -132,26 +146,26 @@ package struct WatchMachine: Sendable {
         return true
     }
 
-    /// An origin is in another state, as of the last released revision.
-    package mutating func originChanged(
-        _ name: OriginName,
-        state newState: String,
+    /// An origin or a credential is in another state, as of the last released revision.
+    package mutating func statusChanged(
+        _ subject: Subject,
+        _ newState: String,
         released: Revision
     ) -> Bool {
         defer { checkInvariants() }
-        guard interest.kinds.contains(.origin) else { return false }
+        guard interest.kinds.contains(subject.kind) else { return false }
         switch state {
         case .listing, .catchingUp:
-            origins[name] = newState
+            statuses[subject] = newState
             return false
         case .live:
             guard waiting.count - first < Limits.watchNoticesMax else {
-                origins[name] = newState
+                statuses[subject] = newState
                 return true
             }
             // It comes after what was released before it.
             let revision = max(released, told, waiting.last?.revision ?? told)
-            append(Notice(revision: revision, content: .origin(name, state: newState)))
+            append(Notice(revision: revision, content: .status(subject, newState)))
             return true
         case .lagged, .over: return false
         }
@@ -177,8 +191,8 @@ package struct WatchMachine: Sendable {
             return .readLog(after: after, through: max(after, released))
         case .live:
             told = max(told, released)
-            if !origins.isEmpty {
-                appendOrigins(at: told)
+            if !statuses.isEmpty {
+                appendStatuses(at: told)
                 return .tell(takeNotices())
             }
             if let bookmark = takeBookmark() { return .tell([bookmark]) }
@@ -221,7 +235,7 @@ package struct WatchMachine: Sendable {
         }
         state = .live
         listed = [:]
-        appendOrigins(at: max(through, told))
+        appendStatuses(at: max(through, told))
     }
 
     /// The log does not reach back to where it is.
@@ -259,11 +273,11 @@ package struct WatchMachine: Sendable {
         waitingBytes += notice.bytes
     }
 
-    private mutating func appendOrigins(at revision: Revision) {
-        for (name, state) in origins.sorted(by: { $0.key < $1.key }) {
-            append(Notice(revision: revision, content: .origin(name, state: state)))
+    private mutating func appendStatuses(at revision: Revision) {
+        for (subject, state) in statuses.sorted(by: { $0.key < $1.key }) {
+            append(Notice(revision: revision, content: .status(subject, state)))
         }
-        origins = [:]
+        statuses = [:]
     }
 
     /// The later put stands for the earlier one too, in its own place.
@@ -331,7 +345,7 @@ package struct WatchMachine: Sendable {
         first = 0
         waitingBytes = 0
         puts = [:]
-        origins = [:]
+        statuses = [:]
         listed = [:]
     }
 
@@ -340,6 +354,18 @@ package struct WatchMachine: Sendable {
 
     /// What a put that waits would be replaced at.
     func place(of id: EntryID) -> Int? { puts[id] }
+}
+
+extension WatchMachine.Subject: Comparable {
+    private var name: OriginName {
+        switch self {
+        case .origin(let name), .credential(let name): name
+        }
+    }
+
+    package static func < (left: Self, right: Self) -> Bool {
+        (left.kind.rawValue, left.name) < (right.kind.rawValue, right.name)
+    }
 }
 
 extension WatchMachine.Notice {
@@ -351,7 +377,7 @@ extension WatchMachine.Notice {
     var bytes: Int {
         switch content {
         case .change(let change, _): change.noticeBytes
-        case .origin, .bookmark: Limits.watchNoticeOverheadBytes
+        case .status, .bookmark: Limits.watchNoticeOverheadBytes
         }
     }
 }
@@ -364,7 +390,7 @@ extension Change {
                 id.text.utf8.count + (cause.text?.utf8.count ?? 0)
             case .evict(let id, _, _): id.text.utf8.count
             case .modifier(let modifier):
-                modifier.targets.reduce(modifier.detail.count) { $0 + $1.text.utf8.count }
+                modifier.targets.reduce(modifier.problem.count) { $0 + $1.text.utf8.count }
             }
         return bytes + Limits.watchNoticeOverheadBytes
     }

@@ -31,6 +31,7 @@ package enum ProblemKind: String, Sendable, CaseIterable {
     case alreadySettled = "already-settled"
     case queueFull = "queue-full"
     case targeted
+    case notApplied = "not-applied"
     // There is nothing.
     case miss
     case deleted
@@ -58,7 +59,7 @@ package enum ProblemKind: String, Sendable, CaseIterable {
         case .notFound, .noSuchOrigin, .noSuchModifier, .miss, .deleted: 404
         case .methodNotAllowed: 405
         case .originID, .originExists, .originInFile, .pinned, .targeted, .modifierExists,
-            .alreadySent, .alreadySettled:
+            .alreadySent, .alreadySettled, .notApplied:
             409
         case .sinceTooOld: 410
         case .bodyTooLarge, .entryTooLarge: 413
@@ -83,7 +84,7 @@ package enum ProblemKind: String, Sendable, CaseIterable {
             .methodNotAllowed, .bodyTooLarge, .headTooLarge, .unknownOrigin, .notPermitted,
             .originID, .noSuchOrigin, .originExists, .originInFile, .pinned, .pinsFull, .noRequest,
             .unsupported, .modifierExists, .noSuchModifier, .alreadySent, .alreadySettled,
-            .targeted, .entryTooLarge, .miss, .deleted, .sinceTooOld, .originStatus,
+            .targeted, .notApplied, .entryTooLarge, .miss, .deleted, .sinceTooOld, .originStatus,
             .redirectRefused, .addressRefused, .internal:
             false
         }
@@ -119,6 +120,7 @@ package enum ProblemKind: String, Sendable, CaseIterable {
         case .alreadySettled: "The modifier is settled"
         case .queueFull: "There is no room for another modifier"
         case .targeted: "The entry has modifiers that are not settled"
+        case .notApplied: "The modifier was not applied"
         case .miss: "Nothing is cached under the id"
         case .deleted: "The origin says that it is gone"
         case .sinceTooOld: "The changes since then are not known any more"
@@ -174,6 +176,8 @@ package enum ProblemKind: String, Sendable, CaseIterable {
         case .queueFull:
             "Drop dead letters, wait for the network, or raise queue.max_modifiers or max_bytes."
         case .targeted: "Wait until they are settled, or cancel them: GET /v1/modifiers."
+        case .notApplied:
+            "Send it again with POST /v1/modifiers/ID/retry, or drop it with DELETE."
         case .miss: "Fetch it with a policy that asks the network."
         case .deleted: "Ask the origin again with /v1/fetch if it may be back."
         case .sinceTooOld:

@@ -9,6 +9,7 @@ extension WatchFrame: StreamFrame {
         case .evict: "evict"
         case .modifier: "modifier"
         case .origin: "origin"
+        case .auth: "auth"
         case .bookmark: "bookmark"
         case .lagged: "lagged"
         case .end: "end"
@@ -50,6 +51,11 @@ extension WatchFrame: StreamFrame {
             json.member("rev", revision.number)
             json.member("origin", name.text)
             json.member("state", state)
+        case .auth(let revision, let name, let account, let state):
+            json.member("rev", revision.number)
+            json.member("origin", name.text)
+            json.member("account", account.text)
+            json.member("state", state)
         case .bookmark(let revision, let isInitialDone):
             json.member("rev", revision.number)
             if isInitialDone { json.member("initial_done", true) }
@@ -70,10 +76,14 @@ extension WatchFrame: StreamFrame {
         case "put": self = .put(try EntryEvent(object))
         case "delete": self = .delete(try EntryEvent(object))
         case "evict": self = .evict(try EvictionEvent(object))
-        case "modifier": self = .modifier(try ModifierEvent(object, line))
+        case "modifier": self = .modifier(try ModifierEvent(object))
         case "origin":
             let name = try object.required("origin") { try? OriginName($0) }
             self = .origin(revision, name, state: try object.string("state"))
+        case "auth":
+            let name = try object.required("origin") { try? OriginName($0) }
+            let account = try object.required("account") { try? AccountName($0) }
+            self = .auth(revision, name, account, state: try object.string("state"))
         case "bookmark":
             let isDone = try object.flag("initial_done")
             self = .bookmark(revision, isInitialDone: isDone)
@@ -113,41 +123,46 @@ extension WatchFrame.EvictionEvent {
 }
 
 extension WatchFrame.ModifierEvent {
-    /// What stands beside the detail.
-    private static let members = ["type", "rev", "id", "state", "self", "more"]
-
     fileprivate func write(to json: inout JSONWriter) {
         json.member("rev", revision.number)
-        json.member("id", id.text)
-        json.member("state", state.rawValue)
+        json.member("id", change.id.text)
+        json.member("state", change.state.rawValue)
+        if let reason = change.reason { json.member("reason", reason.rawValue) }
+        if let mark = change.mark { json.member(mark.rawValue, true) }
+        json.member(targetsName, change.targets.map(\.text))
+        if !change.problem.isEmpty {
+            json.name("problem")
+            json.verbatim(change.problem)
+        }
         if isOwn { json.member("self", true) }
         if hasMore { json.member("more", true) }
-        guard let members = try? JSONValue(parsing: detail).members else { return }
-        for member in members where !Self.members.contains(member.name) {
-            json.name(member.name)
-            json.value(member.value)
+    }
+
+    /// What it has changed and does no more is named apart.
+    private var targetsName: String {
+        switch change.state {
+        case .dead, .cancelled: change.mark == .dropped ? "targets" : "reverted"
+        case .held, .queued, .inFlight, .confirmed, .accepted, .retryWait, .unknown, .conflict,
+            .authWait:
+            "targets"
         }
     }
 
-    fileprivate init(_ object: WireObject, _ line: [UInt8]) throws(WireError) {
-        self.init(
-            revision: try object.revision("rev"),
+    fileprivate init(_ object: WireObject) throws(WireError) {
+        let targets = try object.value("reverted") == nil ? "targets" : "reverted"
+        change = ModifierChange(
             id: try object.required("id") { try? ModifierID($0) },
-            state: try object.required("state") { ModifierState(rawValue: $0) }
+            state: try object.required("state") { ModifierState(rawValue: $0) },
+            targets: try object.strings(targets).compactMap { try? EntryID($0) }
         )
+        revision = try object.revision("rev")
+        change.reason = try object.optional("reason") { ModifierReason(rawValue: $0) }
+        for mark in ModifierChange.Mark.allCases where try object.flag(mark.rawValue) {
+            change.mark = mark
+        }
+        change.problem = object.bytes("problem") ?? []
         isOwn = try object.flag("self")
         hasMore = try object.flag("more")
-        let members = (try? JSONValue(parsing: line).members) ?? []
-        let rest = members.filter { !Self.members.contains($0.name) }
-        guard !rest.isEmpty else { return }
-        var json = JSONWriter()
-        json.object { json in
-            for member in rest {
-                json.name(member.name)
-                json.value(member.value)
-            }
-        }
-        detail = json.bytes
     }
 }
 

@@ -7,6 +7,8 @@ package enum WatchFrame: Equatable, Sendable {
     case evict(EvictionEvent)
     case modifier(ModifierEvent)
     case origin(Revision, OriginName, state: String)
+    /// An account's credential is needed at an origin, or what waited for it goes on.
+    case auth(Revision, OriginName, AccountName, state: String)
     case bookmark(Revision, isInitialDone: Bool)
     /// The last line but for the connection's end: come back with `since=dropped_after`.
     case lagged(Revision, droppedAfter: Revision)
@@ -52,23 +54,13 @@ package enum WatchFrame: Equatable, Sendable {
 
     package struct ModifierEvent: Equatable, Sendable {
         package var revision: Revision
-        package var id: ModifierID
-        package var state: ModifierState
-        /// A JSON object, whose members stand beside the others.
-        package var detail: [UInt8]
+        package var change: ModifierChange
         package var isOwn = false
         package var hasMore = false
 
-        package init(
-            revision: Revision,
-            id: ModifierID,
-            state: ModifierState,
-            detail: [UInt8] = []
-        ) {
+        package init(revision: Revision, _ change: ModifierChange) {
             self.revision = revision
-            self.id = id
-            self.state = state
-            self.detail = detail
+            self.change = change
         }
     }
 
@@ -79,7 +71,9 @@ package enum WatchFrame: Equatable, Sendable {
             event.isInitial || event.hasMore ? nil : event.revision
         case .evict(let event): event.hasMore ? nil : event.revision
         case .modifier(let event): event.hasMore ? nil : event.revision
-        case .origin(let revision, _, _), .bookmark(let revision, _), .end(let revision): revision
+        case .origin(let revision, _, _), .auth(let revision, _, _, _),
+            .bookmark(let revision, _), .end(let revision):
+            revision
         case .lagged(_, let droppedAfter): droppedAfter
         }
     }

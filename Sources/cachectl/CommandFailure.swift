@@ -118,6 +118,8 @@ extension CommandFailure {
             "Drop what failed: cachectl queue drop ID    or wait for the network, or raise "
                 + "queue.max_modifiers or queue.max_bytes."
         case .targeted: "See what is to be sent: cachectl queue list"
+        case .notApplied:
+            "Send it again: cachectl queue retry ID    or drop it: cachectl queue drop ID"
         case .badRequest, .badID, .badURL, .unknownParameter, .unknownMember, .notFound,
             .methodNotAllowed, .bodyTooLarge, .headTooLarge, .unknownOrigin, .notPermitted,
             .originID, .originExists, .originInFile, .entryTooLarge, .cacheFull, .diskFull,
@@ -138,9 +140,8 @@ extension CommandFailure {
         case .notFound, .methodNotAllowed, .bodyTooLarge, .headTooLarge, .originID, .originExists,
             .originInFile, .pinned, .pinsFull, .entryTooLarge, .cacheFull, .diskFull, .originStatus,
             .redirectRefused, .addressRefused, .badAnswer, .overloaded, .storage, .sinceTooOld,
-            .internal,
-            .noRequest, .unsupported, .modifierExists, .alreadySent, .alreadySettled, .queueFull,
-            .targeted:
+            .internal, .noRequest, .unsupported, .modifierExists, .alreadySent, .alreadySettled,
+            .queueFull, .targeted, .notApplied:
             .failed
         }
     }

@@ -70,10 +70,21 @@ struct Watch: AsyncParsableCommand {
         case .evict(let event):
             return "evict\t\(event.revision.number)\t\(event.id)\t\(event.reason)"
         case .modifier(let event):
-            return "modifier\t\(event.revision.number)\t\(event.id)\t\(event.state.rawValue)"
+            return text(event)
+        case .auth(let revision, let name, let account, let state):
+            return "auth\t\(revision.number)\t\(name)/\(account)\t\(state)"
         case .origin(let revision, let name, let state):
             return "origin\t\(revision.number)\t\(name)\t\(state)"
         case .bookmark, .lagged, .end: return nil
         }
+    }
+
+    private func text(_ event: WatchFrame.ModifierEvent) -> String {
+        let change = event.change
+        var words = [change.state.rawValue]
+        if let mark = change.mark { words.append(mark.rawValue) }
+        if let reason = change.reason { words.append("(\(reason.rawValue))") }
+        let state = words.joined(separator: " ")
+        return "modifier\t\(event.revision.number)\t\(change.id)\t\(state)"
     }
 }

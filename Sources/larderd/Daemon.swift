@@ -158,6 +158,7 @@ struct Daemon {
         store.queue.history = Int64(configuration.queue.history)
         store.queue.userShare = configuration.access.userShare
         store.readers = Server.readerCount
+        store.viewChange = TargetViews.change
         return store
     }
 }

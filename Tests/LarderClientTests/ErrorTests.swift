@@ -12,11 +12,14 @@ struct ErrorTests {
         "unknownOrigin": [.unknownOrigin, .noSuchOrigin],
         "notPermitted": [.notPermitted],
         "offline": [.unreachable, .captive, .offline, .timeout],
-        "originFailed": [.originStatus, .redirectRefused, .addressRefused, .badAnswer],
+        "originFailed": [
+            .originStatus, .redirectRefused, .addressRefused, .badAnswer, .notApplied,
+        ],
         "tooLarge": [.bodyTooLarge, .headTooLarge, .entryTooLarge],
         "invalid": [
             .badRequest, .badID, .badURL, .unknownParameter, .unknownMember, .notFound,
-            .methodNotAllowed, .originID, .originExists, .originInFile, .pinned, .targeted,
+            .methodNotAllowed, .sinceTooOld, .originID, .originExists, .originInFile, .pinned,
+            .targeted,
             .noRequest, .unsupported, .modifierExists,
         ],
         "tooLate": [.alreadySent, .alreadySettled],

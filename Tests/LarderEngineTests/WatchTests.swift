@@ -34,9 +34,9 @@ struct WatchTests {
         try await EngineFixture.run { fixture in
             let phone = ClientTag(uid: 1_000, name: "phone")
             let watch = try await Watch(fixture, client: phone)
-            try await fixture.put("a", "1", client: phone)
-            try await fixture.put("a", "2", client: ClientTag(uid: 1_000, name: "laptop"))
-            try await fixture.put("a", "3")
+            try await fixture.putBlob("a", "1", client: phone)
+            try await fixture.putBlob("a", "2", client: ClientTag(uid: 1_000, name: "laptop"))
+            try await fixture.putBlob("a", "3")
             _ = try await fixture.engine.remove(EntryID("a"), fixture.scope, client: phone)
             let frames = try await watch.frames(upTo: 5)
             let own = frames.dropFirst().map { $0.encodedText.contains(#""self":true"#) }
@@ -51,9 +51,9 @@ struct WatchTests {
             let other = Scope.own(uid: 1_001, account: .default)
             let work = Scope.own(uid: 1_000, account: try AccountName("work"))
             let watch = try await Watch(fixture)
-            try await fixture.put("a", "1", as: other)
-            try await fixture.put("a", "1", as: work)
-            try await fixture.put("b", "1")
+            try await fixture.putBlob("a", "1", as: other)
+            try await fixture.putBlob("a", "1", as: work)
+            try await fixture.putBlob("b", "1")
             let frames = try await watch.frames(upTo: 2)
             #expect(frames[1].encodedText.contains(#""id":"b""#))
             watch.hangUp()
@@ -63,13 +63,13 @@ struct WatchTests {
     @Test("P-12: coming back with since tells what happened in between, once, and goes on live")
     func since() async throws {
         try await EngineFixture.run { fixture in
-            let first = try await fixture.put("a", "1").revision
-            try await fixture.put("b", "1")
-            try await fixture.put("a", "2")
+            let first = try await fixture.putBlob("a", "1")
+            try await fixture.putBlob("b", "1")
+            try await fixture.putBlob("a", "2")
             let watch = try await Watch(fixture) { $0.since = first }
             let caughtUp = try await watch.frames(upTo: 3)
             #expect(caughtUp.map(\.name) == ["put b", "put a", "bookmark"])
-            try await fixture.put("c", "1")
+            try await fixture.putBlob("c", "1")
             #expect(try await watch.frames(upTo: 4).last?.name == "put c")
             watch.hangUp()
         }
@@ -99,8 +99,8 @@ struct WatchTests {
     @Test("The entries that there are come first, then a bookmark, then what changes")
     func initial() async throws {
         try await EngineFixture.run { fixture in
-            for number in 0..<250 { try await fixture.put("p/\(number)", "1") }
-            try await fixture.put("q", "1")
+            for number in 0..<250 { try await fixture.putBlob("p/\(number)", "1") }
+            try await fixture.putBlob("q", "1")
             let watch = try await Watch(fixture) { command in
                 command.listsFirst = true
                 command.prefixes = ["p/"]
@@ -108,7 +108,7 @@ struct WatchTests {
             let frames = try await watch.frames(upTo: 251)
             #expect(frames.dropLast().allSatisfy { $0.encodedText.contains(#""initial":true"#) })
             #expect(frames.last?.encodedText.contains(#""initial_done":true"#) == true)
-            try await fixture.put("p/7", "2")
+            try await fixture.putBlob("p/7", "2")
             #expect(try await watch.frames(upTo: 252).last?.name == "put p/7")
             watch.hangUp()
         }
@@ -119,10 +119,12 @@ struct WatchTests {
         try await EngineFixture.run { fixture in
             let gate = Gate()
             let watch = try await Watch(fixture, holding: gate)
-            try await fixture.put("held", "0")
+            try await fixture.putBlob("held", "0")
             try await watch.isHeld()
-            for number in 1...5 { try await fixture.put("a", "\(number)") }
-            for number in 0..<Limits.watchNoticesMax { try await fixture.put("id\(number)", "1") }
+            for number in 1...5 { try await fixture.putBlob("a", "\(number)") }
+            for number in 0..<Limits.watchNoticesMax {
+                try await fixture.putBlob("id\(number)", "1")
+            }
             // Handed out before it reads on, so that they wait.
             fixture.engine.context.watchers.distribute()
             gate.open()
@@ -173,7 +175,7 @@ struct WatchTests {
             try await fixture.clock.sleepers(until: .seconds(7))
             fixture.clock.advance(by: .seconds(7))
             try await watch.isBeaten()
-            let last = try await fixture.put("y", "1").revision
+            let last = try await fixture.putBlob("y", "1")
             try await fixture.clock.sleepers(until: .seconds(14))
             fixture.clock.advance(by: .seconds(7))
             let frames = try await watch.frames(upTo: 2)
@@ -185,7 +187,7 @@ struct WatchTests {
     @Test("What is watched by its id is not evicted")
     func held() async throws {
         try await EngineFixture.run { fixture in
-            try await fixture.put("a", "1")
+            try await fixture.putBlob("a", "1")
             let watch = try await Watch(fixture) { $0.ids = (try? [EntryID("a")]) ?? [] }
             _ = try await watch.frames(upTo: 1)
             #expect(fixture.engine.store.isProtected(fixture.scope, try EntryID("a")))
@@ -213,98 +215,5 @@ struct WatchTests {
         #expect(join() == nil)
         hub.leave(0)
         #expect(join() != nil)
-    }
-}
-
-/// One watcher in a task of its own.
-private final class Watch: Sendable {
-    private let told = Recorder<WatchFrame>()
-    private let beats = Recorder<Bool>()
-    private let holds = Recorder<Bool>()
-    private let ended = Gate()
-    private let interest = Interest()
-
-    /// Returns once it has its first frame; `gate` holds it up at its second.
-    init(
-        _ fixture: EngineFixture,
-        client: ClientTag? = nil,
-        holding gate: Gate? = nil,
-        _ adjust: (inout WatchCommand) -> Void = { _ in }
-    ) async throws {
-        var command = WatchCommand()
-        adjust(&command)
-        let (told, beats, holds, ended) = (told, beats, holds, ended)
-        let (engine, scope, interest) = (fixture.engine, fixture.scope, interest)
-        let isTaken = engine.work.add { [command] in
-            _ = await engine.watch(
-                command,
-                scope: scope,
-                client: client,
-                interest: interest,
-                heartbeat: {
-                    beats.record(true)
-                    return true
-                },
-                emit: { frames in
-                    if !told.all.isEmpty, let gate {
-                        holds.record(true)
-                        _ = try? await gate.wait()
-                    }
-                    for frame in frames { told.record(frame) }
-                    return true
-                }
-            )
-            ended.open()
-        }
-        #expect(isTaken)
-        _ = try await told.element(0)
-    }
-
-    /// The first so many frames.
-    func frames(upTo count: Int) async throws -> [WatchFrame] {
-        _ = try await told.element(count - 1)
-        return Array(told.all.prefix(count))
-    }
-
-    /// All, once it has come to its end.
-    func all() async throws -> [WatchFrame] {
-        try await ended.wait()
-        return told.all
-    }
-
-    func isHeld() async throws { _ = try await holds.element(0) }
-    func isBeaten() async throws { _ = try await beats.element(0) }
-    func hangUp() { interest.giveUp() }
-}
-
-extension WatchFrame {
-    fileprivate var encodedText: String { String(decoding: encodedJSON(), as: UTF8.self) }
-
-    fileprivate var name: String {
-        switch self {
-        case .put(let event), .delete(let event): "\(type) \(event.id)"
-        case .evict(let event): "\(type) \(event.id)"
-        case .modifier, .origin, .bookmark, .lagged, .end: type
-        }
-    }
-}
-
-extension EngineFixture {
-    @discardableResult
-    fileprivate func put(
-        _ id: String,
-        _ text: String,
-        as scope: Scope = Self.scope,
-        client: ClientTag? = nil
-    ) async throws -> Revision {
-        var intake = try engine.takeBlob(
-            EntryID(id),
-            engine.store.key(for: scope),
-            mediaType: nil,
-            ttl: nil,
-            client: client
-        )
-        try await intake.take(Array(text.utf8))
-        return try await intake.finish().revision
     }
 }

@@ -67,7 +67,7 @@ struct RouteTests {
         arguments: [
             "", "/", "*", "/v1", "/v1/", "/v1/fetch/", "/v1//fetch", "//v1/fetch", "/V1/fetch",
             "/v1/entries%2Fa", "/v1/entriesa", "/v2/fetch", "/v1/health", "/v1/health/",
-            "/v1/watch", "/o", "/O/a", "/oa", "/v1/fetch%20", "/v1/%66etch", "v1/fetch",
+            "/v1/watched", "/o", "/O/a", "/oa", "/v1/fetch%20", "/v1/%66etch", "v1/fetch",
             "/v1/fetch#", "/v1/status\0",
         ]
     )

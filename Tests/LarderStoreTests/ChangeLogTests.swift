@@ -190,13 +190,15 @@ struct ChangeLogTests {
     @Test("A modifier's change comes back as it was written")
     func modifiers() async throws {
         let temporary = try TemporaryStore()
-        let modifier = ModifierChange(
+        var modifier = ModifierChange(
             id: try ModifierID("m1"),
             state: .dead,
-            targets: [try EntryID("a"), try EntryID("b c")],
-            detail: Array(#"{"problem":{}}"#.utf8),
-            client: ClientTag(uid: 1, name: "x")
+            targets: [try EntryID("a"), try EntryID("b c")]
         )
+        modifier.mark = .dropped
+        modifier.reason = .refused
+        modifier.problem = Array(#"{"status":422}"#.utf8)
+        modifier.client = ClientTag(uid: 1, name: "x")
         let store = temporary.store
         try await store.write(.modifier(modifier), of: .first)
         try await store.write(.modifier(modifier), of: .shared)

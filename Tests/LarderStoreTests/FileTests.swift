@@ -178,10 +178,10 @@ struct FileTests {
             if round % 2 == 0 { try await temporary.reopen() } else { try temporary.crash() }
         }
         let reserved = Recorder<Int64>()
-        let source = RevisionSource(first: 10) { reserved.record($0) }
+        let source = RevisionSource(first: 10, changes: ChangeFeed()) { reserved.record($0) }
         var previous = Revision(9)
         for _ in 0..<(2 * Limits.revisionBlock + 1) {
-            let next = try source.next()
+            let next = try source.open()
             guard next.number == previous.number + 1 else {
                 Issue.record("\(next) after \(previous)")
                 return

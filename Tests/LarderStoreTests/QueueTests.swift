@@ -266,7 +266,11 @@ struct QueueTests {
         queue.post { _ throws(StoreError) in gate.hold() }
         try await gate.waitUntilHeld()
         let before = queue.groupSizes.count
+        var revisions: [Revision] = []
+        defer { temporary.store.revisions.close(revisions) }
         for number in 0..<64 {
+            let revision = try temporary.store.revisions.open()
+            revisions.append(revision)
             let isTaken = number == 30
             let new = NewModifier.changing(
                 ["t\(number)"],
@@ -276,7 +280,7 @@ struct QueueTests {
             )
             let batch = StateWriter.AcceptBatch(
                 modifiers: [new],
-                revisions: [Revision(Int64(number))],
+                revisions: [revision],
                 bases: [:],
                 now: .epoch
             )

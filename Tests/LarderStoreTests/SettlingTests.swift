@@ -35,9 +35,9 @@ struct SettlingTests {
             isStalled: true
         )
         update.answer = StoredAnswer(status: 503, headers: HeaderFields(), body: [1])
-        #expect(try await store.update(update))
+        #expect(try await store.update(update)?.from == .inFlight)
         #expect(store.queueTotals.stalled == 1)
-        #expect(try await store.update(update))
+        #expect(try await store.update(update)?.from == .retryWait)
         #expect(store.queueTotals.stalled == 1)
         try temporary.crash()
         #expect(temporary.store.queueTotals.stalled == 1)
@@ -49,7 +49,7 @@ struct SettlingTests {
         try await temporary.confirm(number)
         #expect(temporary.store.queueTotals.stalled == 0)
         #expect(try await temporary.store.send(number) == false)
-        #expect(try await temporary.store.update(update) == false)
+        #expect(try await temporary.store.update(update) == nil)
         #expect(try await temporary.store.modifier(number) == nil)
     }
 
@@ -70,7 +70,7 @@ struct SettlingTests {
                 answersNotApplied: notApplied,
                 isStalled: false
             )
-            #expect(try await temporary.store.update(update))
+            #expect(try await temporary.store.update(update) != nil)
             let waiting = try await temporary.store.modifier(number)
             #expect(waiting?.modifier.isRepeat == false)
             #expect(try await temporary.store.send(number))

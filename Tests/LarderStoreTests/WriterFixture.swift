@@ -46,6 +46,7 @@ final class WriterFixture {
             watches: shared.watches,
             changes: shared.changes,
             reserve: reserve,
+            viewChange: configuration.viewChange,
             faults: nil,
             now: { .epoch }
         )

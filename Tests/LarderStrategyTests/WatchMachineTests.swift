@@ -166,12 +166,12 @@ struct WatchMachineTests {
     func origins() throws {
         let name = try OriginName("example")
         var machine = WatchMachine(everything, since: rev(5), listsFirst: false, released: rev(9))
-        #expect(machine.originChanged(name, state: "offline", released: rev(9)) == false)
-        #expect(machine.originChanged(name, state: "online", released: rev(9)) == false)
+        #expect(machine.statusChanged(.origin(name), "offline", released: rev(9)) == false)
+        #expect(machine.statusChanged(.origin(name), "online", released: rev(9)) == false)
         machine.pageWasRead([put(7, "a")], through: rev(9), released: rev(9))
         let online = WatchMachine.Notice(
             revision: rev(9),
-            content: .origin(name, state: "online")
+            content: .status(.origin(name), "online")
         )
         #expect(machine.readerIsReady(released: rev(9)) == .tell([notice(put(7, "a")), online]))
     }

@@ -13,6 +13,7 @@ package struct EngineSetup {
 
     package init() throws {
         store.reserveBytes = 0
+        store.viewChange = TargetViews.change
         origin = OriginSettings(
             name: try OriginName("example"),
             baseURL: try WebURL("https://api.example.com")

@@ -1,4 +1,5 @@
 import Glibc
+import LarderEngine
 package import LarderModel
 package import LarderStore
 
@@ -39,6 +40,7 @@ package final class TemporaryStore {
         )
         // Thousands of stores are made; who tests the reserve says so.
         configuration.reserveBytes = 0
+        configuration.viewChange = TargetViews.change
         configure(&configuration)
         if let faults { configuration.faults = faults }
         opened = try CacheStore(configuration, now: now, newKeySeed: { 1 })

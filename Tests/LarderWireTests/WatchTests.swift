@@ -57,8 +57,18 @@ struct WatchTests {
         #expect(throws: Problem.self) { try command.takeLastEventID("x") }
     }
 
-    @Test("Every frame is written as documented and reads back")
-    func frames() throws {
+    /// Frames that are written as the JSON beside them.
+    private typealias Written = [(WatchFrame, String)]
+
+    private func check(_ written: Written) throws {
+        for (frame, json) in written {
+            #expect(text(frame.encodedJSON()) == json)
+            #expect(try WatchFrame(line: frame.encodedLine()) == frame)
+        }
+    }
+
+    @Test("Every frame of an entry is written as documented and reads back")
+    func entryFrames() throws {
         let id = try EntryID("https://a/42")
         var put = WatchFrame.EntryEvent(
             revision: Revision(8_413),
@@ -66,20 +76,13 @@ struct WatchTests {
             source: "network",
             cause: "fetch:https://a/42"
         )
-        var eviction = WatchFrame.EvictionEvent(revision: Revision(8_416), id: id, reason: "lru")
-        let modifier = WatchFrame.ModifierEvent(
-            revision: Revision(8_415),
-            id: try ModifierID("01J"),
-            state: .dead,
-            detail: bytes(#"{"reverted":["Article:42"]}"#)
-        )
-        let origin = try OriginName("example")
         let plain = put
         put.isOwn = true
         put.coalesced = 3
         put.hasMore = true
+        var eviction = WatchFrame.EvictionEvent(revision: Revision(8_416), id: id, reason: "lru")
         eviction.isOwn = true
-        let written: [(WatchFrame, String)] = [
+        try check([
             (
                 .put(plain),
                 #"{"type":"put","rev":8413,"id":"https://a/42","source":"network","#
@@ -94,10 +97,46 @@ struct WatchTests {
                 .evict(eviction),
                 #"{"type":"evict","rev":8416,"id":"https://a/42","reason":"lru","self":true}"#
             ),
+        ])
+    }
+
+    @Test("Every frame of a modifier is written as documented and reads back")
+    func modifierFrames() throws {
+        let id = try EntryID("https://a/42")
+        var dead = ModifierChange(id: try ModifierID("01J"), state: .dead, targets: [id])
+        dead.reason = .refused
+        dead.problem = bytes(#"{"type":"urn:larder:origin-status"}"#)
+        let modifier = WatchFrame.ModifierEvent(revision: Revision(8_415), dead)
+        var stalled = WatchFrame.ModifierEvent(
+            revision: Revision(8_416),
+            ModifierChange(id: try ModifierID("01J"), state: .retryWait, targets: [id])
+        )
+        stalled.change.mark = .stalled
+        stalled.isOwn = true
+        stalled.hasMore = true
+        try check([
             (
                 .modifier(modifier),
                 #"{"type":"modifier","rev":8415,"id":"01J","state":"dead","#
-                    + #""reverted":["Article:42"]}"#
+                    + #""reason":"refused","reverted":["https://a/42"],"#
+                    + #""problem":{"type":"urn:larder:origin-status"}}"#
+            ),
+            (
+                .modifier(stalled),
+                #"{"type":"modifier","rev":8416,"id":"01J","state":"retry_wait","#
+                    + #""stalled":true,"targets":["https://a/42"],"self":true,"more":true}"#
+            ),
+        ])
+    }
+
+    @Test("Every other frame is written as documented and reads back")
+    func otherFrames() throws {
+        let origin = try OriginName("example")
+        try check([
+            (
+                .auth(Revision(8_416), origin, .default, state: "needed"),
+                #"{"type":"auth","rev":8416,"origin":"example","account":"default","#
+                    + #""state":"needed"}"#
             ),
             (
                 .origin(Revision(8_416), origin, state: "offline"),
@@ -113,11 +152,7 @@ struct WatchTests {
                 #"{"type":"lagged","rev":8417,"dropped_after":8416}"#
             ),
             (.end(Revision(8_417)), #"{"type":"end","rev":8417}"#),
-        ]
-        for (frame, json) in written {
-            #expect(text(frame.encodedJSON()) == json)
-            #expect(try WatchFrame(line: frame.encodedLine()) == frame)
-        }
+        ])
         let report = WatchReport(revision: Revision(9), events: [.end(Revision(9))])
         #expect(text(report.encoded()) == #"{"rev":9,"events":[{"type":"end","rev":9}]}"#)
     }

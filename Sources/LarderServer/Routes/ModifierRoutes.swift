@@ -31,7 +31,8 @@ struct ModifierRoutes {
         try parameters.refuseRest()
         let command = try ModifiersCommand(json: try await exchange.command())
         let scope = exchange.scope(command.account)
-        let receipts = try await engine.accept(command, scope)
+        let client = try exchange.client
+        let receipts = try await engine.accept(command, scope, client: client)
         guard let only = receipts.first, !command.isList else {
             return await exchange.respond(ModifierReceipt.encoded(receipts), status: .accepted)
         }

@@ -24,6 +24,7 @@ struct ExampleTests {
         "EvictFrame": watchFrame,
         "ModifierFrame": watchFrame,
         "OriginFrame": watchFrame,
+        "AuthFrame": watchFrame,
         "BookmarkFrame": watchFrame,
         "LaggedFrame": watchFrame,
         "WatchEndFrame": watchFrame,

@@ -1,0 +1,23 @@
+package import LarderModel
+
+/// What has become of what a target shows, as watchers are told it.
+package enum ViewChange: Equatable, Sendable {
+    /// Something else shows than before.
+    case put
+    /// What showed is deleted, or nothing is known any more.
+    case delete
+
+    /// Compares what a target shows before and after a step; nil where it is the same.
+    ///
+    /// Given are base and unsettled changes of both moments, and a way to the bytes of the requests
+    /// of these modifiers. Called on the writer's thread, in the transaction of the step.
+    package typealias Comparison =
+        @Sendable (Target, Target, (ModifierNumber) -> [UInt8]?) -> ViewChange?
+}
+
+/// A target before a step that changes its base, or which modifiers it has.
+struct ViewBefore {
+    let name: TargetName
+    /// Nil where it has more changes than are compared.
+    var target: Target?
+}

@@ -1,0 +1,107 @@
+import LarderModel
+import LarderStore
+import LarderTestSupport
+import LarderWire
+import Testing
+
+@testable import LarderEngine
+
+/// One watcher in a task of its own.
+final class Watch: Sendable {
+    private let told = Recorder<WatchFrame>()
+    private let beats = Recorder<Bool>()
+    private let holds = Recorder<Bool>()
+    private let ended = Gate()
+    private let interest = Interest()
+    let scope: Scope
+
+    /// Returns once it has its first frame; `gate` holds it up at its second.
+    init(
+        _ fixture: EngineFixture,
+        client: ClientTag? = nil,
+        holding gate: Gate? = nil,
+        _ adjust: (inout WatchCommand) -> Void = { _ in }
+    ) async throws {
+        var command = WatchCommand()
+        adjust(&command)
+        let (told, beats, holds, ended) = (told, beats, holds, ended)
+        scope = .own(uid: 1_000, account: command.account)
+        let (engine, interest) = (fixture.engine, interest)
+        let scope = engine.store.key(for: scope)
+        let isTaken = engine.work.add { [command] in
+            _ = await engine.watch(
+                command,
+                scope: scope,
+                client: client,
+                interest: interest,
+                heartbeat: {
+                    beats.record(true)
+                    return true
+                },
+                emit: { frames in
+                    if !told.all.isEmpty, let gate {
+                        holds.record(true)
+                        _ = try? await gate.wait()
+                    }
+                    for frame in frames { told.record(frame) }
+                    return true
+                }
+            )
+            ended.open()
+        }
+        #expect(isTaken)
+        _ = try await told.element(0)
+    }
+
+    /// The first so many frames.
+    func frames(upTo count: Int) async throws -> [WatchFrame] {
+        _ = try await told.element(count - 1)
+        return Array(told.all.prefix(count))
+    }
+
+    /// All, once it has come to its end.
+    func all() async throws -> [WatchFrame] {
+        try await ended.wait()
+        return told.all
+    }
+
+    func isHeld() async throws { _ = try await holds.element(0) }
+    func isBeaten() async throws { _ = try await beats.element(0) }
+    func hangUp() { interest.giveUp() }
+}
+
+extension WatchFrame {
+    var encodedText: String { String(decoding: encodedJSON(), as: UTF8.self) }
+
+    /// What it is, and of what.
+    var name: String {
+        switch self {
+        case .put(let event), .delete(let event): "\(type) \(event.id)"
+        case .evict(let event): "\(type) \(event.id)"
+        case .modifier(let event): "\(type) \(event.change.state.rawValue)"
+        case .auth(_, _, _, let state), .origin(_, _, let state): "\(type) \(state)"
+        case .bookmark, .lagged, .end: type
+        }
+    }
+}
+
+extension EngineFixture {
+    /// Puts a client's own text.
+    @discardableResult
+    func putBlob(
+        _ id: String,
+        _ text: String,
+        as scope: Scope = Self.scope,
+        client: ClientTag? = nil
+    ) async throws -> Revision {
+        var intake = try engine.takeBlob(
+            EntryID(id),
+            engine.store.key(for: scope),
+            mediaType: nil,
+            ttl: nil,
+            client: client
+        )
+        try await intake.take(Array(text.utf8))
+        return try await intake.finish().revision
+    }
+}
