@@ -17,6 +17,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private let loop: LoopReader
     private let worker: LoopWorker
     private let meter: LoopMeter
+    private let jobs: WorkQueue
     private let peer: Peer
     private var machine = ConnectionMachine()
     private var held = Deque<HTTPServerRequestPart>()
@@ -44,6 +45,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         self.loop = loop.reader
         worker = loop.worker
         meter = loop.meter
+        jobs = loop.jobs
         self.peer = peer
         watch = ConnectionWatch(now: .now())
     }
@@ -117,7 +119,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         family = .none
         do throws(RouteError) {
             let head = try head.checked()
-            let route = try Route(head.method, path: head.uri.prefix(while: { $0 != "?" }))
+            let route = try Route(head.method, path: head.path)
             family = route.family
             if case .entries(.read(let id)) = route, head.hasNoBody {
                 current = .inline(head, id)
@@ -155,7 +157,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
             interest: interest,
             server: server
         )
-        if !server.jobs.add({ await answer(exchange) }) {
+        if !jobs.add({ await answer(exchange) }) {
             context.close(promise: nil)
         }
     }

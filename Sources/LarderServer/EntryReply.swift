@@ -22,7 +22,7 @@ enum EntryReply {
     ) {
         let now = engine.clock.now()
         do {
-            let (account, form) = try Self.parameters(head.uri)
+            let (account, form) = try Self.parameters(head.query)
             let scope = loop.key(for: peer.scope(account))
             let shown =
                 form == .view ? try engine.shown(id, scope, loop.reader, now: now) : nil
@@ -61,9 +61,9 @@ enum EntryReply {
         case view
     }
 
-    private static func parameters(_ uri: String) throws(Problem) -> (AccountName, Form) {
-        guard let mark = uri.firstIndex(of: "?") else { return (.default, .view) }
-        var parameters = try QueryParameters(uri[uri.index(after: mark)...])
+    private static func parameters(_ query: Substring?) throws(Problem) -> (AccountName, Form) {
+        guard let query else { return (.default, .view) }
+        var parameters = try QueryParameters(query)
         let account = try parameters.takeAccount()
         let text = parameters.take("show")
         try parameters.refuseRest()

@@ -18,8 +18,8 @@ struct Exchange: Sendable {
     var engine: Engine { server.engine }
 
     /// The path, and the query behind the first `?`.
-    var path: Substring { head.uri.prefix(while: { $0 != "?" }) }
-    var query: Substring { head.uri.dropFirst(path.count).dropFirst() }
+    var path: Substring { head.path }
+    var query: Substring { head.query ?? "" }
 
     func scope(_ account: AccountName) -> ScopeKey {
         engine.store.key(for: peer.scope(account))

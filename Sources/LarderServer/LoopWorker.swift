@@ -5,7 +5,8 @@ import NIOCore
 
 /// Runs the longer answers of one event loop, on that loop, with a reader of its own.
 actor LoopWorker {
-    private let executor: any SerialExecutor
+    /// To be preferred by the tasks that the answers run in.
+    nonisolated let executor: LoopExecutor
     private let eventLoop: any EventLoop
     private let server: ServerContext
     private var opened: LoopReader?
@@ -17,7 +18,7 @@ actor LoopWorker {
     init(_ eventLoop: any EventLoop, _ server: ServerContext) {
         self.eventLoop = eventLoop
         self.server = server
-        executor = eventLoop.executor
+        executor = LoopExecutor(eventLoop)
     }
 
     /// Answers one request.

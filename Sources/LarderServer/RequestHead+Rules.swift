@@ -4,6 +4,17 @@ import NIOCore
 import NIOHTTP1
 
 extension HTTPRequestHead {
+    /// The target before its query.
+    var path: Substring {
+        Substring(uri.utf8.prefix { $0 != UInt8(ascii: "?") })
+    }
+
+    /// What stands behind the target's first `?`; nil where it has none.
+    var query: Substring? {
+        guard let mark = uri.utf8.firstIndex(of: UInt8(ascii: "?")) else { return nil }
+        return uri[uri.utf8.index(after: mark)...]
+    }
+
     /// Whether what the client sends behind it may be no HTTP.
     var asksForAnotherProtocol: Bool {
         headers.contains(name: "Upgrade") || method == .CONNECT
@@ -52,8 +63,7 @@ extension HTTPRequestHead {
         var hosts = 0
         for (name, value) in headers where name.utf8.count == 4 && name.isEqual(to: "Host") {
             hosts += 1
-            let host = value.utf8.drop(while: \.isSpace).reversed().drop(while: \.isSpace)
-            guard host.allSatisfy(\.standsInHost) else {
+            guard value.utf8.allSatisfy(\.standsInHost) || value.isHostBetweenSpaces else {
                 return Problem(.badRequest, "the Host header is no host")
             }
         }
@@ -120,8 +130,14 @@ extension Problem {
     }
 }
 
+extension String {
+    /// The parser leaves the space around a header's value (RFC 9110 5.6.3) where it is.
+    fileprivate var isHostBetweenSpaces: Bool {
+        utf8.drop(while: \.isSpace).reversed().drop(while: \.isSpace).allSatisfy(\.standsInHost)
+    }
+}
+
 extension UInt8 {
-    /// What may stand around a header's value (RFC 9110 5.6.3).
     fileprivate var isSpace: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
 
     /// Whether it may stand in a host with its port (RFC 3986 3.2.2).

@@ -31,12 +31,16 @@ struct RoutePattern: Sendable {
 
     /// What stands in the place of the parameter; nil for a path that is another's.
     func parameter(of path: Substring) -> Substring? {
-        guard let suffix else { return path == prefix ? path[path.endIndex...] : nil }
-        guard path.hasPrefix(prefix) else { return nil }
-        let rest = path.dropFirst(prefix.count)
-        guard !suffix.isEmpty else { return rest }
-        guard rest.hasSuffix(suffix), rest.count > suffix.count else { return nil }
-        return rest.dropLast(suffix.count)
+        // By bytes: this is on the way of every request, and characters cost ten times as much.
+        let path = path.utf8
+        guard path.starts(with: prefix.utf8) else { return nil }
+        let rest = path.dropFirst(prefix.utf8.count)
+        guard let suffix else { return rest.isEmpty ? Substring(rest) : nil }
+        guard !suffix.isEmpty else { return Substring(rest) }
+        guard rest.count > suffix.utf8.count,
+            rest.suffix(suffix.utf8.count).elementsEqual(suffix.utf8)
+        else { return nil }
+        return Substring(rest.dropLast(suffix.utf8.count))
     }
 
     func make(_ method: HTTPMethod) -> Make? {

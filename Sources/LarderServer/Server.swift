@@ -61,13 +61,16 @@ package final class Server: Sendable {
         try socket.lengthenQueue()
         isListening()
         await withDiscardingTaskGroup { group in
-            let jobs = context.jobs
-            group.addTask { await jobs.run(cancellingTheRest: false) }
+            for loop in loops.values {
+                group.addTask(executorPreference: loop.executor) {
+                    await loop.jobs.run(cancellingTheRest: false)
+                }
+            }
             for await _ in stopping { break }
             try? await listener.close().get()
             socket.remove()
             await drainConnections()
-            jobs.finish()
+            for loop in loops.values { loop.jobs.finish() }
         }
     }
 
@@ -94,20 +97,35 @@ package final class Server: Sendable {
     // MARK: Set-up
 
     /// By event loop.
-    private typealias Loops = [ObjectIdentifier: NIOLoopBoundBox<ServerLoop>]
+    private typealias Loops = [ObjectIdentifier: LoopPlace]
+
+    /// What is known of an event loop outside of it.
+    private struct LoopPlace {
+        let loop: NIOLoopBoundBox<ServerLoop>
+        let executor: LoopExecutor
+        let jobs: WorkQueue
+    }
 
     private func makeLoops() async throws -> Loops {
         var loops = Loops()
         for eventLoop in group.makeIterator() {
             let context = context
-            loops[ObjectIdentifier(eventLoop)] = try await eventLoop.submit {
+            let worker = LoopWorker(eventLoop, context)
+            let jobs = WorkQueue()
+            let loop = try await eventLoop.submit {
                 let loop = ServerLoop(
                     reader: LoopReader(try context.engine.store.makeReader(), eventLoop),
-                    worker: LoopWorker(eventLoop, context),
-                    meter: context.meters.makeMeter(eventLoop)
+                    worker: worker,
+                    meter: context.meters.makeMeter(eventLoop),
+                    jobs: jobs
                 )
                 return NIOLoopBoundBox(loop, eventLoop: eventLoop)
             }.get()
+            loops[ObjectIdentifier(eventLoop)] = LoopPlace(
+                loop: loop,
+                executor: worker.executor,
+                jobs: jobs
+            )
         }
         return loops
     }
@@ -117,7 +135,7 @@ package final class Server: Sendable {
             .childChannelOption(ChannelOptions.autoRead, value: false)
             .childChannelOption(ChannelOptions.maxMessagesPerRead, value: 2)
             .childChannelInitializer { [context] channel in
-                guard let loop = loops[ObjectIdentifier(channel.eventLoop)] else {
+                guard let place = loops[ObjectIdentifier(channel.eventLoop)] else {
                     return channel.close()
                 }
                 return Peer.of(channel).flatMap { peer in
@@ -125,7 +143,7 @@ package final class Server: Sendable {
                         return channel.close()
                     }
                     return channel.eventLoop.makeCompletedFuture {
-                        try Self.configure(channel, context, loop.value, peer)
+                        try Self.configure(channel, context, place.loop.value, peer)
                     }
                 }
             }

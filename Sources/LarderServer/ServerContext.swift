@@ -7,8 +7,6 @@ import Synchronization
 final class ServerContext: Sendable {
     let engine: Engine
     let administrators: Administrators
-    /// Answers that take longer than a turn of the event loop; every connection has at most one.
-    let jobs = WorkQueue()
     let connections = ConnectionList()
     let uploads = UploadPlaces()
     let meters = LoopMeters()

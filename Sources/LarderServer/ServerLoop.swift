@@ -1,6 +1,10 @@
+import LarderEngine
+
 /// What the connections of one event loop share, used on that loop only.
 struct ServerLoop {
     let reader: LoopReader
     let worker: LoopWorker
     let meter: LoopMeter
+    /// Answers that take longer than a turn of the loop; every connection has at most one.
+    let jobs: WorkQueue
 }
