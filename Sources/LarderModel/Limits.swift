@@ -221,6 +221,8 @@ package enum Limits {
     /// Rows that one transaction evicts on the way down to the low watermark; other writes pass
     /// between two of them.
     package static let evictionBatchRowsMax = 256
+    /// Prepared statements that a connection keeps for the next time, a few KiB each.
+    package static let idleStatementsMax = 64
     /// Commands that one transaction of the writer takes.
     package static let commitBatchMax = 512
     /// Commands that may wait for the writer; above it a write is refused as overloaded.

@@ -11,7 +11,7 @@ extension KeptReader {
         limit: Int,
         isKnown: (([UInt8]) -> Bool)? = nil
     ) throws(StoreError) -> [FoundModifier] {
-        let statement = try connection.prepare(
+        let statement = try connection.statement(
             """
             SELECT \(StoredModifier.columns) FROM modifier INDEXED BY modifier_open
             WHERE settled_at IS NULL AND number > ?1 ORDER BY number LIMIT ?2
@@ -42,7 +42,7 @@ extension KeptReader {
             )
         }
         // The order of numbers ends a page early; another index would sort all that there are.
-        let statement = try connection.prepare(
+        let statement = try connection.statement(
             """
             SELECT \(StoredModifier.columns) FROM modifier NOT INDEXED
             WHERE \(conditions.joined(separator: " AND ")) ORDER BY number LIMIT ?2
@@ -68,7 +68,7 @@ extension KeptReader {
         _ statement: SQLiteStatement,
         isKnown: (([UInt8]) -> Bool)? = nil
     ) throws(StoreError) -> [FoundModifier] {
-        let targets = try connection.prepare(
+        let targets = try connection.statement(
             "SELECT id, effect FROM change WHERE modifier = ?1 ORDER BY position"
         )
         var found: [FoundModifier] = []
@@ -92,7 +92,7 @@ extension KeptReader {
 
     func modifier(_ number: ModifierNumber) throws(StoreError) -> WholeModifier? {
         try inTransaction { () throws(StoreError) in
-            let statement = try connection.prepare(
+            let statement = try connection.statement(
                 """
                 SELECT \(StoredModifier.columns), answer_headers, answer_body, body FROM modifier
                 WHERE number = ?1
@@ -102,7 +102,7 @@ extension KeptReader {
             guard try statement.step(), var modifier = StoredModifier(statement) else {
                 return nil
             }
-            let rows = try connection.prepare(
+            let rows = try connection.statement(
                 """
                 SELECT id, effect, inapplicable, before, after FROM change
                 WHERE modifier = ?1 ORDER BY position
@@ -142,7 +142,7 @@ extension KeptReader {
             "SELECT number FROM modifier WHERE scope = ?1 AND id = ?2",
             "SELECT number FROM history WHERE scope = ?1 AND id = ?2 ORDER BY history DESC LIMIT 1",
         ] {
-            let statement = try connection.prepare(sql)
+            let statement = try connection.statement(sql)
             statement.bind(1, scope.text)
             statement.bind(2, id.text)
             if try statement.step() { return ModifierNumber(statement.integer(0)) }
@@ -171,7 +171,7 @@ extension KeptReader {
         case .user: conditions += ["scope >= ?3", "scope < ?4"]
         case .all: break
         }
-        let statement = try connection.prepare(
+        let statement = try connection.statement(
             """
             SELECT \(SettledModifier.columns) FROM history NOT INDEXED
             WHERE \(conditions.joined(separator: " AND ")) ORDER BY history DESC LIMIT ?2
@@ -193,7 +193,7 @@ extension KeptReader {
         _ number: ModifierNumber,
         of scope: ScopeKey
     ) throws(StoreError) -> SettledModifier? {
-        let statement = try connection.prepare(
+        let statement = try connection.statement(
             """
             SELECT \(SettledModifier.columns) FROM history
             WHERE number = ?1 AND scope = ?2 ORDER BY history DESC LIMIT 1
@@ -205,7 +205,7 @@ extension KeptReader {
     }
 
     func pausedLanes() throws(StoreError) -> [(scope: Scope, lane: Lane)] {
-        let statement = try connection.prepare("SELECT scope, lane FROM paused_lane")
+        let statement = try connection.statement("SELECT scope, lane FROM paused_lane")
         return try statement.all { row in
             guard let scope = row.text(0).flatMap(Scope.init(text:)),
                 let lane = row.text(1).flatMap({ try? Lane($0) })
@@ -267,7 +267,7 @@ extension KeptReader {
         after last: EntryID?,
         limit: Int
     ) throws(StoreError) -> [EntryID] {
-        let statement = try connection.prepare(
+        let statement = try connection.statement(
             """
             SELECT id FROM kept INDEXED BY kept_scope_id
             WHERE scope = ?1 AND id >= ?2 AND id > ?3 AND targeted > 0 AND kind IS NULL ORDER BY id
@@ -289,12 +289,11 @@ extension KeptReader {
         _ scope: ScopeKey,
         _ id: EntryID
     ) throws(StoreError) -> (entry: Entry?, isDeleted: Bool, body: Target.Body)? {
-        let get = try prepared(\.base) {
+        let get = try connection.statement(
             "SELECT \(KeptRow.entryColumns), gone_status FROM kept WHERE scope = ?1 AND id = ?2"
-        }
+        )
         get.bind(1, scope.text)
         get.bind(2, id.text)
-        defer { get.reset() }
         guard try get.step(), !get.isNull(3) else { return nil }
         let row = EntryRow(get, file: .state)
         let body: Target.Body =
@@ -307,7 +306,7 @@ extension KeptReader {
         _ id: EntryID,
         _ range: ChangeRange
     ) throws(StoreError) -> [OpenChange] {
-        let statement = try prepared(\.changes) {
+        let statement = try connection.statement(
             """
             SELECT change.modifier, modifier.id, modifier.state, modifier.rev, effect
             FROM change INDEXED BY change_target JOIN modifier ON number = change.modifier
@@ -315,12 +314,11 @@ extension KeptReader {
                 AND change.modifier <= ?3
             ORDER BY change.modifier, position LIMIT ?4
             """
-        }
+        )
         statement.bind(1, scope.text)
         statement.bind(2, id.text)
         statement.bind(3, range.last)
         statement.bind(4, range.max)
-        defer { statement.reset() }
         return try statement.all { row in
             OpenChange(
                 number: ModifierNumber(row.integer(0)),
@@ -336,7 +334,7 @@ extension KeptReader {
     func requestBody(
         of number: ModifierNumber
     ) throws(StoreError) -> (bytes: [UInt8], mediaType: String?)? {
-        let statement = try connection.prepare(
+        let statement = try connection.statement(
             "SELECT body, media_type FROM modifier WHERE number = ?1 AND body IS NOT NULL"
         )
         statement.bind(1, number.value)
@@ -357,15 +355,14 @@ extension KeptReader {
     }
 
     func deadLetters(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Int {
-        let statement = try prepared(\.dead) {
+        let statement = try connection.statement(
             """
             SELECT count(DISTINCT modifier) FROM change INDEXED BY change_dead
             WHERE scope = ?1 AND id = ?2 AND settled = 1
             """
-        }
+        )
         statement.bind(1, scope.text)
         statement.bind(2, id.text)
-        defer { statement.reset() }
         return try statement.step() ? Int(statement.integer(0)) : 0
     }
 }

@@ -10,15 +10,6 @@ final class KeptReader {
     private let chunk: SQLiteStatement
     private let body: SQLiteStatement
 
-    /// Made when the first target is read.
-    private var queries = Queries()
-
-    struct Queries {
-        var base: SQLiteStatement?
-        var changes: SQLiteStatement?
-        var dead: SQLiteStatement?
-    }
-
     init(_ connection: SQLiteConnection) throws(StoreError) {
         self.connection = connection
         get = try connection.prepare(
@@ -62,21 +53,11 @@ final class KeptReader {
         return Array(chunk.bytes(1))
     }
 
-    func prepared(
-        _ place: WritableKeyPath<Queries, SQLiteStatement?>,
-        _ sql: () -> String
-    ) throws(StoreError) -> SQLiteStatement {
-        if let statement = queries[keyPath: place] { return statement }
-        let statement = try connection.prepare(sql())
-        queries[keyPath: place] = statement
-        return statement
-    }
-
     /// Reads several things as of one commit.
     func inTransaction<Value>(
         _ read: () throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
-        try connection.execute("BEGIN")
+        try connection.statement("BEGIN").run()
         defer { connection.rollBack() }
         return try read()
     }
@@ -85,7 +66,7 @@ final class KeptReader {
 
     /// What is known of an id's pin; nil when there is none.
     func pin(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Pin? {
-        let statement = try connection.prepare(
+        let statement = try connection.statement(
             """
             SELECT \(Pin.columns) FROM kept
             WHERE scope = ?1 AND id = ?2 AND pinned_at IS NOT NULL
@@ -102,7 +83,7 @@ final class KeptReader {
         after cursor: String?,
         limit: Int
     ) throws(StoreError) -> [Pin] {
-        let statement = try connection.prepare(
+        let statement = try connection.statement(
             """
             SELECT \(Pin.columns) FROM kept INDEXED BY kept_pinned
             WHERE scope = ?1 AND id > ?2 AND pinned_at IS NOT NULL ORDER BY id LIMIT ?3
@@ -116,7 +97,7 @@ final class KeptReader {
 
     /// Pins that are to be fetched, in the order of their numbers.
     func wantedPins(after number: Int64, limit: Int) throws(StoreError) -> [Pin] {
-        let statement = try connection.prepare(
+        let statement = try connection.statement(
             """
             SELECT \(Pin.columns) FROM kept
             WHERE kept > ?1 AND wanted = 1 ORDER BY kept LIMIT ?2
@@ -132,7 +113,7 @@ final class KeptReader {
         let query = RowQuery(filter: RowFilter(scopes), order: .id, cursor: nil, table: .kept)
         let waiting = PinState.waiting.rawValue
         let condition = query.scopeCondition
-        let statement = try connection.prepare(
+        let statement = try connection.statement(
             """
             SELECT count(*), coalesce(sum(size), 0), coalesce(sum(state = \(waiting)), 0)
             FROM kept \(condition.isEmpty ? "WHERE" : "\(condition) AND") pinned_at IS NOT NULL
@@ -151,7 +132,7 @@ final class KeptReader {
 
     /// All rows in the order of their numbers.
     func rows(after number: Int64, limit: Int) throws(StoreError) -> [KeptRow] {
-        let statement = try connection.prepare(
+        let statement = try connection.statement(
             "SELECT \(KeptRow.columns) FROM kept WHERE kept > ?1 ORDER BY kept LIMIT ?2"
         )
         statement.bind(1, number)
@@ -161,7 +142,7 @@ final class KeptReader {
 
     /// Rows that nothing keeps any more, in the order of their numbers.
     func released(after number: Int64, limit: Int) throws(StoreError) -> [KeptRow] {
-        let statement = try connection.prepare(
+        let statement = try connection.statement(
             """
             SELECT \(KeptRow.columns) FROM kept INDEXED BY kept_released
             WHERE kept > ?1 AND pinned_at IS NULL AND targeted = 0 ORDER BY kept LIMIT ?2
@@ -174,7 +155,7 @@ final class KeptReader {
 
     /// One id's row; nil when it is not kept.
     func row(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> KeptRow? {
-        let statement = try connection.prepare(
+        let statement = try connection.statement(
             "SELECT \(KeptRow.columns) FROM kept WHERE scope = ?1 AND id = ?2"
         )
         statement.bind(1, scope.text)
@@ -184,7 +165,7 @@ final class KeptReader {
 
     /// The rows that a query names, also those without an entry.
     func rows(_ query: RowQuery, limit: Int) throws(StoreError) -> [KeptRow] {
-        let statement = try connection.prepare(query.sql(KeptRow.columns))
+        let statement = try connection.statement(query.sql(KeptRow.columns))
         query.bind(to: statement)
         return try statement.all(KeptRow.init, atMost: limit)
     }
@@ -194,7 +175,7 @@ final class KeptReader {
     /// The rows of a list.
     func listed(_ query: RowQuery, limit: Int) throws(StoreError) -> [ListedRow] {
         let columns = KeptRow.entryColumnsWithoutBody
-        let statement = try connection.prepare(
+        let statement = try connection.statement(
             query.sql("\(columns), size, \(RowTable.lastUsedOfKept), pinned_at")
         )
         query.bind(to: statement)
@@ -204,7 +185,7 @@ final class KeptReader {
     /// One id's row as a list shows it; nil while it has no entry.
     func listed(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ListedRow? {
         let columns = KeptRow.entryColumnsWithoutBody
-        let statement = try connection.prepare(
+        let statement = try connection.statement(
             """
             SELECT \(columns), size, \(RowTable.lastUsedOfKept), pinned_at FROM kept
             WHERE scope = ?1 AND id = ?2 AND kind IS NOT NULL

@@ -15,6 +15,8 @@ final class SQLiteConnection {
     let handle: OpaquePointer
     let path: String
     private let faults: (any FaultPlan)?
+    /// What is lent out at times and is here now, by its text.
+    private var idle: [String: OpaquePointer] = [:]
 
     /// Said once, before the first connection; where another part of the process was earlier,
     /// SQLite keeps its statistics and is a little slower.
@@ -45,6 +47,7 @@ final class SQLiteConnection {
     }
 
     deinit {
+        for statement in idle.values { sqlite3_finalize(statement) }
         sqlite3_close_v2(handle)
     }
 
@@ -55,13 +58,39 @@ final class SQLiteConnection {
         guard code == SQLITE_OK else { throw error(code, step: sql) }
     }
 
+    /// A statement to be kept; whoever keeps it lets it go before the connection.
     func prepare(_ sql: String) throws(StoreError) -> SQLiteStatement {
+        try prepare(sql, isLent: false)
+    }
+
+    /// A statement for one use, prepared once and lent again and again: parsing SQL costs ten times
+    /// what a row by its key does.
+    ///
+    /// It comes back, reset and without parameters, when it is let go.
+    func statement(_ sql: String) throws(StoreError) -> SQLiteStatement {
+        guard let handle = idle[sql] else { return try prepare(sql, isLent: true) }
+        try check(before: sql)
+        idle[sql] = nil
+        return SQLiteStatement(handle: handle, connection: self, sql: sql, isLent: true)
+    }
+
+    func takeBack(_ handle: OpaquePointer, _ sql: String) {
+        guard idle.count < Limits.idleStatementsMax, idle[sql] == nil else {
+            sqlite3_finalize(handle)
+            return
+        }
+        sqlite3_reset(handle)
+        sqlite3_clear_bindings(handle)
+        idle[sql] = handle
+    }
+
+    private func prepare(_ sql: String, isLent: Bool) throws(StoreError) -> SQLiteStatement {
         try check(before: sql)
         var statement: OpaquePointer?
         let flags = UInt32(SQLITE_PREPARE_PERSISTENT)
         let code = sqlite3_prepare_v3(handle, sql, -1, flags, &statement, nil)
         guard code == SQLITE_OK, let statement else { throw error(code, step: sql) }
-        return SQLiteStatement(handle: statement, connection: self, sql: sql)
+        return SQLiteStatement(handle: statement, connection: self, sql: sql, isLent: isLent)
     }
 
     /// The first column of the first row, as an integer; nil for no row.

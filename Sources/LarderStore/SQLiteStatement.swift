@@ -7,15 +7,22 @@ final class SQLiteStatement {
     let handle: OpaquePointer
     private unowned let connection: SQLiteConnection
     private let sql: String
+    /// Whether it goes back to its connection.
+    private let isLent: Bool
 
-    init(handle: OpaquePointer, connection: SQLiteConnection, sql: String) {
+    init(handle: OpaquePointer, connection: SQLiteConnection, sql: String, isLent: Bool) {
         self.handle = handle
         self.connection = connection
         self.sql = sql
+        self.isLent = isLent
     }
 
     deinit {
-        sqlite3_finalize(handle)
+        if isLent {
+            connection.takeBack(handle, sql)
+        } else {
+            sqlite3_finalize(handle)
+        }
     }
 
     /// Goes to the next row; false when there is none.

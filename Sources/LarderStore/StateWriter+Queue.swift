@@ -60,8 +60,7 @@ extension StateWriter {
         _ revision: Revision
     ) throws(StoreError) {
         guard let row = try find(number), let state = row.state else { return }
-        let views = try views(of: names.unique, without: number)
-        try logChanges(since: views, revision, ChangeCause(row))
+        try logChanges(of: names.unique, by: number, revision, ChangeCause(row))
         try logModifier(number, row, state, revision)
     }
 
@@ -300,7 +299,7 @@ extension StateWriter {
     // MARK: Lanes
 
     func setPaused(_ scope: ScopeKey, _ lane: Lane, _ isPaused: Bool) throws(StoreError) {
-        let statement = try connection.prepare(
+        let statement = try connection.statement(
             isPaused
                 ? "INSERT OR IGNORE INTO paused_lane (scope, lane) VALUES (?1, ?2)"
                 : "DELETE FROM paused_lane WHERE scope = ?1 AND lane = ?2"

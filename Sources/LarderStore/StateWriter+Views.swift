@@ -13,18 +13,20 @@ extension StateWriter {
         return ViewBefore(name: name, target: isCompared ? try target(name) : nil)
     }
 
-    /// To be called once a modifier was accepted: the targets as they would be without it.
-    func views(
+    /// To be called once a modifier was accepted, or is back: what its targets would be without it
+    /// is what they were.
+    func logChanges(
         of names: [TargetName],
-        without number: ModifierNumber
-    ) throws(StoreError) -> [ViewBefore] {
-        var views: [ViewBefore] = []
+        by number: ModifierNumber,
+        _ revision: Revision,
+        _ cause: ChangeCause
+    ) throws(StoreError) {
         for name in names {
-            var view = try view(of: name)
-            view.target?.changes.removeAll { $0.number == number }
-            views.append(view)
+            let after = try view(of: name).target
+            var before = after
+            before?.changes.removeAll { $0.number == number }
+            try log(change(from: before, to: after), of: name, revision, cause)
         }
-        return views
     }
 
     /// To be called after the step, while the rows of the modifiers that it takes away are there.
@@ -37,25 +39,31 @@ extension StateWriter {
         _ cause: ChangeCause
     ) throws(StoreError) {
         for view in views {
-            guard let change = try change(since: view, without: number) else { continue }
-            let (scope, id) = (view.name.scope.scope, view.name.id)
-            switch change {
-            case .put: try log(Change(revision, scope, .put(id, cause)))
-            case .delete: try log(Change(revision, scope, .delete(id, cause)))
-            }
+            var after = view.target == nil ? nil : try target(view.name)
+            after?.changes.removeAll { $0.number == number }
+            try log(change(from: view.target, to: after), of: view.name, revision, cause)
         }
     }
 
-    private func change(
-        since view: ViewBefore,
-        without number: ModifierNumber?
-    ) throws(StoreError) -> ViewChange? {
-        guard let before = view.target else { return .put }
-        var after = try target(view.name)
-        after.changes.removeAll { $0.number == number }
+    /// Where they are nil there are more changes than are compared, which counts as one.
+    private func change(from before: Target?, to after: Target?) -> ViewChange? {
+        guard let before, let after else { return .put }
         return viewChange(before, after) { number in
             // One that cannot be read differs from every other.
             (try? reader.requestBody(of: number))?.bytes
+        }
+    }
+
+    private func log(
+        _ change: ViewChange?,
+        of name: TargetName,
+        _ revision: Revision,
+        _ cause: ChangeCause
+    ) throws(StoreError) {
+        switch change {
+        case .put: try log(Change(revision, name.scope.scope, .put(name.id, cause)))
+        case .delete: try log(Change(revision, name.scope.scope, .delete(name.id, cause)))
+        case nil: break
         }
     }
 

@@ -54,7 +54,7 @@ extension StoreReader {
         defer { endTransaction() }
         let row = try reading { file throws(StoreError) -> ListedRow? in
             let columns = EntryRow.columns.replacing("stored_at", with: "entry.stored_at")
-            let statement = try file.connection.prepare(
+            let statement = try file.connection.statement(
                 """
                 SELECT \(columns), size, last_used FROM entry JOIN recency USING (key)
                 WHERE scope = ?1 AND id = ?2
@@ -95,7 +95,7 @@ extension StoreReader {
     ) throws(StoreError) -> EvictionCandidate? {
         defer { endTransaction() }
         let found = try reading { file throws(StoreError) -> EvictionCandidate? in
-            let statement = try file.connection.prepare(
+            let statement = try file.connection.statement(
                 """
                 SELECT key, scope, id, rev, size, last_used FROM entry JOIN recency USING (key)
                 WHERE key BETWEEN ?1 AND ?2
@@ -155,7 +155,7 @@ extension StoreReader {
         _ file: ReaderFile
     ) throws(StoreError) -> SQLiteStatement {
         let query = RowQuery(filter: filter, order: order, cursor: cursor)
-        let statement = try file.connection.prepare(query.sql(columns))
+        let statement = try file.connection.statement(query.sql(columns))
         query.bind(to: statement)
         return statement
     }

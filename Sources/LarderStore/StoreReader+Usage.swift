@@ -73,7 +73,7 @@ extension StoreReader {
         let grouping = column.map {
             "GROUP BY \($0) ORDER BY 3 DESC LIMIT \(Limits.usageGroupsMax)"
         }
-        let statement = try file.connection.prepare(
+        let statement = try file.connection.statement(
             """
             SELECT \(column ?? "NULL"), count(*), coalesce(sum(size), 0), coalesce(sum(bytes), 0)
             FROM entry JOIN recency USING (key) \(query.scopeCondition) \(grouping ?? "")
