@@ -33,6 +33,10 @@ extension Engine {
             throw Problem(error)
         }
         context.meter.modifiersAccepted(acceptances.count(where: \.isNew))
+        let accepted = zip(ready, acceptances).compactMap { modifier, acceptance in
+            StoredModifier(modifier, acceptance, at: now)
+        }
+        if !accepted.isEmpty { queue.post(.accepted(accepted)) }
         var receipts: [ModifierReceipt] = []
         for (modifier, acceptance) in zip(ready, acceptances) {
             switch acceptance {
@@ -51,7 +55,6 @@ extension Engine {
                 )
             }
         }
-        queue.post(.accepted)
         return receipts
     }
 
@@ -338,7 +341,7 @@ extension Engine {
             try await store.retryDeadLetter(number, of: scope, sharing: { _ in false }, now: now)
         }
         guard revived != nil else { throw .noSuchModifier(id) }
-        queue.post(.accepted)
+        queue.post(.accepted([]))
         let again = try await self.report(id, scope).1
         return ModifierReceipt(id: id, state: again.state, revision: again.revision)
     }

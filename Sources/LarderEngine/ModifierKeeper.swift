@@ -9,8 +9,8 @@ import Synchronization
 /// holds the machine, and has what it returns done by tasks of their own.
 final class ModifierKeeper: Sendable {
     enum Event: Sendable {
-        /// There are more on disk than before.
-        case accepted
+        /// There are more on disk than before: these, or some that have to be looked up.
+        case accepted([StoredModifier])
         case sendCommitted(ModifierNumber)
         case sendNotCommitted(ModifierNumber)
         case attemptEnded(ModifierNumber, ModifierVerdict, ModifierRules)
@@ -75,7 +75,7 @@ final class ModifierKeeper: Sendable {
 
     /// May be called from anywhere.
     func post(_ event: Event) {
-        if case .accepted = event {
+        if case .accepted([]) = event {
             guard !isLooking.exchange(true, ordering: .relaxed) else { return }
         }
         mailbox.post(event)
@@ -118,10 +118,9 @@ final class ModifierKeeper: Sendable {
             var deferred: [ModifierNumber: [Question]] = [:]
             for await event in mailbox.events {
                 switch event {
-                case .accepted:
-                    isLooking.store(false, ordering: .relaxed)
-                    // In the order of their numbers, whoever was answered first.
-                    let records = await steps.records(after: &last)
+                case .accepted(let modifiers):
+                    if modifiers.isEmpty { isLooking.store(false, ordering: .relaxed) }
+                    let records = await records(of: modifiers, after: &last, steps)
                     let (now, wall) = (clock.monotonic(), steps.context.clock.now())
                     actions = machine.accepted(records, now: now, wall: wall)
                 case .asked(let question):
@@ -166,6 +165,28 @@ final class ModifierKeeper: Sendable {
     }
 
     // MARK: Events
+
+    /// What the machine has to know of some that were accepted, in the order of their numbers,
+    /// whoever was answered first.
+    ///
+    /// Those that come next are taken as they are; where some are missing in between, all of them
+    /// are looked up, and what comes of these later is known by then.
+    private func records(
+        of modifiers: [StoredModifier],
+        after last: inout ModifierNumber?,
+        _ steps: ModifierSteps
+    ) async -> [ModifierRecord] {
+        guard let known = last, let first = modifiers.first, let end = modifiers.last else {
+            return await steps.records(after: &last)
+        }
+        if end.number <= known { return [] }
+        let isNext = first.number.value == known.value + 1
+        guard isNext, end.number.value == known.value + Int64(modifiers.count) else {
+            return await steps.records(after: &last)
+        }
+        last = end.number
+        return modifiers.map { steps.record(of: $0) }
+    }
 
     private func handle(
         _ event: Event,

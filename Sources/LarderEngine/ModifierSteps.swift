@@ -169,7 +169,7 @@ final class ModifierSteps: Sendable {
     private func send(_ number: ModifierNumber) async -> ModifierKeeper.Event? {
         let found: (whole: WholeModifier, targets: [EntryID: Target])?
         do throws(StoreError) {
-            found = try await read(number)
+            found = try await context.store.modifierAndTargets(number)
         } catch {
             note("a modifier was not read", error)
             return .attemptEnded(number, .neverLeft, ModifierRules())
@@ -204,20 +204,6 @@ final class ModifierSteps: Sendable {
         }
         if case .confirmed = end.verdict { fence(whole) }
         return .attemptEnded(number, end.verdict, origin.modifiers)
-    }
-
-    private func read(
-        _ number: ModifierNumber
-    ) async throws(StoreError) -> (WholeModifier, [EntryID: Target])? {
-        guard let whole = try await context.store.modifier(number) else { return nil }
-        let scope = context.store.key(for: whole.modifier.scope)
-        let ids = whole.modifier.targets
-        let targets = try await context.store.read { reader throws(StoreError) in
-            var targets: [EntryID: Target] = [:]
-            for id in ids { targets[id] = try reader.target(scope, id) }
-            return targets
-        }
-        return (whole, targets)
     }
 
     private func origin(of modifier: StoredModifier) -> OriginSettings? {
@@ -262,7 +248,10 @@ final class ModifierSteps: Sendable {
             var shown: [ModifierNumber] = []
             var later: [EntryID: [Effect]] = [:]
             for change in found.changes.reversed() where change.state == .accepted {
-                guard let (whole, targets) = try await read(change.number),
+                guard
+                    let (whole, targets) = try await context.store.modifierAndTargets(
+                        change.number
+                    ),
                     let effects = whole.effects
                 else { continue }
                 for (other, target) in targets where contents[other] == nil {

@@ -141,6 +141,19 @@ extension CacheStore {
         try await read { reader throws(StoreError) in try reader.keptReader().modifier(number) }
     }
 
+    /// The same with its targets as they are now, but for those of which nothing is known.
+    package func modifierAndTargets(
+        _ number: ModifierNumber
+    ) async throws(StoreError) -> (WholeModifier, [EntryID: Target])? {
+        try await read { [shared] reader throws(StoreError) in
+            guard let whole = try reader.keptReader().modifier(number) else { return nil }
+            let scope = shared.key(for: whole.modifier.scope)
+            var targets: [EntryID: Target] = [:]
+            for id in whole.modifier.targets { targets[id] = try reader.target(scope, id) }
+            return (whole, targets)
+        }
+    }
+
     /// The number under which a scope's modifier stands, also one that is settled.
     package func modifierNumber(
         _ id: ModifierID,

@@ -99,7 +99,8 @@ package final class CacheStore: Sendable {
             revisions: revisions
         )
         pins = PinStore(kept)
-        modifiers = ModifierStore(kept)
+        let baseReader = Self.makeReader(database, configuration, shared, queue, stateFile)
+        modifiers = ModifierStore(kept, BaseReader(baseReader, queue))
         try stateFile.load(into: shared)
         queue.wake()
         stateFile.queue.wake()

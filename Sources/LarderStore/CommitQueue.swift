@@ -83,6 +83,9 @@ final class CommitQueue<Writer: CommitWriter>: Sendable {
     /// How many commands each transaction took.
     var groupSizes: Histogram { sizes.withLock { $0 } }
 
+    /// Whether nothing waits and nothing is being carried out.
+    var isQuiet: Bool { waiting.withLock { $0.commands.isEmpty && !$0.isDraining } }
+
     /// Whether nothing waits.
     var isIdle: Bool { waiting.withLock { $0.commands.isEmpty } }
 

@@ -17,10 +17,12 @@ import LarderModel
 final class ModifierStore: Sendable {
     let kept: KeptStore
     let index: KeptIndex
+    private let baseReader: BaseReader
     var file: StateFile { kept.file }
 
-    init(_ kept: KeptStore) {
+    init(_ kept: KeptStore, _ baseReader: BaseReader) {
         self.kept = kept
+        self.baseReader = baseReader
         index = kept.shared.kept
     }
 
@@ -97,8 +99,7 @@ final class ModifierStore: Sendable {
                 found = try await bases(of: wanted, now)
                 let (value, unused) = try await commit(found.bases)
                 await release(unused)
-                // Behind the answer: they are covered, and go before anything is given back.
-                if !found.shadows.isEmpty { kept.postDropOfShadows(found.shadows) }
+                dropShadows(found.shadows)
                 if !unused.isEmpty { abandonUnused(found, unused) }
                 return value
             } catch {
@@ -107,6 +108,16 @@ final class ModifierStore: Sendable {
                 throw error
             }
         }
+    }
+
+    /// Has what the cache has of targets taken away, behind the answer.
+    ///
+    /// They are covered, and it is gone before anything is given back. What was not needed after
+    /// all is the cache's as before.
+    private func dropShadows(_ names: [TargetName]) {
+        let targeted = names.filter { (index.place($0.scope, $0.id)?.targets ?? 0) > 0 }
+        guard !targeted.isEmpty else { return }
+        kept.postDropOfShadows(targeted.map { ($0.scope, $0.id) })
     }
 
     /// What an idempotent repetition has copied for nothing; what a row names is not given up.
@@ -136,7 +147,7 @@ final class ModifierStore: Sendable {
     private struct Found {
         var bases: [TargetName: NewEntry] = [:]
         /// Rows of the cache that have to go once they are kept.
-        var shadows: [(ScopeKey, EntryID)] = []
+        var shadows: [TargetName] = []
     }
 
     private func bases(of aims: [Aim], _ now: Timestamp) async throws(StoreError) -> Found {
@@ -148,14 +159,14 @@ final class ModifierStore: Sendable {
         do throws(StoreError) {
             for (aim, row) in zip(aims, rows) {
                 if aim.isShared {
-                    found.shadows.append((aim.name.scope, aim.name.id))
+                    found.shadows.append(aim.name)
                     if let base = try await keptOriginal(of: aim.name, shared, now) {
                         found.bases[aim.name] = base
                         continue
                     }
                 }
                 guard let row else { continue }
-                if !aim.isShared { found.shadows.append((aim.name.scope, aim.name.id)) }
+                if !aim.isShared { found.shadows.append(aim.name) }
                 do throws(StoreError) {
                     found.bases[aim.name] = try await kept.taken(
                         row,
@@ -178,6 +189,7 @@ final class ModifierStore: Sendable {
     /// The cache's rows of targets, leased until they are given back.
     private func cachedRows(of aims: [Aim], _ now: Timestamp) async -> [CacheWriter.Takeable?] {
         let shared = kept.shared.key(for: .shared)
+        if let rows = rowsAtHand(aims, shared, now) { return rows }
         // The fault of a moment is not worth a base.
         for _ in 0..<2 {
             let rows = try? await kept.cache.submit { writer throws(StoreError) in
@@ -193,6 +205,23 @@ final class ModifierStore: Sendable {
         // Nothing is known without the cache; what it may show when it is back goes then.
         index.comesFirst = true
         return aims.map { _ in nil }
+    }
+
+    /// The same where nobody has to be asked; nil where somebody has.
+    private func rowsAtHand(
+        _ aims: [Aim],
+        _ shared: ScopeKey,
+        _ now: Timestamp
+    ) -> [CacheWriter.Takeable?]? {
+        var rows: [CacheWriter.Takeable?] = []
+        for aim in aims {
+            let scope = aim.isShared ? shared : aim.name.scope
+            guard case .found(let row) = baseReader.base(scope, aim.name.id, now: now) else {
+                return nil
+            }
+            rows.append(row)
+        }
+        return rows
     }
 
     /// The shared row where that is kept itself, as a pin; nil when it is not.

@@ -37,9 +37,9 @@ package struct StoreConfiguration: Sendable {
         self.stateDirectory = stateDirectory
     }
 
-    /// What each connection to `cache.db` has of ``memoryBytes``: the owned readers, the writer, and
-    /// the two that read off the event loops.
+    /// What each connection to `cache.db` has of ``memoryBytes``: the owned readers, the writer, the
+    /// two that read off the event loops, and the one for bases.
     var pageCacheBytes: Int64 {
-        memoryBytes.bytes / Int64(readers + 3)
+        memoryBytes.bytes / Int64(readers + 4)
     }
 }

@@ -156,6 +156,27 @@ package final class StoreReader {
         return nil
     }
 
+    /// Hands the row that `cache.db` has under an id to `read`, sound or not, which is no use of it;
+    /// nil when there is none.
+    func withRow<Value>(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        _ read: (borrowing EntryRow) -> Value
+    ) throws(StoreError) -> Value? {
+        try reading { file throws(StoreError) in
+            let first = RowKey(scope, id)
+            file.get.bind(1, first.number)
+            file.get.bind(2, first.last.number)
+            defer { file.get.reset() }
+            while try file.get.step() {
+                guard file.get.isText(1, scope.text), file.get.isText(2, id.text) else { continue }
+                let row = EntryRow(file.get)
+                return read(row)
+            }
+            return nil
+        } ?? nil
+    }
+
     /// Everything of an entry but its bytes; nil when there is none.
     package func entry(
         _ scope: ScopeKey,

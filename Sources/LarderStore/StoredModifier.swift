@@ -93,6 +93,42 @@ package struct StoredModifier: Equatable, Sendable {
         else { return nil }
     }
 
+    /// What the row of one says that was accepted just now; nil for one that was there before.
+    package init?(_ new: NewModifier, _ acceptance: Acceptance, at now: Timestamp) {
+        guard case .accepted(let number, let revision) = acceptance else { return nil }
+        self.number = number
+        scope = new.scope.scope
+        id = new.id
+        origin = new.origin
+        state = new.state
+        reason = nil
+        lane = new.lane
+        dependsOn = new.dependsOn
+        holdUntil = new.holdUntil
+        expiresAt = new.expiresAt
+        attemptsMax = new.attemptsMax
+        attempts = 0
+        answersNotApplied = 0
+        isStalled = false
+        nextAttemptAt = nil
+        afterUnknown = new.afterUnknown
+        key = new.key
+        round = 1
+        acceptedAt = now
+        settledAt = nil
+        self.revision = revision
+        client = new.client?.text
+        digest = new.digest
+        size = new.size
+        method = new.request.method
+        url = new.request.url
+        mediaType = new.request.mediaType
+        answerStatus = nil
+        headers = new.request.headers
+        targets = new.changes.map(\.id)
+        changeCount = new.changes.count
+    }
+
     static let columns = """
         number, scope, id, origin, state, reason, lane, depends_on, hold_until, expires_at, \
         attempts_max, attempts, not_applied, stalled, next_attempt_at, after_unknown, key, round, \

@@ -107,6 +107,86 @@ struct QueueTests {
         #expect(try temporary.target("a")?.base == "deleted")
     }
 
+    @Test("A repetition of what is settled leaves the cache what it has")
+    func repetitionAfterSettling() async throws {
+        let temporary = try TemporaryStore()
+        try await temporary.answer("a", "[1]")
+        let number = try await temporary.accept("one", "a")
+        try await temporary.confirm(number)
+        try await temporary.store.maintain()
+        #expect(try temporary.count("kept") == 0)
+        try await temporary.accept("one", "a")
+        try await temporary.store.settle()
+        #expect(try await temporary.text("a") == "[1]")
+        #expect(try FileAudit(temporary.cachePath).entries == 1)
+    }
+
+    @Test("A base is read without the cache's writer only while that has nothing to do")
+    func quietBase() async throws {
+        let temporary = try TemporaryStore()
+        let (store, scope, a) = (temporary.store, temporary.scope, named("a"))
+        let cache = store.kept.cache
+        let reader = BaseReader(try store.makeReader(), cache)
+        /// Returns when the writer's thread has gone to rest.
+        func rest() async throws {
+            try await store.settle()
+            cache.hold()
+            cache.release()
+        }
+        func text(_ id: EntryID) -> String? {
+            switch reader.base(scope, id, now: .epoch) {
+            case .notTold: return "not told"
+            case .found(let row):
+                guard case .inline(let bytes) = row?.body else { return nil }
+                return String(decoding: bytes, as: UTF8.self)
+            }
+        }
+        try await temporary.answer("a", "[1]")
+        try await rest()
+        #expect(text(a) == "[1]" && text(named("b")) == nil)
+        let gate = WriterGate()
+        cache.post { _ throws(StoreError) in gate.hold() }
+        try await gate.waitUntilHeld()
+        #expect(text(a) == "not told")
+        cache.post { writer throws(StoreError) in
+            _ = try writer.put(.fetched(scope, a, "[2]"), now: .epoch)
+        }
+        #expect(text(a) == "not told")
+        gate.letGo()
+        try await rest()
+        #expect(text(a) == "[2]")
+        let large = "\"" + String(repeating: "x", count: 200_000) + "\""
+        try await temporary.answer("large", large)
+        try await rest()
+        #expect(text(named("large")) == "not told")
+    }
+
+    @Test("What the row of an accepted modifier says is known without reading it")
+    func knownRow() async throws {
+        let temporary = try TemporaryStore()
+        let (store, now) = (temporary.store, Timestamp(milliseconds: 7))
+        let parent = try await temporary.accept("parent", "p")
+        var full = NewModifier.changing(["a", "b"], "full", temporary.scope)
+        full.request.headers.set("X-Of", "it")
+        full.request.mediaType = "application/json"
+        full.lane = try LaneName("uploads")
+        full.dependsOn = [parent]
+        full.holdUntil = Timestamp(milliseconds: 9)
+        full.expiresAt = Timestamp(milliseconds: 11)
+        full.attemptsMax = 3
+        full.afterUnknown = .resend
+        full.key = "key"
+        full.client = ClientTag(text: "1000:tag")
+        let new = [NewModifier.changing(["c"], "plain", temporary.scope), full]
+        let acceptances = try await store.accept(new, now: now)
+        for (modifier, acceptance) in zip(new, acceptances) {
+            let whole = try #require(try await store.modifier(acceptance.number))
+            #expect(StoredModifier(modifier, acceptance, at: now) == whole.modifier)
+        }
+        let again = try await store.accept(new, now: now)
+        #expect(zip(new, again).allSatisfy { StoredModifier($0, $1, at: now) == nil })
+    }
+
     @Test("A shared row stays for the others, and its answers go into each base too")
     func sharedRow() async throws {
         let temporary = try TemporaryStore()
