@@ -67,15 +67,15 @@ struct SocketFile: Sendable {
         let kind = Int32(SOCK_STREAM.rawValue) | O_CLOEXEC
         let descriptor = socket(AF_UNIX, kind, 0)
         guard descriptor >= 0 else { throw .failed(path) }
-        // Nobody gets in before the rights are as they should be.
-        let mask = umask(0o177)
-        let bound = withAddress(path) { bind(descriptor, $0, $1) }
-        umask(mask)
-        guard let bound else {
+        // Nobody gets in before the rights are as they should be: Linux gives the file those of the
+        // socket. The process's umask would be that of every thread.
+        let isClosed = fchmod(descriptor, 0o600) == 0
+        guard let bound = withAddress(path, { bind(descriptor, $0, $1) }) else {
             close(descriptor)
             throw .cannotListen(path: path, reason: "the path is too long")
         }
-        guard bound == 0, chmod(path, mode) == 0, Glibc.listen(descriptor, SOMAXCONN) == 0 else {
+        guard isClosed, bound == 0, chmod(path, mode) == 0, Glibc.listen(descriptor, SOMAXCONN) == 0
+        else {
             let error = ServerError.failed(path)
             close(descriptor)
             throw error
