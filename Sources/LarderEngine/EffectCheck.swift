@@ -77,7 +77,8 @@ struct EffectCheck: Sendable {
                 context.noteAnswer(origin.name)
                 switch action {
                 case .ask(let next): attempt = next
-                case .receive: return .content(try await content(of: reply.body))
+                case .receive:
+                    return try await content(of: reply.body).map { .content($0) } ?? .nothing
                 case .bury: return .content(.deleted)
                 case .quote(401), .quote(407), .quote(408), .quote(425), .quote(429),
                     .quote(500...599):
@@ -104,13 +105,13 @@ struct EffectCheck: Sendable {
         return try await context.askWatchingSilence(request)
     }
 
-    /// What is no JSON, or more than is worked on, is compared with nothing.
-    private func content(of body: UpstreamBody) async throws(UpstreamError) -> TargetContent {
+    /// Nil for what is no JSON, or more than is worked on: it is compared with nothing.
+    private func content(of body: UpstreamBody) async throws(UpstreamError) -> TargetContent? {
         var bytes: [UInt8] = []
         while let piece = try await body.next() {
             bytes += piece
-            guard bytes.count <= Limits.inlineJSONBytesMax else { return .opaque }
+            guard bytes.count <= Limits.inlineJSONBytesMax else { return nil }
         }
-        return (try? JSONValue(parsing: bytes)).map { .json($0) } ?? .opaque
+        return (try? JSONValue(parsing: bytes)).map { .json($0) }
     }
 }
