@@ -28,6 +28,9 @@ public struct Origin: Equatable, Sendable {
     public var allowsPrivate: Bool { report.settings.allowPrivate }
     /// Where else its redirects may lead.
     public var redirectHosts: [String] { report.settings.redirectHosts.map(\.description) }
+    /// Whether its answers are kept once and seen by everybody, where their client has used no
+    /// credential of its own.
+    public var isShared: Bool { report.settings.scope == .shared }
 
     /// Where an origin comes from.
     public enum Source: Equatable, Sendable {
@@ -50,6 +53,8 @@ public struct OriginDefinition: Equatable, Sendable {
     public var allowsPrivate = false
     /// Where else its redirects may lead: hosts, each with a port if it is not the scheme's.
     public var redirectHosts: [String] = []
+    /// Whether its answers are kept once and seen by everybody.
+    public var isShared = false
     /// What its connections go through: `http://USER:PASSWORD@HOST:PORT`.
     public var proxy: String?
     /// The roots that are trusted in place of the system's: a file of PEM where the daemon is.
@@ -92,6 +97,7 @@ extension OriginDefinition {
             )
             origin.allowPrivate = allowsPrivate
             for host in redirectHosts { origin.redirectHosts.append(try HostPort(host)) }
+            origin.scope = isShared ? .shared : .user
             if let proxy { origin.proxy = try ProxySettings(proxy) }
             origin.tls.caFile = caFile.map { PEMFile(path: $0, bytes: []) }
             origin.tls.clientCertificate = clientCertificate.map { PEMFile(path: $0, bytes: []) }

@@ -31,6 +31,7 @@ extension OriginSettings {
             case .allowPrivate: ["allow_private: \(allowPrivate)"]
             case .redirectHosts:
                 ["redirect_hosts: [\(redirectHosts.map(listed).joined(separator: ", "))]"]
+            case .scope: ["scope: \(scope.rawValue)"]
             case .proxy: ["proxy: \(proxyText(coversSecrets) ?? "null")"]
             case .tls:
                 ["tls:"]

@@ -6,6 +6,7 @@ private struct OriginParts {
     var baseURL: (url: WebURL, place: ConfigurationPlace)?
     var allowPrivate = false
     var redirectHosts: [HostPort] = []
+    var scope = OriginScope.user
     var proxy: ProxySettings?
     var tls = TLSSettings()
     var headers = HeaderFields()
@@ -16,6 +17,7 @@ private struct OriginParts {
         var origin = OriginSettings(name: name, baseURL: baseURL)
         origin.allowPrivate = allowPrivate
         origin.redirectHosts = redirectHosts
+        origin.scope = scope
         origin.proxy = proxy
         origin.tls = tls
         origin.headers = headers
@@ -80,6 +82,12 @@ extension ConfigurationReader {
             }
             parts.allowPrivate = allows ?? false
         case .redirectHosts: parts.redirectHosts = redirectHosts(item, at: path, in: document)
+        case .scope:
+            let scope = value(item, at: path, in: document) {
+                (setting) throws(ConfigurationFinding) in
+                try setting.choice(of: OriginScope.self)
+            }
+            parts.scope = scope ?? .user
         case .proxy: parts.proxy = proxy(item, at: path, in: document)
         case .tls: parts.tls = tls(item, at: "\(path).tls", in: document)
         case .headers: parts.headers = headers(item, at: "\(path).headers", in: document)

@@ -6,6 +6,8 @@ package struct OriginSettings: Equatable, Sendable {
     package var allowPrivate = false
     /// Where else its redirects may lead.
     package var redirectHosts: [HostPort] = []
+    /// Whose its answers are.
+    package var scope = OriginScope.user
     /// What its connections go through.
     package var proxy: ProxySettings?
     package var tls = TLSSettings()

@@ -388,10 +388,11 @@ extension APIDocument {
                 "tags": ["Entries"],
                 "operationId": "removeEntry",
                 "summary": "Delete a blob, or forget a fetched entry",
-                "description": "A fetched entry is only forgotten, as by an eviction: the next fetch brings it back. What is pinned is refused until it is unpinned.",
+                "description": "A fetched entry is only forgotten, as by an eviction: the next fetch brings it back. What is pinned is refused until it is unpinned. Where the caller has no row of its own and the id is that of a shared origin, the row that all users see is meant: only administrators may forget it.",
                 "parameters": [{ "$ref": "#/components/parameters/account" }],
                 "responses": {
                   "204": { "description": "It is gone." },
+                  "403": { "$ref": "#/components/responses/NotPermitted" },
                   "404": { "$ref": "#/components/responses/Miss" },
                   "409": {
                     "description": "`urn:larder:pinned`: unpin it first.",
@@ -925,6 +926,7 @@ extension APIDocument {
                 "tags": ["Administration"],
                 "operationId": "evict",
                 "summary": "Evict entries, or say which would go",
+                "description": "With the scope `shared`, whose rows all users see, it is for administrators unless it is a dry run.",
                 "requestBody": {
                   "required": true,
                   "content": {
@@ -2275,7 +2277,7 @@ extension APIDocument {
                 "properties": {
                   "id": { "$ref": "#/components/schemas/EntryID" },
                   "scope": {
-                    "description": "Whose row it is, as the parameter `scope` spells it; in lists of others' rows only.",
+                    "description": "Whose row it is, as the parameter `scope` spells it; in lists of others' rows, and in the explanation of a shared one.",
                     "$ref": "#/components/schemas/ScopeName"
                   },
                   "account": {
@@ -3116,6 +3118,12 @@ extension APIDocument {
                     "maxItems": 256,
                     "items": { "type": "string" }
                   },
+                  "scope": {
+                    "description": "Whose its answers are where their client has used no credential of its own: each user's and account's, or everybody's.",
+                    "type": "string",
+                    "enum": ["user", "shared"],
+                    "default": "user"
+                  },
                   "proxy": {
                     "description": "What its connections go through, such as `http://user:password@proxy.example.com:3128`.",
                     "type": ["string", "null"]
@@ -3134,6 +3142,7 @@ extension APIDocument {
                     "base_url": "https://files.example.com/",
                     "allow_private": false,
                     "redirect_hosts": ["cdn.example.com:8443"],
+                    "scope": "user",
                     "proxy": "http://proxy.example.com:3128",
                     "tls": { "ca_file": null, "client_cert": null, "client_key": null },
                     "headers": { "X-Client": "larder" },
@@ -3178,6 +3187,12 @@ extension APIDocument {
                     "type": "array",
                     "maxItems": 256,
                     "items": { "type": "string" }
+                  },
+                  "scope": {
+                    "description": "Whose its answers are where their client has used no credential of its own: each user's and account's, or everybody's.",
+                    "type": "string",
+                    "enum": ["user", "shared"],
+                    "default": "user"
                   },
                   "proxy": {
                     "description": "What its connections go through, such as `http://user:password@proxy.example.com:3128`.",
@@ -3316,6 +3331,7 @@ extension APIDocument {
                     "base_url": "https://files.example.com/",
                     "allow_private": false,
                     "redirect_hosts": ["cdn.example.com:8443"],
+                    "scope": "user",
                     "proxy": null,
                     "tls": { "ca_file": null, "client_cert": null, "client_key": null },
                     "headers": { "X-Client": "***" },

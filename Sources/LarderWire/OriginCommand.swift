@@ -39,7 +39,7 @@ package struct OriginCommand: Equatable, Sendable {
 
     /// What stands under an origin's name; a test holds it equal to the configuration's.
     package static let keys = [
-        "base_url", "allow_private", "redirect_hosts", "proxy", "tls", "headers", "fetch",
+        "base_url", "allow_private", "redirect_hosts", "scope", "proxy", "tls", "headers", "fetch",
         "modifiers",
     ]
 

@@ -14,6 +14,7 @@ extension OriginSettings {
         json.member("base_url", baseURL.text)
         json.member("allow_private", allowPrivate)
         json.member("redirect_hosts", redirectHosts.map(\.description))
+        json.member("scope", scope.rawValue)
         json.member("proxy", coversSecrets ? proxy?.maskedText : proxy?.text)
         json.member("tls") { json in
             for key in TLSKey.allCases { json.member(key.rawValue, tls[key]?.path) }
@@ -40,6 +41,7 @@ extension OriginSettings {
             }
             redirectHosts.append(host)
         }
+        scope = try object.required("scope") { OriginScope(rawValue: $0) }
         proxy = try object.optional("proxy") { try? ProxySettings($0) }
         let files = try object.object("tls")
         for key in TLSKey.allCases {

@@ -52,6 +52,7 @@ struct OriginsTests {
             var definition = OriginDefinition(name: "a", baseURL: "https://a.example")
             definition.allowsPrivate = true
             definition.redirectHosts = ["cdn.example:8443"]
+            definition.isShared = true
             definition.proxy = "http://u:p@proxy.example:3128"
             definition.caFile = "/etc/ca.pem"
             definition.headers = [.init(name: "X-Key", value: "secret")]
@@ -65,7 +66,7 @@ struct OriginsTests {
             let text = String(decoding: requests[1].body, as: UTF8.self)
             for part in [
                 #""base_url":"https://a.example/""#, #""allow_private":true"#,
-                #""redirect_hosts":["cdn.example:8443"]"#,
+                #""redirect_hosts":["cdn.example:8443"]"#, #""scope":"shared""#,
                 #""proxy":"http://u:p@proxy.example:3128""#,
                 #""ca_file":"/etc/ca.pem""#, #""headers":{"X-Key":"secret"}"#,
             ] {

@@ -35,6 +35,9 @@ struct OriginAdd: AsyncParsableCommand {
     )
     var redirectHosts: [String] = []
 
+    @Flag(help: "Keep its answers once, for everybody.")
+    var shared = false
+
     @Option(help: ArgumentHelp("What its connections go through.", valueName: "url"))
     var proxy: String?
 
@@ -85,6 +88,7 @@ struct OriginAdd: AsyncParsableCommand {
         var definition = OriginDefinition(name: name, baseURL: url)
         definition.allowsPrivate = allowPrivate || isPrivate
         definition.redirectHosts = redirectHosts
+        definition.isShared = shared
         definition.proxy = proxy
         definition.caFile = caFile.map(InputFile.absolutePath)
         definition.clientCertificate = clientCert.map(InputFile.absolutePath)

@@ -10,8 +10,9 @@ struct OriginList: AsyncParsableCommand {
         abstract: "Lists the servers that the daemon may ask.",
         discussion: """
             In a pipe the columns are name, base URL, state (online, unknown, offline, captive, or \
-            offline-by-hand), since when, and the file that it stands in, api for one that was \
-            added, or implicit for a public host that was asked; with tabs between them.
+            offline-by-hand), since when, the file that it stands in, api for one that was added, or \
+            implicit for a public host that was asked, and whose its answers are (user or \
+            shared); with tabs between them.
 
             Example: cachectl origin list
             """
@@ -38,11 +39,11 @@ struct OriginList: AsyncParsableCommand {
     private var newline: UInt8 { UInt8(ascii: "\n") }
 
     private func table(_ origins: [Origin], _ console: Console) -> Table {
-        var table = Table(alignsRight: [false, false, false, false, false])
-        if !origins.isEmpty { table.add("NAME", "URL", "STATE", "SINCE", "FROM") }
+        var table = Table(alignsRight: Array(repeating: false, count: 6))
+        if !origins.isEmpty { table.add("NAME", "URL", "STATE", "SINCE", "FROM", "SCOPE") }
         for origin in origins {
             let fields = fields(origin).map(TerminalText.harmless)
-            table.add(fields[0], fields[1], fields[2], fields[3], fields[4])
+            table.add(fields[0], fields[1], fields[2], fields[3], fields[4], fields[5])
         }
         return table
     }
@@ -58,6 +59,7 @@ struct OriginList: AsyncParsableCommand {
             origin.name, origin.baseURL,
             origin.isOfflineByHand ? "offline-by-hand" : origin.state.rawValue,
             origin.report.since?.rfc3339 ?? "-", source,
+            origin.report.settings.scope.rawValue,
         ]
     }
 }
