@@ -277,6 +277,11 @@ package enum Limits {
     package static let dependenciesMax = 64
     /// Rows that are given back to the cache in one step: whoever wants one of them waits for it.
     package static let releasedBatchRowsMax = 64
+    /// How long a copy of a shared row shows what a confirmed write has made of it while the origin
+    /// does not say so of the shared row: longer is no answer that is only late.
+    package static let waitingCopyTime = Duration.seconds(600)
+    /// How many copies do so: one more shows what is shared at once.
+    package static let waitingCopiesMax = 1_000
     /// Memory in which each reader of `state.db` keeps pages.
     package static let keptPageCacheBytes: Int64 = 262_144
     /// How often a put is tried again when its id is taken in and given back in the same moment.

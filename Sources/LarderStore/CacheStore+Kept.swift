@@ -1,7 +1,23 @@
-import LarderModel
+package import LarderModel
 
-/// What is due for the rows that are kept; see ``KeptStore``.
+/// What is said of kept rows, and what is due for them; see ``KeptStore``.
 extension CacheStore {
+    /// Whether `state.db` has a row under an id, or is about to have one or to give it away.
+    package func isKept(_ scope: ScopeKey, _ id: EntryID) -> Bool {
+        shared.kept.covers(scope, id)
+    }
+
+    /// Whether a scope's row is a copy of the shared one under its id: modifiers target it, or have
+    /// done so, and each answer for the shared row goes into it too.
+    package func isCopy(_ scope: ScopeKey, _ id: EntryID) -> Bool {
+        shared.kept.isCopy(scope, id)
+    }
+
+    /// The scopes that have a copy of a row, which is a shared one's.
+    package func copies(of id: EntryID, in scope: ScopeKey) -> [ScopeKey] {
+        shared.kept.followers(scope, id)
+    }
+
     /// Takes away every row of `cache.db` that a kept one has replaced, if some may have stayed.
     func sweepShadows() async throws(StoreError) {
         guard shared.kept.comesFirst else { return }
@@ -28,6 +44,7 @@ extension CacheStore {
     /// Gives the cache what nothing keeps any more, a batch at a time.
     func giveBackReleased() async throws(StoreError) {
         guard !shared.kept.isEmpty else { return }
+        var waiting = 0
         var last: Int64 = 0
         while true {
             let after = last
@@ -36,7 +53,13 @@ extension CacheStore {
             }
             guard let end = page.last else { return }
             last = end.number
-            guard try await kept.giveBack(page, now: now()) else { return }
+            for copy in page where copy.isShared {
+                let mayWait = waiting < Limits.waitingCopiesMax
+                if try await kept.release(copy, mayWait: mayWait, now: now()) { waiting += 1 }
+            }
+            let owned = page.filter { !$0.isShared }
+            guard !owned.isEmpty else { continue }
+            guard try await kept.giveBack(owned, now: now()) else { return }
         }
     }
 }

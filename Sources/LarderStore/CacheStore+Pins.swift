@@ -4,14 +4,16 @@ package import LarderModel
 extension CacheStore {
     /// Keeps what is cached under an id, or has it wait when there is an `origin` to fetch it from.
     ///
-    /// What it says is synced when it returns.
+    /// What it says is synced when it returns. With `adoptsShared`, what is shared counts as cached
+    /// where the scope itself has nothing.
     package func pin(
         _ scope: ScopeKey,
         _ id: EntryID,
         origin: OriginName?,
+        adoptsShared: Bool = false,
         now: Timestamp
     ) async throws(StoreError) -> PinOutcome {
-        try await pins.pin(scope, id, origin: origin, now: now)
+        try await pins.pin(scope, id, origin: origin, adoptsShared: adoptsShared, now: now)
     }
 
     /// Gives an entry back to the cache; false when it was not pinned.

@@ -144,6 +144,13 @@ final class KeptIndex: Sendable {
         return keys.withLock { $0.followers[original] ?? [] }
     }
 
+    /// Whether a scope's row is a copy of the shared one.
+    func isCopy(_ scope: ScopeKey, _ id: EntryID) -> Bool {
+        guard count.load(ordering: .acquiring) > 0 else { return false }
+        let original = KeptKey(sharedScope, id)
+        return keys.withLock { $0.followers[original]?.contains(scope) ?? false }
+    }
+
     // MARK: The writer's totals
 
     func publish(_ totals: PinTotals) {

@@ -51,8 +51,8 @@ extension KeptStore {
                 let found = try await state.submit { writer throws(StoreError) in
                     try writer.entry(scope, id)
                 }
-                guard let found, found.isReleased else { continue }
-                guard !found.isShared, found.entry != nil else {
+                guard let found, found.isReleased, !found.isShared else { continue }
+                guard found.entry != nil else {
                     gone.append((scope, id))
                     continue
                 }

@@ -26,7 +26,7 @@ import LarderModel
 ///    `pins.max_bytes`. What is targeted takes what the server says.
 /// 7. What is put into a shared row goes into every copy of it first, in the turns of all of them.
 /// 8. A released row leaves `state.db` after what the cache has of it is synced there, so that no
-///    older row comes back; a copy simply goes.
+///    older row comes back; a copy goes once the shared row is as new as it is.
 final class KeptStore: Sendable {
     let cache: CommitQueue<CacheWriter>
     let file: StateFile

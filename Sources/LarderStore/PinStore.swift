@@ -18,10 +18,13 @@ final class PinStore: Sendable {
 
     /// Keeps what is cached under an id, or marks it as waiting when there is an `origin` to fetch
     /// it from.
+    ///
+    /// With `adoptsShared`, what is shared is cached as well.
     func pin(
         _ scope: ScopeKey,
         _ id: EntryID,
         origin: OriginName?,
+        adoptsShared: Bool = false,
         now: Timestamp
     ) async throws(StoreError) -> PinOutcome {
         try await kept.inTurn(scope, id) { () async throws(StoreError) in
@@ -32,7 +35,7 @@ final class PinStore: Sendable {
                 let isNew = found?.isPinned != true
                 let outcome =
                     found?.isLeftToCache ?? true
-                    ? try await adopt(scope, id, origin, now, isNew: isNew)
+                    ? try await adopt(scope, id, origin, adoptsShared, now, isNew: isNew)
                     : try await markKept(scope, id, origin, now, hasBytes: found?.hasBytes == true)
                 if outcome == .miss, found == nil { index.remove(scope, id) }
                 if outcome != .miss { index.setPinned(scope, id, true) }
@@ -48,13 +51,18 @@ final class PinStore: Sendable {
         _ scope: ScopeKey,
         _ id: EntryID,
         _ origin: OriginName?,
+        _ adoptsShared: Bool,
         _ now: Timestamp,
         isNew: Bool
     ) async throws(StoreError) -> PinOutcome {
+        let shared = adoptsShared ? kept.shared.key(for: .shared) : nil
         let row: CacheWriter.Takeable?
         do throws(StoreError) {
             row = try await kept.cache.submit { writer throws(StoreError) in
-                try writer.pinnable(scope, id, now: now)
+                if let row = try writer.pinnable(scope, id, now: now) { return row }
+                return try shared.flatMap { shared throws(StoreError) in
+                    try writer.pinnable(shared, id, now: now)
+                }
             }
         } catch {
             // Without the cache it can be fetched all the same.
@@ -166,6 +174,14 @@ final class PinStore: Sendable {
                 return false
             }
             guard !found.isTargeted else {
+                try await kept.file.settle { writer throws(StoreError) in
+                    try writer.unpin(scope, id)
+                }
+                index.setPinned(scope, id, false)
+                return true
+            }
+            // A copy goes when it is released: what is behind it shows then.
+            guard !found.isShared else {
                 try await kept.file.settle { writer throws(StoreError) in
                     try writer.unpin(scope, id)
                 }

@@ -14,17 +14,19 @@ extension StoreReader {
     ///
     /// The bytes of a row come with it, those of JSON in chunks too, as long as all of them together
     /// have at most `bytesMax`. What is larger, and what is no JSON and too large for a row, comes
-    /// without.
+    /// without. What the scope has none of is looked for among the shared rows where `sharing` has
+    /// the id.
     package func batch(
         _ scope: ScopeKey,
         _ ids: [EntryID],
+        sharing: Set<EntryID> = [],
         now: Timestamp,
         bytesMax: Int
     ) throws(StoreError) -> [BatchRow] {
         defer { endTransaction() }
         do throws(StoreError) {
             let rows = try reading { file throws(StoreError) in
-                try batch(scope, ids, now: now, bytesMax: bytesMax, file)
+                try batch(scope, ids, sharing, now: now, bytesMax: bytesMax, file)
             }
             if let rows { return rows }
         } catch {
@@ -33,12 +35,13 @@ extension StoreReader {
                 throw error
             }
         }
-        return try batch(scope, ids, now: now, bytesMax: bytesMax, nil)
+        return try batch(scope, ids, sharing, now: now, bytesMax: bytesMax, nil)
     }
 
     private func batch(
         _ scope: ScopeKey,
         _ ids: [EntryID],
+        _ sharing: Set<EntryID>,
         now: Timestamp,
         bytesMax: Int,
         _ file: ReaderFile?
@@ -47,7 +50,11 @@ extension StoreReader {
         var rows: [BatchRow] = []
         rows.reserveCapacity(ids.count)
         for id in ids {
-            let row = try batchRow(scope, id, now: now, bytesMax: left, file)
+            var row = try batchRow(scope, id, now: now, bytesMax: left, file)
+            if case .missing = row, sharing.contains(id) {
+                let shared = key(for: .shared)
+                row = try batchRow(shared, id, now: now, bytesMax: left, file)
+            }
             if case .found(_, let bytes?) = row { left -= bytes.count }
             rows.append(row)
         }

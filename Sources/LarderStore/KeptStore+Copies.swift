@@ -1,0 +1,72 @@
+import LarderModel
+
+/// How copies of shared rows go.
+extension KeptStore {
+    /// Takes a copy away that nothing targets or pins any more, so that its user sees the shared row
+    /// again; true when it stays for now.
+    ///
+    /// What a confirmed write has made of it stays, if `mayWait`, until the origin has said so of the
+    /// shared row too, or has not for a while. What its user sees anew is a change of theirs.
+    func release(
+        _ copy: KeptRow,
+        mayWait: Bool,
+        now: Timestamp
+    ) async throws(StoreError) -> Bool {
+        let (scope, id) = (shared.key(for: copy.scope), copy.id)
+        let original = shared.key(for: .shared)
+        let keys = [KeptKey(scope, id), KeptKey(original, id)]
+        return try await turns.inTurns(keys) { () async throws(StoreError) in
+            let found = try await state.submit { writer throws(StoreError) in
+                try writer.entry(scope, id)
+            }
+            guard let found, found.isReleased, found.isShared else { return false }
+            let behind = try await sharedEntry(original, id, now)
+            if mayWait, found.isAhead(of: behind, now) { return true }
+            let event = found.change(to: behind, id)
+            try await revisions.step { (step) async throws(StoreError) in
+                try await file.settle { writer throws(StoreError) in
+                    guard try writer.removeReleased(scope, id) else { return }
+                    try writer.log(event.map { Change(step, scope.scope, $0) })
+                }
+            }
+            shared.kept.remove(scope, id)
+            return false
+        }
+    }
+
+    private func sharedEntry(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        _ now: Timestamp
+    ) async throws(StoreError) -> Entry? {
+        let row = try await cache.submit { writer throws(StoreError) in
+            try writer.base(scope, id, now: now)
+        }
+        row?.giveBack(to: shared, cache)
+        return row?.entry
+    }
+}
+
+extension StateWriter.KeptEntry {
+    /// Whether it says what the shared row does not say yet.
+    fileprivate func isAhead(of original: Entry?, _ now: Timestamp) -> Bool {
+        guard let entry, entry.storedAt <= now,
+            now.since(entry.storedAt) < Limits.waitingCopyTime
+        else { return false }
+        return original.map { $0.storedAt < entry.storedAt } ?? true
+    }
+
+    /// What its user sees change when the shared row shows in its place; nil for nothing.
+    fileprivate func change(to original: Entry?, _ id: EntryID) -> Change.Event? {
+        let isDeleted = goneStatus != nil || entry?.kind == .tombstone
+        switch (entry, original) {
+        case (nil, nil): return nil
+        case (.some, nil): return .evict(id, .lru, client: nil)
+        case (_, let original?) where original.kind == .tombstone:
+            return isDeleted ? nil : .delete(id, ChangeCause(.network))
+        case (let entry, let original?):
+            let isSame = !isDeleted && entry?.body == original.body
+            return isSame ? nil : .put(id, ChangeCause(.network))
+        }
+    }
+}
