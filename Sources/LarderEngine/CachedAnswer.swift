@@ -14,6 +14,8 @@ struct CachedAnswer {
     /// The body that effects made.
     private(set) var made: [UInt8]?
     private(set) var overlay = Overlay.none
+    /// Where the row stands.
+    let place: ScopeKey
 
     enum Body {
         case ready(FrameBody)
@@ -24,12 +26,13 @@ struct CachedAnswer {
     /// Reads what an id shows; nil for a miss.
     init?(
         _ reader: StoreReader,
-        _ scope: ScopeKey,
+        _ sight: Sight,
         _ id: EntryID,
         now: Timestamp
     ) throws(StoreError) {
+        let scope = sight.own
         guard let target = try reader.target(scope, id) else {
-            try self.init(base: reader, scope, id, now: now)
+            try self.init(base: reader, sight, id, now: now)
             let failed = try reader.deadLetters(scope, id)
             if failed > 0 { overlay = Overlay(pending: [], failed: failed, isComplete: true) }
             return
@@ -38,10 +41,10 @@ struct CachedAnswer {
         guard let entry = shown.entry else { return nil }
         if let made = shown.bytes {
             let body = FrameBody(entry, in: scope.scope, bytes: made)
-            self.init(entry, .ready(body), known: target.base.entry)
+            self.init(entry, .ready(body), known: target.base.entry, in: scope)
             self.made = made
         } else {
-            try self.init(base: reader, scope, id, now: now)
+            try self.init(base: reader, Sight(scope), id, now: now)
         }
         overlay = shown.overlay
     }
@@ -49,29 +52,47 @@ struct CachedAnswer {
     /// Reads an id's row, whatever modifiers make of it; nil when there is none.
     init?(
         base reader: StoreReader,
-        _ scope: ScopeKey,
+        _ sight: Sight,
         _ id: EntryID,
         now: Timestamp
     ) throws(StoreError) {
-        let read = try reader.withEntry(scope, id, now: now) { row -> CachedAnswer? in
-            guard let entry = row.entry() else { return nil }
-            guard let chunked = row.chunkedBody else {
-                let bytes = row.withBody { Array($0) }
-                let body = FrameBody(entry, in: scope.scope, bytes: bytes)
-                return CachedAnswer(entry, .ready(body), known: entry)
+        for place in sight.scopes {
+            let read = try reader.withEntry(place, id, now: now) { row in
+                CachedAnswer(row, in: place, for: sight.own.scope)
             }
-            guard entry.body.isJSON else {
-                let body = FrameBody(entry, in: scope.scope, bytes: nil)
-                return CachedAnswer(entry, .ready(body), known: entry, chunks: chunked)
-            }
-            return CachedAnswer(entry, .chunked(chunked), known: entry, chunks: chunked)
+            guard let found = read else { continue }
+            guard let answer = found else { return nil }
+            self = answer
+            return
         }
-        guard let found = read, let answer = found else { return nil }
-        self = answer
+        return nil
     }
 
-    private init(_ entry: Entry, _ body: Body, known: Entry?, chunks: ChunkedBody? = nil) {
+    private init?(_ row: borrowing EntryRow, in place: ScopeKey, for scope: Scope) {
+        guard let entry = row.entry() else { return nil }
+        guard let chunked = row.chunkedBody else {
+            let bytes = row.withBody { Array($0) }
+            let body = FrameBody(entry, in: scope, bytes: bytes)
+            self.init(entry, .ready(body), known: entry, in: place)
+            return
+        }
+        guard entry.body.isJSON else {
+            let body = FrameBody(entry, in: scope, bytes: nil)
+            self.init(entry, .ready(body), known: entry, in: place, chunks: chunked)
+            return
+        }
+        self.init(entry, .chunked(chunked), known: entry, in: place, chunks: chunked)
+    }
+
+    private init(
+        _ entry: Entry,
+        _ body: Body,
+        known: Entry?,
+        in place: ScopeKey,
+        chunks: ChunkedBody? = nil
+    ) {
         self.entry = entry
+        self.place = place
         self.known = known.flatMap { $0.kind == .fetched ? $0 : nil }
         self.body = body
         self.chunks = chunks
@@ -86,7 +107,7 @@ struct CachedAnswer {
         }
     }
 
-    /// The body as it stands in a frame; nil when its row is gone meanwhile.
+    /// The body as it stands in a frame for a client; nil when its row is gone meanwhile.
     func frameBody(
         _ store: CacheStore,
         _ scope: ScopeKey,
@@ -97,7 +118,7 @@ struct CachedAnswer {
             return body
         case .chunked(let chunked):
             guard entry.body.byteCount <= Limits.inlineJSONBytesMax,
-                let reader = try await store.openBody(chunked, of: scope, entry.id, now: now)
+                let reader = try await store.openBody(chunked, of: place, entry.id, now: now)
             else { return nil }
             var bytes: [UInt8] = []
             bytes.reserveCapacity(entry.body.byteCount)

@@ -20,11 +20,18 @@ extension Engine {
         let began = clock.monotonic()
         let now = clock.now()
         let ids = command.ids
+        let sharing = Set(ids.filter { context.sharedScope(of: $0) != nil })
         var rows: [BatchRow]
         let shown: [EntryID: ShownEntry]
         do throws(StoreError) {
             (rows, shown) = try await store.read { reader throws(StoreError) in
-                let rows = try reader.batch(scope, ids, now: now, bytesMax: Limits.batchBytesMax)
+                let rows = try reader.batch(
+                    scope,
+                    ids,
+                    sharing: sharing,
+                    now: now,
+                    bytesMax: Limits.batchBytesMax
+                )
                 return (rows, try Self.shown(ids, scope, reader))
             }
         } catch {
@@ -34,7 +41,9 @@ extension Engine {
         rows.reverse()
         for id in ids {
             guard let row = rows.popLast() else { break }
-            if case .damaged(let body) = row { store.drop(body, of: scope, id) }
+            if case .damaged(let body) = row {
+                for place in context.sight(scope, id).scopes { store.drop(body, of: place, id) }
+            }
             let frame = BatchFrame(row, shown[id], id, scope.scope, now: now)
             context.count(isHit: frame.isHit)
             guard await emit(frame) else { return }

@@ -14,9 +14,25 @@ extension Engine {
         now: Timestamp,
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> Value? {
-        let value = try reader.withEntry(scope, id, now: now, read)
+        var value = try reader.withEntry(scope, id, now: now, read)
+        if value == nil, let shared = context.sharedScope(of: id) {
+            value = try reader.withEntry(shared, id, now: now, read)
+        }
         context.count(isHit: value != nil)
         return value
+    }
+
+    /// The body of an entry that ``withEntry(_:_:_:now:_:)`` has read; nil when it was replaced.
+    package func openBody(
+        _ body: ChunkedBody,
+        of id: EntryID,
+        _ scope: ScopeKey
+    ) async throws(StoreError) -> BodyReader? {
+        for place in context.sight(scope, id).scopes {
+            let reader = try await store.openBody(body, of: place, id, now: clock.now())
+            if let reader { return reader }
+        }
+        return nil
     }
 
     /// What an entry shows that modifiers target, or have failed on; nil for one that none has, which
@@ -32,7 +48,7 @@ extension Engine {
             guard failed > 0 else { return nil }
             return .base(Overlay(pending: [], failed: failed, isComplete: true))
         }
-        let answer = try CachedAnswer(reader, scope, id, now: now)
+        let answer = try CachedAnswer(reader, Sight(scope), id, now: now)
         context.count(isHit: answer != nil)
         guard let answer else { return .miss }
         guard let made = answer.made else { return .base(answer.overlay) }
@@ -64,14 +80,46 @@ extension Engine {
 
     /// Deletes a blob, or forgets a fetched entry, without a tombstone.
     ///
-    /// False when there was none.
+    /// False when there was none. What everybody sees is forgotten where no row of the client's own
+    /// stands before it, if `mayForgetShared`, which is asked only then, says so.
     package func remove(
         _ id: EntryID,
         _ scope: ScopeKey,
-        client: ClientTag? = nil
+        client: ClientTag? = nil,
+        mayForgetShared: () throws(Problem) -> Bool = { false }
+    ) async throws(Problem) -> Bool {
+        if try await delete(scope, id, client) { return true }
+        guard let shared = context.sharedScope(of: id), try await isThere(shared, id) else {
+            return false
+        }
+        guard try mayForgetShared() else {
+            throw Problem(
+                .notPermitted,
+                "'\(id)' is seen by all users, so that none of them may remove it",
+                hint: "An administrator may: with DELETE, or POST /v1/evict and scope=shared."
+            )
+        }
+        return try await delete(shared, id, client)
+    }
+
+    private func delete(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        _ client: ClientTag?
     ) async throws(Problem) -> Bool {
         do throws(StoreError) {
             return try await store.delete(scope, id, client: client) != nil
+        } catch {
+            throw Problem(error)
+        }
+    }
+
+    private func isThere(_ scope: ScopeKey, _ id: EntryID) async throws(Problem) -> Bool {
+        let now = clock.now()
+        do throws(StoreError) {
+            return try await store.read { reader throws(StoreError) in
+                try reader.entry(scope, id, now: now) != nil
+            }
         } catch {
             throw Problem(error)
         }

@@ -13,22 +13,25 @@ extension Engine {
         _ scope: ScopeKey
     ) async throws(Problem) -> EntryExplanation? {
         let now = clock.now()
+        let sight = context.sight(scope, id)
         let found: Found?
         do throws(StoreError) {
             found = try await store.read { reader throws(StoreError) in
-                try Found(id, scope, reader, now)
+                try Found(id, sight, reader, now)
             }
         } catch {
             throw Problem(error)
         }
         guard let found else { return nil }
-        let item = EntryListItem(
+        let scope = found.place
+        var item = EntryListItem(
             entry: found.entry,
             accountedBytes: found.accountedBytes,
             lastUsed: found.lastUsed,
             isPinned: found.isPinned,
             now: now
         )
+        if scope.scope == .shared { item.scope = .shared }
         let holders = followers.holders(of: id, in: scope)
         let reasons = [
             store.isPinned(scope, id) ? "pinned" : nil,
@@ -44,6 +47,8 @@ extension Engine {
     /// What is read of an entry, as of one commit.
     private struct Found {
         let entry: Entry
+        /// Where its row stands.
+        let place: ScopeKey
         var accountedBytes: Int64 = 0
         var lastUsed: Int64 = 0
         var isPinned = false
@@ -51,14 +56,18 @@ extension Engine {
 
         init?(
             _ id: EntryID,
-            _ scope: ScopeKey,
+            _ sight: Sight,
             _ reader: StoreReader,
             _ now: Timestamp
         ) throws(StoreError) {
+            let scope = sight.own
             let target = try reader.target(scope, id)
-            if let row = try reader.row(scope, id), row.entry.kind != .variants,
-                row.isPinned || target != nil || !row.entry.isExpired(at: now)
-            {
+            var found = try Self.row(id, scope, isTarget: target != nil, reader, now)
+            if found == nil, target == nil, let shared = sight.shared {
+                found = try Self.row(id, shared, isTarget: false, reader, now)
+            }
+            place = found.map { reader.key(for: $0.scope) } ?? scope
+            if let row = found {
                 entry = row.entry
                 accountedBytes = row.size
                 lastUsed = row.lastUsed
@@ -72,6 +81,19 @@ extension Engine {
             pending = try target.map { target throws(StoreError) in
                 try PendingExplanation(of: target, reader)
             }
+        }
+
+        private static func row(
+            _ id: EntryID,
+            _ scope: ScopeKey,
+            isTarget: Bool,
+            _ reader: StoreReader,
+            _ now: Timestamp
+        ) throws(StoreError) -> ListedRow? {
+            guard let row = try reader.row(scope, id), row.entry.kind != .variants,
+                row.isPinned || isTarget || !row.entry.isExpired(at: now)
+            else { return nil }
+            return row
         }
     }
 }

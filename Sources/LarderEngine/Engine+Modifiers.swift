@@ -81,7 +81,7 @@ extension Engine {
                 mediaType: type,
                 body: body
             ),
-            changes: command.changes.map { NewChange(id: $0.target, effect: $0.effect.bytes) },
+            changes: try await changes(command, scope),
             digest: BodySummary(of: ModifiersCommand(command).encodedJSON(), isJSON: true).digest
         )
         new.lane = command.lane
@@ -95,6 +95,26 @@ extension Engine {
             }
         }
         return new
+    }
+
+    private func changes(
+        _ command: ModifierCommand,
+        _ scope: ScopeKey
+    ) async throws(Problem) -> [NewChange] {
+        var changes: [NewChange] = []
+        for change in command.changes {
+            let isOfSharedRow = try await storing { () async throws(StoreError) in
+                try await context.targetsSharedRow(change.target, scope)
+            }
+            changes.append(
+                NewChange(
+                    id: change.target,
+                    effect: change.effect.bytes,
+                    isOfSharedRow: isOfSharedRow
+                )
+            )
+        }
+        return changes
     }
 
     /// The bytes that are sent, with their type where the client has not given one.
@@ -114,14 +134,15 @@ extension Engine {
         _ scope: ScopeKey
     ) async throws(Problem) -> ([UInt8], mediaType: String?) {
         let now = clock.now()
+        let sight = context.sight(scope, id)
         let found = try await storing { () async throws(StoreError) in
             try await store.read { reader throws(StoreError) in
-                try CachedAnswer(reader, scope, id, now: now).map { answer in
-                    (answer.entry, answer.made, answer.chunks, answer.readyBytes)
+                try CachedAnswer(reader, sight, id, now: now).map { answer in
+                    (answer.entry, answer.made, answer.chunks, answer.readyBytes, answer.place)
                 }
             }
         }
-        guard let (entry, made, chunks, ready) = found, entry.kind != .tombstone else {
+        guard let (entry, made, chunks, ready, place) = found, entry.kind != .tombstone else {
             throw Problem(.miss, "body_entry: nothing is cached under '\(id)'")
         }
         guard entry.body.byteCount <= Limits.modifierBodyBytesMax else {
@@ -135,7 +156,7 @@ extension Engine {
         if let bytes = made ?? ready { return (bytes, type) }
         guard let chunks else { return ([], type) }
         let bytes = try await storing { () async throws(StoreError) in
-            try await store.wholeBody(chunks, of: scope, id, now: now)
+            try await store.wholeBody(chunks, of: place, id, now: now)
         }
         guard let bytes else { throw Problem(.miss, "body_entry: '\(id)' was replaced just now") }
         return (bytes, type)
@@ -338,7 +359,17 @@ extension Engine {
         }
         let now = clock.now()
         let revived = try await storing { () async throws(StoreError) in
-            try await store.retryDeadLetter(number, of: scope, sharing: { _ in false }, now: now)
+            var shared: Set<EntryID> = []
+            for target in report.targets
+            where try await context.targetsSharedRow(target, scope) {
+                shared.insert(target)
+            }
+            return try await store.retryDeadLetter(
+                number,
+                of: scope,
+                sharing: { shared.contains($0) },
+                now: now
+            )
         }
         guard revived != nil else { throw .noSuchModifier(id) }
         queue.post(.accepted([]))

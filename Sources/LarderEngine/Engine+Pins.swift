@@ -59,7 +59,13 @@ extension Engine {
         defer { keeper.endAsking(scope, id) }
         let outcome = try await storing { () async throws(StoreError) in
             let origin = attempt?.origin.name
-            return try await store.pin(scope, id, origin: origin, now: clock.now())
+            return try await store.pin(
+                scope,
+                id,
+                origin: origin,
+                adoptsShared: context.sharedScope(of: id) != nil,
+                now: clock.now()
+            )
         }
         if case .waiting = outcome, let attempt { try ask(attempt, mailbox) }
         return outcome

@@ -138,10 +138,10 @@ extension EngineContext {
 
     /// The origin has said what an entry is now; nil: that it is not there.
     func noteRead(of id: EntryID, in scope: ScopeKey, _ body: BodySummary?) {
-        guard store.isTargeted(scope, id), (store.queueTotals.byState[.accepted] ?? 0) > 0 else {
-            return
+        guard (store.queueTotals.byState[.accepted] ?? 0) > 0 else { return }
+        for place in [scope] + store.copies(of: id, in: scope) where store.isTargeted(place, id) {
+            modifiers.post(.targetRead(id, place, body))
         }
-        modifiers.post(.targetRead(id, scope, body))
     }
 
     /// Notes what a failure tells of an origin.

@@ -11,6 +11,9 @@ final class EngineContext: Sendable {
     let upstream: any Upstream
     let clock: any EngineClock
     private let table: Mutex<OriginTable>
+    // Relaxed: it only keeps reads from looking into the table while no origin is shared.
+    private let sharesAny: Atomic<Bool>
+    let sharedScope: ScopeKey
     let health: OriginHealthTable
     let watch = OriginWatch()
     let watchers: WatchHub
@@ -49,6 +52,8 @@ final class EngineContext: Sendable {
         self.upstream = upstream
         self.clock = clock
         table = Mutex(origins)
+        sharesAny = Atomic(origins.hasSharedOrigins)
+        sharedScope = store.key(for: .shared)
         self.offline = Mutex(offline)
         self.work = work
         self.random = Mutex(random)
@@ -60,6 +65,9 @@ final class EngineContext: Sendable {
     /// The origins that there are now; an administrator may change them at any time.
     var origins: OriginTable { table.withLock { $0 } }
 
+    /// Whether the answers of some origin are shared.
+    var hasSharedOrigins: Bool { sharesAny.load(ordering: .relaxed) }
+
     /// Puts another table in the place of the one that there is.
     ///
     /// Flights under way keep the settings that they set out with. Called by one task at a time.
@@ -68,6 +76,7 @@ final class EngineContext: Sendable {
             defer { table = new }
             return table
         }
+        sharesAny.store(new.hasSharedOrigins, ordering: .relaxed)
         health.replace(old, with: new, now: clock.now())
         for origin in old.known {
             if new[origin.name] == nil { forget(origin.name) } else { changed(origin.name) }

@@ -1,5 +1,6 @@
 import LarderModel
 import LarderStore
+import LarderStrategy
 import LarderWire
 
 /// A fetch with everything that its origin's settings decide for it.
@@ -26,14 +27,20 @@ struct FetchRequest: Sendable {
         follows = command.follows
     }
 
+    /// Whether its answer may be everybody's: its origin says so, and nothing that it carries can be
+    /// a credential of its client's own.
+    var isShareable: Bool {
+        origin.scope == .shared && !FlightRules.mayHoldCredential(headers)
+    }
+
     /// What is cached for it: under the URL, or under the id that its headers lead to.
     func lookUp(
         _ reader: StoreReader,
-        _ scope: ScopeKey,
+        _ sight: Sight,
         now: Timestamp
     ) throws(StoreError) -> CachedAnswer? {
-        guard let id = try id(reader, scope, now: now),
-            let found = try CachedAnswer(reader, scope, id, now: now)
+        guard let id = try id(reader, sight, now: now),
+            let found = try CachedAnswer(reader, sight, id, now: now)
         else { return nil }
         return isAnswered(by: found.entry) ? found : nil
     }
@@ -51,16 +58,22 @@ struct FetchRequest: Sendable {
 
     private func id(
         _ reader: StoreReader,
-        _ scope: ScopeKey,
+        _ sight: Sight,
         now: Timestamp
     ) throws(StoreError) -> EntryID? {
         guard !headers.fields.isEmpty, let marker = try? Variants.markerID(of: url) else {
             return try? EntryID(url)
         }
-        let names = try reader.withEntry(scope, marker, now: now) { row in
-            row.withBody { String(decoding: $0, as: UTF8.self) }.split(separator: ",")
+        var names: [String] = []
+        for scope in sight.scopes {
+            let found = try reader.withEntry(scope, marker, now: now) { row in
+                row.withBody { String(decoding: $0, as: UTF8.self) }.split(separator: ",")
+            }
+            guard let found else { continue }
+            names = found.map(String.init)
+            break
         }
-        return try? Variants.id(of: url, names: (names ?? []).map(String.init), request: headers)
+        return try? Variants.id(of: url, names: names, request: headers)
     }
 }
 

@@ -18,7 +18,7 @@ extension FetchSession {
         // From here on the row is read anew: a follower keeps no body.
         cached = nil
         cachedBody = nil
-        following = Following(id, scope, context.store, followers) { [mailbox] in
+        following = Following(id, sight, context.store, followers) { [mailbox] in
             mailbox.post(.rowChanged)
         }
         if request.policy != .cacheOnly {
@@ -35,12 +35,12 @@ extension FetchSession {
         following.rowIsRead()
         let row: CachedAnswer?
         do throws(StoreError) {
-            row = try CachedAnswer(reader, scope, following.id, now: context.clock.now())
+            row = try CachedAnswer(reader, sight, following.id, now: context.clock.now())
         } catch {
             // Its next change is read again.
             return context.noteUnread(error)
         }
-        following.rowWasRead(bytes: Int64(row?.entry.body.byteCount ?? 0))
+        following.rowWasRead(bytes: Int64(row?.entry.body.byteCount ?? 0), in: row?.place)
         switch machine.rowWasRead(view(of: row)) {
         case .nothing: break
         case .show:
@@ -56,12 +56,12 @@ extension FetchSession {
         guard following != nil else { return }
         let known: CachedAnswer?
         do throws(StoreError) {
-            known = try request.lookUp(reader, scope, now: context.clock.now())
+            known = try request.lookUp(reader, sight, now: context.clock.now())
         } catch {
             known = nil
             context.noteUnread(error)
         }
-        flights.board(request, scope, cached: known?.known) { _ in }
+        flights.board(request, scope, cached: known) { _ in }
     }
 
     private func view(of row: CachedAnswer?) -> FetchMachine<Problem>.FollowedRow {

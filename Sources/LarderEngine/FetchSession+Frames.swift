@@ -55,10 +55,14 @@ extension FetchSession {
 
     /// The body of what the network has; after a 304 it is in the cache.
     private func networkBody(_ answer: Landing.Answer, _ reader: StoreReader) async -> FrameBody? {
-        if let body = answer.body { return body }
+        if let body = answer.body {
+            guard case .href = body else { return body }
+            // The address is the client's, as whoever shares the flight has another account.
+            return FrameBody(answer.entry, in: scope.scope, bytes: nil)
+        }
         if let cachedBody, cached?.entry.revision == answer.entry.revision { return cachedBody }
         let now = context.clock.now()
-        let found = try? CachedAnswer(reader, scope, answer.entry.id, now: now)
+        let found = try? CachedAnswer(reader, sight, answer.entry.id, now: now)
         guard let found, found.entry.revision == answer.entry.revision else { return nil }
         return try? await found.frameBody(context.store, scope, now: now)
     }
@@ -74,7 +78,7 @@ extension FetchSession {
         case .deleted, .failed: id = try? EntryID(request.url)
         }
         guard let id else { return landing }
-        guard context.store.isTargeted(scope, id) else {
+        guard context.store.isTargeted(scope, id) || context.store.isCopy(scope, id) else {
             guard case .current(var answer) = landing,
                 let failed = try? reader.deadLetters(scope, id), failed > 0
             else { return landing }
@@ -83,7 +87,7 @@ extension FetchSession {
         }
         let row: CachedAnswer
         do throws(StoreError) {
-            guard let found = try CachedAnswer(reader, scope, id, now: context.clock.now()) else {
+            guard let found = try CachedAnswer(reader, sight, id, now: context.clock.now()) else {
                 return landing
             }
             row = found

@@ -25,6 +25,7 @@ struct FetchSession {
     let followers: FollowerTable
     let scope: ScopeKey
     let request: FetchRequest
+    var sight: Sight { context.sight(scope, request) }
     let mailbox: Mailbox<Event>
     /// What waits beside the session: each posts an event.
     private let timers = WorkQueue()
@@ -81,7 +82,7 @@ struct FetchSession {
     mutating func run(_ reader: StoreReader) async -> Problem? {
         started = context.clock.monotonic()
         do throws(StoreError) {
-            cached = try request.lookUp(reader, scope, now: context.clock.now())
+            cached = try request.lookUp(reader, sight, now: context.clock.now())
         } catch {
             guard request.policy != .cacheOnly else { return Problem(error) }
             // The network may know it all the same.
@@ -155,7 +156,7 @@ struct FetchSession {
     /// Boards a flight; `wait` is how long the cache is held back meanwhile.
     private func askNetwork(wait: Duration?) {
         if let wait { setTimer(wait, .networkWaitElapsed) }
-        flights.board(request, scope, cached: cached?.known) { [mailbox] landing in
+        flights.board(request, scope, cached: cached) { [mailbox] landing in
             mailbox.post(.landed(landing))
         }
     }

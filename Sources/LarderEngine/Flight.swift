@@ -20,6 +20,8 @@ final class Flight: Sendable {
     /// What a flight sets out with.
     struct Plan: Sendable {
         let key: Key
+        /// The scope of the client that has sent it off, against whose share it counts.
+        let payer: ScopeKey
         let origin: OriginSettings
         /// The entry that is revalidated, if one is cached.
         let cached: Entry?

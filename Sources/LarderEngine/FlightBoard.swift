@@ -11,12 +11,12 @@ struct FlightBoard: Sendable {
 
     /// Has `tell` called with what the network says about a request.
     ///
-    /// `cached` is what a new flight revalidates. A flight has the origin's own time even when its
+    /// `cached` is what its client sees, and what a new flight revalidates. A flight has the origin's own time even when its
     /// first client waits for less: the answer then lands in the cache without it.
     func board(
         _ request: FetchRequest,
         _ scope: ScopeKey,
-        cached: Entry?,
+        cached: CachedAnswer?,
         _ tell: @escaping @Sendable (Landing) -> Void
     ) {
         boardForAll(request, scope, cached: cached) { tell($0.landing) }
@@ -26,14 +26,14 @@ struct FlightBoard: Sendable {
     func boardForAll(
         _ request: FetchRequest,
         _ scope: ScopeKey,
-        cached: Entry?,
+        cached: CachedAnswer?,
         _ tell: @escaping @Sendable (FlightOutcome) -> Void
     ) {
         guard let plan = plan(request, scope, cached: cached) else {
             return tellOffline(request, tell)
         }
         let now = context.clock.monotonic()
-        let boarded = table.join(plan.key, now: now) { flight(plan, request, now) }
+        let boarded = table.join(plan.key, plan.payer, now: now) { flight(plan, request, now) }
         guard let (flight, isNew) = boarded else { return tellOverloaded(request, tell) }
         flight.join(until: deadline(request, now), tell)
         if isNew { send(flight, tell) } else { context.meter.flightJoined() }
@@ -64,13 +64,15 @@ struct FlightBoard: Sendable {
     private func plan(
         _ request: FetchRequest,
         _ scope: ScopeKey,
-        cached: Entry?
+        cached: CachedAnswer?
     ) -> Flight.Plan? {
         guard !context.isOfflineByHand(request.origin.name) else { return nil }
+        let place = context.place(of: request, scope, cached)
         return Flight.Plan(
-            key: Flight.Key(scope: scope, url: request.url, headers: request.headers),
+            key: Flight.Key(scope: place, url: request.url, headers: request.headers),
+            payer: scope,
             origin: request.origin,
-            cached: cached,
+            cached: cached?.known,
             isOriginDown: context.isDown(request.origin.name),
             client: request.client
         )

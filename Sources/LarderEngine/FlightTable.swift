@@ -12,7 +12,7 @@ final class FlightTable: Sendable {
     private struct Airborne {
         /// Those that may still be joined.
         var boarding: [Flight.Key: Flight] = [:]
-        /// All that have not landed.
+        /// All that have not landed, by who has sent them off.
         var perScope: [ScopeKey: Int] = [:]
         var count = 0
 
@@ -36,6 +36,7 @@ final class FlightTable: Sendable {
     /// what has not answered by then may never do so.
     func join(
         _ key: Flight.Key,
+        _ payer: ScopeKey,
         now: Duration,
         make: () -> Flight
     ) -> (flight: Flight, isNew: Bool)? {
@@ -43,10 +44,10 @@ final class FlightTable: Sendable {
             if let flight = airborne.boarding[key], now < flight.boardingEnds {
                 return (flight, false)
             }
-            guard airborne.hasRoom(for: key.scope) else { return nil }
+            guard airborne.hasRoom(for: payer) else { return nil }
             let flight = make()
             airborne.boarding[key] = flight
-            airborne.count(key.scope)
+            airborne.count(payer)
             return (flight, true)
         }
     }
@@ -54,19 +55,19 @@ final class FlightTable: Sendable {
     /// Takes a flight in that nobody else may board; false when too many are under way.
     func add(_ flight: Flight) -> Bool {
         airborne.withLock { airborne in
-            guard airborne.hasRoom(for: flight.plan.key.scope) else { return false }
-            airborne.count(flight.plan.key.scope)
+            guard airborne.hasRoom(for: flight.plan.payer) else { return false }
+            airborne.count(flight.plan.payer)
             return true
         }
     }
 
     /// Takes a flight out before it tells that it has landed.
     func remove(_ flight: Flight) {
-        let key = flight.plan.key
+        let (key, payer) = (flight.plan.key, flight.plan.payer)
         airborne.withLock { airborne in
             if airborne.boarding[key] === flight { airborne.boarding[key] = nil }
-            let left = airborne.perScope[key.scope, default: 1] - 1
-            airborne.perScope[key.scope] = left == 0 ? nil : left
+            let left = airborne.perScope[payer, default: 1] - 1
+            airborne.perScope[payer] = left == 0 ? nil : left
             airborne.count -= 1
         }
     }

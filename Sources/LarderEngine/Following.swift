@@ -7,33 +7,35 @@ import LarderStore
 /// Used by one task; over when it is gone.
 final class Following {
     let id: EntryID
-    private let scope: ScopeKey
+    private let sight: Sight
     private let store: CacheStore
     private let table: FollowerTable
     private let flag = ChangeFlag()
-    private var watch: RowWatch?
-    /// The bytes that are counted as held; nil while the row is not protected.
-    private var heldBytes: Int64?
+    private var watches: [RowWatch] = []
+    /// The bytes that are counted as held, and where the row stands; nil while it is not protected.
+    private var held: (bytes: Int64, place: ScopeKey)?
 
     /// `tell` is called when the row has changed, and not again before ``rowIsRead()``.
     init(
         _ id: EntryID,
-        _ scope: ScopeKey,
+        _ sight: Sight,
         _ store: CacheStore,
         _ table: FollowerTable,
         _ tell: @escaping @Sendable () -> Void
     ) {
         self.id = id
-        self.scope = scope
+        self.sight = sight
         self.store = store
         self.table = table
-        watch = store.watch(scope, id) { [flag] in
-            if flag.raise() { tell() }
+        watches = sight.scopes.map { scope in
+            store.watch(scope, id) { [flag] in
+                if flag.raise() { tell() }
+            }
         }
     }
 
     deinit {
-        watch = nil
+        watches = []
         letGo()
     }
 
@@ -42,19 +44,21 @@ final class Following {
         flag.lower()
     }
 
-    /// The row was read; `bytes` is what it holds, 0 where there is none.
-    func rowWasRead(bytes: Int64) {
-        guard heldBytes != bytes else { return }
+    /// The row was read; `bytes` is what it holds, and `place` where it stands: 0 and nil where there
+    /// is none.
+    func rowWasRead(bytes: Int64, in place: ScopeKey?) {
+        let place = place ?? sight.own
+        if let held, held == (bytes, place) { return }
         letGo()
-        guard table.hold(scope, id, bytes: bytes) else { return }
-        store.protect(scope, id)
-        heldBytes = bytes
+        guard table.hold(sight.own, id, bytes: bytes, in: place) else { return }
+        store.protect(place, id)
+        held = (bytes, place)
     }
 
     private func letGo() {
-        guard let bytes = heldBytes else { return }
-        store.release(scope, id)
-        table.letGo(scope, id, bytes: bytes)
-        heldBytes = nil
+        guard let held else { return }
+        store.release(held.place, id)
+        table.letGo(sight.own, id, bytes: held.bytes, in: held.place)
+        self.held = nil
     }
 }

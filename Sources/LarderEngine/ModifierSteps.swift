@@ -223,7 +223,9 @@ final class ModifierSteps: Sendable {
         let scope = context.store.key(for: whole.modifier.scope)
         for change in whole.changes {
             let touched = (try? Effect(parsing: change.effect))?.touchedMembers ?? .all
-            context.fence.writeConfirmed(change.id, in: scope, touching: touched)
+            for place in context.sight(scope, change.id).scopes {
+                context.fence.writeConfirmed(change.id, in: place, touching: touched)
+            }
         }
     }
 

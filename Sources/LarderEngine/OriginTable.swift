@@ -12,6 +12,8 @@ package struct OriginTable: Sendable {
     /// serves the whole system.
     package let owner: UInt32?
     private let byLength: [OriginSettings]
+    /// With what the URLs of origins begin whose answers are shared.
+    private let sharedAddresses: Set<String>
     private let byName: [OriginName: KnownOrigin]
 
     /// What a URL is to a client.
@@ -27,6 +29,8 @@ package struct OriginTable: Sendable {
         self.owner = owner
         byLength = known.map(\.settings)
             .sorted { $0.baseURL.path.utf8.count > $1.baseURL.path.utf8.count }
+        let shared = known.filter { $0.settings.scope == .shared }
+        sharedAddresses = Set(shared.map(\.settings.baseURL.originText))
         byName = Dictionary(known.map { ($0.name, $0) }) { first, _ in first }
     }
 
@@ -76,6 +80,20 @@ package struct OriginTable: Sendable {
         case .known(let origin), .implicit(let origin): return origin
         case .unknown: return nil
         }
+    }
+
+    package var hasSharedOrigins: Bool { !sharedAddresses.isEmpty }
+
+    /// Whether an id is that of an answer of an origin whose answers are shared.
+    ///
+    /// An answer that varies has its URL before a space; no URL has one.
+    package func sharesRow(of id: EntryID) -> Bool {
+        guard sharedAddresses.contains(where: { id.text.utf8.starts(with: $0.utf8) }) else {
+            return false
+        }
+        let text = String(Substring(id.text.utf8.prefix { $0 != UInt8(ascii: " ") }))
+        guard let url = try? WebURL(text), url.text == text else { return false }
+        return origin(of: url)?.scope == .shared
     }
 
     /// The table with `origin` in it, in place of one of the same name.

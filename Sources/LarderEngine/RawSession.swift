@@ -18,6 +18,7 @@ struct RawSession {
     }
 
     private typealias Machine = FetchMachine<RawFailure>
+    private var sight: Sight { context.sight(scope, request) }
 
     let context: EngineContext
     let flights: FlightBoard
@@ -57,7 +58,7 @@ struct RawSession {
     /// Runs until it is known what the client gets; nil when it has hung up.
     mutating func run(_ reader: StoreReader) async -> RawReply? {
         do throws(StoreError) {
-            cached = try request.lookUp(reader, scope, now: context.clock.now())
+            cached = try request.lookUp(reader, sight, now: context.clock.now())
         } catch {
             guard rules.policy != .cacheOnly else {
                 return .problem(Problem(error), HeaderFields())
@@ -111,7 +112,7 @@ struct RawSession {
 
     private mutating func askNetwork() {
         guard rules.isKept else { return passOn() }
-        flights.boardForAll(request, scope, cached: cached?.known) { [mailbox] outcome in
+        flights.boardForAll(request, scope, cached: cached) { [mailbox] outcome in
             mailbox.post(.told(outcome))
         }
     }
@@ -219,7 +220,7 @@ struct RawSession {
 
     private mutating func current(_ answer: Landing.Answer, _ reader: StoreReader) async {
         let now = context.clock.now()
-        let read = try? CachedAnswer(reader, scope, answer.entry.id, now: now)
+        let read = try? CachedAnswer(reader, sight, answer.entry.id, now: now)
         let found = read.flatMap { $0.entry.kind == .fetched ? $0 : nil }
         var status = forwarded(status: answer.status)
         status.isStored = found?.known?.revision == answer.entry.revision
@@ -312,7 +313,7 @@ struct RawSession {
         if let chunks = answer.chunks {
             let reader = try? await context.store.openBody(
                 chunks,
-                of: scope,
+                of: answer.place,
                 answer.entry.id,
                 now: context.clock.now()
             )

@@ -16,7 +16,7 @@ struct WatchSession {
     }
 
     /// How it came to its end.
-    private enum End {
+    enum End {
         case told
         case nobodyReads
         case refused(Problem)
@@ -37,6 +37,8 @@ struct WatchSession {
     private let timers = WorkQueue()
     private var held: [EntryID: Following] = [:]
     private var hasSent = false
+    /// The revision of the last notice that was handed out, told or not.
+    private(set) var handedOut = Revision(0)
     private var hub: WatchHub { context.watchers }
 
     init(
@@ -68,6 +70,7 @@ struct WatchSession {
         let timers = timers
         async let running: Void = timers.run(cancellingTheRest: true)
         setTimers()
+        handedOut = hub.told(number)
         for id in command.ids { await hold(id) }
         var events = mailbox.events.makeAsyncIterator()
         var end: End?
@@ -100,7 +103,10 @@ struct WatchSession {
         let isDraining = context.isDraining
         if isDraining { hub.distribute() }
         switch hub.next(number) {
-        case .tell(let notices): return await send(notices.map(frame))
+        case .tell(let notices):
+            let seen = await seen(notices)
+            handedOut = notices.last?.revision ?? handedOut
+            return seen.isEmpty ? nil : await send(seen.map(frame))
         case .list where isDraining, .readLog where isDraining, .wait where isDraining:
             return await tellEnd()
         case .list: return await list()
@@ -188,6 +194,7 @@ struct WatchSession {
                     if let end = await tell(page.entries, &rows) { return end }
                 } while cursor != nil
                 if let end = try await listTargets(prefix, &rows) { return end }
+                if let end = try await listShared(prefix, &rows) { return end }
             }
         } catch {
             context.noteUnread(error)
@@ -216,12 +223,13 @@ struct WatchSession {
     }
 
     /// What shows under ids.
-    private func entries(of ids: [EntryID]) async throws(StoreError) -> [Entry] {
+    func entries(of ids: [EntryID]) async throws(StoreError) -> [Entry] {
         let now = context.clock.now()
-        return try await context.store.read { [scope] reader throws(StoreError) in
+        let sights = ids.map { context.sight(scope, $0) }
+        return try await context.store.read { reader throws(StoreError) in
             var entries: [Entry] = []
-            for id in ids {
-                guard let answer = try CachedAnswer(reader, scope, id, now: now) else { continue }
+            for (id, sight) in zip(ids, sights) {
+                guard let answer = try CachedAnswer(reader, sight, id, now: now) else { continue }
                 entries.append(answer.entry)
             }
             return entries
@@ -232,14 +240,7 @@ struct WatchSession {
         _ prefix: String,
         after cursor: RowCursor?
     ) async throws(StoreError) -> (entries: [Entry], next: RowCursor?) {
-        var filter = RowFilter(.one(scope))
-        filter.prefix = prefix
-        filter.shownAt = context.clock.now()
-        let limit = Limits.pageRowsDefault
-        let rows = try await context.store.read { [filter] reader throws(StoreError) in
-            try reader.list(filter, order: .id, after: cursor, limit: limit)
-        }
-        let next = rows.count == limit ? rows.last?.cursor(.id) : nil
+        let (rows, next) = try await rows(of: scope, prefix, after: cursor)
         let targeted = Set(rows.map(\.entry.id).filter { context.store.isTargeted(scope, $0) })
         guard !targeted.isEmpty else { return (rows.map(\.entry), next) }
         let views = try await entries(of: Array(targeted))
@@ -250,7 +251,23 @@ struct WatchSession {
         return (entries, next)
     }
 
-    private mutating func tell(
+    func rows(
+        of scope: ScopeKey,
+        _ prefix: String,
+        after cursor: RowCursor?
+    ) async throws(StoreError) -> (rows: [ListedRow], next: RowCursor?) {
+        var filter = RowFilter(.one(scope))
+        filter.prefix = prefix
+        filter.shownAt = context.clock.now()
+        let limit = Limits.pageRowsDefault
+        let rows = try await context.store.read { [filter] reader throws(StoreError) in
+            try reader.list(filter, order: .id, after: cursor, limit: limit)
+        }
+        return (rows, rows.count == limit ? rows.last?.cursor(.id) : nil)
+    }
+
+    /// Tells what there is, unless it was told before.
+    mutating func tell(
         _ entries: [Entry],
         _ rows: inout [EntryID: Revision]
     ) async -> End? {
@@ -272,16 +289,22 @@ struct WatchSession {
     // MARK: What is watched by name is not evicted
 
     private mutating func hold(_ id: EntryID) async {
+        let sight = context.sight(scope, id)
         let following =
             held[id]
-            ?? Following(id, scope, context.store, followers) { [mailbox] in
+            ?? Following(id, sight, context.store, followers) { [mailbox] in
                 mailbox.post(.rowChanged(id))
             }
         held[id] = following
         following.rowIsRead()
         do throws(StoreError) {
-            let entry = try await entries(of: [id]).first
-            following.rowWasRead(bytes: Int64(entry?.body.byteCount ?? 0))
+            let now = context.clock.now()
+            let row = try await context.store.read { reader throws(StoreError) in
+                try CachedAnswer(reader, sight, id, now: now).map { answer in
+                    (bytes: Int64(answer.entry.body.byteCount), place: answer.place)
+                }
+            }
+            following.rowWasRead(bytes: row?.bytes ?? 0, in: row?.place)
         } catch {
             context.noteUnread(error)
         }

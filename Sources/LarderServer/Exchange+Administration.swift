@@ -76,11 +76,15 @@ extension Exchange {
     /// Refuses whoever is no administrator, and writes down what one does.
     ///
     /// `use` says for the log what it is: `evict scope=all`.
-    func requireAdministrator(_ use: String) throws(Problem) {
+    func requireAdministrator(
+        _ use: String,
+        refusing reason: String? = nil
+    ) throws(Problem) {
         guard try isByAdministrator else {
+            let who = "uid \(peer.uid) is no administrator of this daemon"
             throw Problem(
                 .notPermitted,
-                "uid \(peer.uid) is no administrator of this daemon",
+                reason.map { "\($0): \(who)" } ?? who,
                 hint: server.administrators.hint
             )
         }

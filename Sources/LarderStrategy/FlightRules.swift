@@ -96,6 +96,11 @@ package struct FlightRules: Equatable, Sendable {
         )
     }
 
+    /// Whether one of a client's header fields can say who it is.
+    package static func mayHoldCredential(_ headers: HeaderFields) -> Bool {
+        !headers.fields.allSatisfy { harmlessHeaders.contains($0.name.lowercased()) }
+    }
+
     /// The client's header fields as they go to `url`: all to the origin, and elsewhere only
     /// those that can hold no credential.
     package func carried(_ headers: HeaderFields, to url: WebURL) -> HeaderFields {

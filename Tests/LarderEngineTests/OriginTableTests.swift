@@ -29,6 +29,32 @@ struct OriginTableTests {
         #expect(table.origin(of: try EntryID(url), for: nil)?.name.text == name)
     }
 
+    @Test(
+        "P-09: only an id of an origin that says so is everybody's, also of an answer that varies",
+        arguments: [
+            ("https://a.example/v1/x", true), ("https://a.example/v1/x accept=a/b", true),
+            ("https://a.example/v1/x vary", true), ("https://a.example/v1/admin/x", false),
+            ("https://a.example/v2", false), ("https://a.example/v1/../x", false),
+            ("https://a.example:8443/v1/x", false), ("https://a.example.b/v1/x", false),
+            ("HTTPS://a.example/v1/x", false), ("note", false),
+        ]
+    )
+    func shared(id: String, isShared: Bool) throws {
+        var origins: [OriginSettings] = []
+        for (name, base) in [
+            ("v1", "https://a.example/v1"), ("root", "https://a.example"),
+            ("admin", "https://a.example/v1/admin"),
+        ] {
+            origins.append(OriginSettings(name: try OriginName(name), baseURL: try WebURL(base)))
+        }
+        let none = OriginTable(origins)
+        #expect(try !none.hasSharedOrigins && !none.sharesRow(of: EntryID(id)))
+        origins[0].scope = .shared
+        let table = OriginTable(origins)
+        #expect(table.hasSharedOrigins)
+        #expect(try table.sharesRow(of: EntryID(id)) == isShared)
+    }
+
     @Test("An id that is no URL belongs to none", arguments: ["note", "a://b", "https://"])
     func noURL(id: String) throws {
         let base = try WebURL("https://a.example")

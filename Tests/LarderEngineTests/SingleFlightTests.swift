@@ -133,12 +133,13 @@ struct SingleFlightTests {
                 )
                 let plan = Flight.Plan(
                     key: key,
+                    payer: scope,
                     origin: engine.context.origins.origins[0],
                     cached: nil,
                     isOriginDown: false,
                     client: nil
                 )
-                let joined = engine.flights.join(key, now: .zero) {
+                let joined = engine.flights.join(key, scope, now: .zero) {
                     Flight(
                         plan,
                         context: engine.context,

@@ -18,6 +18,7 @@ final class Watch: Sendable {
     /// Returns once it has its first frame; `gate` holds it up at its second.
     init(
         _ fixture: EngineFixture,
+        as user: Scope? = nil,
         client: ClientTag? = nil,
         holding gate: Gate? = nil,
         _ adjust: (inout WatchCommand) -> Void = { _ in }
@@ -25,7 +26,7 @@ final class Watch: Sendable {
         var command = WatchCommand()
         adjust(&command)
         let (told, beats, holds, ended) = (told, beats, holds, ended)
-        scope = .own(uid: 1_000, account: command.account)
+        scope = user ?? .own(uid: 1_000, account: command.account)
         let (engine, interest) = (fixture.engine, interest)
         let scope = engine.store.key(for: scope)
         let isTaken = engine.work.add { [command] in

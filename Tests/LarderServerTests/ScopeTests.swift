@@ -89,6 +89,12 @@ struct ScopeTests {
             #expect(try items(own).isEmpty)
             let shared = try await client.ask("GET", "/v1/entries?scope=shared")
             #expect(try items(shared).map(\.id.text) == ["s"])
+            let dry = try await evict(#"{"all":true,"dry_run":true,"scope":"shared"}"#, client)
+            #expect(dry.evicted == 1)
+            let body = Array(#"{"all":true,"scope":"shared"}"#.utf8)
+            let refusal = try await client.ask("POST", "/v1/evict", body: body).problem()
+            #expect(refusal.kind == .notPermitted)
+            #expect(refusal.detail.contains("seen by all users"))
             // The bytes themselves have no such parameter.
             let bytes = try await client.ask("GET", "/v1/entries/a?scope=all")
             #expect(try bytes.problem().kind == .unknownParameter)

@@ -41,6 +41,12 @@ struct AdministrationRoutes {
         try refuseParameters()
         let command = try EvictCommand(json: try await exchange.command())
         let rows = try exchange.rows(command.scope, for: "evict")
+        if command.scope == .shared, !command.isDryRun {
+            try exchange.requireAdministrator(
+                "evict scope=shared",
+                refusing: "what is shared is seen by all users, so that none of them may evict it"
+            )
+        }
         let report = try await engine.evict(command, rows, client: try exchange.client)
         await exchange.respond(report.encoded())
     }

@@ -139,9 +139,17 @@ struct EntryRoutes {
     }
 
     private func remove(_ id: EntryID) async throws(Problem) {
-        guard try await engine.remove(id, exchange.scope(), client: try exchange.client) else {
-            throw Problem.miss(id)
-        }
+        let wasThere = try await engine.remove(
+            id,
+            exchange.scope(),
+            client: try exchange.client,
+            mayForgetShared: { () throws(Problem) in
+                guard try exchange.isByAdministrator else { return false }
+                try exchange.requireAdministrator("remove \(id) scope=shared")
+                return true
+            }
+        )
+        guard wasThere else { throw Problem.miss(id) }
         await exchange.writer.respond(.noContent)
     }
 }
@@ -158,12 +166,7 @@ extension Exchange {
     ) async throws(Problem) {
         let reader: BodyReader?
         do throws(StoreError) {
-            reader = try await engine.store.openBody(
-                body,
-                of: scope,
-                id,
-                now: engine.clock.now()
-            )
+            reader = try await engine.openBody(body, of: id, scope)
         } catch {
             throw Problem(error)
         }

@@ -1,0 +1,62 @@
+import LarderModel
+import LarderStore
+
+/// Where a client looks for an id: among its own rows, and where it has none there among what is
+/// everybody's (P-09).
+struct Sight: Sendable {
+    /// The client's own scope.
+    let own: ScopeKey
+    /// The shared one, where the id belongs to an origin whose answers are shared; nil where not.
+    let shared: ScopeKey?
+
+    init(_ own: ScopeKey, shared: ScopeKey? = nil) {
+        self.own = own
+        self.shared = shared
+    }
+
+    /// The scopes in the order in which they are looked at.
+    var scopes: [ScopeKey] { [own] + (shared.map { [$0] } ?? []) }
+}
+
+extension EngineContext {
+    /// The shared scope, where an id belongs to an origin whose answers are shared; nil where not,
+    /// which costs nothing while there is no such origin.
+    func sharedScope(of id: EntryID) -> ScopeKey? {
+        guard hasSharedOrigins, origins.sharesRow(of: id) else { return nil }
+        return sharedScope
+    }
+
+    /// Where a client looks for an id.
+    func sight(_ scope: ScopeKey, _ id: EntryID) -> Sight {
+        Sight(scope, shared: sharedScope(of: id))
+    }
+
+    /// The same for what a fetch shows: one with a credential of the client's own sees its own only.
+    func sight(_ scope: ScopeKey, _ request: FetchRequest) -> Sight {
+        Sight(scope, shared: request.isShareable ? sharedScope : nil)
+    }
+
+    /// Whose row the answer to a request is to be: everybody's where its origin says so and no
+    /// credential of the client's own is used, unless a row of its own stands before that one.
+    ///
+    /// `cached` is what the client sees now.
+    func place(of request: FetchRequest, _ scope: ScopeKey, _ cached: CachedAnswer?) -> ScopeKey {
+        guard request.isShareable, let id = try? cached?.entry.id ?? EntryID(request.url) else {
+            return scope
+        }
+        if store.isCopy(scope, id) { return sharedScope }
+        return cached?.place == scope || store.isKept(scope, id) ? scope : sharedScope
+    }
+
+    /// Whether a modifier of a scope changes everybody's row under an id: where it is a shared
+    /// origin's, and no row of the scope's own stands before it.
+    func targetsSharedRow(_ id: EntryID, _ scope: ScopeKey) async throws(StoreError) -> Bool {
+        guard sharedScope(of: id) != nil else { return false }
+        if store.isCopy(scope, id) { return true }
+        if store.isKept(scope, id) { return false }
+        let now = clock.now()
+        return try await store.read { reader throws(StoreError) in
+            try reader.entry(scope, id, now: now) == nil
+        }
+    }
+}

@@ -1,0 +1,118 @@
+import LarderModel
+import LarderStore
+import LarderStrategy
+import LarderWire
+
+/// What a watcher sees of everybody's rows: those that no row of its own stands before (case 29).
+extension WatchSession {
+    /// Tells the shared entries that there are, besides those of its own that were told.
+    mutating func listShared(
+        _ prefix: String,
+        _ rows: inout [EntryID: Revision]
+    ) async throws(StoreError) -> End? {
+        guard context.hasSharedOrigins else { return nil }
+        var cursor: RowCursor?
+        repeat {
+            let (page, next) = try await self.rows(of: context.sharedScope, prefix, after: cursor)
+            cursor = next
+            let ids = page.map(\.entry.id).filter { id in
+                rows[id] == nil && context.sharedScope(of: id) != nil
+            }
+            if let end = await tell(try await entries(of: ids), &rows) { return end }
+        } while cursor != nil
+        return nil
+    }
+
+    /// Those of some notices that the watcher sees, as it sees them.
+    ///
+    /// A change of a shared row is none where a row of its own has stood before that since; one of
+    /// those that goes lets the shared row be seen. What cannot be looked up is told.
+    func seen(_ notices: [WatchMachine.Notice]) async -> [WatchMachine.Notice] {
+        let ids = Set(notices.compactMap { sharedID(in: $0) })
+        guard !ids.isEmpty else { return notices }
+        let rows: [EntryID: Rows]
+        do throws(StoreError) {
+            rows = try await self.rows(of: ids)
+        } catch {
+            context.noteUnread(error)
+            return notices
+        }
+        var seen: [WatchMachine.Notice] = []
+        for notice in notices {
+            if let shown = self.notice(notice, rows) {
+                seen.append(shown)
+            } else if !notice.hasMore, let last = seen.indices.last,
+                seen[last].revision == notice.revision
+            {
+                seen[last].hasMore = false
+            }
+        }
+        return seen
+    }
+
+    /// The id where it hangs on both rows what is told.
+    private func sharedID(in notice: WatchMachine.Notice) -> EntryID? {
+        guard case .change(let change, _) = notice.content, let id = change.id else { return nil }
+        if change.scope == .shared { return id }
+        guard case .evict = change.event, context.sharedScope(of: id) != nil else { return nil }
+        return id
+    }
+
+    /// What stands under an id now.
+    private struct Rows: Sendable {
+        var own: Revision?
+        /// The shared one's kind; nil for none that anybody sees.
+        var shared: EntryKind?
+        var isOfSharedOrigin: Bool
+    }
+
+    private func rows(of ids: Set<EntryID>) async throws(StoreError) -> [EntryID: Rows] {
+        let now = context.clock.now()
+        let sights = ids.map { (id: $0, sight: context.sight(scope, $0)) }
+        return try await context.store.read { reader throws(StoreError) in
+            var rows: [EntryID: Rows] = [:]
+            for (id, sight) in sights {
+                let own = try reader.entry(sight.own, id, now: now)
+                var found = Rows(own: own?.revision, isOfSharedOrigin: sight.shared != nil)
+                if let shared = sight.shared {
+                    found.shared = try reader.entry(shared, id, now: now)?.kind
+                }
+                rows[id] = found
+            }
+            return rows
+        }
+    }
+
+    private func notice(
+        _ notice: WatchMachine.Notice,
+        _ rows: [EntryID: Rows]
+    ) -> WatchMachine.Notice? {
+        guard case .change(let change, let coalesced) = notice.content, let id = change.id,
+            sharedID(in: notice) != nil, let found = rows[id]
+        else { return notice }
+        guard change.scope == .shared else {
+            return revealed(notice, change, id, found)
+        }
+        // A later put stands for those before it, and one of them may be of its own row.
+        guard let own = found.own else { return found.isOfSharedOrigin ? notice : nil }
+        let isOlder = own < change.revision && (coalesced == 1 || own <= handedOut)
+        return isOlder ? nil : notice
+    }
+
+    /// A row of its own has gone: what it sees now is the shared one, where there is one.
+    private func revealed(
+        _ notice: WatchMachine.Notice,
+        _ change: Change,
+        _ id: EntryID,
+        _ found: Rows
+    ) -> WatchMachine.Notice {
+        guard found.own == nil, found.shared == .fetched,
+            command.types.isEmpty || command.types.contains(.put)
+        else { return notice }
+        var notice = notice
+        var told = change
+        told.event = .put(id, ChangeCause(.network, client: change.client))
+        notice.content = .change(told, coalesced: 1)
+        return notice
+    }
+}

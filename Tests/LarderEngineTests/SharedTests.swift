@@ -1,0 +1,413 @@
+import LarderModel
+import LarderStore
+import LarderTestSupport
+import LarderUpstream
+import LarderWire
+import Testing
+
+@testable import LarderEngine
+
+/// An origin whose answers are everybody's, and two users of it (case 29, P-09).
+@Suite("A shared origin", .timeLimit(.minutes(10)))
+struct SharedTests {
+    private let alice = EngineFixture.scope
+    private let bob = Scope.own(uid: 2_000, account: .default)
+
+    private func setup() throws -> EngineSetup {
+        try EngineSetup.with { setup in
+            setup.origin.scope = .shared
+            setup.origin.fetch.ttl = .seconds(3_600)
+        }
+    }
+
+    @Test("P-09: it is asked once for all users, whose rows it becomes, and only those of its own")
+    func singleFlight() async throws {
+        try await EngineFixture.run(setup()) { fixture in
+            let (url, gate) = (try fixture.url("/a"), Gate())
+            try await fixture.cache(url, .json("[1]"), as: alice)
+            fixture.upstream.answer(url, with: .json("[2]").held(by: gate))
+            let work = Scope.own(uid: 2_000, account: try AccountName("work"))
+            let fetches = [alice, bob, work].map { fixture.start(url, as: $0) }
+            for fetch in fetches { _ = try await fetch.frames.element(0) }
+            gate.open()
+            for fetch in fetches {
+                #expect(try await fetch.result().shape == ["cache", "network", "end network"])
+            }
+            #expect(fixture.upstream.asked.all.count == 2)
+            for scope in [alice, bob, work] {
+                #expect(try fixture.view(url, scope) == "[2]")
+                #expect(try await fixture.ids(scope).isEmpty)
+            }
+            #expect(try await fixture.ids(.shared) == [url.text])
+            let report = try await fixture.engine.explain(EntryID(url), fixture.key(bob))
+            #expect(report?.item.scope == .shared)
+            try await fixture.putBlob("note", "mine", as: alice)
+            #expect(try fixture.view(EntryID("note"), bob) == nil)
+        }
+    }
+
+    @Test("P-09: what is asked with a credential of one's own is one's own, and comes first")
+    func ownCredential() async throws {
+        try await EngineFixture.run(setup()) { fixture in
+            let url = try fixture.url("/a")
+            try await fixture.cache(url, .json(#""all""#), as: alice)
+            fixture.upstream.answer(url, with: .json(#""bob's""#))
+            let own = try await fixture.fetch(url, as: bob) { command in
+                command.headers.append("Authorization", "Bearer b")
+            }
+            #expect(own.shape == ["network", "end network"], "not even the cache is everybody's")
+            #expect(try fixture.view(url, bob) == #""bob's""#)
+            #expect(try fixture.view(url, alice) == #""all""#)
+            let id = try EntryID(url)
+            #expect(try await fixture.batched(id, bob) == [#""bob's""#])
+            #expect(try await fixture.batched(id, alice) == [#""all""#])
+            // Its own row is what it sees, so it is that which is asked for again.
+            fixture.upstream.answer(url, with: .json(#""anew""#))
+            try await fixture.fetch(url, as: bob)
+            #expect(try fixture.view(url, alice) == #""all""#)
+            #expect(try await fixture.engine.remove(id, fixture.key(bob)))
+            #expect(try fixture.view(url, bob) == #""all""#)
+        }
+    }
+
+    @Test("Case 29: a like shows to its own user; settled, the shared row is asked for again")
+    func like() async throws {
+        try await EngineFixture.run(setup()) { fixture in
+            let (url, sent, read) = (try fixture.url("/a"), Gate(), Gate())
+            try await fixture.cache(url, .json(#"{"liked":false}"#), as: bob)
+            fixture.clock.advance(by: .seconds(1))
+            fixture.upstream.answer(
+                url,
+                with: .reply(status: 204).held(by: sent),
+                .json(#"{"liked":true,"by":1}"#).held(by: read)
+            )
+            let id = try await fixture.like(url, alice)
+            #expect(try fixture.view(url, alice) == #"{"liked":true}"#)
+            #expect(try fixture.view(url, bob) == #"{"liked":false}"#)
+            sent.open()
+            let key = fixture.key(alice)
+            let report = try await fixture.engine.modifier(id, key, wait: .seconds(60))
+            #expect(report.state == .confirmed)
+            #expect(try fixture.view(url, bob) == #"{"liked":false}"#, "no base is written there")
+            #expect(try fixture.isStale(url, bob))
+            #expect(try fixture.view(url, alice) == #"{"liked":true}"#, "it does not flicker")
+            try await fixture.engine.store.maintain()
+            #expect(try fixture.view(url, alice) == #"{"liked":true}"#)
+            let watch = try await Watch(fixture, as: bob)
+            read.open()
+            #expect(try await watch.frames(upTo: 2).map(\.name) == ["bookmark", "put \(url)"])
+            for scope in [alice, bob] {
+                #expect(try fixture.view(url, scope) == #"{"liked":true,"by":1}"#)
+                #expect(try !fixture.isStale(url, scope))
+            }
+            try await fixture.engine.store.maintain()
+            #expect(try await fixture.ids(alice).isEmpty, "nothing of its own is left")
+            #expect(try fixture.view(url, alice) == #"{"liked":true,"by":1}"#)
+            #expect(fixture.upstream.asked.all.count == 3)
+            watch.hangUp()
+        }
+    }
+
+    @Test("Case 29: a refused like leaves its user with what everybody sees")
+    func refused() async throws {
+        try await EngineFixture.run(setup()) { fixture in
+            let (url, read) = (try fixture.url("/a"), Gate())
+            try await fixture.cache(url, .json(#"{"liked":false}"#), as: bob)
+            fixture.upstream.answer(
+                url,
+                with: .reply("no", status: 422),
+                .json(#"{"liked":false}"#).held(by: read)
+            )
+            let id = try await fixture.like(url, alice)
+            let key = fixture.key(alice)
+            let report = try await fixture.engine.modifier(id, key, wait: .seconds(60))
+            #expect(report.state == .dead)
+            #expect(try fixture.view(url, alice) == #"{"liked":false}"#)
+            try await fixture.engine.store.maintain()
+            #expect(!fixture.engine.store.isKept(key, try EntryID(url)))
+            #expect(try fixture.view(url, alice) == #"{"liked":false}"#)
+            read.open()
+        }
+    }
+
+    @Test("Case 29: what a confirmed write has made shows until its origin says so, or for a while")
+    func waitingCopy() async throws {
+        try await EngineFixture.run(setup()) { fixture in
+            let url = try fixture.url("/a")
+            try await fixture.cache(url, .json(#"{"liked":false}"#), as: bob)
+            fixture.clock.advance(by: .seconds(1))
+            fixture.upstream.answer(url, with: .reply(status: 204))
+            let id = try await fixture.like(url, alice)
+            let key = fixture.key(alice)
+            _ = try await fixture.engine.modifier(id, key, wait: .seconds(60))
+            // Nothing more is scripted: the origin is away.
+            _ = try await fixture.upstream.asked.element(2)
+            try await fixture.engine.store.maintain()
+            #expect(try fixture.view(url, alice) == #"{"liked":true}"#)
+            #expect(try fixture.view(url, bob) == #"{"liked":false}"#)
+            let quiet: (inout WatchCommand) -> Void = { command in
+                command.types = [.put]
+                command.heartbeat = .seconds(3_600)
+            }
+            let watch = try await Watch(fixture, quiet)
+            let other = try await Watch(fixture, as: bob, quiet)
+            fixture.clock.advance(by: Limits.waitingCopyTime)
+            try await fixture.engine.store.maintain()
+            #expect(try await watch.frames(upTo: 2).map(\.name) == ["bookmark", "put \(url)"])
+            #expect(try fixture.view(url, alice) == #"{"liked":false}"#)
+            try await fixture.putBlob("after", "1", as: bob)
+            #expect(try await other.frames(upTo: 2).map(\.name) == ["bookmark", "put after"])
+            watch.hangUp()
+            other.hangUp()
+        }
+    }
+
+    @Test("Case 29, P-12: each hears of what changes for it: its own view, or everybody's row")
+    func watched() async throws {
+        try await EngineFixture.run(setup()) { fixture in
+            let (url, sent) = (try fixture.url("/a"), Gate())
+            let carol = Scope.own(uid: 3_000, account: .default)
+            let held = ScriptedAnswer.reply(status: 204).held(by: sent)
+            try await fixture.cache(url, .json(#"{"liked":false,"n":1}"#), as: bob)
+            var watches: [Watch] = []
+            for scope in [alice, bob, carol] {
+                watches.append(try await Watch(fixture, as: scope) { $0.types = [.put] })
+            }
+            fixture.upstream.answer(url, with: held, held, .json(#"{"liked":true,"n":1}"#))
+            _ = try await fixture.like(url, alice)
+            _ = try await fixture.like(url, bob, #"{"n":7}"#)
+            // None of the puts stands for another one then.
+            for watch in watches.prefix(2) { _ = try await watch.frames(upTo: 2) }
+            _ = try await fixture.upstream.asked.element(2)
+            // It is what alice's view shows already; bob's and carol's change by it.
+            try await fixture.fetch(url, as: carol)
+            #expect(try fixture.view(url, alice) == #"{"liked":true,"n":1}"#)
+            #expect(try fixture.view(url, bob) == #"{"liked":true,"n":7}"#)
+            #expect(try fixture.view(url, carol) == #"{"liked":true,"n":1}"#)
+            for scope in [alice, bob, carol] { try await fixture.putBlob("end", "1", as: scope) }
+            var told: [[String]] = []
+            for watch in watches {
+                var count = 1
+                var names: [String] = []
+                while names.last != "put end" {
+                    count += 1
+                    names = try await watch.frames(upTo: count).map(\.name)
+                }
+                told.append(names)
+                watch.hangUp()
+            }
+            #expect(told[0] == ["bookmark", "put \(url)", "put end"], "only its own like")
+            #expect(told[1] == ["bookmark", "put \(url)", "put \(url)", "put end"])
+            #expect(told[2] == ["bookmark", "put \(url)", "put end"])
+            sent.open()
+        }
+    }
+
+    @Test("P-12: who comes back, or begins with what there is, is told what it sees")
+    func replayed() async throws {
+        try await EngineFixture.run(setup()) { fixture in
+            let url = try fixture.url("/a")
+            let first = try fixture.step()
+            try await fixture.cache(url, .json("[1]"), as: alice)
+            let back = try await Watch(fixture, as: bob) { $0.since = first }
+            #expect(try await back.frames(upTo: 2).map(\.name) == ["put \(url)", "bookmark"])
+            let initial = try await Watch(fixture, as: bob) { $0.listsFirst = true }
+            #expect(try await initial.frames(upTo: 2).map(\.name) == ["put \(url)", "bookmark"])
+            back.hangUp()
+            initial.hangUp()
+        }
+    }
+
+    @Test("A stream that follows shows what another user's fetch has brought")
+    func followed() async throws {
+        try await EngineFixture.run(setup()) { fixture in
+            let url = try fixture.url("/a")
+            try await fixture.cache(url, .json("[1]"), as: alice)
+            let follower = fixture.start(url, .cacheOnly, as: bob) { $0.follows = true }
+            _ = try await follower.frames.element(0)
+            try await fixture.cache(url, .json("[2]"), as: alice)
+            guard case .snapshot(let shown) = try await follower.frames.element(1) else {
+                Issue.record("no snapshot")
+                return
+            }
+            #expect(shown.entry.body == .json(Array("[2]".utf8)))
+            follower.hangUp()
+            _ = try await follower.result()
+        }
+    }
+
+    @Test("P-09: no user takes away what others see, and an administrator may")
+    func removal() async throws {
+        try await EngineFixture.run(setup()) { fixture in
+            let url = try fixture.url("/a")
+            let id = try EntryID(url)
+            try await fixture.cache(url, .json("[1]"), as: alice)
+            let all = try await fixture.engine.evict(
+                EvictCommand(.ids([id])),
+                .one(fixture.key(bob))
+            )
+            #expect(all.evicted == 0)
+            let refusal = await #expect(throws: Problem.self) {
+                _ = try await fixture.engine.remove(id, fixture.key(bob))
+            }
+            #expect(refusal?.kind == .notPermitted)
+            #expect(refusal?.detail.contains("is seen by all users") == true)
+            #expect(try fixture.view(url, alice) == "[1]")
+            let isGone = try await fixture.engine.remove(
+                id,
+                fixture.key(bob),
+                mayForgetShared: { true }
+            )
+            #expect(isGone)
+            #expect(try fixture.view(url, alice) == nil)
+        }
+    }
+
+    @Test("A pin is its user's own: it takes what is shared, also offline, and keeps it for itself")
+    func pin() async throws {
+        try await EngineFixture.run(setup()) { fixture in
+            let url = try fixture.url("/a")
+            let (id, key) = (try EntryID(url), fixture.key(alice))
+            try await fixture.cache(url, .json("[1]"), as: bob)
+            guard case .held = try await fixture.engine.pin(id, key) else {
+                Issue.record("it is not held")
+                return
+            }
+            let watch = try await Watch(fixture) { $0.types = [.put] }
+            try await fixture.cache(url, .json("[2]"), as: bob)
+            #expect(try fixture.view(url, alice) == "[1]")
+            #expect(try fixture.view(url, bob) == "[2]")
+            try await fixture.putBlob("end", "1", as: alice)
+            let told = try await watch.frames(upTo: 2).map(\.name)
+            #expect(told == ["bookmark", "put end"], "its own row stands before the shared one")
+            let report = try await fixture.engine.evict(
+                EvictCommand(.all),
+                .one(fixture.engine.store.key(for: .shared))
+            )
+            #expect(report.evicted == 1)
+            #expect(try fixture.view(url, alice) == "[1]")
+            watch.hangUp()
+        }
+    }
+
+    @Test("P-06: an answer that set out before another user's write does not undo it for anybody")
+    func overtaken() async throws {
+        try await EngineFixture.run(setup()) { fixture in
+            let (url, old) = (try fixture.url("/a"), Gate())
+            try await fixture.cache(url, .json(#"{"liked":false}"#), as: bob)
+            fixture.upstream.answer(
+                url,
+                with: .json(#"{"liked":false,"old":1}"#).held(by: old),
+                .reply(status: 204),
+                .json(#"{"liked":true}"#)
+            )
+            let fetch = fixture.start(url, as: bob)
+            _ = try await fixture.upstream.asked.element(1)
+            let id = try await fixture.like(url, alice)
+            let key = fixture.key(alice)
+            let report = try await fixture.engine.modifier(id, key, wait: .seconds(60))
+            #expect(report.state == .confirmed)
+            old.open()
+            let frames = try await fetch.result()
+            #expect(frames.lastShown?.entry.body == .json(Array(#"{"liked":true}"#.utf8)))
+            for scope in [alice, bob] {
+                #expect(try fixture.view(url, scope) == #"{"liked":true}"#)
+            }
+        }
+    }
+
+    @Test("Case 7, 29: what another user's read shows confirms what was answered 202")
+    func confirmedByRead() async throws {
+        try await EngineFixture.run(setup()) { fixture in
+            let url = try fixture.url("/a")
+            try await fixture.cache(url, .json(#"{"liked":false}"#), as: bob)
+            fixture.upstream.answer(url, with: .reply(status: 202), .json(#"{"liked":true}"#))
+            let watch = try await Watch(fixture) { $0.types = [.modifier] }
+            let id = try await fixture.like(url, alice)
+            let told = try await watch.frames(upTo: 3).map(\.name)
+            #expect(told == ["bookmark", "modifier queued", "modifier accepted"])
+            try await fixture.fetch(url, as: bob)
+            let key = fixture.key(alice)
+            let report = try await fixture.engine.modifier(id, key, wait: .seconds(60))
+            #expect(report.state == .confirmed)
+            watch.hangUp()
+        }
+    }
+
+    @Test("P-09: once an origin is shared no more, nobody sees what was")
+    func noMore() async throws {
+        try await EngineFixture.run(setup()) { fixture in
+            let url = try fixture.url("/a")
+            try await fixture.cache(url, .json("[1]"), as: alice)
+            let context = fixture.engine.context
+            var origin = context.origins.known[0]
+            origin.settings.scope = .user
+            context.replaceOrigins(context.origins.with(origin))
+            for scope in [alice, bob] { #expect(try fixture.view(url, scope) == nil) }
+            #expect(try await fixture.cached(url, as: bob).refusal?.kind == .miss)
+        }
+    }
+}
+
+extension EngineFixture {
+    fileprivate func key(_ scope: Scope) -> ScopeKey { engine.store.key(for: scope) }
+
+    /// What a user reads under a URL; nil for a miss.
+    fileprivate func view(_ url: WebURL, _ scope: Scope) throws -> String? {
+        try view(EntryID(url), scope)
+    }
+
+    fileprivate func view(_ id: EntryID, _ scope: Scope) throws -> String? {
+        let reader = try engine.store.makeReader()
+        defer { reader.endTransaction() }
+        let (key, now) = (key(scope), clock.now())
+        switch try engine.shown(id, key, reader, now: now) {
+        case .made(_, let bytes, _): return String(decoding: bytes, as: UTF8.self)
+        case .miss: return nil
+        case .base, nil:
+            return try engine.withEntry(id, key, reader, now: now) { row in
+                row.withBody { String(decoding: $0, as: UTF8.self) }
+            }
+        }
+    }
+
+    /// What a batch of one id shows.
+    fileprivate func batched(_ id: EntryID, _ scope: Scope) async throws -> [String] {
+        var shown: [String] = []
+        try await engine.batch(BatchCommand(ids: [id]), key(scope)) { frame in
+            if case .snapshot(let snapshot) = frame, case .json(let bytes) = snapshot.entry.body {
+                shown.append(String(decoding: bytes, as: UTF8.self))
+            }
+            return true
+        }
+        return shown
+    }
+
+    fileprivate func isStale(_ url: WebURL, _ scope: Scope) throws -> Bool {
+        let reader = try engine.store.makeReader()
+        defer { reader.endTransaction() }
+        let now = clock.now()
+        let isStale = try engine.withEntry(EntryID(url), key(scope), reader, now: now) { row in
+            row.entry()?.isStale(at: now)
+        }
+        return (isStale ?? nil) == true
+    }
+
+    fileprivate func ids(_ scope: Scope) async throws -> [String] {
+        try await engine.list(EntryListCommand(), .one(key(scope))).items.map(\.id.text)
+    }
+
+    /// Has a merge of a value sent to the URL that it changes.
+    fileprivate func like(
+        _ url: WebURL,
+        _ scope: Scope,
+        _ value: String = #"{"liked":true}"#
+    ) async throws -> ModifierID {
+        let json = """
+            {"request":{"method":"PATCH","url":"\(url)"},"changes":[{"target":\
+            {"id":"\(url)"},"effect":{"type":"merge","value":\(value)}}]}
+            """
+        let command = try ModifiersCommand(json: Array(json.utf8))
+        return try await engine.accept(command, key(scope))[0].id
+    }
+}
