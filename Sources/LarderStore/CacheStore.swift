@@ -48,8 +48,7 @@ package final class CacheStore: Sendable {
             configuration.stateDirectory == configuration.cacheDirectory
             ? cacheReserve : Self.makeReserve(configuration, configuration.stateDirectory)
         database = Self.database(configuration)
-        let keySeed = newKeySeed()
-        let start = try CacheStart(database, configuration, cacheReserve, keySeed: keySeed)
+        let start = try CacheStart(database, configuration, cacheReserve, keySeed: newKeySeed())
         cacheFolder = start.folder
         shared = SharedCacheState(
             keySeed: start.keySeed,
@@ -70,8 +69,7 @@ package final class CacheStore: Sendable {
         )
         revisions = stateFile.makeRevisionSource()
         notices = stateFile.notices
-        found = Findings()
-        for finding in stateFile.findings { found.add(finding) }
+        found = Findings(stateFile.findings)
         let writer = CacheWriter(
             configuration: configuration,
             database: database,

@@ -169,9 +169,9 @@ struct RefusalTests {
     func badScope() {
         let text = "origins:\n  a: {base_url: 'http://a.b', scope: share}"
         let complaint = "'share' is none of user, shared (did you mean 'shared'?)"
-        #expect(complaints(text) == ["larder.yaml:2:37: " + complaint])
+        #expect(complaints(text) == ["larder.yaml:2:38: " + complaint])
         let empty = complaints("origins:\n  a: {base_url: 'http://a.b', scope: null}")
-        #expect(empty == ["larder.yaml:2:37: origins.a.scope has no value"])
+        #expect(empty == ["larder.yaml:2:38: origins.a.scope has no value"])
     }
 
     @Test(

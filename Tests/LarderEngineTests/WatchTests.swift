@@ -34,9 +34,13 @@ struct WatchTests {
         try await EngineFixture.run { fixture in
             let phone = ClientTag(uid: 1_000, name: "phone")
             let watch = try await Watch(fixture, client: phone)
+            // Each is heard before the next one, which would stand for it.
             try await fixture.putBlob("a", "1", client: phone)
+            _ = try await watch.frames(upTo: 2)
             try await fixture.putBlob("a", "2", client: ClientTag(uid: 1_000, name: "laptop"))
+            _ = try await watch.frames(upTo: 3)
             try await fixture.putBlob("a", "3")
+            _ = try await watch.frames(upTo: 4)
             _ = try await fixture.engine.remove(EntryID("a"), fixture.scope, client: phone)
             let frames = try await watch.frames(upTo: 5)
             let own = frames.dropFirst().map { $0.encodedText.contains(#""self":true"#) }

@@ -13,13 +13,17 @@ struct WatchedModifierTests {
     @Test("P-12: a write shows, and is told; refused, it shows no more, and why is told")
     func refused() async throws {
         try await EngineFixture.run { fixture in
-            let url = try fixture.url("/likes")
-            fixture.upstream.answer(url, with: .reply("no", status: 422))
+            let (url, sent) = (try fixture.url("/likes"), Gate())
+            fixture.upstream.answer(url, with: .reply("no", status: 422).held(by: sent))
             let phone = ClientTag(uid: 1_000, name: "phone")
             let watch = try await Watch(fixture, client: phone) { $0.types = [.put, .modifier] }
             let other = try await Watch(fixture) { $0.types = [.modifier] }
+            // Each put is heard before the next one, which would stand for it.
             try await fixture.putBlob("note", #"{"liked":false}"#)
+            _ = try await watch.frames(upTo: 2)
             try await fixture.like("note", to: url, id: "m1", client: phone)
+            _ = try await watch.frames(upTo: 4)
+            sent.open()
             let frames = try await watch.frames(upTo: 6)
             #expect(
                 frames.map(\.name) == [
@@ -131,6 +135,7 @@ struct WatchedModifierTests {
             let watch = try await Watch(fixture)
             let url = try fixture.url("/likes")
             try await fixture.like("note", to: url, id: "m1", more: #","hold":"10s""#)
+            _ = try await watch.frames(upTo: 3)
             try await fixture.engine.removeModifier(
                 ModifierID("m1"),
                 fixture.scope,
