@@ -229,11 +229,6 @@ package enum Limits {
     package static let writerQueueMax = 16_384
     /// Uses remembered between two flushes, 24 bytes each; above it they are flushed at once.
     package static let touchesMax = 65_536
-    /// Age from which the copy of `state.db` is taken anew: a day's work is what a lost disk costs a
-    /// backup of every night, too.
-    package static let snapshotAge = Duration.seconds(86_400)
-    /// Time between two tries to take it, as a full disk stays full for a while.
-    package static let snapshotRetryTime = Duration.seconds(3_600)
     /// Time between two flushes of uses.
     ///
     /// What a crash forgets is the order of this long.

@@ -32,25 +32,6 @@ extension CacheStore {
         try await examiner.check(databaseFiles, until: over)
     }
 
-    static func makeSnapshots(
-        _ configuration: StoreConfiguration,
-        _ file: DatabaseFile,
-        _ found: Findings
-    ) -> StateSnapshots {
-        StateSnapshots(
-            of: file,
-            every: configuration.snapshotAge,
-            hasRoom: { bytes in
-                // What cannot be told is no reason to have none.
-                guard let free = configuration.freeBytes(configuration.stateDirectory) else {
-                    return true
-                }
-                return free - bytes >= max(configuration.minFreeBytes.bytes, Limits.stateSpaceMin)
-            },
-            report: { found.tell($0) }
-        )
-    }
-
     /// Who may read the folders and the files.
     package var fileRights: [FileRights] {
         var directories = [configuration.cacheDirectory]

@@ -24,7 +24,6 @@ package final class CacheStore: Sendable {
     private let listReader: BlockingReader
     /// Looks at the files themselves.
     let examiner = FileExaminer()
-    let snapshots: StateSnapshots
     private let found: Findings
     /// The moment that housekeeping goes by.
     let now: @Sendable () -> Timestamp
@@ -100,7 +99,6 @@ package final class CacheStore: Sendable {
         pins = PinStore(kept)
         let baseReader = Self.makeReader(database, configuration, shared, queue, stateFile)
         modifiers = ModifierStore(kept, BaseReader(baseReader, queue))
-        snapshots = Self.makeSnapshots(configuration, stateFile.file, found)
         try stateFile.load(into: shared)
         queue.wake()
         stateFile.queue.wake()
@@ -430,7 +428,6 @@ package final class CacheStore: Sendable {
         }
         stateReserve.take()
         try await stateFile.maintain()
-        snapshots.takeIfDue(now: now())
         guard shared.generation.hasFile else { return }
         try await queue.submit { writer throws(StoreError) in
             try writer.flushTouches()

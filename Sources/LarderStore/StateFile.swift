@@ -62,7 +62,7 @@ final class StateFile: Sendable {
                     "\(StoreError.corrupt(step: step).message): it was set aside as "
                         + "\(file.path).aside and made anew; \(saved.rows) rows of it could be read and "
                         + "were taken over"
-                ] + saved.findings + Self.snapshotFinding(file)
+                ] + saved.findings
         }
         notices = opened.notices
         let writer = try StateWriter(
@@ -94,12 +94,6 @@ final class StateFile: Sendable {
             guard reserve.release() else { throw .diskFull(step: step) }
             return try open(file)
         }
-    }
-
-    /// Where a whole copy lies, for who looks for what could not be read.
-    private static func snapshotFinding(_ file: DatabaseFile) -> [String] {
-        guard let taken = FileTime.changed(file.snapshotPath) else { return [] }
-        return ["\(file.snapshotPath) is a copy of it of \(taken.httpDate)"]
     }
 
     private static func reserveBlock(
