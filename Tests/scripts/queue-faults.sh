@@ -194,46 +194,80 @@ has_no_warning() {
     [[ $(status_of '.warnings | length') == 0 ]]
 }
 
+is_given_back() {
+    [[ ! -e $work/state/reserve ]]
+}
+
+# begin_full: a daemon with a queue on a disk that is full, while its origin is away.
+begin_full() {
+    local n
+    rm -rf "$work/cache" "$work/effects"
+    start_origin --honour-keys
+    configure_queue
+    for ((n = 0; n < targets; n++)); do store "/$n" '{"n": 0}'; done
+    start_daemon
+    for ((n = 0; n < targets; n++)); do fetch "$origin/$n"; done
+    stop_origin
+    # Nothing is tried meanwhile: what an attempt had the reserve give back, this would fill, too.
+    set_origin offline
+    count=60
+    waiting 1 "$count"
+    fill_disk
+    status=202
+    while ((status == 202 && count < 3000)); do
+        waiting $((count + 1)) $((count + 1))
+        ((status != 202)) || count=$((count + 1))
+        fill_disk
+    done
+}
+has_space_again() {
+    rm "$work/state/ballast"
+    await 60 has_no_warning || not_ok "with space the reserve is taken again" "no warning" \
+        "$(status_of '.warnings | join("; ")')"
+}
+
 rm -rf "$work/state"
 if ((EUID != 0)) || ! small_disk; then
     skip "a full disk" "mounting a small one is not permitted"
     finish
 fi
 trap 'unmount_all; clean_up' EXIT
-rm -rf "$work/cache" "$work/effects"
-start_origin --honour-keys
-configure_queue
-for ((n = 0; n < targets; n++)); do store "/$n" '{"n": 0}'; done
-start_daemon
-for ((n = 0; n < targets; n++)); do fetch "$origin/$n"; done
-stop_origin
-waiting 1 $((count / 2))
-fill_disk
-accepted=$((count / 2))
-status=202
-while ((status == 202 && accepted < 3000)); do
-    waiting $((accepted + 1)) $((accepted + 1))
-    ((status != 202)) || accepted=$((accepted + 1))
-    fill_disk
-done
-count=$accepted
+begin_full
 expect_match "case 2: on a full disk a modifier is refused" \
     '^507 urn:larder:(queue-full|disk-full)$' "$status $(member .type)"
 expect_match "case 2: with a hint" "space" "$(member .hint)"
-expect_equal "case 2: it is not shown" "$accepted" \
-    "$(known | wc -l)"
+expect_equal "case 2: it is not shown" "$count" "$(known | wc -l)"
 expect_equal "case 2: status says so" degraded "$(status_of .state)"
 expect_known "a full disk" 0
 end_daemon KILL
 start_daemon
 expect_known "a full disk, after a crash" 0
 # The reserve is for what is under way: everything is sent and settled.
+set_origin online
 expect_sent "a full disk" 0
-rm "$work/state/ballast"
-await 60 has_no_warning || not_ok "with space the reserve is taken again" "no warning" \
-    "$(status_of '.warnings | join("; ")')"
-waiting $((accepted + 1)) $((accepted + 1))
+has_space_again
+waiting $((count + 1)) $((count + 1))
 expect_equal "with space again there are accepts" 202 "$status"
 end_daemon TERM
 expect_equal "a full disk: the end is orderly" 0 "$ended"
+unmount_all
+
+# Somebody else takes what the reserve gave back: nothing can be written down, so nothing is sent.
+small_disk
+begin_full
+set_origin online
+await 60 is_given_back || not_ok "an attempt has the reserve give its space back" "no reserve" \
+    "$(ls "$work/state")"
+fill_disk
+start_origin --honour-keys
+fetch "$origin/0"
+sleep 2
+expect_at_most "a disk filled by others: most of it waits" $((count / 2)) \
+    "$(effects 'select(.key) | .key' | wc -l)"
+expect_known "a disk filled by others" 0
+stop_origin
+has_space_again
+expect_sent "with space again" 0
+end_daemon TERM
+expect_equal "a disk filled by others: the end is orderly" 0 "$ended"
 finish
