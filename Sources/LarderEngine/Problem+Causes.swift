@@ -11,7 +11,7 @@ extension Problem {
         case .badID: self.init(.badID, error.message)
         case .badURL: self.init(.badURL, error.message)
         case .badAccount, .badOriginName, .badHost, .badProxy, .badDuration, .badByteSize,
-            .badModifierID, .badLane, .badLaneName:
+            .badModifierID, .badLane, .badLaneName, .badKey, .badRule:
             self.init(.badRequest, error.message)
         }
     }

@@ -71,6 +71,35 @@ package enum Limits {
     /// Nobody waits longer at a socket.
     package static let fetchTimeMax = Duration.seconds(3_600)
 
+    /// An entity's key: it stands in every reference, in lanes and in paths.
+    package static let entityKeyBytesMax = 1_024
+    /// Values in a body that is normalized, arrays and objects among them.
+    ///
+    /// A feed of 1 MB has about 20,000; what is read of each takes 24 bytes.
+    package static let normalizedValuesMax = 200_000
+    /// Entities within each other, in a body that is normalized and in an answer that is rebuilt:
+    /// rebuilding is recursive, and each takes about 1 KiB of the stack.
+    package static let entityDepthMax = 128
+    /// Elements of a list that grows by what each answer brings: as many as one body may have.
+    package static let mergedElementsMax = 200_000
+    /// Pointers to what is missing that a rebuilt answer names; that it is incomplete shows anyway.
+    package static let missingPointersMax = 1_000
+    /// Rules of one origin by type, and by path; a person writes them, and each object of an answer
+    /// is held against those whose URL fits.
+    package static let typeRulesMax = 1_000
+    package static let pathRulesMax = 1_000
+    /// Members that may hold the type or the id: each object is searched for them in turn.
+    package static let ruleNamesMax = 16
+    /// A name in a rule: of a type, or of a member.
+    package static let ruleNameBytesMax = 256
+    /// Lists of one type that are not replaced as a whole.
+    package static let listRulesMax = 64
+    /// Tokens of a pointer in a rule.
+    package static let rulePathTokensMax = 32
+    /// Fields of a key, in all and within each other.
+    package static let keyFieldsMax = 16
+    package static let keyDepthMax = 8
+
     /// The request line and headers from a client.
     ///
     /// Above it is 431 and a closed connection.

@@ -12,6 +12,9 @@ package enum ModelError: Error, Equatable {
     case badModifierID(String)
     case badLane(String)
     case badLaneName(String)
+    case badKey(String)
+    /// A rule of `normalize:`, with its place such as `types[2].key`.
+    case badRule(at: String, reason: String)
 
     /// One sentence for people.
     package var message: String {
@@ -38,6 +41,10 @@ package enum ModelError: Error, Equatable {
             "'\(text)' is not a lane: id: and an id, or name: and a name"
         case .badLaneName(let text):
             "'\(text)' is not a lane's name: 1 to \(Limits.laneNameBytesMax) bytes without control characters"
+        case .badKey(let reason):
+            "this is not an entity's key: \(reason)"
+        case .badRule(let place, let reason):
+            "\(place) is no rule: \(reason)"
         }
     }
 }
