@@ -89,6 +89,7 @@ let package = Package(
         layer("LarderModel"),
         // 1: pure: no I/O, no clock, no async.
         layer("LarderJSON", ["LarderModel"]),
+        layer("LarderNormalize", ["LarderModel", "LarderJSON"]),
         layer("LarderStrategy", ["LarderModel"]),
         layer("LarderWire", ["LarderModel", "LarderJSON"]),
         // 2: the outside world.
@@ -168,6 +169,7 @@ let package = Package(
         ),
         tests("LarderModelTests", ["LarderModel"]),
         tests("LarderJSONTests", ["LarderModel", "LarderJSON"]),
+        tests("LarderNormalizeTests", ["LarderModel", "LarderJSON", "LarderNormalize"]),
         tests("LarderStrategyTests", ["LarderModel", "LarderStrategy"]),
         tests("LarderWireTests", ["LarderModel", "LarderJSON", "LarderWire"]),
         tests("LarderStoreTests", ["LarderModel", "LarderStore", "LarderTestSupport"]),

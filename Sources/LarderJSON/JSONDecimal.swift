@@ -43,6 +43,10 @@ struct JSONDecimal: Hashable {
         )
     }
 
+    var negated: JSONDecimal {
+        JSONDecimal(isNegative: !isNegative, digits: digits[...], exponent: exponent)
+    }
+
     /// Whether it can be added to others: it needs no more digits than are calculated with.
     var isAddable: Bool {
         guard case .small(let exponent) = exponent else { return false }

@@ -4,6 +4,13 @@ extension JSONNumber {
         text.hasSameBytes(as: other.text) || JSONDecimal(self) == JSONDecimal(other)
     }
 
+    /// Whether it is worth less than the other one, exactly; nil where telling takes more digits
+    /// than ``Limits/decimalDigitsMax``.
+    package func isLess(than other: JSONNumber) -> Bool? {
+        if let left = integer, let right = other.integer { return left < right }
+        return JSONDecimal.sum(JSONDecimal(self), JSONDecimal(other).negated)?.isNegative
+    }
+
     /// Whether it can be added to others: it has not more digits before or behind the point than
     /// ``Limits/decimalDigitsMax``.
     package var isAddable: Bool { JSONDecimal(self).isAddable }

@@ -103,4 +103,19 @@ struct JSONNumberSumTests {
             #expect(isSpelledPlainly, "seed \(seed): \(sum.text)")
         }
     }
+
+    @Test(
+        "Numbers are ordered by their exact value",
+        arguments: [
+            ("1", "2", true), ("2", "1", false), ("1", "1.0", false), ("1.0", "1", false),
+            ("-1", "0", true), ("-0", "0", false), ("9.99", "1e1", true), ("-2", "-1.5", true),
+            ("9007199254740992", "9007199254740993", true), ("1e300", "1e301", true),
+            ("0.1", "0.10000000000000000001", true), ("1", "1e2000", nil), ("1e2000", "1", nil),
+        ] as [(String, String, Bool?)]
+    )
+    func order(left: String, right: String, isLess: Bool?) throws {
+        guard case .number(let left) = try json(left), case .number(let right) = try json(right)
+        else { return }
+        #expect(left.isLess(than: right) == isLess)
+    }
 }

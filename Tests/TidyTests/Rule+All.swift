@@ -141,6 +141,7 @@ private let layers: [String: Set<String>] = [
     "CXXHash": [],
     "LarderModel": [],
     "LarderJSON": ["LarderModel"],
+    "LarderNormalize": ["LarderModel", "LarderJSON"],
     "LarderStrategy": ["LarderModel"],
     "LarderWire": ["LarderModel", "LarderJSON"],
     "LarderStore": ["LarderModel"],

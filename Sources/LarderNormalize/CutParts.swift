@@ -1,0 +1,52 @@
+/// The parts of a value with references, in their order: text, and between two texts a key.
+struct CutParts {
+    enum Part {
+        case text(Range<Int>)
+        /// The text of a key.
+        case reference(Range<Int>)
+        case end
+        /// It is none of ours.
+        case damage
+    }
+
+    private var position: Int
+    private let end: Int
+    private var isAtText = true
+
+    /// Parts of the value that takes `range` of the bytes that ``next(in:)`` is given.
+    init(_ range: Range<Int>) {
+        position = range.lowerBound
+        end = range.upperBound
+    }
+
+    mutating func next(in bytes: UnsafeRawBufferPointer) -> Part {
+        if isAtText {
+            guard let range = data(in: bytes) else { return .damage }
+            isAtText = false
+            return .text(range)
+        }
+        guard position < end else { return .end }
+        guard let range = data(in: bytes), !range.isEmpty else { return .damage }
+        isAtText = true
+        return .reference(range)
+    }
+
+    /// Bytes behind their number.
+    private mutating func data(in bytes: UnsafeRawBufferPointer) -> Range<Int>? {
+        var count = 0
+        var shift = 0
+        while position < end, shift < 35 {
+            let byte = bytes[position]
+            position += 1
+            count |= Int(byte & 0x7F) << shift
+            guard byte < 0x80 else {
+                shift += 7
+                continue
+            }
+            guard count <= end - position else { return nil }
+            defer { position += count }
+            return position..<position + count
+        }
+        return nil
+    }
+}

@@ -1,0 +1,96 @@
+package import LarderModel
+
+/// What an entity holds: its members, each with its value as bytes of JSON in which entities are
+/// cut out.
+///
+/// # Stored form
+///
+/// ```
+/// members  n × (name, value)
+/// value    2 × length + 1 if it has references, bytes
+/// bytes    the JSON as it came; with references: text, n × (key, text)
+/// ```
+///
+/// Names are what they say, without escapes; references stand outside of the JSON, so that no
+/// member of a server's can be mistaken for one. A member's bytes stay what they are until the
+/// member has another value, so that they stand for the value in digests.
+package struct EntityBody: Sendable {
+    struct Member: Sendable {
+        /// Offsets into the stored form.
+        let name: Range<Int>
+        let value: Range<Int>
+        let hasReferences: Bool
+    }
+
+    /// The stored form.
+    package let bytes: [UInt8]
+    let members: [Member]
+
+    /// Reads the stored form.
+    package init(_ bytes: [UInt8]) throws(NormalizeError) {
+        self.bytes = bytes
+        members = try bytes.withFormBytes { (buffer) throws(NormalizeError) -> [Member] in
+            var reader = try FormReader(.entity, buffer)
+            let count = try reader.count()
+            var members: [Member] = []
+            members.reserveCapacity(count)
+            for _ in 0..<count {
+                let name = try reader.data()
+                let number = try reader.number()
+                let value = try reader.range(number >> 1)
+                let hasReferences = number & 1 == 1
+                if hasReferences { try Self.check(value, of: buffer, reader) }
+                members.append(Member(name: name, value: value, hasReferences: hasReferences))
+            }
+            try reader.finish()
+            return members
+        }
+    }
+
+    init(bytes: [UInt8], members: [Member]) {
+        self.bytes = bytes
+        self.members = members
+    }
+
+    private static func check(
+        _ value: Range<Int>,
+        of bytes: UnsafeRawBufferPointer,
+        _ reader: FormReader
+    ) throws(NormalizeError) {
+        var parts = CutParts(value)
+        while true {
+            switch parts.next(in: bytes) {
+            case .text, .reference: continue
+            case .end: return
+            case .damage: throw reader.fail()
+            }
+        }
+    }
+
+    /// The names of the members, in the order in which they were first seen.
+    package var memberNames: [String] {
+        members.map { String(decoding: bytes[$0.name], as: UTF8.self) }
+    }
+
+    /// The entities that it refers to, each once, in the order of their appearance.
+    package var references: [EntityKey] {
+        var keys: [EntityKey] = []
+        var known: Set<EntityKey> = []
+        bytes.withUnsafeBytes { bytes in
+            for member in members where member.hasReferences {
+                var parts = CutParts(member.value)
+                reading: while true {
+                    switch parts.next(in: bytes) {
+                    case .text: continue
+                    case .reference(let range):
+                        let text = String(decoding: bytes[range], as: UTF8.self)
+                        let key = EntityKey(unchecked: text)
+                        if known.insert(key).inserted { keys.append(key) }
+                    case .end, .damage: break reading
+                    }
+                }
+            }
+        }
+        return keys
+    }
+}

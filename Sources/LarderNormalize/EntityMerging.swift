@@ -1,0 +1,256 @@
+/// The members of one entity while what an answer brought is merged into them.
+struct EntityMerging {
+    private enum Source {
+        /// As it was held.
+        case held
+        /// As it stands in the answer.
+        case came(Split.Member)
+        case made(CutBuilder)
+    }
+
+    private struct Member {
+        /// Its place in what was held; -1 for a new one.
+        let held: Int
+        /// The number of its name in the skeleton; -1 for one that was held.
+        let name: Int
+        var source: Source
+        /// Whether an occurrence of this answer has it.
+        var isSeen = false
+    }
+
+    private let split: Split
+    private let bytes: UnsafeRawBufferPointer
+    private let base: EntityBody?
+    private let fence: Fence
+    private var members: [Member] = []
+    private var isChanged = false
+    /// Whether an occurrence said something else than one before it.
+    private(set) var isContradicted = false
+    /// Members by name, for entities with many.
+    private var places: [[UInt8]: Int]?
+    private var scratch = CutBuilder()
+
+    /// More members than this are looked for in a table.
+    private static let scannedMembersMax = 32
+
+    init(_ split: Split, _ bytes: UnsafeRawBufferPointer, base: EntityBody?, fence: Fence) {
+        self.split = split
+        self.bytes = bytes
+        self.base = base
+        self.fence = fence
+        members = (base?.members.indices ?? 0..<0).map {
+            Member(held: $0, name: -1, source: .held)
+        }
+    }
+
+    /// Takes the members of an occurrence; a late one overwrites none.
+    mutating func apply(_ occurrence: Int, isLate: Bool) {
+        let skeleton = split.skeleton
+        let shape = skeleton.shapes[split.occurrences[occurrence].shape]
+        let list = skeleton.lists[shape.list]
+        let lists = split.rule(of: occurrence)?.lists ?? [:]
+        // Those of this occurrence have different names: what counts of a name is its last value.
+        let known = members.count
+        var hint = 0
+        for member in split.members(of: occurrence) {
+            let position = shape.positions.lowerBound + member.position
+            guard !skeleton.isRepeated[position] else { continue }
+            let number = skeleton.memberNames[
+                list.members.lowerBound + skeleton.positions[position]
+            ]
+            let name = skeleton.names[number]
+            let place = known == 0 ? nil : place(of: name, below: known, near: hint)
+            let isFenced = skeleton.bytes.withUnsafeBytes { fence.covers($0.part(name)) }
+            guard !isFenced || base == nil else { continue }
+            guard let place else {
+                members.append(
+                    Member(held: -1, name: number, source: .came(member), isSeen: true)
+                )
+                places?[Array(skeleton.bytes[name])] = members.count - 1
+                isChanged = true
+                continue
+            }
+            hint = place + 1
+            guard !isLate else { continue }
+            replace(place, by: member, lists: lists[Array(skeleton.bytes[name])] ?? [])
+        }
+    }
+
+    private mutating func replace(
+        _ place: Int,
+        by member: Split.Member,
+        lists: [EntityRules.OfList]
+    ) {
+        defer { members[place].isSeen = true }
+        guard !isAsHeld(place, member) else { return }
+        scratch.removeAll()
+        split.cut(member, bytes, to: &scratch)
+        scratch.finish()
+        guard let came = scratch.text, let held = text(of: members[place]) else {
+            return take(place, .came(member))
+        }
+        guard !came.isSame(as: held) else { return }
+        if !lists.isEmpty, let merged = ListMerge(held: held, came: came).merged(by: lists) {
+            guard merged.text?.isSame(as: held) != true else { return }
+            take(place, .made(merged))
+        } else {
+            take(place, .came(member))
+        }
+    }
+
+    /// Whether a member is as it was held, to the byte.
+    private mutating func isAsHeld(_ place: Int, _ member: Split.Member) -> Bool {
+        guard case .held = members[place].source, let base else { return false }
+        let held = base.members[members[place].held]
+        if member.inner.isEmpty {
+            let came = bytes.part(split.tape.items[member.item].range)
+            return !held.hasReferences
+                && base.bytes.withUnsafeBytes { $0.hasBytes(held.value, came) }
+        }
+        guard held.hasReferences else { return false }
+        scratch.removeAll()
+        split.cut(member, bytes, to: &scratch)
+        scratch.finish()
+        return base.bytes.withUnsafeBytes { bytes in
+            scratch.bytes.withUnsafeBytes { bytes.hasBytes(held.value, $0) }
+        }
+    }
+
+    private mutating func take(_ place: Int, _ source: Source) {
+        members[place].source = source
+        isContradicted = isContradicted || members[place].isSeen
+        isChanged = true
+    }
+}
+
+extension EntityMerging {
+    /// The new body, nil where nothing of it changed, and what did.
+    mutating func finished() -> (EntityBody?, MergedEntity.Change) {
+        guard isChanged || base == nil else { return (nil, .nothing) }
+        restoreUnchanged()
+        var form = FormWriter(.entity, capacity: 256)
+        var rows: [EntityBody.Member] = []
+        rows.reserveCapacity(members.count)
+        var changed: [String] = []
+        form.number(members.count)
+        for member in members {
+            let name = write(nameOf: member, to: &form)
+            withValue(of: member) { value, hasReferences in
+                form.number(value.count << 1 | (hasReferences ? 1 : 0))
+                let start = form.count
+                form.raw(value)
+                rows.append(
+                    EntityBody.Member(
+                        name: name,
+                        value: start..<form.count,
+                        hasReferences: hasReferences
+                    )
+                )
+            }
+            guard base != nil else { continue }
+            if case .held = member.source { continue }
+            changed.append(String(decoding: form.bytes[name], as: UTF8.self))
+        }
+        guard !changed.isEmpty || base == nil else { return (nil, .nothing) }
+        let body = EntityBody(bytes: form.finished(), members: rows)
+        return (body, base == nil ? .created : .members(changed))
+    }
+
+    /// An answer that has the entity twice may have come back to what was held.
+    private mutating func restoreUnchanged() {
+        for place in members.indices where members[place].held >= 0 {
+            guard case .held = members[place].source else {
+                let held = Member(held: members[place].held, name: -1, source: .held)
+                guard let now = text(of: members[place]), let before = text(of: held) else {
+                    continue
+                }
+                if now.isSame(as: before) { members[place].source = .held }
+                continue
+            }
+        }
+    }
+
+    private func write(nameOf member: Member, to form: inout FormWriter) -> Range<Int> {
+        if let base, member.held >= 0 {
+            base.bytes.withUnsafeBytes { form.data($0.part(base.members[member.held].name)) }
+        } else {
+            split.skeleton.bytes.withUnsafeBytes {
+                form.data($0.part(split.skeleton.names[member.name]))
+            }
+        }
+        let count =
+            member.held >= 0
+            ? base?.members[member.held].name.count ?? 0 : split.skeleton.names[member.name].count
+        return form.count - count..<form.count
+    }
+
+    /// Calls `body` with the bytes of a member's value as they are stored.
+    private func withValue<Result>(
+        of member: Member,
+        _ body: (UnsafeRawBufferPointer, _ hasReferences: Bool) -> Result
+    ) -> Result {
+        switch member.source {
+        case .held:
+            guard let base else { preconditionFailure("only what was held is taken from there") }
+            let held = base.members[member.held]
+            return base.bytes.withUnsafeBytes { body($0.part(held.value), held.hasReferences) }
+        case .came(let came):
+            guard !came.inner.isEmpty else {
+                return body(bytes.part(split.tape.items[came.item].range), false)
+            }
+            var builder = CutBuilder()
+            split.cut(came, bytes, to: &builder)
+            builder.finish()
+            return builder.bytes.withUnsafeBytes { body($0, builder.hasReferences) }
+        case .made(let builder):
+            return builder.bytes.withUnsafeBytes { body($0, builder.hasReferences) }
+        }
+    }
+
+    private func text(of member: Member) -> HoledText? {
+        withValue(of: member) { HoledText($0, hasReferences: $1) }
+    }
+
+    /// The place of the member of this name among the first `count`.
+    private mutating func place(of name: Range<Int>, below count: Int, near hint: Int) -> Int? {
+        let skeleton = split.skeleton
+        return skeleton.bytes.withUnsafeBytes { names in
+            let name = names.part(name)
+            if hint < count, isNamed(name, members[hint]) { return hint }
+            guard count > Self.scannedMembersMax else {
+                return (0..<count).first { isNamed(name, members[$0]) }
+            }
+            if places == nil {
+                places = Dictionary(
+                    members.indices.map { (self.name(of: members[$0]), $0) },
+                    uniquingKeysWith: { first, _ in first }
+                )
+            }
+            return places?[Array(name)]
+        }
+    }
+
+    private func isNamed(_ name: UnsafeRawBufferPointer, _ member: Member) -> Bool {
+        if let base, member.held >= 0 {
+            return base.bytes.withUnsafeBytes {
+                $0.hasBytes(base.members[member.held].name, name)
+            }
+        }
+        return split.skeleton.bytes.withUnsafeBytes {
+            $0.hasBytes(split.skeleton.names[member.name], name)
+        }
+    }
+
+    private func name(of member: Member) -> [UInt8] {
+        if let base, member.held >= 0 {
+            return Array(base.bytes[base.members[member.held].name])
+        }
+        return Array(split.skeleton.bytes[split.skeleton.names[member.name]])
+    }
+}
+
+extension CutBuilder {
+    var text: HoledText? {
+        bytes.withUnsafeBytes { HoledText($0, hasReferences: hasReferences) }
+    }
+}

@@ -1,0 +1,79 @@
+/// Writes a stored form: kind and version, a check of the rest, the rest.
+///
+/// A number is written in groups of seven bits, the low ones first, all but the last with the high
+/// bit set (LEB128).
+struct FormWriter {
+    /// The version of all forms; what has another number is not read.
+    static let version: UInt8 = 1
+    /// Kind and version, and four bytes of the digest of what follows.
+    static let headBytes = 5
+
+    private(set) var bytes: [UInt8]
+
+    init(_ form: StoredForm, capacity: Int = 256) {
+        bytes = []
+        bytes.reserveCapacity(capacity)
+        bytes.append(form.rawValue << 4 | Self.version)
+        bytes.append(contentsOf: repeatElement(0, count: Self.headBytes - 1))
+    }
+
+    var count: Int { bytes.count }
+
+    mutating func number(_ number: Int) {
+        precondition(number >= 0)
+        var rest = UInt(number)
+        while rest >= 0x80 {
+            bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        bytes.append(UInt8(truncatingIfNeeded: rest))
+    }
+
+    mutating func digest(_ digest: UInt64) {
+        for shift in stride(from: UInt64(0), to: 64, by: 8) {
+            bytes.append(UInt8(truncatingIfNeeded: digest >> shift))
+        }
+    }
+
+    /// Bytes whose number is written elsewhere.
+    mutating func raw(_ data: some Collection<UInt8>) {
+        bytes.append(contentsOf: data)
+    }
+
+    mutating func raw(_ data: UnsafeRawBufferPointer) {
+        bytes.append(contentsOf: data)
+    }
+
+    /// Bytes behind their number.
+    mutating func data(_ data: UnsafeRawBufferPointer) {
+        number(data.count)
+        bytes.append(contentsOf: data)
+    }
+
+    mutating func data(_ data: [UInt8]) {
+        number(data.count)
+        bytes.append(contentsOf: data)
+    }
+
+    /// Forgets what was written after the form had `count` bytes.
+    mutating func truncate(to count: Int) {
+        bytes.removeSubrange(count...)
+    }
+
+    /// The whole form.
+    consuming func finished() -> [UInt8] {
+        let check = Self.check(bytes)
+        for index in 0..<4 {
+            bytes[1 + index] = UInt8(truncatingIfNeeded: check >> (8 * UInt32(index)))
+        }
+        return bytes
+    }
+
+    /// What the four bytes behind the first must be.
+    static func check(_ bytes: [UInt8]) -> UInt32 {
+        bytes.withUnsafeBytes { bytes in
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[headBytes...])
+            return UInt32(truncatingIfNeeded: Digest.of(rest, seed: UInt64(bytes[0])) >> 16)
+        }
+    }
+}

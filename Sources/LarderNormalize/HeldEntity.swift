@@ -1,0 +1,36 @@
+package import LarderModel
+
+/// What the store knows of an entity.
+package enum HeldEntity: Sendable {
+    /// Nothing: it was never seen, or evicted.
+    case unknown
+    /// The origin has said that it is gone.
+    case deleted(EntityStamp)
+    case present(EntityBody, EntityStamp)
+}
+
+/// An entity after an answer has been merged into it.
+package struct MergedEntity: Sendable {
+    /// What watchers are told of.
+    package enum Change: Equatable, Sendable {
+        case nothing
+        /// It was unknown, or deleted.
+        case created
+        /// These members have another value than before, or have one now.
+        case members([String])
+    }
+
+    package let key: EntityKey
+    /// What it holds now.
+    package let held: HeldEntity
+    package let change: Change
+    /// Whether anything of ``held`` is to be written, if only the number of the fetch.
+    package let isWritten: Bool
+    /// Whether the answer had it more than once, with different values; the last one counts.
+    package let isContradicted: Bool
+    /// What was held before, where it was not unknown.
+    let before: EntityStamp?
+    let fetch: Int64
+    /// Members that the answer must not overwrite.
+    let fence: Fence
+}

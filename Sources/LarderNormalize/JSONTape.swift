@@ -1,0 +1,137 @@
+import LarderJSON
+import LarderModel
+
+/// The values of a text in document order, each with where it stands: what one pass over the bytes
+/// leaves, so that nothing is read twice.
+struct JSONTape: Sendable {
+    /// A value, and the name before it if it is a member.
+    struct Item: Sendable {
+        var start: UInt32
+        var end: UInt32
+        /// The name with its quotation marks; both 0 where it is no member.
+        var nameStart: UInt32
+        var nameEnd: UInt32
+        /// The item behind this one and all within it.
+        var next: UInt32
+        var kind: JSONToken.Kind
+        /// Whether a string, or the name, has a backslash.
+        var hasEscapes: Bool
+        var nameHasEscapes: Bool
+
+        var range: Range<Int> { Int(start)..<Int(end) }
+        /// What stands between the quotation marks of a string.
+        var content: Range<Int> { Int(start) + 1..<Int(end) - 1 }
+        var name: Range<Int> { Int(nameStart) + 1..<Int(nameEnd) - 1 }
+        var isContainer: Bool { kind == .beginObject || kind == .beginArray }
+    }
+
+    enum Failure: Error {
+        case json(JSONError)
+        case tooManyValues
+    }
+
+    private(set) var items: [Item]
+
+    /// Reads all of `bytes`, which are fewer than 4 GiB.
+    init(
+        _ bytes: UnsafeRawBufferPointer,
+        valuesMax: Int = Limits.normalizedValuesMax
+    ) throws(Failure) {
+        items = []
+        items.reserveCapacity(min(bytes.count / 24 + 16, valuesMax))
+        var open: [UInt32] = []
+        var tokenizer = JSONTokenizer(bytes)
+        var name: JSONToken?
+        while let token = try Self.next(&tokenizer) {
+            switch token.kind {
+            case .name:
+                name = token
+                continue
+            case .endObject, .endArray:
+                guard let index = open.popLast() else { preconditionFailure("it was opened") }
+                items[Int(index)].end = UInt32(token.range.upperBound)
+                items[Int(index)].next = UInt32(items.count)
+                continue
+            case .beginObject, .beginArray: open.append(UInt32(items.count))
+            case .string, .number, .true, .false, .null: break
+            }
+            guard items.count < valuesMax else { throw .tooManyValues }
+            items.append(
+                Item(
+                    start: UInt32(token.range.lowerBound),
+                    end: UInt32(token.range.upperBound),
+                    nameStart: UInt32(name?.range.lowerBound ?? 0),
+                    nameEnd: UInt32(name?.range.upperBound ?? 0),
+                    next: UInt32(items.count + 1),
+                    kind: token.kind,
+                    hasEscapes: token.hasEscapes,
+                    nameHasEscapes: name?.hasEscapes ?? false
+                )
+            )
+            name = nil
+        }
+    }
+
+    private static func next(_ tokenizer: inout JSONTokenizer) throws(Failure) -> JSONToken? {
+        do throws(JSONError) { return try tokenizer.next() } catch { throw .json(error) }
+    }
+
+    subscript(index: Int) -> Item { items[index] }
+
+    /// The items of the members or the elements of a container.
+    func children(of index: Int) -> Children {
+        Children(tape: self, position: index + 1, end: Int(items[index].next))
+    }
+
+    struct Children: Sequence, IteratorProtocol {
+        let tape: JSONTape
+        var position: Int
+        let end: Int
+
+        mutating func next() -> Int? {
+            guard position < end else { return nil }
+            defer { position = Int(tape.items[position].next) }
+            return position
+        }
+    }
+}
+
+extension JSONTape {
+    /// The last member of this name, which is the one that counts.
+    func member(
+        _ name: [UInt8],
+        of index: Int,
+        in bytes: UnsafeRawBufferPointer
+    ) -> Int? {
+        var found: Int?
+        var position = index + 1
+        let end = Int(items[index].next)
+        while position < end {
+            if isNamed(name, position, in: bytes) { found = position }
+            position = Int(items[position].next)
+        }
+        return found
+    }
+
+    private func isNamed(_ name: [UInt8], _ index: Int, in bytes: UnsafeRawBufferPointer) -> Bool {
+        let item = items[index]
+        guard !item.nameHasEscapes else { return self.name(of: index, in: bytes) == name }
+        let range = item.name
+        return range.count == name.count
+            && name.withUnsafeBytes { bytes.hasBytes(range, $0) }
+    }
+
+    /// The name of a member, decoded.
+    func name(of index: Int, in bytes: UnsafeRawBufferPointer) -> [UInt8] {
+        let item = items[index]
+        guard item.nameHasEscapes else { return Array(bytes[item.name]) }
+        return JSONText.decoded(UnsafeRawBufferPointer(rebasing: bytes[item.name]))
+    }
+
+    /// What a string says, decoded.
+    func text(of index: Int, in bytes: UnsafeRawBufferPointer) -> [UInt8] {
+        let item = items[index]
+        guard item.hasEscapes else { return Array(bytes[item.content]) }
+        return JSONText.decoded(UnsafeRawBufferPointer(rebasing: bytes[item.content]))
+    }
+}

@@ -1,0 +1,131 @@
+import LarderJSON
+import LarderModel
+
+/// Lists of an entity that a rule has grow by what answers bring.
+///
+/// What is not such a list in both values is as it came.
+struct ListMerge {
+    private let held: HoledText
+    private let came: HoledText
+    private let elementsMax: Int
+
+    /// A list of the value that came, and what it becomes.
+    private struct Change {
+        let range: Range<Int>
+        let builder: (inout CutBuilder) -> Void
+    }
+
+    /// A list that would get more than `elementsMax` elements is as it came.
+    init(held: HoledText, came: HoledText, elementsMax: Int = Limits.mergedElementsMax) {
+        self.held = held
+        self.came = came
+        self.elementsMax = elementsMax
+    }
+
+    /// The value that came, in which the lists of the rules are united with those that were held;
+    /// nil where no list is.
+    func merged(by rules: [EntityRules.OfList]) -> CutBuilder? {
+        var changes = rules.compactMap(change)
+        guard !changes.isEmpty else { return nil }
+        changes.sort { $0.range.lowerBound < $1.range.lowerBound }
+        var result = CutBuilder()
+        var start = 0
+        for change in changes {
+            came.append(start..<change.range.lowerBound, to: &result)
+            change.builder(&result)
+            start = change.range.upperBound
+        }
+        came.append(start..<came.bytes.count, to: &result)
+        result.finish()
+        return result
+    }
+
+    private func change(by rule: EntityRules.OfList) -> Change? {
+        guard let old = Self.list(at: rule.path, in: held),
+            let new = Self.list(at: rule.path, in: came)
+        else { return nil }
+        let union: [Element]?
+        switch rule.rule {
+        case .append: union = appended(old, new)
+        case .by(let name): union = united(old, new, by: name)
+        }
+        guard let union, union.count <= elementsMax else { return nil }
+        let (held, came) = (held, came)
+        return Change(range: came.tape.items[new].range) { builder in
+            builder.text([UInt8(ascii: "[")])
+            for (index, element) in union.enumerated() {
+                if index > 0 { builder.text([UInt8(ascii: ",")]) }
+                (element.isHeld ? held : came).append(element.item, to: &builder)
+            }
+            builder.text([UInt8(ascii: "]")])
+        }
+    }
+
+    private struct Element {
+        let item: Int
+        let isHeld: Bool
+    }
+
+    /// The item of the list to which the names lead.
+    private static func list(at path: [[UInt8]], in text: HoledText) -> Int? {
+        var item = 0
+        for name in path {
+            guard text.tape[item].kind == .beginObject,
+                let member = text.bytes.withUnsafeBytes({ text.tape.member(name, of: item, in: $0) }
+                )
+            else { return nil }
+            item = member
+        }
+        return text.tape[item].kind == .beginArray ? item : nil
+    }
+
+    /// The union by key; nil where an element is no entity.
+    private func appended(_ old: Int, _ new: Int) -> [Element]? {
+        var union: [Element] = []
+        var known: Set<[UInt8]> = []
+        for (text, list, isHeld) in [(held, old, true), (came, new, false)] {
+            for item in text.tape.children(of: list) {
+                guard let key = text.key(at: item) else { return nil }
+                if known.insert(key).inserted {
+                    union.append(Element(item: item, isHeld: isHeld))
+                }
+            }
+        }
+        return union
+    }
+
+    /// The union by what a member says; nil where an element has no such member.
+    private func united(_ old: Int, _ new: Int, by name: [UInt8]) -> [Element]? {
+        var union: [Element] = []
+        var places: [[UInt8]: Int] = [:]
+        for (text, list, isHeld) in [(held, old, true), (came, new, false)] {
+            for item in text.tape.children(of: list) {
+                guard let identity = Self.identity(of: item, by: name, in: text) else {
+                    return nil
+                }
+                if let place = places[identity] {
+                    union[place] = Element(item: item, isHeld: isHeld)
+                } else {
+                    places[identity] = union.count
+                    union.append(Element(item: item, isHeld: isHeld))
+                }
+            }
+        }
+        return union
+    }
+
+    /// What tells an element from others: its key, or what its member says, led by its kind.
+    private static func identity(of item: Int, by name: [UInt8], in text: HoledText) -> [UInt8]? {
+        if let key = text.key(at: item) { return [0] + key }
+        guard text.tape[item].kind == .beginObject else { return nil }
+        return text.bytes.withUnsafeBytes { bytes in
+            guard let member = text.tape.member(name, of: item, in: bytes) else { return nil }
+            switch text.tape[member].kind {
+            case .string: return [1] + text.tape.text(of: member, in: bytes)
+            case .number: return [2] + bytes[text.tape[member].range]
+            case .true, .false, .null, .name, .beginArray, .endArray, .beginObject, .endObject:
+                return nil
+            }
+        }
+    }
+}

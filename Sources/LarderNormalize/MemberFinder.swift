@@ -1,0 +1,43 @@
+/// Finds the members of an entity by name, of few by looking, of many in a table.
+struct MemberFinder {
+    private let body: EntityBody
+    private var places: [[UInt8]: Int]?
+
+    private static let scannedMembersMax = 32
+
+    init(_ body: EntityBody) {
+        self.body = body
+    }
+
+    /// The place of the member of this name; it is looked for at `hint` first.
+    mutating func place(
+        of name: UnsafeRawBufferPointer,
+        in bytes: UnsafeRawBufferPointer,
+        near hint: Int
+    ) -> Int? {
+        let members = body.members
+        if hint < members.count, bytes.hasBytes(members[hint].name, name) { return hint }
+        guard members.count > Self.scannedMembersMax else {
+            return members.firstIndex { bytes.hasBytes($0.name, name) }
+        }
+        if places == nil {
+            places = Dictionary(
+                members.indices.map { (Array(bytes[members[$0].name]), $0) },
+                uniquingKeysWith: { first, _ in first }
+            )
+        }
+        return places?[Array(name)]
+    }
+
+    /// The same for a name that takes `name` of `source`.
+    mutating func place(
+        of name: Range<Int>,
+        of source: [UInt8],
+        in body: EntityBody,
+        near hint: Int
+    ) -> Int? {
+        source.withUnsafeBytes { source in
+            body.bytes.withUnsafeBytes { place(of: source.part(name), in: $0, near: hint) }
+        }
+    }
+}

@@ -1,0 +1,155 @@
+import LarderJSON
+import LarderModel
+
+/// The bytes of an answer while it is rebuilt; what is left out goes with its comma.
+struct RebuildOutput {
+    private(set) var bytes: [UInt8] = []
+    /// Whether the first element or member was left out: the comma behind it goes, too.
+    private var skipsComma = false
+    private(set) var isComplete = true
+    /// Where something is missing: a value that begins at the offset, or a member of the object
+    /// that does.
+    private(set) var missing: [(offset: Int, name: [UInt8]?)] = []
+
+    /// A state to which it can return.
+    struct Mark {
+        let count: Int
+        fileprivate let skipsComma: Bool
+        fileprivate let missingCount: Int
+        fileprivate let isComplete: Bool
+    }
+
+    var count: Int { bytes.count }
+
+    var mark: Mark {
+        Mark(
+            count: bytes.count,
+            skipsComma: skipsComma,
+            missingCount: missing.count,
+            isComplete: isComplete
+        )
+    }
+
+    mutating func returnTo(_ mark: Mark) {
+        bytes.removeSubrange(mark.count...)
+        missing.removeSubrange(mark.missingCount...)
+        skipsComma = mark.skipsComma
+        isComplete = mark.isComplete
+    }
+
+    mutating func append(_ source: [UInt8], _ range: Range<Int>) {
+        guard skipsComma, !range.isEmpty else {
+            bytes.append(contentsOf: source[range])
+            return
+        }
+        skipsComma = false
+        let comma = range.first { !Self.isSpace(source[$0]) } ?? range.upperBound
+        guard comma < range.upperBound, source[comma] == UInt8(ascii: ",") else {
+            bytes.append(contentsOf: source[range])
+            return
+        }
+        let rest = (comma + 1..<range.upperBound).first { !Self.isSpace(source[$0]) }
+        bytes.append(contentsOf: source[(rest ?? range.upperBound)..<range.upperBound])
+    }
+
+    private static func isSpace(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x20, 0x0A, 0x0D, 0x09: true
+        default: false
+        }
+    }
+}
+
+extension RebuildOutput {
+    // MARK: What our own members are written with
+
+    mutating func beginObject() { bytes.append(UInt8(ascii: "{")) }
+
+    mutating func endObject() {
+        bytes.append(UInt8(ascii: "}"))
+        skipsComma = false
+    }
+
+    mutating func appendString(_ source: [UInt8], _ text: Range<Int>) {
+        source.withUnsafeBytes { JSONText.append($0.part(text), to: &bytes) }
+    }
+
+    mutating func appendNull() { bytes += Array("null".utf8) }
+
+    /// Writes a name, and a comma before it unless it is the first.
+    mutating func beginMember(_ source: [UInt8], _ name: Range<Int>) {
+        skipsComma = false
+        if let last = lastSolid, bytes[last] != UInt8(ascii: "{") {
+            bytes.append(UInt8(ascii: ","))
+        }
+        source.withUnsafeBytes { JSONText.append($0.part(name), to: &bytes) }
+        bytes.append(UInt8(ascii: ":"))
+    }
+
+    // MARK: What is missing
+
+    /// A value cannot be shown: `null` stands for it, or an object without members.
+    mutating func appendMissing(nullInPlace: Bool) {
+        note(offset: bytes.count, name: nil)
+        bytes += Array((nullInPlace ? "null" : "{}").utf8)
+    }
+
+    mutating func noteMissing(_ name: [UInt8], ofObjectAt offset: Int) {
+        note(offset: offset, name: name)
+    }
+
+    private mutating func note(offset: Int, name: [UInt8]?) {
+        isComplete = false
+        guard missing.count < Limits.missingPointersMax else { return }
+        missing.append((offset, name))
+    }
+
+    // MARK: What is left out
+
+    /// The last byte that is no white space.
+    private var lastSolid: Int? { bytes.lastIndex { !Self.isSpace($0) } }
+
+    /// Whether nothing stands before what comes now.
+    var isAtRoot: Bool { lastSolid == nil }
+
+    /// Whether a value that comes now is a member's; else it is an element.
+    var isAtMember: Bool { lastSolid.map { bytes[$0] == UInt8(ascii: ":") } ?? false }
+
+    /// Leaves out the element that would come now.
+    mutating func dropElement() {
+        guard let last = lastSolid, bytes[last] == UInt8(ascii: ",") else {
+            skipsComma = true
+            return
+        }
+        bytes.removeSubrange(last...)
+    }
+
+    /// Takes back the name that was written last, with what divides it from what is before it.
+    mutating func dropMember() {
+        guard let colon = lastSolid,
+            let close = bytes[..<colon].lastIndex(where: { !Self.isSpace($0) }),
+            let open = openingQuote(before: close)
+        else { return }
+        if let before = bytes[..<open].lastIndex(where: { !Self.isSpace($0) }),
+            bytes[before] == UInt8(ascii: ",")
+        {
+            bytes.removeSubrange(before...)
+        } else {
+            bytes.removeSubrange(open...)
+            skipsComma = true
+        }
+    }
+
+    /// Where the name begins that ends at `close`: at a quotation mark that is not escaped.
+    private func openingQuote(before close: Int) -> Int? {
+        var index = close - 1
+        while index >= 0 {
+            if bytes[index] == UInt8(ascii: "\"") {
+                let first = bytes[..<index].lastIndex { $0 != UInt8(ascii: "\\") } ?? -1
+                if (index - first).isMultiple(of: 2) == false { return index }
+            }
+            index -= 1
+        }
+        return nil
+    }
+}

@@ -1,0 +1,349 @@
+import LarderJSON
+import LarderModel
+
+/// One rebuild while it goes on: it copies pieces from template, skeleton and entities, and reads
+/// no JSON but where an entity stands that has not stood there before.
+struct RebuildRun {
+    let rules: EntityRules
+    let template: Template
+    let skeleton: Skeleton
+    private let isPartial: Bool
+    private let bytesMax: Int
+    var output = RebuildOutput()
+    private var entities: [FoundEntity?]
+    private var used: [EntityKey] = []
+    /// The entities that the template does not name, and the numbers of those that it does, once
+    /// one is asked for by its key.
+    private var others: [EntityKey: FoundEntity] = [:]
+    private var numbers: [EntityKey: Int]?
+    private var absent: AbsentMembers
+    private var depth = 0
+
+    init(
+        rules: EntityRules,
+        template: Template,
+        skeleton: Skeleton,
+        isPartial: Bool,
+        bytesMax: Int
+    ) {
+        self.rules = rules
+        self.template = template
+        self.skeleton = skeleton
+        self.isPartial = isPartial
+        self.bytesMax = bytesMax
+        entities = Array(repeating: nil, count: template.keys.count)
+        absent = AbsentMembers(skeleton)
+    }
+
+    mutating func showAll<Failure: Error>(
+        _ find: (EntityKey) throws(Failure) -> FoundEntity
+    ) throws(Failure) -> RebuildOutcome {
+        var slot = 0
+        for literal in template.literals.dropLast() {
+            output.append(template.bytes, literal)
+            let isRoot = output.isAtRoot
+            let standing = try show(slot: slot, find)
+            switch settle(standing, of: key(of: slot), isRoot: isRoot) {
+            case .shown: break
+            case .deleted: return .deleted
+            case .evicted(let key): return .evicted(key)
+            case .tooLarge: return .tooLarge
+            }
+            slot = template.slots[slot].next
+        }
+        if let last = template.literals.last { output.append(template.bytes, last) }
+        return output.outcome(bytesMax: bytesMax, used: used)
+    }
+
+    private func key(of slot: Int) -> EntityKey { template.keys[template.slots[slot].key] }
+
+    private mutating func settle(
+        _ standing: Standing,
+        of key: EntityKey,
+        isRoot: Bool = false
+    ) -> Standing {
+        guard !isRoot else { return standing }
+        return output.settle(standing, rules.deletionRule(of: key), isPartial: isPartial)
+    }
+}
+
+extension RebuildRun {
+    private mutating func entity<Failure: Error>(
+        _ number: Int,
+        _ find: (EntityKey) throws(Failure) -> FoundEntity
+    ) throws(Failure) -> FoundEntity {
+        if let entity = entities[number] { return entity }
+        let key = template.keys[number]
+        let entity = try find(key)
+        used.append(key)
+        entities[number] = entity
+        return entity
+    }
+
+    private mutating func entity<Failure: Error>(
+        _ key: EntityKey,
+        _ find: (EntityKey) throws(Failure) -> FoundEntity
+    ) throws(Failure) -> FoundEntity {
+        if numbers == nil {
+            numbers = Dictionary(
+                template.keys.enumerated().map { ($1, $0) },
+                uniquingKeysWith: { first, _ in first }
+            )
+        }
+        if let number = numbers?[key] { return try entity(number, find) }
+        if let entity = others[key] { return entity }
+        let entity = try find(key)
+        used.append(key)
+        others[key] = entity
+        return entity
+    }
+
+    /// Shows an entity as it was laid out here.
+    private mutating func show<Failure: Error>(
+        slot number: Int,
+        _ find: (EntityKey) throws(Failure) -> FoundEntity
+    ) throws(Failure) -> Standing {
+        let slot = template.slots[number]
+        guard output.count <= bytesMax, depth < Limits.entityDepthMax else { return .tooLarge }
+        let body: EntityBody
+        switch try entity(slot.key, find) {
+        case .present(let found): body = found
+        case .deleted: return .deleted
+        case .evicted: return .evicted(template.keys[slot.key])
+        }
+        depth += 1
+        defer { depth -= 1 }
+        let mark = output.mark
+        let standing = try show(body, in: slot, firstChild: number + 1, find)
+        if case .deleted = standing { output.returnTo(mark) }
+        return standing
+    }
+
+    private mutating func show<Failure: Error>(
+        _ body: EntityBody,
+        in slot: Template.Slot,
+        firstChild: Int,
+        _ find: (EntityKey) throws(Failure) -> FoundEntity
+    ) throws(Failure) -> Standing {
+        let shape = skeleton.shapes[slot.shape]
+        let list = skeleton.lists[shape.list]
+        let start = output.count
+        var finder = MemberFinder(body)
+        var hint = 0
+        var shown = 0
+        var exception = slot.exceptions.lowerBound
+        var child = firstChild
+        for index in 0..<shape.positions.count {
+            let children = Children(of: slot, at: index, from: child, template)
+            child = children.range.upperBound
+            output.append(skeleton.bytes, skeleton.pieces[shape.firstPiece + index])
+            let member = skeleton.positions[shape.positions.lowerBound + index]
+            let name = skeleton.names[skeleton.memberNames[list.members.lowerBound + member]]
+            let place = finder.place(of: name, of: skeleton.bytes, in: body, near: hint)
+            let isRepeated = skeleton.isRepeated[shape.positions.lowerBound + index]
+            guard let place else {
+                output.dropMember()
+                if !isRepeated {
+                    output.noteMissing(Array(skeleton.bytes[name]), ofObjectAt: start)
+                }
+                continue
+            }
+            hint = place + 1
+            shown += isRepeated ? 0 : 1
+            let value = body.members[place]
+            let own = ownTexts(at: index, &exception, slot, value, body, children)
+            let standing: Standing
+            if let own {
+                standing = try show(own, children, find)
+            } else if isRepeated {
+                // A name that came twice stands once as soon as its value is another.
+                output.dropMember()
+                continue
+            } else {
+                let node = skeleton.memberNodes[list.members.lowerBound + member]
+                let nodes = node < 0 ? [] : [node]
+                standing = try show(value, of: body, children, at: nodes, find)
+            }
+            guard case .shown = standing else { return standing }
+        }
+        if !shape.hasAll, shown < body.members.count {
+            let standing = try showAdded(body, in: slot, exception, find)
+            guard case .shown = standing else { return standing }
+        }
+        output.append(skeleton.bytes, skeleton.pieces[shape.firstPiece + shape.positions.count])
+        return .shown
+    }
+
+    /// The slots at one position of a slot.
+    private struct Children {
+        let range: Range<Int>
+
+        init(of slot: Template.Slot, at position: Int, from first: Int, _ template: Template) {
+            var next = first
+            while next < slot.next, template.slots[next].position == position {
+                next = template.slots[next].next
+            }
+            range = first..<next
+        }
+
+        init() { range = 0..<0 }
+    }
+
+    /// The slot's own texts of a member, if it has any and they still count.
+    private func ownTexts(
+        at position: Int,
+        _ exception: inout Int,
+        _ slot: Template.Slot,
+        _ value: EntityBody.Member,
+        _ body: EntityBody,
+        _ children: Children
+    ) -> Range<Int>? {
+        guard exception < slot.exceptions.upperBound,
+            case .own(position, let texts) = template.exceptions[exception].kind
+        else { return nil }
+        let digest = template.exceptions[exception].digest
+        exception += 1
+        guard body.bytes.withUnsafeBytes({ value.digest(in: $0) }) == digest else { return nil }
+        var count = 1
+        var child = children.range.lowerBound
+        while child < children.range.upperBound {
+            count += 1
+            child = template.slots[child].next
+        }
+        return texts.count == count ? texts : nil
+    }
+
+    /// Shows texts of the slot's own, and the slots between them.
+    private mutating func show<Failure: Error>(
+        _ texts: Range<Int>,
+        _ children: Children,
+        _ find: (EntityKey) throws(Failure) -> FoundEntity
+    ) throws(Failure) -> Standing {
+        var child = children.range.lowerBound
+        for text in texts.dropLast() {
+            output.append(template.bytes, template.texts[text])
+            let standing = settle(try show(slot: child, find), of: key(of: child))
+            guard case .shown = standing else { return standing }
+            child = template.slots[child].next
+        }
+        output.append(template.bytes, template.texts[texts.upperBound - 1])
+        return .shown
+    }
+}
+
+extension RebuildRun {
+    /// Shows a value as the entity holds it.
+    ///
+    /// An entity in it that stood there before is shown by its slot, another by the lists at
+    /// `nodes`, the places of the value.
+    private mutating func show<Failure: Error>(
+        _ value: EntityBody.Member,
+        of body: EntityBody,
+        _ children: Children,
+        at nodes: [Int],
+        _ find: (EntityKey) throws(Failure) -> FoundEntity
+    ) throws(Failure) -> Standing {
+        guard value.hasReferences else {
+            output.append(body.bytes, value.value)
+            return .shown
+        }
+        var parts = CutParts(value.value)
+        var slots = SlotMatching(children.range, template)
+        var places: ValuePlaces?
+        var number = 0
+        while true {
+            switch body.bytes.withUnsafeBytes({ parts.next(in: $0) }) {
+            case .text(let text): output.append(body.bytes, text)
+            case .reference(let range):
+                let standing: Standing
+                let key: EntityKey
+                if let slot = slots.slot(of: range, in: body.bytes) {
+                    key = template.keys[template.slots[slot].key]
+                    standing = try show(slot: slot, find)
+                } else {
+                    key = EntityKey(
+                        unchecked: String(decoding: body.bytes[range], as: UTF8.self)
+                    )
+                    let known = places ?? ValuePlaces(value, of: body, at: nodes, skeleton)
+                    places = known
+                    standing = try show(newcomer: key, at: known.nodes(of: number), find)
+                }
+                let settled = settle(standing, of: key)
+                guard case .shown = settled else { return settled }
+                number += 1
+            case .end, .damage: return .shown
+            }
+        }
+    }
+
+    /// Shows members that the entity has by now, that its list has, and that the slot had not.
+    private mutating func showAdded<Failure: Error>(
+        _ body: EntityBody,
+        in slot: Template.Slot,
+        _ firstException: Int,
+        _ find: (EntityKey) throws(Failure) -> FoundEntity
+    ) throws(Failure) -> Standing {
+        let shape = skeleton.shapes[slot.shape]
+        let members = skeleton.lists[shape.list].members
+        var hidden: [Int: UInt64] = [:]
+        for exception in template.exceptions[firstException..<slot.exceptions.upperBound] {
+            if case .absent(let member) = exception.kind { hidden[member] = exception.digest }
+        }
+        for added in absent.members(of: body, beside: shape) {
+            let value = body.members[added.place]
+            if let digest = hidden[added.member],
+                body.bytes.withUnsafeBytes({ value.digest(in: $0) }) == digest
+            {
+                continue
+            }
+            output.beginMember(body.bytes, value.name)
+            let node = skeleton.memberNodes[members.lowerBound + added.member]
+            let nodes = node < 0 ? [] : [node]
+            let standing = try show(value, of: body, Children(), at: nodes, find)
+            guard case .shown = standing else { return standing }
+        }
+        return .shown
+    }
+
+    /// Shows an entity where it has not stood before, by the list of its type, else by all lists.
+    private mutating func show<Failure: Error>(
+        newcomer key: EntityKey,
+        at nodes: [Int],
+        _ find: (EntityKey) throws(Failure) -> FoundEntity
+    ) throws(Failure) -> Standing {
+        guard output.count <= bytesMax else { return .tooLarge }
+        let body: EntityBody
+        switch try entity(key, find) {
+        case .present(let found): body = found
+        case .deleted: return .deleted
+        case .evicted: return .evicted(key)
+        }
+        let selection = ListUnion(skeleton, at: nodes, type: Array(key.type.utf8))
+        guard !selection.members.isEmpty else {
+            output.appendMissing(nullInPlace: false)
+            return .shown
+        }
+        guard depth < Limits.entityDepthMax else { return .tooLarge }
+        depth += 1
+        defer { depth -= 1 }
+        let mark = output.mark
+        output.beginObject()
+        var finder = MemberFinder(body)
+        for member in selection.members {
+            let name = skeleton.names[member.name]
+            guard let place = finder.place(of: name, of: skeleton.bytes, in: body, near: 0) else {
+                output.noteMissing(Array(skeleton.bytes[name]), ofObjectAt: mark.count)
+                continue
+            }
+            output.beginMember(skeleton.bytes, name)
+            let value = body.members[place]
+            let standing = try show(value, of: body, Children(), at: member.nodes, find)
+            guard case .shown = standing else {
+                if case .deleted = standing { output.returnTo(mark) }
+                return standing
+            }
+        }
+        output.endObject()
+        return .shown
+    }
+}

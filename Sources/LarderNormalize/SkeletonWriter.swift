@@ -1,0 +1,103 @@
+/// Writes a selection tree as a skeleton in which nothing stands twice: equal nodes, lists and
+/// shapes are one, so that a map with a thousand keys takes little more than one with one.
+struct SkeletonWriter {
+    private let selection: SelectionBuilder
+    private var nodes = Table()
+    private var lists = Table()
+    private var shapes = Table()
+    /// The numbers in the skeleton of the selection's nodes and lists.
+    private var nodeNumbers: [Int]
+    private var listNumbers: [Int]
+    /// The same for its shapes.
+    private(set) var shapeNumbers: [Int]
+
+    /// What was written, each once.
+    private struct Table {
+        private(set) var rows: [[UInt8]] = []
+        private var numbers: [[UInt8]: Int] = [:]
+
+        mutating func number(_ row: [UInt8]) -> Int {
+            if let number = numbers[row] { return number }
+            numbers[row] = rows.count
+            rows.append(row)
+            return rows.count - 1
+        }
+    }
+
+    init(_ selection: SelectionBuilder) {
+        self.selection = selection
+        nodeNumbers = Array(repeating: 0, count: selection.nodes.count)
+        listNumbers = Array(repeating: 0, count: selection.lists.count)
+        shapeNumbers = []
+        // What a node leads to was added after it, so this goes from the leaves to the root.
+        for node in selection.nodes.indices.reversed() { add(node: node) }
+        shapeNumbers = selection.shapes.map { add($0) }
+    }
+
+    private mutating func add(node number: Int) {
+        let node = selection.nodes[number]
+        for list in node.lists { add(list: list) }
+        var row = Row()
+        row.number(node.steps.count)
+        for step in node.steps {
+            row.number(step + 1)
+            row.number(nodeNumbers[node.children[step] ?? 0])
+        }
+        row.number(node.lists.count)
+        for list in node.lists { row.number(listNumbers[list]) }
+        nodeNumbers[number] = nodes.number(row.bytes)
+    }
+
+    private mutating func add(list number: Int) {
+        let list = selection.lists[number]
+        var row = Row()
+        row.number(list.type)
+        row.number(list.names.count)
+        for (name, node) in zip(list.names, list.nodes) {
+            row.number(name)
+            row.number(node < 0 ? 0 : nodeNumbers[node] + 1)
+        }
+        listNumbers[number] = lists.number(row.bytes)
+    }
+
+    private mutating func add(_ shape: SelectionBuilder.Shape) -> Int {
+        let layout = selection.layouts[shape.layout]
+        var row = Row()
+        row.number(listNumbers[shape.list])
+        row.number(shape.positions.count)
+        for position in shape.positions { row.number(position) }
+        for piece in layout.pieces {
+            row.number(piece.count)
+            row.bytes += selection.text[piece]
+        }
+        return shapes.number(row.bytes)
+    }
+
+    /// The stored form.
+    func written() -> [UInt8] {
+        var form = FormWriter(.skeleton, capacity: 1_024)
+        for texts in [selection.types, selection.names] {
+            form.number(texts.count)
+            for text in texts { form.data(text) }
+        }
+        for table in [lists, nodes, shapes] {
+            form.number(table.rows.count)
+            for row in table.rows { form.raw(row) }
+        }
+        return form.finished()
+    }
+}
+
+/// Numbers as ``FormWriter`` writes them, without its head.
+private struct Row {
+    var bytes: [UInt8] = []
+
+    mutating func number(_ number: Int) {
+        var rest = UInt(number)
+        while rest >= 0x80 {
+            bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        bytes.append(UInt8(truncatingIfNeeded: rest))
+    }
+}

@@ -1,0 +1,170 @@
+import LarderJSON
+import LarderModel
+
+/// Goes through an answer's values once, in document order, and finds its entities.
+struct SplitRun {
+    /// A container that is open, or a member of an entity whose value is.
+    private struct Level {
+        /// The node of the selection tree; -1 until an entity below needs it.
+        var node: Int
+        /// The list and the shape of the entity that this is; -1 for other containers.
+        var list = -1
+        var shape = -1
+    }
+
+    let recognition: EntityRecognition
+    private let rootKey: EntityKey?
+    private(set) var occurrences: [Occurrence] = []
+    private(set) var keys: [EntityKey] = []
+    private(set) var selection = SelectionBuilder()
+    private(set) var report = SplitReport()
+
+    private var keyNumbers: [EntityKey: Int] = [:]
+    /// The last occurrence of each key, and the first.
+    private var lastOccurrences: [Int] = []
+    private(set) var firstOccurrences: [Int] = []
+    private var levels: [Level] = []
+    /// The steps that lead to the container that is looked at; as many as levels but the first.
+    private var steps: [EntityRecognition.Step] = []
+    private var parent = -1
+    private var depth = 0
+
+    init(_ recognition: EntityRecognition, rootKey: EntityKey?) {
+        self.recognition = recognition
+        self.rootKey = rootKey
+    }
+
+    /// False if entities stand too deep within each other.
+    mutating func visitAll() -> Bool {
+        guard recognition.tape.items[0].isContainer else { return true }
+        return visit(0, position: 0)
+    }
+
+    /// Visits a container; `position` is its place among the members of what holds it.
+    private mutating func visit(_ item: Int, position: Int) -> Bool {
+        guard recognition.tape.items[item].kind == .beginObject else {
+            return visitElements(of: item)
+        }
+        if item == 0, let rootKey {
+            return enter(item, rootKey, type: Array(rootKey.type.utf8))
+        }
+        switch recognition.verdict(on: item, at: steps[...]) {
+        case .entity(let key, let type): return enter(item, key, type: type)
+        case .keyless:
+            report.keylessCount += 1
+            if report.keylessSample == nil { report.keylessSample = pointer }
+            return visitMembers(of: item, list: -1, shape: -1)
+        case .embedded: return visitMembers(of: item, list: -1, shape: -1)
+        }
+    }
+
+    private mutating func visitElements(of item: Int) -> Bool {
+        levels.append(Level(node: item == 0 ? 0 : -1))
+        defer { levels.removeLast() }
+        var child = item + 1
+        var position = 0
+        let end = Int(recognition.tape.items[item].next)
+        while child < end {
+            if recognition.tape.items[child].isContainer {
+                steps.append(EntityRecognition.Step(item: child, position: position))
+                defer { steps.removeLast() }
+                guard visit(child, position: position) else { return false }
+            }
+            position += 1
+            child = Int(recognition.tape.items[child].next)
+        }
+        return true
+    }
+
+    private mutating func visitMembers(of item: Int, list: Int, shape: Int) -> Bool {
+        levels.append(Level(node: item == 0 ? 0 : -1, list: list, shape: shape))
+        defer { levels.removeLast() }
+        var child = item + 1
+        var position = 0
+        let end = Int(recognition.tape.items[item].next)
+        while child < end {
+            if recognition.tape.items[child].isContainer {
+                steps.append(EntityRecognition.Step(item: child, position: -1 - position))
+                defer { steps.removeLast() }
+                guard visit(child, position: position) else { return false }
+            }
+            position += 1
+            child = Int(recognition.tape.items[child].next)
+        }
+        return true
+    }
+}
+
+extension SplitRun {
+    /// Takes an object as an entity and goes on within it.
+    private mutating func enter(_ item: Int, _ key: EntityKey, type: [UInt8]) -> Bool {
+        guard depth < Limits.entityDepthMax else { return false }
+        let node = item == 0 ? 0 : node(at: levels.count)
+        let list = selection.list(selection.type(type), at: node)
+        let shape = selection.shape(of: item, in: list, recognition.tape, recognition.bytes)
+        let number = occurrences.count
+        occurrences.append(
+            Occurrence(key: keyNumber(key), item: item, shape: shape, parent: parent)
+        )
+        let outer = parent
+        parent = number
+        depth += 1
+        let isGood = visitMembers(of: item, list: list, shape: shape)
+        depth -= 1
+        parent = outer
+        occurrences[number].next = occurrences.count
+        return isGood
+    }
+
+    private mutating func keyNumber(_ key: EntityKey) -> Int {
+        let occurrence = occurrences.count
+        if let number = keyNumbers[key] {
+            occurrences[lastOccurrences[number]].sibling = occurrence
+            lastOccurrences[number] = occurrence
+            return number
+        }
+        keyNumbers[key] = keys.count
+        keys.append(key)
+        lastOccurrences.append(occurrence)
+        firstOccurrences.append(occurrence)
+        return keys.count - 1
+    }
+
+    /// The node of the value to which the first `count - 1` steps lead, or of the one that stands in
+    /// the container of level `count - 1`.
+    private mutating func node(at count: Int) -> Int {
+        guard count > 0 else { return 0 }
+        let level = levels[count - 1]
+        let step = steps[count - 1]
+        guard level.list < 0 else {
+            let member = selection.shapes[level.shape].positions[-1 - step.position]
+            return selection.node(of: member, in: level.list)
+        }
+        let above: Int
+        if level.node >= 0 {
+            above = level.node
+        } else {
+            above = node(at: count - 1)
+            levels[count - 1].node = above
+        }
+        guard step.position < 0 else {
+            return selection.child(of: above, SelectionBuilder.anyPosition)
+        }
+        let name = recognition.tape.name(of: step.item, in: recognition.bytes)
+        return selection.child(of: above, selection.name(name))
+    }
+
+    /// The place that the steps lead to.
+    private var pointer: JSONPointer {
+        JSONPointer(
+            tokens: steps.map { step in
+                step.position >= 0
+                    ? String(step.position)
+                    : String(
+                        decoding: recognition.tape.name(of: step.item, in: recognition.bytes),
+                        as: UTF8.self
+                    )
+            }
+        )
+    }
+}

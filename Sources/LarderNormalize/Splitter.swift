@@ -1,0 +1,58 @@
+import LarderJSON
+package import LarderModel
+
+/// Splits answers of one origin into entities and what is their own.
+package struct Splitter: Sendable {
+    private let rules: EntityRules
+    private let bodyBytesMax: Int
+
+    /// An answer of more than `bodyBytesMax` bytes stays whole.
+    package init(_ rules: EntityRules, bodyBytesMax: Int = Int(UInt32.max)) {
+        self.rules = rules
+        self.bodyBytesMax = min(bodyBytesMax, Int(UInt32.max))
+    }
+
+    /// Splits an answer.
+    ///
+    /// - Parameters:
+    ///   - body: Its bytes, as they came.
+    ///   - path: The path of its URL after the base URL, without the query: `/articles/42`.
+    ///   - key: What the whole of it is known to be, whatever it says of itself: for an entity that
+    ///     is set under its key. Only an object is taken then.
+    /// - Returns: The parts, or why it stays whole.
+    package func split(
+        _ body: [UInt8],
+        path: String,
+        as key: EntityKey? = nil
+    ) -> SplitOutcome {
+        guard body.count <= bodyBytesMax else { return .whole(.tooLarge, SplitReport()) }
+        return body.withUnsafeBytes { bytes in
+            let tape: JSONTape
+            do throws(JSONTape.Failure) {
+                tape = try JSONTape(bytes)
+            } catch {
+                return .whole(WholeReason(error), SplitReport())
+            }
+            let recognition = EntityRecognition(
+                rules: rules,
+                paths: rules.paths(for: path),
+                tape: tape,
+                bytes: bytes
+            )
+            var run = SplitRun(recognition, rootKey: key)
+            guard run.visitAll() else { return .whole(.entitiesTooDeep, run.report) }
+            guard !run.occurrences.isEmpty else { return .whole(.noEntity, run.report) }
+            return .split(Split(body: body, rules: rules, run))
+        }
+    }
+}
+
+extension WholeReason {
+    fileprivate init(_ failure: JSONTape.Failure) {
+        switch failure {
+        case .json(.tooDeep): self = .tooDeep
+        case .json(let error): self = .notJSON(error)
+        case .tooManyValues: self = .tooManyValues
+        }
+    }
+}

@@ -1,0 +1,267 @@
+import LarderModel
+
+extension Split {
+    /// The answer's own part, as it is stored.
+    ///
+    /// - Parameter merged: What became of each of ``keys``, in their order.
+    /// - Returns: What ``Template`` reads.
+    package func template(_ merged: [MergedEntity]) -> [UInt8] {
+        precondition(merged.count == keys.count)
+        return body.withUnsafeBytes { bytes in
+            var writer = TemplateWriter(self, bytes, merged)
+            writer.writeAll()
+            return writer.finished()
+        }
+    }
+}
+
+/// Writes what is an answer's own; see ``Template`` for its form.
+private struct TemplateWriter {
+    private let split: Split
+    private let bytes: UnsafeRawBufferPointer
+    private let merged: [MergedEntity]
+    private var form: FormWriter
+    /// The number of the first key that no slot has had yet.
+    private var fresh = 0
+    private var scratch = CutBuilder()
+    private var absent: AbsentMembers
+
+    init(_ split: Split, _ bytes: UnsafeRawBufferPointer, _ merged: [MergedEntity]) {
+        self.split = split
+        self.bytes = bytes
+        self.merged = merged
+        absent = AbsentMembers(split.skeleton)
+        form = FormWriter(.template, capacity: 1_024 + 16 * split.occurrences.count)
+    }
+
+    consuming func finished() -> [UInt8] { form.finished() }
+
+    mutating func writeAll() {
+        writeKeys()
+        let roots = split.members(ofRoot: ())
+        form.number(roots.count)
+        var start = 0
+        for root in roots {
+            let entity = split.tape.items[split.occurrences[root].item]
+            form.data(bytes.part(start..<Int(entity.start)))
+            write(slot: root)
+            start = Int(entity.end)
+        }
+        form.data(bytes.part(start..<bytes.count))
+    }
+
+    private mutating func writeKeys() {
+        var types: [Substring.UTF8View.SubSequence] = []
+        var numbers: [EntityType: Int] = [:]
+        var rows: [(type: Int, id: Substring.UTF8View)] = []
+        rows.reserveCapacity(split.keys.count)
+        for key in split.keys {
+            let text = key.text.utf8
+            let colon = text.firstIndex(of: UInt8(ascii: ":")) ?? text.endIndex
+            let type = EntityType(text: text[..<colon])
+            let number = numbers[type] ?? types.count
+            if number == types.count {
+                numbers[type] = number
+                types.append(type.text)
+            }
+            rows.append((number, text[colon...].dropFirst()))
+        }
+        form.number(types.count)
+        for type in types {
+            form.number(type.count)
+            form.raw(type)
+        }
+        form.number(rows.count)
+        for row in rows {
+            form.number(row.type)
+            form.number(row.id.count)
+            form.raw(row.id)
+        }
+    }
+
+    /// What stands before the colon of a key.
+    private struct EntityType: Hashable {
+        let text: Substring.UTF8View
+
+        static func == (left: EntityType, right: EntityType) -> Bool {
+            left.text.elementsEqual(right.text)
+        }
+
+        func hash(into hasher: inout Hasher) {
+            for byte in text { hasher.combine(byte) }
+        }
+    }
+
+    private mutating func write(slot number: Int) {
+        let occurrence = split.occurrences[number]
+        form.number(fresh - occurrence.key)
+        fresh += occurrence.key == fresh ? 1 : 0
+        let exceptions = exceptions(of: number)
+        form.number(occurrence.shape << 1 | (exceptions.isEmpty ? 0 : 1))
+        if !exceptions.isEmpty { write(exceptions) }
+        var count = 0
+        var child = number + 1
+        while child < occurrence.next {
+            count += 1
+            child = split.occurrences[child].next
+        }
+        form.number(count)
+        guard count > 0 else { return }
+        var position = 0
+        for member in split.members(of: number) where !member.inner.isEmpty {
+            var child = member.inner.lowerBound
+            while child < member.inner.upperBound {
+                form.number(member.position - position)
+                position = member.position
+                write(slot: child)
+                child = split.occurrences[child].next
+            }
+        }
+    }
+
+    private mutating func write(_ exceptions: [Exception]) {
+        form.number(exceptions.count)
+        for exception in exceptions {
+            switch exception.kind {
+            case .absent(let member): form.number(member << 1 | 1)
+            case .own(let member): form.number(member.position << 1)
+            }
+            form.digest(exception.digest)
+            guard case .own(let member) = exception.kind else { continue }
+            writeTexts(of: member)
+        }
+    }
+
+    /// Writes the texts of a value before, between and behind its slots.
+    private mutating func writeTexts(of member: Split.Member) {
+        let item = split.tape.items[member.item]
+        var texts: [Range<Int>] = []
+        var start = Int(item.start)
+        var child = member.inner.lowerBound
+        while child < member.inner.upperBound {
+            let entity = split.tape.items[split.occurrences[child].item]
+            texts.append(start..<Int(entity.start))
+            start = Int(entity.end)
+            child = split.occurrences[child].next
+        }
+        texts.append(start..<Int(item.end))
+        form.number(texts.count)
+        for text in texts { form.data(bytes.part(text)) }
+    }
+}
+
+extension TemplateWriter {
+    private struct Exception {
+        enum Kind {
+            case own(Split.Member)
+            case absent(member: Int)
+        }
+
+        let kind: Kind
+        let digest: UInt64
+    }
+
+    /// What the slot shows otherwise than the entity holds it.
+    private mutating func exceptions(of number: Int) -> [Exception] {
+        let occurrence = split.occurrences[number]
+        guard case .present(let body, _) = merged[occurrence.key].held else { return [] }
+        let skeleton = split.skeleton
+        let shape = skeleton.shapes[occurrence.shape]
+        let list = skeleton.lists[shape.list]
+        let isLate = isLate(number)
+        return body.bytes.withUnsafeBytes { held in
+            skeleton.bytes.withUnsafeBytes { names in
+                var exceptions: [Exception] = []
+                var finder = MemberFinder(body)
+                var hint = 0
+                var shown = 0
+                for member in split.members(of: number) {
+                    let position = shape.positions.lowerBound + member.position
+                    let index = list.members.lowerBound + skeleton.positions[position]
+                    let name = names.part(skeleton.names[skeleton.memberNames[index]])
+                    guard let place = finder.place(of: name, in: held, near: hint) else {
+                        continue
+                    }
+                    hint = place + 1
+                    let isRepeated = skeleton.isRepeated[position]
+                    shown += isRepeated ? 0 : 1
+                    let value = body.members[place]
+                    if !isRepeated {
+                        let isOvertaken = isLate || merged[occurrence.key].fence.covers(name)
+                        guard isOwn(member, value, held, isOvertaken: isOvertaken) else {
+                            continue
+                        }
+                    }
+                    exceptions.append(
+                        Exception(kind: .own(member), digest: value.digest(in: held))
+                    )
+                }
+                guard !shape.hasAll, shown < body.members.count else { return exceptions }
+                for member in absent.members(of: body, beside: shape) {
+                    let value = body.members[member.place]
+                    exceptions.append(
+                        Exception(
+                            kind: .absent(member: member.member),
+                            digest: value.digest(in: held)
+                        )
+                    )
+                }
+                return exceptions
+            }
+        }
+    }
+
+    /// Whether what came there was older than what was held.
+    private func isLate(_ number: Int) -> Bool {
+        let entity = split.occurrences[number].key
+        guard let before = merged[entity].before else { return false }
+        let version = split.version(of: number, bytes)
+        return before.isAhead(of: version, fetch: merged[entity].fetch)
+    }
+
+    /// Whether the slot has to keep its own bytes of a member.
+    ///
+    /// What came too late is not kept if it says something else: the newer value is shown.
+    private mutating func isOwn(
+        _ member: Split.Member,
+        _ value: EntityBody.Member,
+        _ held: UnsafeRawBufferPointer,
+        isOvertaken: Bool
+    ) -> Bool {
+        if member.inner.isEmpty {
+            let came = bytes.part(split.tape.items[member.item].range)
+            if !value.hasReferences, held.hasBytes(value.value, came) { return false }
+        }
+        scratch.removeAll()
+        split.cut(member, bytes, to: &scratch)
+        scratch.finish()
+        let isSame = scratch.bytes.withUnsafeBytes {
+            value.hasReferences == scratch.hasReferences && held.hasBytes(value.value, $0)
+        }
+        guard !isSame else { return false }
+        guard isOvertaken else { return true }
+        let now = HoledText(held.part(value.value), hasReferences: value.hasReferences)
+        guard let now, let came = scratch.text else { return false }
+        return came.isSame(as: now)
+    }
+}
+
+extension EntityBody.Member {
+    /// What exceptions remember of the value.
+    func digest(in bytes: UnsafeRawBufferPointer) -> UInt64 {
+        Digest.of(bytes.part(value), seed: hasReferences ? 1 : 0)
+    }
+}
+
+extension Split {
+    /// The occurrences that stand in the answer's own part.
+    fileprivate func members(ofRoot: ()) -> [Int] {
+        var roots: [Int] = []
+        var occurrence = 0
+        while occurrence < occurrences.count {
+            roots.append(occurrence)
+            occurrence = occurrences[occurrence].next
+        }
+        return roots
+    }
+}

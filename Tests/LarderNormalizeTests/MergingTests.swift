@@ -1,0 +1,208 @@
+import LarderJSON
+import LarderModel
+import Testing
+
+@testable import LarderNormalize
+
+@Suite("Merging what answers bring")
+struct MergingTests {
+    @Test("Rule 11: what came replaces, what did not come stays, null is a value")
+    func members() throws {
+        var store = try PlainStore()
+        _ = try store.put(#"{"type":"A","id":1,"a":1,"b":{"x":1,"y":2},"c":[1]}"#)
+        #expect(store.changes.values.first == .created)
+        _ = try store.put(#"{"type":"A","id":1,"a":null,"b":{"x":1},"d":true}"#)
+        #expect(
+            try store.entity("A:1")
+                == #"{"type":"A","id":1,"a":null,"b":{"x":1},"c":[1],"d":true}"#
+        )
+        #expect(store.changes.values.first == .members(["a", "b", "d"]))
+    }
+
+    @Test("Rule 14: what is equal changes nothing, and kinds count")
+    func equality() throws {
+        var store = try PlainStore()
+        _ = try store.put(
+            #"{"type":"A","id":1,"t":true,"n":1.0,"s":"1","o":{"a":1,"b":[]},"u":"é","z":null}"#
+        )
+        let before = try store.entity("A:1")
+        _ = try store.put(
+            #"{"n":1e0,"id":1,"type":"A","o":{ "b":[], "a":1.00 },"u":"\u00e9","s":"\u0031"}"#
+        )
+        #expect(store.changes.values.first == .nothing)
+        #expect(try store.entity("A:1") == before)
+        for (member, value) in [
+            ("t", "1"), ("t", "\"true\""), ("n", "true"), ("n", "\"1.0\""), ("n", "1.01"),
+            ("s", "1"), ("o", #"{"a":1}"#), ("o", #"{"a":1,"b":{}}"#), ("z", "0"), ("z", "false"),
+            ("u", #""e\u0301""#),
+        ] {
+            var store = store
+            _ = try store.put(#"{"type":"A","id":1,"\#(member)":\#(value)}"#)
+            #expect(store.changes.values.first == .members([member]), "\(member): \(value)")
+        }
+    }
+
+    @Test("References are compared by key, and half a surrogate pair only with itself")
+    func references() throws {
+        var store = try PlainStore()
+        _ = try store.put(#"{"type":"A","id":1,"r":[{"type":"B","id":1}],"u":"\ud800"}"#)
+        _ = try store.put(#"{"type":"A","id":1,"r":[ {"id":"1","type":"B"} ],"u":"\uD800"}"#)
+        #expect(store.changes[try EntityKey("A:1")] == .nothing)
+        _ = try store.put(#"{"type":"A","id":1,"r":[{"id":"2","type":"B"}],"u":"\ud801"}"#)
+        #expect(store.changes[try EntityKey("A:1")] == .members(["r", "u"]))
+        _ = try store.put(#"{"type":"A","id":1,"r":[0],"u":"\ufffd"}"#)
+        #expect(store.changes[try EntityKey("A:1")] == .members(["r", "u"]))
+        #expect(try store.entity("B:1") == #"{"type":"B","id":"1"}"#)
+    }
+
+    @Test("Rule 12: of one key in one answer the last wins a member, and it is counted")
+    func twice() throws {
+        var store = try PlainStore()
+        let text =
+            #"[{"type":"A","id":1,"a":1,"b":1},{"type":"A","id":1,"a":2},{"type":"B","id":1}]"#
+        let answer = try store.put(text)
+        #expect(store.contradictions == 1)
+        #expect(try store.entity("A:1") == #"{"type":"A","id":1,"a":2,"b":1}"#)
+        #expect(try store.text(of: answer) == text)
+        // What comes back to what was held has not changed.
+        _ = try store.put(#"[{"type":"A","id":1,"a":3},{"type":"A","id":1,"a":2.0}]"#)
+        #expect(store.changes[try EntityKey("A:1")] == .nothing)
+        #expect(store.contradictions == 1)
+        _ = try store.put(#"[{"type":"A","id":1,"a":2},{"type":"A","id":1,"a":2.0}]"#)
+        #expect(store.contradictions == 0)
+        // An entity in itself: the inner one begins later.
+        _ = try store.put(#"{"type":"C","id":1,"in":{"type":"C","id":1,"a":"inner"},"a":"outer"}"#)
+        #expect(try store.entity("C:1") == #"{"type":"C","id":1,"in":"C:1","a":"inner"}"#)
+    }
+
+    @Test("Rule 13: a fetch that started before the last applied one overwrites nothing")
+    func lateFetch() throws {
+        var store = try PlainStore()
+        let new = try store.put(#"{"type":"A","id":1,"a":"new"}"#, fetch: 5)
+        let late = try store.put(#"{"type":"A","id":1,"a":"old","b":"old"}"#, fetch: 4)
+        #expect(try store.entity("A:1") == #"{"type":"A","id":1,"a":"new","b":"old"}"#)
+        #expect(store.changes.values.first == .members(["b"]))
+        #expect(try store.text(of: late) == #"{"type":"A","id":1,"a":"new","b":"old"}"#)
+        #expect(try store.text(of: new) == #"{"type":"A","id":1,"a":"new"}"#)
+        _ = try store.put(#"{"type":"A","id":1,"a":"same time"}"#, fetch: 5)
+        #expect(try store.entity("A:1").contains("same time"))
+        try store.delete("A:1")
+        _ = try store.put(#"{"type":"A","id":1,"a":"late"}"#, fetch: 4)
+        guard case .deleted = try store.held(EntityKey("A:1")) else {
+            Issue.record("a late answer has brought it back")
+            return
+        }
+        _ = try store.put(#"{"type":"A","id":1,"c":"back"}"#)
+        #expect(try store.entity("A:1") == #"{"type":"A","id":1,"c":"back"}"#)
+    }
+
+    @Test(
+        "Rule 13: with a version the higher one stays, whichever fetch brought it",
+        arguments: [
+            ("2", "1", false), ("2", "10", true), ("2", "2.5", true), ("10", "9", false),
+            ("1e2", "99.9", false), (#""2026-01-02""#, #""2026-01-01""#, false),
+            (#""2026-01-02""#, #""2026-01-03""#, true),
+            // Not to be compared, or equal: the fetches count.
+            ("2", #""1""#, true), ("2", "null", true), ("2", "2.0", true), ("true", "1", true),
+        ]
+    )
+    func version(held: String, came: String, isTaken: Bool) throws {
+        let version = MemberPath(tokens: ["meta", "v"])
+        var store = try PlainStore(
+            NormalizeRules(byType: .standard, types: [TypeRule(type: "A", version: version)])
+        )
+        _ = try store.put(#"{"type":"A","id":1,"a":"held","meta":{"v":\#(held)}}"#, fetch: 1)
+        _ = try store.put(#"{"type":"A","id":1,"a":"came","meta":{"v":\#(came)}}"#, fetch: 2)
+        #expect(try store.entity("A:1").contains("came") == isTaken)
+        if isTaken, held == "2", came == "10" {
+            _ = try store.put(#"{"type":"A","id":1,"a":"third","meta":{"v":11}}"#, fetch: 0)
+            #expect(try store.entity("A:1").contains("third"))
+        }
+    }
+
+    @Test("P-06: what a write has touched meanwhile is neither overwritten nor shown as it came")
+    func fence() throws {
+        var store = try PlainStore()
+        _ = try store.put(#"{"type":"A","id":1,"liked":true,"n":1}"#)
+        let key = try EntityKey("A:1")
+        let fence = [key: TouchedMembers.members([JSONName("liked"), JSONName("gone")])]
+        let text = #"{"type":"A","id":1,"liked":false,"n":2,"gone":1}"#
+        let answer = try store.put(text, fence: fence)
+        #expect(store.changes[key] == .members(["n"]))
+        #expect(try store.entity("A:1") == #"{"type":"A","id":1,"liked":true,"n":2}"#)
+        let shown = try store.shown(answer)
+        #expect(
+            String(decoding: shown.bytes, as: UTF8.self)
+                == #"{"type":"A","id":1,"liked":true,"n":2}"#
+        )
+        #expect(shown.missing == [try JSONPointer("/gone")])
+        try store.delete("A:1")
+        _ = try store.put(text, fence: [key: .all])
+        guard case .deleted = try store.held(key) else {
+            Issue.record("it is there again")
+            return
+        }
+    }
+
+    @Test("A list is replaced, united by key or by a member, as the rule says")
+    func lists() throws {
+        let append = MemberPath(tokens: ["l"])
+        let by = MemberPath(tokens: ["deep", "m"])
+        var store = try PlainStore(
+            NormalizeRules(
+                byType: .standard,
+                types: [TypeRule(type: "A", lists: [append: .append, by: .by("k")])]
+            )
+        )
+        func b(_ ids: Int...) -> String {
+            ids.map { #"{"type":"B","id":\#($0)}"# }.joined(separator: ",")
+        }
+        let first = try store.put(#"{"type":"A","id":1,"l":[\#(b(1, 2))],"r":[\#(b(1))]}"#)
+        let second = try store.put(#"{"type":"A","id":1,"l":[ \#(b(3, 2)) ],"r":[]}"#)
+        #expect(try store.entity("A:1") == #"{"type":"A","id":1,"l":["B:1","B:2","B:3"],"r":[]}"#)
+        #expect(store.changes[try EntityKey("A:1")] == .members(["l", "r"]))
+        #expect(
+            try store.text(of: first) == #"{"type":"A","id":1,"l":[\#(b(1, 2, 3))],"r":[]}"#
+        )
+        #expect(try store.text(of: second) == #"{"type":"A","id":1,"l":[ \#(b(3, 2)) ],"r":[]}"#)
+        _ = try store.put(#"{"type":"A","id":1,"l":[\#(b(2))]}"#)
+        #expect(store.changes[try EntityKey("A:1")] == .nothing)
+        // Something that is no entity: replaced.
+        _ = try store.put(#"{"type":"A","id":1,"l":[\#(b(2)),7]}"#)
+        #expect(try store.entity("A:1") == #"{"type":"A","id":1,"l":["B:2",7],"r":[]}"#)
+        // By a member, inside of an embedded object that is replaced otherwise.
+        _ = try store.put(#"{"type":"A","id":1,"deep":{"m":[{"k":1,"v":1},{"k":"1"}],"x":1}}"#)
+        _ = try store.put(#"{"type":"A","id":1,"deep":{"y":2,"m":[{"k":2},{"k":1,"v":2}]}}"#)
+        #expect(
+            try store.entity("A:1").contains(
+                #""deep":{"y":2,"m":[{"k":1,"v":2},{"k":"1"},{"k":2}]}"#
+            )
+        )
+        _ = try store.put(#"{"type":"A","id":1,"deep":{"m":[{"v":2}]}}"#)
+        #expect(try store.entity("A:1").contains(#""deep":{"m":[{"v":2}]}"#))
+    }
+
+    @Test("A list grows up to its limit; one that would be longer is replaced")
+    func listLimit() throws {
+        func list(_ ids: Int...) throws -> HoledText {
+            var builder = CutBuilder()
+            builder.text(Array("[".utf8))
+            for (place, id) in ids.enumerated() {
+                if place > 0 { builder.text(Array(",".utf8)) }
+                builder.reference(try EntityKey("B:\(id)"))
+            }
+            builder.text(Array("]".utf8))
+            builder.finish()
+            return try #require(builder.text)
+        }
+        #expect(Limits.mergedElementsMax == 200_000)
+        let rules = [EntityRules.OfList(path: [], rule: .append)]
+        let fits = ListMerge(held: try list(1, 2), came: try list(2, 3), elementsMax: 3)
+        #expect(
+            fits.merged(by: rules)?.text?.keys.map { String(decoding: $0, as: UTF8.self) }
+                == ["B:1", "B:2", "B:3"]
+        )
+        let tooLong = ListMerge(held: try list(1, 2, 4), came: try list(2, 3), elementsMax: 3)
+        #expect(tooLong.merged(by: rules) == nil)
+    }
+}

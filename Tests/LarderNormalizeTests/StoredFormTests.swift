@@ -1,0 +1,196 @@
+import LarderJSON
+import LarderModel
+import Testing
+
+@testable import LarderNormalize
+
+@Suite("Stored forms")
+struct StoredFormTests {
+    /// An answer with everything that forms have: exceptions, lists, slots within each other.
+    private static let text = #"""
+        {"l":[{"type":"A","id":1,"n":1.0,"by":{"type":"U","id":7,"x":[{"type":"B","id":1},2]}},
+        {"id":"1","type":"A","n":2, "e":{"k":{"type":"U","id":7}},"n":3}, {"type":"A","id":2}]}
+        """#
+
+    private struct Forms {
+        let store: PlainStore
+        let answer: PlainStore.Answer
+        let entities: [EntityKey: [UInt8]]
+
+        init() throws {
+            var store = try PlainStore()
+            _ = try store.put(#"{"type":"A","id":2,"n":7,"by":null,"e":1}"#)
+            answer = try store.put(StoredFormTests.text)
+            var entities: [EntityKey: [UInt8]] = [:]
+            for text in ["A:1", "A:2", "U:7", "B:1"] {
+                let key = try EntityKey(text)
+                guard case .present(let body, _) = try store.held(key) else {
+                    Issue.record("\(key) is not there")
+                    continue
+                }
+                entities[key] = body.bytes
+            }
+            self.entities = entities
+            self.store = store
+        }
+    }
+
+    @Test("What is written is read, and is small")
+    func reading() throws {
+        let forms = try Forms()
+        #expect(try forms.store.text(of: forms.answer) == Self.text)
+        #expect(forms.answer.template.count < 200)
+        #expect(forms.answer.skeleton.count < 400)
+        let user = try #require(forms.entities[EntityKey("U:7")])
+        #expect(try EntityBody(user).memberNames == ["type", "id", "x"])
+        #expect(try EntityBody(user).references.map(\.text) == ["B:1"])
+    }
+
+    @Test("Equal shapes have equal skeletons, and a map takes little more than one of its members")
+    func sharing() throws {
+        var store = try PlainStore()
+        func skeleton(_ text: String) throws -> [UInt8] { try store.put(text).skeleton }
+        let one = try skeleton(#"[{"type":"A","id":1,"by":{"type":"U","id":1}}]"#)
+        #expect(
+            try skeleton(
+                #"[{"type":"A","id":2,"by":{"type":"U","id":2}},{"type":"A","id":3,"by":{"type":"U","id":1}}]"#
+            ) == one
+        )
+        let two = try skeleton(#"[{"type":"A","id":1,"by":{"type":"O","id":1}}]"#)
+        #expect(two != one)
+        func map(_ count: Int) -> String {
+            "{"
+                + (0..<count).map { #""k\#($0)":{"type":"A","id":\#($0),"name":"n"}"# }
+                .joined(separator: ",") + "}"
+        }
+        let small = try skeleton(map(10)).count
+        #expect(try skeleton(map(110)).count - small < 100 * 10)
+    }
+
+    @Test("References name the members that were seen")
+    func references() throws {
+        let store = try PlainStore()
+        let split = try store.split(
+            #"[{"type":"A","id":1,"n":1},{"x":{"type":"A","id":1}},{"type":"B","id":1}]"#
+        )
+        let members = split.references.map { reference in
+            reference.lists.compactMap(split.skeleton.memberNames)
+        }
+        #expect(split.references.map(\.key.text) == ["A:1", "B:1"])
+        #expect(members == [[["type", "id", "n"], ["type", "id"]], [["type", "id"]]])
+        #expect(split.skeleton.memberNames(ofList: split.skeleton.listCount) == nil)
+        #expect(split.skeleton.memberNames(ofList: -1) == nil)
+    }
+
+    @Test("A form that is cut, changed or another one is refused")
+    func damage() throws {
+        let forms = try Forms()
+        let skeleton = try Skeleton(forms.answer.skeleton)
+        var random = SeededRandom(seed: 5)
+        var readers: [(StoredForm, [UInt8], ([UInt8]) throws -> Void)] = [
+            (.skeleton, forms.answer.skeleton, { _ = try Skeleton($0) }),
+            (.template, forms.answer.template, { _ = try Template($0, skeleton) }),
+        ]
+        for bytes in forms.entities.values {
+            readers.append((.entity, bytes, { _ = try EntityBody($0) }))
+        }
+        for (form, bytes, read) in readers {
+            for count in 0..<bytes.count {
+                #expect(throws: NormalizeError.self, "\(form) cut to \(count)") {
+                    try read(Array(bytes[..<count]))
+                }
+                var changed = bytes
+                changed[count] ^= UInt8(1 << random.count(0...7))
+                #expect(throws: NormalizeError.self, "\(form) changed at \(count)") {
+                    try read(changed)
+                }
+            }
+            #expect(throws: NormalizeError.self) { try read(bytes + [0]) }
+        }
+        var later = forms.answer.skeleton
+        later[0] += 1
+        #expect(throws: NormalizeError.laterVersion(.skeleton)) { try Skeleton(later) }
+        #expect(throws: NormalizeError.damaged(.entity, at: 0)) {
+            try EntityBody(forms.answer.skeleton)
+        }
+        for form in StoredForm.allCases {
+            #expect(!NormalizeError.damaged(form, at: 3).message.isEmpty)
+            #expect(!NormalizeError.laterVersion(form).message.isEmpty)
+            #expect(!NormalizeError.mismatched(form).message.isEmpty)
+        }
+    }
+
+    @Test(
+        "A template with the skeleton of another answer is refused or shows something, never stops"
+    )
+    func mismatch() throws {
+        let forms = try Forms()
+        var store = forms.store
+        let other = try store.put(#"[{"type":"A","id":1}]"#)
+        let skeleton = try Skeleton(other.skeleton)
+        #expect(throws: NormalizeError.self) { try Template(forms.answer.template, skeleton) }
+    }
+
+    /// Changes bytes behind the head and puts the check right, as no accident would.
+    private func forged(_ bytes: [UInt8], _ random: inout SeededRandom) -> [UInt8] {
+        var bytes = bytes
+        for _ in 0..<random.count(1...3) {
+            let index = random.count(FormWriter.headBytes...bytes.count - 1)
+            switch random.count(0...3) {
+            case 0: bytes[index] ^= UInt8(1 << random.count(0...7))
+            case 1: bytes[index] = UInt8(random.count(0...255))
+            case 2: bytes.remove(at: index)
+            default: bytes.insert(UInt8(random.count(0...255)), at: index)
+            }
+            guard bytes.count > FormWriter.headBytes else { return bytes }
+        }
+        let check = FormWriter.check(bytes)
+        for index in 0..<4 {
+            bytes[1 + index] = UInt8(truncatingIfNeeded: check >> (8 * UInt32(index)))
+        }
+        return bytes
+    }
+
+    @Test("Forms that are damaged under a right check never stop the process", arguments: 1...8)
+    func forgeries(seed: UInt64) throws {
+        let forms = try Forms()
+        let skeletonBytes = forms.answer.skeleton
+        var random = SeededRandom(seed: seed)
+        var counts = [true: 0, false: 0]
+        for _ in 0..<1_500 {
+            let isGood = (try? rebuildForged(forms, skeletonBytes, &random)) != nil
+            counts[isGood, default: 0] += 1
+        }
+        #expect(counts.values.allSatisfy { $0 > 50 }, "seed \(seed): \(counts)")
+    }
+
+    private func rebuildForged(
+        _ forms: Forms,
+        _ skeletonBytes: [UInt8],
+        _ random: inout SeededRandom
+    ) throws {
+        let kind = random.count(0...2)
+        let skeleton = try Skeleton(kind == 0 ? forged(skeletonBytes, &random) : skeletonBytes)
+        let templateBytes = forms.answer.template
+        let template = try Template(
+            kind == 1 ? forged(templateBytes, &random) : templateBytes,
+            skeleton
+        )
+        let rebuilder = Rebuilder(forms.store.rules, bytesMax: 1 << 20)
+        for isPartial in [false, true] {
+            _ = try rebuilder.rebuild(template, skeleton, isPartial: isPartial) { key in
+                guard let bytes = forms.entities[key] else { return .evicted }
+                return .present(try EntityBody(kind == 2 ? forged(bytes, &random) : bytes))
+            }
+        }
+        guard kind == 2, let bytes = forms.entities.values.first else { return }
+        let body = try EntityBody(forged(bytes, &random))
+        let split = try forms.store.split(Self.text)
+        let stamp = EntityStamp(version: nil, fetch: 1)
+        var merged: [MergedEntity] = []
+        for number in split.keys.indices {
+            merged.append(split.merged(number, into: .present(body, stamp), fetch: 2))
+        }
+        _ = try Template(split.template(merged), split.skeleton)
+    }
+}
