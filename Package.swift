@@ -167,6 +167,13 @@ let package = Package(
             path: "Benchmarks/Load",
             swiftSettings: strict
         ),
+        // Splitting and rebuilding measured.
+        .executableTarget(
+            name: "larder-normalize",
+            dependencies: ["LarderModel", "LarderJSON", "LarderNormalize"],
+            path: "Benchmarks/Normalize",
+            swiftSettings: strict
+        ),
         tests("LarderModelTests", ["LarderModel"]),
         tests("LarderJSONTests", ["LarderModel", "LarderJSON"]),
         tests("LarderNormalizeTests", ["LarderModel", "LarderJSON", "LarderNormalize"]),

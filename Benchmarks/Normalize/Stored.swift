@@ -1,0 +1,62 @@
+import LarderModel
+import LarderNormalize
+
+/// What a store holds of one answer.
+struct Stored {
+    let template: [UInt8]
+    let skeleton: [UInt8]
+    let references: [Reference]
+    private(set) var entities: [EntityKey: [UInt8]] = [:]
+
+    static func split(_ body: [UInt8], _ rules: EntityRules) -> Split {
+        guard case .split(let split) = Splitter(rules).split(body, path: "/feed") else {
+            fatalError("the feed has entities")
+        }
+        return split
+    }
+
+    init(_ body: [UInt8], _ rules: EntityRules, over known: [EntityKey: [UInt8]] = [:]) {
+        let split = Self.split(body, rules)
+        var merged: [MergedEntity] = []
+        merged.reserveCapacity(split.keys.count)
+        entities.reserveCapacity(split.keys.count)
+        for (number, key) in split.keys.enumerated() {
+            var held = HeldEntity.unknown
+            if let bytes = known[key], let body = try? EntityBody(bytes) {
+                held = .present(body, EntityStamp(version: nil, fetch: 1))
+            }
+            let entity = split.merged(number, into: held, fetch: 2)
+            merged.append(entity)
+            if case .present(let body, _) = entity.held { entities[key] = body.bytes }
+        }
+        template = split.template(merged)
+        skeleton = split.skeleton.bytes
+        references = split.references
+    }
+
+    func rebuilt(_ skeleton: Skeleton, _ rules: EntityRules) throws -> RebuiltAnswer {
+        let template = try Template(template, skeleton)
+        let outcome = try Rebuilder(rules).rebuild(template, skeleton) { key in
+            guard let bytes = entities[key] else { return .evicted }
+            return .present(try EntityBody(bytes))
+        }
+        guard case .shown(let answer) = outcome else { fatalError("\(outcome)") }
+        return answer
+    }
+
+    /// Prints the bytes of the columns: of entities key and data, of references two row numbers and
+    /// the numbers of the lists.
+    func printSizes(of body: [UInt8]) {
+        let rows = entities.reduce(0) { $0 + $1.key.text.utf8.count + $1.value.count }
+        let inner = entities.values.reduce(0) { sum, bytes in
+            sum + ((try? EntityBody(bytes).references.count) ?? 0)
+        }
+        let edges = references.reduce(inner * 16) { $0 + 16 + $1.lists.count }
+        let sum = rows + edges + skeleton.count + template.count
+        let ratio = Double(sum * 1_000 / body.count) / 1_000
+        print(
+            "  \(entities.count) entities \(rows), \(references.count + inner) references \(edges),"
+        )
+        print("  skeleton \(skeleton.count), template \(template.count): \(sum) bytes, \(ratio) x")
+    }
+}
