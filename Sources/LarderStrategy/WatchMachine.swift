@@ -100,6 +100,9 @@ package struct WatchMachine: Sendable {
 
     /// `since` is where the watcher has come to; nil begins with what happens from now on, and
     /// `listsFirst` with the entries that there are.
+    ///
+    /// A step is answered before it is released, so a watcher may have come to one above which
+    /// another is still open below: it begins with what is released.
     package init(
         _ interest: WatchInterest,
         since: Revision?,
@@ -109,7 +112,7 @@ package struct WatchMachine: Sendable {
     ) {
         self.interest = interest
         self.hasBookmarks = hasBookmarks
-        told = listsFirst ? released : since ?? released
+        told = listsFirst ? released : min(since ?? released, released)
         if listsFirst {
             state = .listing(from: released)
         } else {

@@ -37,12 +37,15 @@ struct WatchMachineTests {
         #expect(machine.readerIsReady(released: rev(10)) == .tell([bookmark(10)]))
     }
 
-    @Test("A since that is given and not yet released hears nothing twice")
+    @Test("P-12: a since above what is released misses nothing that was still open below it")
     func ahead() {
         var machine = WatchMachine(everything, since: rev(12), listsFirst: false, released: rev(9))
-        #expect(machine.readerIsReady(released: rev(9)) == .tell([bookmark(12)]))
-        #expect(machine.released(put(12, "a")) == false)
-        #expect(machine.released(put(13, "a")) == true)
+        #expect(machine.readerIsReady(released: rev(9)) == .tell([bookmark(9)]))
+        #expect(machine.readerIsReady(released: rev(9)) == .wait)
+        #expect(machine.released(put(11, "b")) == true)
+        #expect(machine.released(put(12, "a")) == true)
+        let told = [notice(put(11, "b")), notice(put(12, "a"))]
+        #expect(machine.readerIsReady(released: rev(12)) == .tell(told))
     }
 
     @Test("A log that does not reach back is told as a lag, from where it is")
