@@ -18,11 +18,11 @@ package import LarderModel
 /// | `lagged` | what waits is still told, then that it lagged, and nothing more |
 ///
 /// Invariants:
-/// 1. What waits is ordered by revision, and comes after ``told``.
+/// 1. What waits is ordered by revision (``NoticeQueue``), and comes after ``told``.
 /// 2. It is at most ``Limits/watchNoticesMax`` notices and ``Limits/watchBytesMax`` bytes, but for one
 ///    page of the log while it catches up.
-/// 3. A put that waits is the last notice of its id that waits, or the next one of it is no put:
-///    a later put takes its place, and counts it.
+/// 3. A put that is released while one of its id waits, with nothing else of that id behind it,
+///    stands for both.
 /// 4. A step is told whole: what one call hands out ends with the last notice of a revision.
 /// 5. Nothing is told twice: a change up to ``told`` is never taken in.
 package struct WatchMachine: Sendable {
@@ -32,35 +32,6 @@ package struct WatchMachine: Sendable {
         case live
         case lagged(after: Revision)
         case over
-    }
-
-    /// One thing to tell.
-    package struct Notice: Equatable, Sendable {
-        package enum Content: Equatable, Sendable {
-            /// `coalesced` is how many puts it stands for.
-            case change(Change, coalesced: Int)
-            case status(Subject, String)
-            case bookmark(isInitialDone: Bool)
-        }
-
-        package var revision: Revision
-        package var content: Content
-        /// More of the same step follows: its revision is not yet one to come back with.
-        package var hasMore = false
-    }
-
-    /// What is told as it is now, and not replayed.
-    package enum Subject: Hashable, Sendable {
-        case origin(OriginName)
-        /// That of the watcher's account at an origin.
-        case credential(OriginName)
-
-        var kind: WatchKind {
-            switch self {
-            case .origin: .origin
-            case .credential: .auth
-            }
-        }
     }
 
     /// What the reader is to do.
@@ -84,11 +55,7 @@ package struct WatchMachine: Sendable {
     package private(set) var state: State
     /// Everything of interest up to it was handed out.
     package private(set) var told: Revision
-    package private(set) var waiting: [Notice] = []
-    private var first = 0
-    private(set) var waitingBytes = 0
-    /// Where the put of an id waits that a later one may take the place of.
-    private var puts: [EntryID: Int] = [:]
+    private(set) var waiting = NoticeQueue()
     /// Told once there is nothing older to tell.
     private var bookmark: Notice.Content?
     private let hasBookmarks: Bool
@@ -129,15 +96,10 @@ package struct WatchMachine: Sendable {
     package mutating func released(_ change: Change) -> Bool {
         defer { checkInvariants() }
         guard state == .live, change.revision > told, interest.covers(change) else { return false }
-        if case .put(let id, _) = change.event, let index = puts[id] {
-            replacePut(at: index, with: change)
-            return true
-        }
-        guard hasRoom(for: change) else {
+        guard waiting.add(change) else {
             lag(before: change.revision)
             return true
         }
-        append(change)
         return true
     }
 
@@ -162,13 +124,13 @@ package struct WatchMachine: Sendable {
             statuses[subject] = newState
             return false
         case .live:
-            guard waiting.count - first < Limits.watchNoticesMax else {
+            guard !waiting.isFull else {
                 statuses[subject] = newState
                 return true
             }
             // It comes after what was released before it.
-            let revision = max(released, told, waiting.last?.revision ?? told)
-            append(Notice(revision: revision, content: .status(subject, newState)))
+            let revision = max(released, told, waiting.end ?? told)
+            waiting.append(Notice(revision: revision, content: .status(subject, newState)))
             return true
         case .lagged, .over: return false
         }
@@ -216,7 +178,7 @@ package struct WatchMachine: Sendable {
         listed = rows.filter { $0.value > from }
         state = .catchingUp(after: from)
         guard hasBookmarks else { return }
-        append(Notice(revision: from, content: .bookmark(isInitialDone: true)))
+        waiting.append(Notice(revision: from, content: .bookmark(isInitialDone: true)))
         bookmarked = from
     }
 
@@ -230,7 +192,7 @@ package struct WatchMachine: Sendable {
         guard case .catchingUp(let after) = state else { return }
         for change in changes where change.revision > after && interest.covers(change) {
             if let id = change.id, let seen = listed[id], change.revision <= seen { continue }
-            append(Notice(revision: change.revision, content: .change(change, coalesced: 1)))
+            waiting.append(Notice(change))
         }
         guard through >= released else {
             state = .catchingUp(after: through)
@@ -249,7 +211,7 @@ package struct WatchMachine: Sendable {
 
     /// Nothing was told for a while.
     package mutating func beatIsDue(released: Revision) -> BeatAction {
-        guard state == .live, hasBookmarks, first == waiting.count, bookmark == nil else {
+        guard state == .live, hasBookmarks, waiting.isEmpty, bookmark == nil else {
             return .beat
         }
         told = max(told, released)
@@ -260,70 +222,22 @@ package struct WatchMachine: Sendable {
 
     // MARK: What waits
 
-    private func hasRoom(for change: Change) -> Bool {
-        waiting.count - first < Limits.watchNoticesMax
-            && waitingBytes + change.noticeBytes <= Limits.watchBytesMax
-    }
-
-    private mutating func append(_ change: Change) {
-        append(Notice(revision: change.revision, content: .change(change, coalesced: 1)))
-        guard let id = change.id else { return }
-        if case .put = change.event { puts[id] = waiting.count - 1 } else { puts[id] = nil }
-    }
-
-    private mutating func append(_ notice: Notice) {
-        waiting.append(notice)
-        waitingBytes += notice.bytes
-    }
-
     private mutating func appendStatuses(at revision: Revision) {
         for (subject, state) in statuses.sorted(by: { $0.key < $1.key }) {
-            append(Notice(revision: revision, content: .status(subject, state)))
+            waiting.append(Notice(revision: revision, content: .status(subject, state)))
         }
         statuses = [:]
     }
 
-    /// The later put stands for the earlier one too, in its own place.
-    private mutating func replacePut(at index: Int, with change: Change) {
-        var count = 1
-        if case .change(_, let coalesced) = waiting[index].content { count += coalesced }
-        waitingBytes -= waiting[index].bytes
-        waiting.remove(at: index)
-        for (id, place) in puts where place > index { puts[id] = place - 1 }
-        append(change)
-        waiting[waiting.count - 1].content = .change(change, coalesced: count)
-    }
-
     /// Nothing of a step that does not fit is told.
     private mutating func lag(before revision: Revision) {
-        while waiting.count > first, let last = waiting.last, last.revision >= revision {
-            waitingBytes -= last.bytes
-            waiting.removeLast()
-        }
-        puts = [:]
+        waiting.drop(from: revision)
         state = .lagged(after: Revision(revision.number - 1))
     }
 
-    /// At most so many notices, and whole steps.
     private mutating func takeNotices() -> [Notice] {
-        var end = min(waiting.count, first + Limits.watchBatchNotices)
-        while end > first, end < waiting.count,
-            waiting[end].revision == waiting[end - 1].revision
-        {
-            end += 1
-        }
-        guard end > first else { return [] }
-        var notices = Array(waiting[first..<end])
-        for index in notices.indices.dropLast() {
-            notices[index].hasMore = notices[index].revision == notices[index + 1].revision
-        }
-        for notice in notices {
-            waitingBytes -= notice.bytes
-            if let id = notice.id, let place = puts[id], place < end { puts[id] = nil }
-        }
-        first = end
-        told = notices[notices.count - 1].revision
-        compact()
+        let notices = waiting.take(Limits.watchBatchNotices)
+        told = notices.last?.revision ?? told
         return notices
     }
 
@@ -335,66 +249,9 @@ package struct WatchMachine: Sendable {
         return Notice(revision: told, content: content)
     }
 
-    /// Gives up the room of what was handed out, now and then.
-    private mutating func compact() {
-        guard first == waiting.count || first >= Limits.watchNoticesMax else { return }
-        waiting.removeFirst(first)
-        for (id, place) in puts { puts[id] = place - first }
-        first = 0
-    }
-
     private mutating func clear() {
-        waiting = []
-        first = 0
-        waitingBytes = 0
-        puts = [:]
+        waiting = NoticeQueue()
         statuses = [:]
         listed = [:]
-    }
-
-    /// What is still to be handed out.
-    package var pending: ArraySlice<Notice> { waiting[first...] }
-
-    /// What a put that waits would be replaced at.
-    func place(of id: EntryID) -> Int? { puts[id] }
-}
-
-extension WatchMachine.Subject: Comparable {
-    private var name: OriginName {
-        switch self {
-        case .origin(let name), .credential(let name): name
-        }
-    }
-
-    package static func < (left: Self, right: Self) -> Bool {
-        (left.kind.rawValue, left.name) < (right.kind.rawValue, right.name)
-    }
-}
-
-extension WatchMachine.Notice {
-    var id: EntryID? {
-        if case .change(let change, _) = content { change.id } else { nil }
-    }
-
-    /// What it takes in memory, about.
-    var bytes: Int {
-        switch content {
-        case .change(let change, _): change.noticeBytes
-        case .status, .bookmark: Limits.watchNoticeOverheadBytes
-        }
-    }
-}
-
-extension Change {
-    fileprivate var noticeBytes: Int {
-        let bytes =
-            switch event {
-            case .put(let id, let cause), .delete(let id, let cause):
-                id.text.utf8.count + (cause.text?.utf8.count ?? 0)
-            case .evict(let id, _, _): id.text.utf8.count
-            case .modifier(let modifier):
-                modifier.targets.reduce(modifier.problem.count) { $0 + $1.text.utf8.count }
-            }
-        return bytes + Limits.watchNoticeOverheadBytes
     }
 }

@@ -59,7 +59,7 @@ private struct WatchSimulation {
     /// Reads everything that there is.
     mutating func finish() {
         for _ in 0..<2_000 {
-            guard wrong == nil, machine.state != .live || !machine.pending.isEmpty else { break }
+            guard wrong == nil, machine.state != .live || !machine.waiting.isEmpty else { break }
             read()
         }
         check(upTo: released)

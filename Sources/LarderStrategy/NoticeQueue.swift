@@ -1,0 +1,117 @@
+import LarderModel
+
+/// What waits for one watcher, in the order in which it is told.
+///
+/// A put stands for an earlier one of its id that waits: it comes last, and the place of the earlier
+/// one is left empty. Empty places, those at the front too, are swept once there are more than
+/// ``Limits/watchNoticesMax``, so a change costs the same however much waits.
+///
+/// Invariants:
+/// 1. What waits is ordered by revision.
+/// 2. ``count`` and ``bytes`` are those of what waits.
+/// 3. An id in ``puts`` has a put at that place, and nothing of it waits behind that.
+/// 4. There are at most ``Limits/watchNoticesMax`` empty places.
+struct NoticeQueue: Sendable {
+    typealias Notice = WatchMachine.Notice
+
+    private(set) var places: [Notice?] = []
+    /// Every place before it is empty.
+    private(set) var first = 0
+    private(set) var count = 0
+    private(set) var bytes = 0
+    /// Where the put of an id waits that a later one may stand for.
+    private(set) var puts: [EntryID: Int] = [:]
+
+    /// What waits.
+    var notices: [Notice] { places.compactMap(\.self) }
+    var next: Notice? { places.lazy.compactMap(\.self).first }
+    /// The last revision that waits.
+    var end: Revision? { (places.last ?? nil)?.revision }
+    var isEmpty: Bool { count == 0 }
+    var isFull: Bool { count >= Limits.watchNoticesMax }
+
+    /// Takes in what has happened; false where there is no room for it.
+    mutating func add(_ change: Change) -> Bool {
+        let (notice, place) = notice(of: change)
+        let freed = place.flatMap { places[$0] }?.bytes ?? 0
+        guard place != nil || !isFull, bytes - freed + notice.bytes <= Limits.watchBytesMax else {
+            return false
+        }
+        if let place { empty(place) }
+        append(notice)
+        sweep()
+        return true
+    }
+
+    /// Takes in what there has to be room for.
+    mutating func append(_ notice: Notice) {
+        if case .change(let change, _) = notice.content, let id = change.id {
+            if case .put = change.event { puts[id] = places.count } else { puts[id] = nil }
+        }
+        places.append(notice)
+        count += 1
+        bytes += notice.bytes
+    }
+
+    /// Hands out at most so many, and whole steps.
+    mutating func take(_ most: Int) -> [Notice] {
+        var taken: [Notice] = []
+        while first < places.count {
+            guard let next = places[first] else {
+                first += 1
+                continue
+            }
+            guard taken.count < most || taken.last?.revision == next.revision else { break }
+            taken.append(next)
+            empty(first)
+        }
+        for index in taken.indices.dropLast() {
+            taken[index].hasMore = taken[index].revision == taken[index + 1].revision
+        }
+        sweep()
+        return taken
+    }
+
+    /// Drops the steps from a revision on.
+    mutating func drop(from revision: Revision) {
+        while let last = places.last {
+            if let last, last.revision < revision { break }
+            empty(places.count - 1)
+            places.removeLast()
+        }
+        sweep()
+    }
+
+    /// How a change is told, and the place of the put that it stands for too.
+    private func notice(of change: Change) -> (Notice, place: Int?) {
+        guard case .put(let id, _) = change.event, let place = puts[id],
+            case .change(_, let coalesced)? = places[place]?.content
+        else { return (Notice(change), nil) }
+        return (Notice(change, coalesced: coalesced + 1), place)
+    }
+
+    private mutating func empty(_ place: Int) {
+        guard let notice = places[place] else { return }
+        places[place] = nil
+        count -= 1
+        bytes -= notice.bytes
+        if let id = notice.id, puts[id] == place { puts[id] = nil }
+    }
+
+    private mutating func sweep() {
+        guard !isEmpty else {
+            self = NoticeQueue()
+            return
+        }
+        guard places.count - count > Limits.watchNoticesMax else { return }
+        var swept: [Notice?] = []
+        swept.reserveCapacity(count)
+        for (place, notice) in places.enumerated() {
+            guard let notice else { continue }
+            if let id = notice.id, puts[id] == place { puts[id] = swept.count }
+            swept.append(notice)
+        }
+        places = swept
+        first = 0
+    }
+}

@@ -1,0 +1,76 @@
+package import LarderModel
+
+extension WatchMachine {
+    /// One thing to tell.
+    package struct Notice: Equatable, Sendable {
+        package enum Content: Equatable, Sendable {
+            /// `coalesced` is how many puts it stands for.
+            case change(Change, coalesced: Int)
+            case status(Subject, String)
+            case bookmark(isInitialDone: Bool)
+        }
+
+        package var revision: Revision
+        package var content: Content
+        /// More of the same step follows: its revision is not yet one to come back with.
+        package var hasMore = false
+    }
+
+    /// What is told as it is now, and not replayed.
+    package enum Subject: Hashable, Sendable {
+        case origin(OriginName)
+        /// That of the watcher's account at an origin.
+        case credential(OriginName)
+
+        var kind: WatchKind {
+            switch self {
+            case .origin: .origin
+            case .credential: .auth
+            }
+        }
+    }
+}
+
+extension WatchMachine.Subject: Comparable {
+    private var name: OriginName {
+        switch self {
+        case .origin(let name), .credential(let name): name
+        }
+    }
+
+    package static func < (left: Self, right: Self) -> Bool {
+        (left.kind.rawValue, left.name) < (right.kind.rawValue, right.name)
+    }
+}
+
+extension WatchMachine.Notice {
+    init(_ change: Change, coalesced: Int = 1) {
+        self.init(revision: change.revision, content: .change(change, coalesced: coalesced))
+    }
+
+    var id: EntryID? {
+        if case .change(let change, _) = content { change.id } else { nil }
+    }
+
+    /// What it takes in memory, about.
+    var bytes: Int {
+        switch content {
+        case .change(let change, _): change.noticeBytes
+        case .status, .bookmark: Limits.watchNoticeOverheadBytes
+        }
+    }
+}
+
+extension Change {
+    fileprivate var noticeBytes: Int {
+        let bytes =
+            switch event {
+            case .put(let id, let cause), .delete(let id, let cause):
+                id.text.utf8.count + (cause.text?.utf8.count ?? 0)
+            case .evict(let id, _, _): id.text.utf8.count
+            case .modifier(let modifier):
+                modifier.targets.reduce(modifier.problem.count) { $0 + $1.text.utf8.count }
+            }
+        return bytes + Limits.watchNoticeOverheadBytes
+    }
+}
