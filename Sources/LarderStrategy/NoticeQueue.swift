@@ -84,10 +84,13 @@ struct NoticeQueue: Sendable {
 
     /// How a change is told, and the place of the put that it stands for too.
     private func notice(of change: Change) -> (Notice, place: Int?) {
-        guard case .put(let id, _) = change.event, let place = puts[id],
-            case .change(_, let coalesced)? = places[place]?.content
+        guard case .put(let id, var cause) = change.event, let place = puts[id],
+            case .change(let earlier, let coalesced)? = places[place]?.content
         else { return (Notice(change), nil) }
-        return (Notice(change, coalesced: coalesced + 1), place)
+        // What somebody else has changed too is nobody's own.
+        if cause.client != earlier.client { cause.client = nil }
+        let both = Change(change.revision, change.scope, .put(id, cause))
+        return (Notice(both, coalesced: coalesced + 1), place)
     }
 
     private mutating func empty(_ place: Int) {

@@ -85,6 +85,19 @@ struct WatchMachineTests {
         #expect(machine.readerIsReady(released: rev(16)) == .tell([notice(put(16, "a"))]))
     }
 
+    @Test("A put that stands for another client's too is nobody's own")
+    func coalescesClients() {
+        let phone = ClientTag(uid: 1, name: "phone")
+        let laptop = ClientTag(uid: 1, name: "laptop")
+        for (earlier, common) in [(phone, phone), (laptop, nil), (nil, nil)] {
+            var machine = live()
+            _ = machine.released(put(11, "a", by: earlier))
+            _ = machine.released(put(12, "a", by: phone))
+            let told = [notice(put(12, "a", by: common), coalesced: 2)]
+            #expect(machine.readerIsReady(released: rev(12)) == .tell(told))
+        }
+    }
+
     @Test("A put behind a delete does not stand for the one before it")
     func notAcrossDelete() {
         var machine = live()
@@ -216,8 +229,8 @@ func id(_ text: String) -> EntryID {
     return id
 }
 
-func put(_ revision: Int64, _ name: String) -> Change {
-    Change(rev(revision), scope, .put(id(name), ChangeCause(.network)))
+func put(_ revision: Int64, _ name: String, by client: ClientTag? = nil) -> Change {
+    Change(rev(revision), scope, .put(id(name), ChangeCause(.network, client: client)))
 }
 
 func delete(_ revision: Int64, _ name: String) -> Change {
