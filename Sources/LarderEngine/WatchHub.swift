@@ -140,8 +140,12 @@ final class WatchHub: Sendable {
         } ?? .end
     }
 
-    func entriesWereListed(_ number: Int, _ rows: [EntryID: Revision]) {
-        change(number) { machine, _ in machine.entriesWereListed(rows) }
+    func entriesWereListed(_ number: Int, _ entries: [(id: EntryID, revision: Revision)]) {
+        change(number) { machine, _ in machine.entriesWereListed(entries) }
+    }
+
+    func listingEnded(_ number: Int) {
+        change(number) { machine, _ in machine.listingEnded() }
     }
 
     func pageWasRead(_ number: Int, _ page: ChangePage) {

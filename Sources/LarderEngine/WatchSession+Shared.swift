@@ -5,24 +5,6 @@ import LarderWire
 
 /// What a watcher sees of everybody's rows: those that no row of its own stands before (case 29).
 extension WatchSession {
-    /// Tells the shared entries that there are, besides those of its own that were told.
-    mutating func listShared(
-        _ prefix: String,
-        _ rows: inout [EntryID: Revision]
-    ) async throws(StoreError) -> End? {
-        guard context.hasSharedOrigins else { return nil }
-        var cursor: RowCursor?
-        repeat {
-            let (page, next) = try await self.rows(of: context.sharedScope, prefix, after: cursor)
-            cursor = next
-            let ids = page.map(\.entry.id).filter { id in
-                rows[id] == nil && context.sharedScope(of: id) != nil
-            }
-            if let end = await tell(try await entries(of: ids), &rows) { return end }
-        } while cursor != nil
-        return nil
-    }
-
     /// Those of some notices that the watcher sees, as it sees them.
     ///
     /// A change of a shared row is none where a row of its own has stood before that since; one of

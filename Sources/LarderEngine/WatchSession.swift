@@ -36,10 +36,10 @@ struct WatchSession {
 
     private let timers = WorkQueue()
     private var held: [EntryID: Following] = [:]
-    private var hasSent = false
+    private(set) var hasSent = false
     /// The revision of the last notice that was handed out, told or not.
     private(set) var handedOut = Revision(0)
-    private var hub: WatchHub { context.watchers }
+    var hub: WatchHub { context.watchers }
 
     init(
         _ context: EngineContext,
@@ -143,7 +143,7 @@ struct WatchSession {
         await send([.end(hub.told(number))]) ?? .told
     }
 
-    private mutating func send(_ frames: [WatchFrame]) async -> End? {
+    mutating func send(_ frames: [WatchFrame]) async -> End? {
         hasSent = true
         return await emit(frames) ? nil : .nobodyReads
     }
@@ -169,121 +169,6 @@ struct WatchSession {
             context.noteUnread(error)
             return hasSent ? .nobodyReads : .refused(Problem(error))
         }
-    }
-
-    // MARK: What is there
-
-    /// Tells the entries that there are, a page at a time.
-    private mutating func list() async -> End? {
-        var rows: [EntryID: Revision] = [:]
-        guard command.types.isEmpty || command.types.contains(.put) else {
-            hub.entriesWereListed(number, rows)
-            return nil
-        }
-        do throws(StoreError) {
-            if !command.ids.isEmpty {
-                let entries = try await entries(of: command.ids)
-                if let end = await tell(entries, &rows) { return end }
-            }
-            let isAll = command.ids.isEmpty && command.prefixes.isEmpty
-            for prefix in isAll ? [""] : command.prefixes {
-                var cursor: RowCursor?
-                repeat {
-                    let page = try await page(prefix, after: cursor)
-                    cursor = page.next
-                    if let end = await tell(page.entries, &rows) { return end }
-                } while cursor != nil
-                if let end = try await listTargets(prefix, &rows) { return end }
-                if let end = try await listShared(prefix, &rows) { return end }
-            }
-        } catch {
-            context.noteUnread(error)
-            return hasSent ? .nobodyReads : .refused(Problem(error))
-        }
-        hub.entriesWereListed(number, rows)
-        return nil
-    }
-
-    /// Tells what shows where only modifiers say something.
-    private mutating func listTargets(
-        _ prefix: String,
-        _ rows: inout [EntryID: Revision]
-    ) async throws(StoreError) -> End? {
-        var last: EntryID?
-        repeat {
-            let after = last
-            let limit = Limits.pageRowsDefault
-            let ids = try await context.store.read { [scope] reader throws(StoreError) in
-                try reader.targetsWithoutBase(scope, prefix: prefix, after: after, limit: limit)
-            }
-            last = ids.count == limit ? ids.last : nil
-            if let end = await tell(try await entries(of: ids), &rows) { return end }
-        } while last != nil
-        return nil
-    }
-
-    /// What shows under ids.
-    func entries(of ids: [EntryID]) async throws(StoreError) -> [Entry] {
-        let now = context.clock.now()
-        let sights = ids.map { context.sight(scope, $0) }
-        return try await context.store.read { reader throws(StoreError) in
-            var entries: [Entry] = []
-            for (id, sight) in zip(ids, sights) {
-                guard let answer = try CachedAnswer(reader, sight, id, now: now) else { continue }
-                entries.append(answer.entry)
-            }
-            return entries
-        }
-    }
-
-    private func page(
-        _ prefix: String,
-        after cursor: RowCursor?
-    ) async throws(StoreError) -> (entries: [Entry], next: RowCursor?) {
-        let (rows, next) = try await rows(of: scope, prefix, after: cursor)
-        let targeted = Set(rows.map(\.entry.id).filter { context.store.isTargeted(scope, $0) })
-        guard !targeted.isEmpty else { return (rows.map(\.entry), next) }
-        let views = try await entries(of: Array(targeted))
-        let shown = Dictionary(views.map { ($0.id, $0) }) { first, _ in first }
-        let entries = rows.map(\.entry).compactMap { entry in
-            targeted.contains(entry.id) ? shown[entry.id] : entry
-        }
-        return (entries, next)
-    }
-
-    func rows(
-        of scope: ScopeKey,
-        _ prefix: String,
-        after cursor: RowCursor?
-    ) async throws(StoreError) -> (rows: [ListedRow], next: RowCursor?) {
-        var filter = RowFilter(.one(scope))
-        filter.prefix = prefix
-        filter.shownAt = context.clock.now()
-        let limit = Limits.pageRowsDefault
-        let rows = try await context.store.read { [filter] reader throws(StoreError) in
-            try reader.list(filter, order: .id, after: cursor, limit: limit)
-        }
-        return (rows, rows.count == limit ? rows.last?.cursor(.id) : nil)
-    }
-
-    /// Tells what there is, unless it was told before.
-    mutating func tell(
-        _ entries: [Entry],
-        _ rows: inout [EntryID: Revision]
-    ) async -> End? {
-        var frames: [WatchFrame] = []
-        for entry in entries where rows[entry.id] == nil {
-            guard let source = entry.kind.source else { continue }
-            rows[entry.id] = entry.revision
-            var event = WatchFrame.EntryEvent(
-                revision: entry.revision,
-                id: entry.id,
-                source: source.text
-            )
-            event.isInitial = true
-            frames.append(.put(event))
-        }
-        return frames.isEmpty ? nil : await send(frames)
     }
 
     // MARK: What is watched by name is not evicted
@@ -358,19 +243,8 @@ struct WatchSession {
     }
 }
 
-extension EntryKind {
-    /// Who gives bytes of this kind; nil for what is no entry with bytes.
-    fileprivate var source: ChangeCause.Source? {
-        switch self {
-        case .blob: .client
-        case .fetched: .network
-        case .tombstone, .variants: nil
-        }
-    }
-}
-
 extension ChangeCause.Source {
-    fileprivate var text: String {
+    var text: String {
         switch self {
         case .network: "network"
         case .client: "client"

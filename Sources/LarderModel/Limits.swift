@@ -182,6 +182,10 @@ package enum Limits {
     package static let watchNoticesMax = 1_024
     package static let watchBytesMax = 262_144
     package static let watchNoticeOverheadBytes = 128
+    /// What is remembered, while a watcher is told what there is, of entries that change meanwhile.
+    ///
+    /// What has changed above it is told once more from the log.
+    package static let watchListedBytesMax = 65_536
     /// Notices that are written to a watcher at once.
     package static let watchBatchNotices = 64
     /// How often a watcher may ask to hear that its stream lives.

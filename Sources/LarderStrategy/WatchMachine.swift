@@ -3,9 +3,9 @@ package import LarderModel
 /// What one watcher is told next: the log first, then what happens, in order and in bounded memory.
 ///
 /// ```
-///   listing ──listed──▶ catchingUp ──pageWasRead, to the last released──▶ live ──too slow──▶ lagged
-///                           ▲  │                                                              ▲
-///                           └──┘ pageWasRead                     pageWasGone ─────────────────┘
+///   listing ─listingEnded─▶ catchingUp ─pageWasRead, to the last released─▶ live ─too slow─▶ lagged
+///                             ▲  │                                                           ▲
+///                             └──┘ pageWasRead                    pageWasGone ───────────────┘
 /// ```
 ///
 /// `releaseWasCut` leads from live back to catching up.
@@ -25,6 +25,9 @@ package import LarderModel
 ///    stands for both.
 /// 4. A step is told whole: what one call hands out ends with the last notice of a revision.
 /// 5. Nothing is told twice: a change up to ``told`` is never taken in.
+/// 6. Of the entries that were listed those are known that have changed since the listing began, up
+///    to ``Limits/watchListedBytesMax``: what the log says of these was told. Of the others it is
+///    told again.
 package struct WatchMachine: Sendable {
     package enum State: Equatable, Sendable {
         case listing(from: Revision)
@@ -62,8 +65,9 @@ package struct WatchMachine: Sendable {
     private var bookmarked: Revision?
     /// What has changed while it was not live, by its last state.
     private var statuses: [Subject: String] = [:]
-    /// Entries whose row was listed in a later state than the log is at.
-    private var listed: [EntryID: Revision] = [:]
+    /// Entries that were listed in a later state than the log is at.
+    private(set) var listed: [EntryID: Revision] = [:]
+    private(set) var listedBytes = 0
 
     /// `since` is where the watcher has come to; nil begins with what happens from now on, and
     /// `listsFirst` with the entries that there are.
@@ -171,11 +175,22 @@ package struct WatchMachine: Sendable {
         }
     }
 
-    /// The entries that there were are told; those of `rows` had changed since it began.
-    package mutating func entriesWereListed(_ rows: [EntryID: Revision]) {
+    /// Some of the entries that there are were told, each as of its revision.
+    package mutating func entriesWereListed(_ entries: [(id: EntryID, revision: Revision)]) {
         defer { checkInvariants() }
         guard case .listing(let from) = state else { return }
-        listed = rows.filter { $0.value > from }
+        for (id, revision) in entries where revision > from {
+            let bytes = listed[id] == nil ? id.listedBytes : 0
+            guard listedBytes + bytes <= Limits.watchListedBytesMax else { return }
+            listed[id] = revision
+            listedBytes += bytes
+        }
+    }
+
+    /// All of the entries that there were are told.
+    package mutating func listingEnded() {
+        defer { checkInvariants() }
+        guard case .listing(let from) = state else { return }
         state = .catchingUp(after: from)
         guard hasBookmarks else { return }
         waiting.append(Notice(revision: from, content: .bookmark(isInitialDone: true)))
@@ -199,7 +214,7 @@ package struct WatchMachine: Sendable {
             return
         }
         state = .live
-        listed = [:]
+        forgetListed()
         appendStatuses(at: max(through, told))
     }
 
@@ -252,6 +267,16 @@ package struct WatchMachine: Sendable {
     private mutating func clear() {
         waiting = NoticeQueue()
         statuses = [:]
-        listed = [:]
+        forgetListed()
     }
+
+    private mutating func forgetListed() {
+        listed = [:]
+        listedBytes = 0
+    }
+}
+
+extension EntryID {
+    /// What one that was listed takes in memory, about.
+    var listedBytes: Int { text.utf8.count + Limits.watchNoticeOverheadBytes }
 }

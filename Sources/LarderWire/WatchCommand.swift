@@ -20,6 +20,9 @@ package struct WatchCommand: Equatable, Sendable {
 
     package init() {}
 
+    /// Whether frames of a kind are asked for.
+    package func wants(_ type: WatchType) -> Bool { types.isEmpty || types.contains(type) }
+
     /// Reads the parameters of a GET, and refuses every other.
     package init(query: Substring) throws(Problem) {
         var parameters = try QueryParameters(query)

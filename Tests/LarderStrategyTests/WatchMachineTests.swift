@@ -64,13 +64,36 @@ struct WatchMachineTests {
         #expect(machine.readerIsReady(released: rev(9)) == .list)
         #expect(machine.released(put(10, "a")) == false)
         // Its row was read after it had changed.
-        machine.entriesWereListed([id("a"): rev(10), id("b"): rev(3)])
+        machine.entriesWereListed([(id("a"), rev(10)), (id("b"), rev(3))])
+        #expect(machine.listed == [id("a"): rev(10)])
+        machine.listingEnded()
         var done = bookmark(9)
         done.content = .bookmark(isInitialDone: true)
         #expect(machine.readerIsReady(released: rev(11)) == .tell([done]))
         _ = machine.readerIsReady(released: rev(11))
         machine.pageWasRead([put(10, "a"), put(11, "b")], through: rev(11), released: rev(11))
         #expect(machine.readerIsReady(released: rev(11)) == .tell([notice(put(11, "b"))]))
+    }
+
+    @Test("What changes while a long list is told is remembered in bounded memory, or told again")
+    func longList() {
+        var machine = WatchMachine(everything, since: nil, listsFirst: true, released: rev(9))
+        let long = String(repeating: "x", count: 8_000)
+        let ids = (0..<20).map { id("\($0)\(long)") }
+        machine.entriesWereListed(ids.map { ($0, rev(3)) })
+        #expect(machine.listed.isEmpty, "the log says nothing of it")
+        // Each has changed before it was told.
+        for id in ids { machine.entriesWereListed([(id, rev(30))]) }
+        let known = machine.listed.count
+        #expect(known == Limits.watchListedBytesMax / (8_002 + Limits.watchNoticeOverheadBytes))
+        machine.listingEnded()
+        _ = machine.readerIsReady(released: rev(30))
+        _ = machine.readerIsReady(released: rev(30))
+        let changes = ids.indices.map { put(10 + Int64($0), "\($0)\(long)") }
+        machine.pageWasRead(changes, through: rev(30), released: rev(30))
+        let again = changes.dropFirst(known).map { notice($0) }
+        #expect(machine.readerIsReady(released: rev(30)) == .tell(again))
+        #expect(machine.listed.isEmpty)
     }
 
     @Test("Puts of one id that wait become the latest, which says how many it stands for")
@@ -89,7 +112,8 @@ struct WatchMachineTests {
     func coalescesClients() {
         let phone = ClientTag(uid: 1, name: "phone")
         let laptop = ClientTag(uid: 1, name: "laptop")
-        for (earlier, common) in [(phone, phone), (laptop, nil), (nil, nil)] {
+        let cases: [(ClientTag?, ClientTag?)] = [(phone, phone), (laptop, nil), (nil, nil)]
+        for (earlier, common) in cases {
             var machine = live()
             _ = machine.released(put(11, "a", by: earlier))
             _ = machine.released(put(12, "a", by: phone))

@@ -1,0 +1,188 @@
+import LarderModel
+import LarderStore
+import LarderStrategy
+import LarderWire
+
+/// The entries that there are, told before what changes.
+///
+/// None is remembered for being told: the prefixes are apart from each other, what was told by its
+/// id is known by the command, and a shared entry is told where no row of the watcher's own stands
+/// before it. What changes meanwhile may be told here in both its places.
+extension WatchSession {
+    /// Tells the entries that there are, a page at a time.
+    mutating func list() async -> End? {
+        do throws(StoreError) {
+            if command.wants(.put), let end = try await listEntries() { return end }
+        } catch {
+            context.noteUnread(error)
+            return hasSent ? .nobodyReads : .refused(Problem(error))
+        }
+        hub.listingEnded(number)
+        return nil
+    }
+
+    private mutating func listEntries() async throws(StoreError) -> End? {
+        let ids = Set(command.ids)
+        if !ids.isEmpty {
+            let heads = try await heads(of: command.ids.unique)
+            if let end = await tell(heads.map(\.entry)) { return end }
+        }
+        for prefix in command.prefixesApart {
+            if let end = try await listRows(prefix, besides: ids) { return end }
+            if let end = try await listTargets(prefix, besides: ids) { return end }
+            if let end = try await listShared(prefix, besides: ids) { return end }
+        }
+        return nil
+    }
+
+    private mutating func listRows(
+        _ prefix: String,
+        besides told: Set<EntryID>
+    ) async throws(StoreError) -> End? {
+        var cursor: RowCursor?
+        repeat {
+            let page = try await page(prefix, after: cursor)
+            cursor = page.next
+            let entries = page.entries.filter { !told.contains($0.id) }
+            if let end = await tell(entries) { return end }
+        } while cursor != nil
+        return nil
+    }
+
+    /// Tells what shows where only modifiers say something.
+    private mutating func listTargets(
+        _ prefix: String,
+        besides told: Set<EntryID>
+    ) async throws(StoreError) -> End? {
+        var last: EntryID?
+        repeat {
+            let after = last
+            let limit = Limits.pageRowsDefault
+            let ids = try await context.store.read { [scope] reader throws(StoreError) in
+                try reader.targetsWithoutBase(scope, prefix: prefix, after: after, limit: limit)
+            }
+            last = ids.count == limit ? ids.last : nil
+            let heads = try await heads(of: ids.filter { !told.contains($0) })
+            if let end = await tell(heads.map(\.entry)) { return end }
+        } while last != nil
+        return nil
+    }
+
+    /// Tells the shared entries that it sees (case 29).
+    private mutating func listShared(
+        _ prefix: String,
+        besides told: Set<EntryID>
+    ) async throws(StoreError) -> End? {
+        guard context.hasSharedOrigins else { return nil }
+        let shared = context.sharedScope
+        var cursor: RowCursor?
+        repeat {
+            let (page, next) = try await rows(of: shared, prefix, after: cursor)
+            cursor = next
+            let ids = page.map(\.entry.id).filter { id in
+                !told.contains(id) && context.sharedScope(of: id) != nil
+            }
+            let heads = try await heads(of: ids).filter { $0.place == shared }
+            if let end = await tell(heads.map(\.entry)) { return end }
+        } while cursor != nil
+        return nil
+    }
+
+    /// Tells what there is.
+    private mutating func tell(_ entries: [Entry]) async -> End? {
+        var frames: [WatchFrame] = []
+        var told: [(EntryID, Revision)] = []
+        for entry in entries {
+            guard let source = entry.kind.source else { continue }
+            told.append((entry.id, entry.revision))
+            var event = WatchFrame.EntryEvent(
+                revision: entry.revision,
+                id: entry.id,
+                source: source.text
+            )
+            event.isInitial = true
+            frames.append(.put(event))
+        }
+        guard !frames.isEmpty else { return nil }
+        hub.entriesWereListed(number, told)
+        return await send(frames)
+    }
+
+    // MARK: Reading
+
+    private func page(
+        _ prefix: String,
+        after cursor: RowCursor?
+    ) async throws(StoreError) -> (entries: [Entry], next: RowCursor?) {
+        let (rows, next) = try await rows(of: scope, prefix, after: cursor)
+        let targeted = Set(rows.map(\.entry.id).filter { context.store.isTargeted(scope, $0) })
+        guard !targeted.isEmpty else { return (rows.map(\.entry), next) }
+        let views = try await heads(of: Array(targeted)).map(\.entry)
+        let shown = Dictionary(views.map { ($0.id, $0) }) { first, _ in first }
+        let entries = rows.map(\.entry).compactMap { entry in
+            targeted.contains(entry.id) ? shown[entry.id] : entry
+        }
+        return (entries, next)
+    }
+
+    private func rows(
+        of scope: ScopeKey,
+        _ prefix: String,
+        after cursor: RowCursor?
+    ) async throws(StoreError) -> (rows: [ListedRow], next: RowCursor?) {
+        var filter = RowFilter(.one(scope))
+        filter.prefix = prefix
+        filter.shownAt = context.clock.now()
+        let limit = Limits.pageRowsDefault
+        let rows = try await context.store.read { [filter] reader throws(StoreError) in
+            try reader.list(filter, order: .id, after: cursor, limit: limit)
+        }
+        return (rows, rows.count == limit ? rows.last?.cursor(.id) : nil)
+    }
+
+    /// What shows under ids.
+    private func heads(of ids: [EntryID]) async throws(StoreError) -> [ShownHead] {
+        let now = context.clock.now()
+        let sights = ids.map { context.sight(scope, $0) }
+        return try await context.store.read { reader throws(StoreError) in
+            var heads: [ShownHead] = []
+            for (id, sight) in zip(ids, sights) {
+                if let head = try ShownHead(reader, sight, id, now: now) { heads.append(head) }
+            }
+            return heads
+        }
+    }
+}
+
+extension WatchCommand {
+    /// The prefixes that no other one covers, so that no id begins with two of them; of a watch of
+    /// everything the empty one.
+    fileprivate var prefixesApart: [String] {
+        guard !prefixes.isEmpty else { return ids.isEmpty ? [""] : [] }
+        var apart: [String] = []
+        for prefix in prefixes.sorted(by: { $0.utf8.count < $1.utf8.count }) {
+            let isCovered = apart.contains { prefix.utf8.starts(with: $0.utf8) }
+            if !isCovered { apart.append(prefix) }
+        }
+        return apart
+    }
+}
+
+extension [EntryID] {
+    /// Each once, where it stands first.
+    fileprivate var unique: [EntryID] {
+        var seen: Set<EntryID> = []
+        return filter { seen.insert($0).inserted }
+    }
+}
+
+extension EntryKind {
+    /// Who gives bytes of this kind; nil for what is no entry with bytes.
+    fileprivate var source: ChangeCause.Source? {
+        switch self {
+        case .blob: .client
+        case .fetched: .network
+        case .tombstone, .variants: nil
+        }
+    }
+}
