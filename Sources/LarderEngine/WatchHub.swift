@@ -164,6 +164,9 @@ final class WatchHub: Sendable {
         } ?? .beat
     }
 
+    /// Up to where everything was handed to the machines.
+    var released: Revision { state.withLock { $0.released } }
+
     /// Up to where a watcher was told everything.
     func told(_ number: Int) -> Revision {
         state.withLock { $0.watchers[number]?.machine.told ?? $0.released }

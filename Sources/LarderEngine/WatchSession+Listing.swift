@@ -15,7 +15,7 @@ extension WatchSession {
             if command.wants(.put), let end = try await listEntries() { return end }
         } catch {
             context.noteUnread(error)
-            return hasSent ? .nobodyReads : .refused(Problem(error))
+            return cut(because: Problem(error))
         }
         hub.listingEnded(number)
         return nil
@@ -88,8 +88,14 @@ extension WatchSession {
         return nil
     }
 
-    /// Tells what there is.
+    /// Tells a page of what there is.
+    ///
+    /// A daemon that ends cuts the listing: behind an `end` the client would go on with what
+    /// changes, and never hear of the rest.
     private mutating func tell(_ entries: [Entry]) async -> End? {
+        guard !context.isDraining else {
+            return cut(because: Problem(.shuttingDown, "the daemon is ending"))
+        }
         var frames: [WatchFrame] = []
         var told: [(EntryID, Revision)] = []
         for entry in entries {

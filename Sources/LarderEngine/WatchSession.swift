@@ -19,6 +19,8 @@ struct WatchSession {
     enum End {
         case told
         case nobodyReads
+        /// In the middle, with no frame that says where to go on: the client comes back as it came.
+        case cut
         case refused(Problem)
     }
 
@@ -36,7 +38,10 @@ struct WatchSession {
 
     private let timers = WorkQueue()
     private var held: [EntryID: Following] = [:]
-    private(set) var hasSent = false
+    private var hasSent = false
+    /// When the time is over, by the monotonic clock, and what was released by then.
+    private let deadline: Duration?
+    private var lastInTime: Revision?
     /// The revision of the last notice that was handed out, told or not.
     private(set) var handedOut = Revision(0)
     var hub: WatchHub { context.watchers }
@@ -61,6 +66,7 @@ struct WatchSession {
         self.number = number
         self.heartbeat = heartbeat
         self.emit = emit
+        deadline = command.timeout.map { context.clock.monotonic() + $0 }
     }
 
     /// Runs to the end: of the client, of the time, of the daemon, or until it lags.
@@ -106,9 +112,9 @@ struct WatchSession {
         case .tell(let notices):
             let seen = await seen(notices)
             handedOut = notices.last?.revision ?? handedOut
-            return seen.isEmpty ? nil : await send(seen.map(frame))
-        case .list where isDraining, .readLog where isDraining, .wait where isDraining:
-            return await tellEnd()
+            if !seen.isEmpty, let end = await send(seen.map(frame)) { return end }
+            return isOverTime() ? await tellEnd() : nil
+        case .readLog where isDraining, .wait where isDraining: return await tellEnd()
         case .list: return await list()
         case .readLog(let after, let through): return await readLog(after, through)
         case .tellLagged(let revision, let droppedAfter):
@@ -143,6 +149,17 @@ struct WatchSession {
         await send([.end(hub.told(number))]) ?? .told
     }
 
+    /// Whether the time is over, and more was told than what was released in it: a stream that
+    /// always has something to tell ends too.
+    private mutating func isOverTime() -> Bool {
+        guard let deadline, context.clock.monotonic() >= deadline else { return false }
+        let last = lastInTime ?? hub.released
+        lastInTime = last
+        return hub.told(number) > last
+    }
+
+    func cut(because problem: Problem) -> End { hasSent ? .cut : .refused(problem) }
+
     mutating func send(_ frames: [WatchFrame]) async -> End? {
         hasSent = true
         return await emit(frames) ? nil : .nobodyReads
@@ -167,7 +184,7 @@ struct WatchSession {
             return nil
         } catch {
             context.noteUnread(error)
-            return hasSent ? .nobodyReads : .refused(Problem(error))
+            return cut(because: Problem(error))
         }
     }
 

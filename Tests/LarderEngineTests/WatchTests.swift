@@ -1,5 +1,4 @@
 import LarderModel
-import LarderStore
 import LarderStrategy
 import LarderTestSupport
 import LarderUpstream
@@ -7,6 +6,7 @@ import LarderWire
 import Testing
 
 @testable import LarderEngine
+@testable import LarderStore
 
 /// Who watches hears of every change, whoever brings it.
 @Suite("Watching", .timeLimit(.minutes(10)))
@@ -166,6 +166,94 @@ struct WatchTests {
             let watch = try await Watch(fixture)
             fixture.engine.drain()
             #expect(try await watch.all().map(\.type) == ["bookmark", "end"])
+        }
+    }
+
+    @Test("P-12: what is cut off in the list of what there is has no end: it is listed again")
+    func drainInList() async throws {
+        try await EngineFixture.run { fixture in
+            for number in 0..<(3 * Limits.pageRowsDefault) {
+                try await fixture.putBlob("\(number)", "1")
+            }
+            let gate = Gate()
+            let watch = try await Watch(fixture, holding: gate) { $0.listsFirst = true }
+            try await watch.isHeld()
+            fixture.engine.drain()
+            gate.open()
+            let frames = try await watch.all()
+            #expect(frames.count == 2 * Limits.pageRowsDefault)
+            #expect(frames.allSatisfy { $0.type == "put" && $0.resumption == nil })
+        }
+    }
+
+    @Test("A list that has not begun when the daemon ends is refused with that")
+    func drainBeforeList() async throws {
+        try await EngineFixture.run { fixture in
+            try await fixture.putBlob("a", "1")
+            fixture.engine.context.isDraining = true
+            var command = WatchCommand()
+            command.listsFirst = true
+            let problem = await fixture.engine.watch(
+                command,
+                scope: fixture.scope,
+                client: nil,
+                interest: Interest(),
+                emit: { frames in
+                    Issue.record("it is told \(frames)")
+                    return true
+                }
+            )
+            #expect(problem?.kind == .shuttingDown)
+        }
+    }
+
+    @Test("A stream for a time ends then, also where there is always something to tell")
+    func timeout() async throws {
+        try await EngineFixture.run { fixture in
+            var command = WatchCommand()
+            command.timeout = .seconds(30)
+            var told: [String] = []
+            let problem = await fixture.engine.watch(
+                command,
+                scope: fixture.scope,
+                client: nil,
+                interest: Interest(),
+                emit: { frames in
+                    told += frames.map(\.name)
+                    guard told.count < 20, frames.last?.type != "end" else { return true }
+                    if told.count == 3 { fixture.clock.advance(by: .seconds(30)) }
+                    // The next one is there before this one is told.
+                    _ = try? await fixture.putBlob("\(told.count)", "1")
+                    fixture.engine.context.watchers.distribute()
+                    return true
+                }
+            )
+            #expect(problem == nil)
+            #expect(told == ["bookmark", "put 1", "put 2", "put 3", "put 4", "end"])
+        }
+    }
+
+    @Test("P-12: a long poll from one's own put on goes back to below what was still open")
+    func openBelow() async throws {
+        try await EngineFixture.run { fixture in
+            let changes = fixture.engine.store.changes
+            let open = changes.open()
+            let poll = { (since: Revision) in
+                var command = WatchCommand()
+                (command.since, command.timeout) = (since, .zero)
+                return try await fixture.engine.poll(
+                    command,
+                    scope: fixture.scope,
+                    client: nil,
+                    interest: Interest()
+                )
+            }
+            let own = try await fixture.putBlob("own", "1")
+            let first = try await poll(own)
+            #expect(first.events.isEmpty)
+            #expect(first.revision < open)
+            changes.close([open])
+            #expect(try await poll(first.revision).events.map(\.name) == ["put own"])
         }
     }
 
