@@ -143,6 +143,8 @@ extension WatchInterest {
         self.init(ids: Set(command.ids), prefixes: command.prefixes)
         guard !command.types.isEmpty else { return }
         kinds = Set(command.types.map(WatchKind.init))
+        // A row of its own that goes may let the shared one be seen, which is a put (case 29).
+        if command.wants(.put) { kinds.insert(.evict) }
     }
 }
 

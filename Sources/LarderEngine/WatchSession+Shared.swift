@@ -11,17 +11,16 @@ extension WatchSession {
     /// those that goes lets the shared row be seen. What cannot be looked up is told.
     func seen(_ notices: [WatchMachine.Notice]) async -> [WatchMachine.Notice] {
         let ids = Set(notices.compactMap { sharedID(in: $0) })
-        guard !ids.isEmpty else { return notices }
-        let rows: [EntryID: Rows]
+        guard !ids.isEmpty || !command.wants(.evict) else { return notices }
+        var rows: [EntryID: Rows] = [:]
         do throws(StoreError) {
-            rows = try await self.rows(of: ids)
+            if !ids.isEmpty { rows = try await self.rows(of: ids) }
         } catch {
             context.noteUnread(error)
-            return notices
         }
         var seen: [WatchMachine.Notice] = []
         for notice in notices {
-            if let shown = self.notice(notice, rows) {
+            if let shown = self.notice(notice, rows), isWanted(shown) {
                 seen.append(shown)
             } else if !notice.hasMore, let last = seen.indices.last,
                 seen[last].revision == notice.revision
@@ -32,11 +31,20 @@ extension WatchSession {
         return seen
     }
 
+    /// Evictions come also where none are asked for, as they may let a shared row be seen.
+    private func isWanted(_ notice: WatchMachine.Notice) -> Bool {
+        guard case .change(let change, _) = notice.content, case .evict = change.event else {
+            return true
+        }
+        return command.wants(.evict)
+    }
+
     /// The id where it hangs on both rows what is told.
     private func sharedID(in notice: WatchMachine.Notice) -> EntryID? {
         guard case .change(let change, _) = notice.content, let id = change.id else { return nil }
-        if change.scope == .shared { return id }
-        guard case .evict = change.event, context.sharedScope(of: id) != nil else { return nil }
+        if change.scope == .shared { return isWanted(notice) ? id : nil }
+        guard case .evict = change.event, command.wants(.put), context.sharedScope(of: id) != nil
+        else { return nil }
         return id
     }
 
@@ -88,9 +96,9 @@ extension WatchSession {
         _ id: EntryID,
         _ found: Rows
     ) -> WatchMachine.Notice {
-        guard found.own == nil, found.shared == .fetched,
-            command.types.isEmpty || command.types.contains(.put)
-        else { return notice }
+        guard found.own == nil, found.shared == .fetched, command.wants(.put) else {
+            return notice
+        }
         var notice = notice
         var told = change
         told.event = .put(id, ChangeCause(.network, client: change.client))

@@ -218,6 +218,34 @@ struct SharedTests {
         }
     }
 
+    @Test("Case 29, P-12: that a row of its own goes is a put also where no evictions are asked for")
+    func revealed() async throws {
+        try await EngineFixture.run(setup()) { fixture in
+            let (url, alone) = (try fixture.url("/a"), try fixture.url("/b"))
+            try await fixture.cache(url, .json("[1]"), as: alice)
+            for url in [url, alone] {
+                fixture.upstream.answer(url, with: .json("[2]"))
+                try await fixture.fetch(url, as: bob) { command in
+                    command.headers.append("Authorization", "Bearer b")
+                }
+            }
+            let first = try fixture.step()
+            let live = try await Watch(fixture, as: bob) { $0.types = [.put] }
+            for url in [alone, url] {
+                #expect(try await fixture.engine.remove(EntryID(url), fixture.key(bob)))
+            }
+            try await fixture.putBlob("end", "1", as: bob)
+            let names = ["put \(url)", "put end"]
+            #expect(try await live.frames(upTo: 3).map(\.name) == ["bookmark"] + names)
+            let back = try await Watch(fixture, as: bob) { command in
+                (command.types, command.since) = ([.put], first)
+            }
+            #expect(try await back.frames(upTo: 3).map(\.name) == names + ["bookmark"])
+            live.hangUp()
+            back.hangUp()
+        }
+    }
+
     @Test("A stream that follows shows what another user's fetch has brought")
     func followed() async throws {
         try await EngineFixture.run(setup()) { fixture in
