@@ -202,11 +202,9 @@ struct WatchSession {
         do throws(StoreError) {
             let now = context.clock.now()
             let row = try await context.store.read { reader throws(StoreError) in
-                try CachedAnswer(reader, sight, id, now: now).map { answer in
-                    (bytes: Int64(answer.entry.body.byteCount), place: answer.place)
-                }
+                try ShownHead(base: reader, sight, id, now: now)
             }
-            following.rowWasRead(bytes: row?.bytes ?? 0, in: row?.place)
+            following.rowWasRead(bytes: Int64(row?.entry.body.byteCount ?? 0), in: row?.place)
         } catch {
             context.noteUnread(error)
         }
