@@ -82,10 +82,11 @@ final class SharedCacheState: Sendable {
 
     /// The file is not to be used any more: from now on every read is a miss.
     func fileLost(_ totals: StoreTotals) {
+        // Before it is a miss: who reads no log in it sees that there is none.
+        changes.setStart(.cache, changes.last)
         generations.add(1, ordering: .releasing)
         publish(totals)
         watches.allChanged()
-        changes.setStart(.cache, changes.last)
         changes.cut()
     }
 

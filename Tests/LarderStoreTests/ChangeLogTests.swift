@@ -187,6 +187,21 @@ struct ChangeLogTests {
         #expect(temporary.store.changes.start >= next)
     }
 
+    @Test("Whoever finds the file gone finds that its log is gone too")
+    func lostFile() async throws {
+        let temporary = try TemporaryStore()
+        let last = try await temporary.put("a", [1]).revision
+        let store = temporary.store
+        let starts = Recorder<Revision>()
+        let watch = store.watch(temporary.scope, try EntryID("a")) {
+            starts.record(store.changes.start)
+        }
+        #expect(unlink(temporary.cachePath) == 0)
+        try await store.maintain()
+        #expect(starts.all.first.map { $0 >= last } == true)
+        withExtendedLifetime(watch) {}
+    }
+
     @Test("A modifier's change comes back as it was written")
     func modifiers() async throws {
         let temporary = try TemporaryStore()
