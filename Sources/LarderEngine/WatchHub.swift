@@ -59,8 +59,6 @@ final class WatchHub: Sendable {
         for await _ in news { distribute() }
     }
 
-    var count: Int { state.withLock { $0.watchers.count } }
-
     // MARK: Watchers
 
     /// Takes a watcher in; nil when its user has too many.
@@ -190,7 +188,8 @@ final class WatchHub: Sendable {
 
     /// Hands out what was released.
     func distribute() {
-        let waking = state.withLock { take(&$0) }
+        // Who looks has the feed keep what comes, and nobody is there to take it.
+        let waking = state.withLock { $0.watchers.isEmpty ? [] : take(&$0) }
         for wake in waking { wake() }
     }
 

@@ -308,4 +308,26 @@ struct WatchTests {
         hub.leave(0)
         #expect(join() != nil)
     }
+
+    @Test("When the last watcher has gone nothing more is kept for any")
+    func nobody() async throws {
+        let temporary = try TemporaryStore()
+        let feed = temporary.store.changes
+        let hub = WatchHub(feed)
+        let number = hub.join(
+            EngineFixture.scope,
+            .init(),
+            since: nil,
+            listsFirst: false,
+            hasBookmarks: true,
+            wake: {}
+        )
+        hub.leave(try #require(number))
+        // News of before may come after that.
+        hub.distribute()
+        let revision = feed.open()
+        let put = Change.Event.put(try EntryID("a"), ChangeCause(.client))
+        feed.close([revision], [Change(revision, EngineFixture.scope, put)])
+        #expect(feed.take().changes == [])
+    }
 }
