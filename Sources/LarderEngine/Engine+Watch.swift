@@ -142,23 +142,8 @@ extension WatchInterest {
     fileprivate init(_ command: WatchCommand) {
         self.init(ids: Set(command.ids), prefixes: command.prefixes)
         guard !command.types.isEmpty else { return }
-        kinds = Set(command.types.map(WatchKind.init))
+        kinds = Set(command.types)
         // A row of its own that goes may let the shared one be seen, which is a put (case 29).
         if command.wants(.put) { kinds.insert(.evict) }
-    }
-}
-
-extension WatchKind {
-    fileprivate init(_ type: WatchType) {
-        self =
-            switch type {
-            case .put: .put
-            case .delete: .delete
-            case .evict: .evict
-            case .modifier: .modifier
-            case .remapped: .remapped
-            case .auth: .auth
-            case .origin: .origin
-            }
     }
 }

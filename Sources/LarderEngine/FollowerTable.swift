@@ -66,20 +66,20 @@ final class FollowerTable: Sendable {
 
     /// Counts an id as held, with the bytes of its row, which may stand in another scope; false when
     /// its user holds too much.
-    func hold(_ scope: ScopeKey, _ id: EntryID, bytes: Int64, in place: ScopeKey? = nil) -> Bool {
+    func hold(_ scope: ScopeKey, _ id: EntryID, bytes: Int64, in place: ScopeKey) -> Bool {
         state.withLock { state in
             let held = state.shares[scope.scope.owner]?.heldBytes ?? 0
             guard held + bytes <= heldBytesMax else { return false }
             state.shares[scope.scope.owner]?.heldBytes += bytes
-            state.held[Held(scope: place ?? scope, id: id), default: 0] += 1
+            state.held[Held(scope: place, id: id), default: 0] += 1
             return true
         }
     }
 
-    func letGo(_ scope: ScopeKey, _ id: EntryID, bytes: Int64, in place: ScopeKey? = nil) {
+    func letGo(_ scope: ScopeKey, _ id: EntryID, bytes: Int64, in place: ScopeKey) {
         state.withLock { state in
             state.shares[scope.scope.owner]?.heldBytes -= bytes
-            let held = Held(scope: place ?? scope, id: id)
+            let held = Held(scope: place, id: id)
             let left = state.held[held, default: 1] - 1
             state.held[held] = left == 0 ? nil : left
         }

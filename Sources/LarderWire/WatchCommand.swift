@@ -10,7 +10,7 @@ package struct WatchCommand: Equatable, Sendable {
     package var ids: [EntryID] = []
     package var prefixes: [String] = []
     /// The kinds of frames, as they travel; empty: all.
-    package var types: [WatchType] = []
+    package var types: [WatchKind] = []
     /// Whether the entries that there are come first.
     package var listsFirst = false
     package var heartbeat = Limits.heartbeatTime
@@ -21,7 +21,7 @@ package struct WatchCommand: Equatable, Sendable {
     package init() {}
 
     /// Whether frames of a kind are asked for.
-    package func wants(_ type: WatchType) -> Bool { types.isEmpty || types.contains(type) }
+    package func wants(_ kind: WatchKind) -> Bool { types.isEmpty || types.contains(kind) }
 
     /// Reads the parameters of a GET, and refuses every other.
     package init(query: Substring) throws(Problem) {
@@ -83,17 +83,6 @@ package struct WatchCommand: Equatable, Sendable {
     }
 }
 
-/// The kinds of frames that a watch can be asked for.
-package enum WatchType: String, CaseIterable, Sendable {
-    case put
-    case delete
-    case evict
-    case modifier
-    case remapped
-    case auth
-    case origin
-}
-
 extension WatchCommand {
     private static func since(
         _ number: Int64?,
@@ -136,13 +125,13 @@ extension WatchCommand {
         }
     }
 
-    private static func types(_ texts: [String]) throws(Problem) -> [WatchType] {
+    private static func types(_ texts: [String]) throws(Problem) -> [WatchKind] {
         try texts.map { text throws(Problem) in
-            guard let type = WatchType(rawValue: text) else {
-                let known = WatchType.allCases.map(\.rawValue).joined(separator: ", ")
+            guard let kind = WatchKind(rawValue: text) else {
+                let known = WatchKind.allCases.map(\.rawValue).joined(separator: ", ")
                 throw Problem(.badRequest, "types: '\(text)' is none of \(known)")
             }
-            return type
+            return kind
         }
     }
 
