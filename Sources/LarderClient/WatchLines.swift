@@ -5,8 +5,9 @@ import NIOHTTP1
 
 /// What a watch says, line by line, over as many connections as it takes.
 ///
-/// It comes back with the last revision that it has seen, so nothing is missed and nothing told
-/// twice; where the daemon does not know that far back any more, that is told.
+/// It comes back with the last revision that it has seen, so nothing is missed; where the daemon
+/// does not know that far back any more, that is told. Told again is only what a break has cut in
+/// two: a step behind a frame with `more`, and a list of what there is before its `initial_done`.
 package struct WatchLines: AsyncSequence, Sendable {
     package enum Element: Sendable {
         case frame(WatchFrame, line: [UInt8])

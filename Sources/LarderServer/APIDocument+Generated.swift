@@ -168,7 +168,7 @@ extension APIDocument {
                   {
                     "name": "initial",
                     "in": "query",
-                    "description": "Whether the entries that there are come first, each as a `put` with `initial`, and then a `bookmark` with `initial_done`; `since` then counts for nothing.",
+                    "description": "Whether the entries that there are come first, each as a `put` with `initial`, and then a `bookmark` with `initial_done`; `since` then counts for nothing. A stream that ends before that is to be asked for anew, with `initial`.",
                     "schema": { "enum": ["0", "1", "false", "true"] },
                     "example": "1"
                   },
@@ -1997,7 +1997,7 @@ extension APIDocument {
                 ]
               },
               "WatchEndFrame": {
-                "description": "The daemon ends, or the time is over.",
+                "description": "The daemon ends, or the time is over. A stream that the daemon's end cuts off before `initial_done` has none.",
                 "type": "object",
                 "required": ["type", "rev"],
                 "properties": {
