@@ -218,7 +218,31 @@ struct SharedTests {
         }
     }
 
-    @Test("Case 29, P-12: that a row of its own goes is a put also where no evictions are asked for")
+    @Test("Case 29: what there is is told once: a row of its own, else the shared one")
+    func listed() async throws {
+        try await EngineFixture.run(setup()) { fixture in
+            let urls = try ["/a", "/b", "/c"].map { try fixture.url($0) }
+            for url in urls { try await fixture.cache(url, .json("[1]"), as: alice) }
+            fixture.upstream.answer(urls[1], with: .json("[2]"))
+            try await fixture.fetch(urls[1], as: bob) { command in
+                command.headers.append("Authorization", "Bearer b")
+            }
+            let all = try await Watch(fixture, as: bob) { $0.listsFirst = true }
+            let names = [1, 0, 2].map { "put \(urls[$0])" }
+            #expect(try await all.frames(upTo: 4).map(\.name) == names + ["bookmark"])
+            let some = try await Watch(fixture, as: bob) { command in
+                command.listsFirst = true
+                command.ids = (try? [EntryID(urls[2])]) ?? []
+                command.prefixes = ["https://"]
+            }
+            let others = [2, 1, 0].map { "put \(urls[$0])" }
+            #expect(try await some.frames(upTo: 4).map(\.name) == others + ["bookmark"])
+            all.hangUp()
+            some.hangUp()
+        }
+    }
+
+    @Test("Case 29, P-12: that its own row goes is a put also where no evictions are asked for")
     func revealed() async throws {
         try await EngineFixture.run(setup()) { fixture in
             let (url, alone) = (try fixture.url("/a"), try fixture.url("/b"))

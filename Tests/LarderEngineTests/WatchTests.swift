@@ -118,6 +118,21 @@ struct WatchTests {
         }
     }
 
+    @Test("What there is is told once, though several ids and prefixes cover it")
+    func initialOnce() async throws {
+        try await EngineFixture.run { fixture in
+            for id in ["p/1", "p/2", "q", "r"] { try await fixture.putBlob(id, "1") }
+            let watch = try await Watch(fixture) { command in
+                command.listsFirst = true
+                command.ids = ["q", "p/2", "q"].compactMap { try? EntryID($0) }
+                command.prefixes = ["p/1", "p/", "q", "p/", "p/2"]
+            }
+            let told = try await watch.frames(upTo: 4).map(\.name)
+            #expect(told == ["put q", "put p/2", "put p/1", "bookmark"])
+            watch.hangUp()
+        }
+    }
+
     @Test("P-12: who reads nothing gets the puts of an id as one, and too much is a lag to heal")
     func slow() async throws {
         try await EngineFixture.run { fixture in
