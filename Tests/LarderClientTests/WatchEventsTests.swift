@@ -68,6 +68,36 @@ struct WatchEventsTests {
         await daemon.stop()
     }
 
+    @Test("A list of what there is that breaks off is asked for anew")
+    func listsAgain() async throws {
+        let daemon = try await ScriptedDaemon()
+        let time = ClientTime(pause: { _ async throws(CancellationError) in }, chance: { 0.5 })
+        let client = LarderClient(trying: [daemon.path], time: time)
+        var first = WatchFrame.EntryEvent(
+            revision: Revision(3),
+            id: try EntryID("a"),
+            source: "client"
+        )
+        first.isInitial = true
+        let done = WatchFrame.bookmark(Revision(5), isInitialDone: true)
+        daemon.answer(
+            "/v1/watch",
+            with: stream(.put(first)),
+            stream(.put(first), done),
+            stream(try put(6, "b"))
+        )
+        var options = WatchOptions()
+        options.includesExisting = true
+        var events = client.watch(options).makeAsyncIterator()
+        var told: [String] = []
+        for _ in 0..<4 { told.append(describe(try await events.next())) }
+        #expect(told == ["put a 3", "put a 3", "reached 5 true", "put b 6"])
+        let bodies = daemon.requests.all.map(\.bodyText)
+        #expect(bodies == [#"{"initial":true}"#, #"{"initial":true}"#, #"{"since":5}"#])
+        await client.shutdown()
+        await daemon.stop()
+    }
+
     @Test("A watch that the daemon refuses ends with its problem")
     func refused() async throws {
         let daemon = try await ScriptedDaemon()
