@@ -262,6 +262,11 @@ package enum Limits {
     package static let writerQueueMax = 16_384
     /// Uses remembered between two flushes, 24 bytes each; above it they are flushed at once.
     package static let touchesMax = 65_536
+    /// Age from which the copy of `state.db` is taken anew: a day's work is what a lost disk costs a
+    /// backup of every night, too.
+    package static let snapshotAge = Duration.seconds(86_400)
+    /// Time between two tries to take it, as a full disk stays full for a while.
+    package static let snapshotRetryTime = Duration.seconds(3_600)
     /// Time between two flushes of uses.
     ///
     /// What a crash forgets is the order of this long.
@@ -326,6 +331,8 @@ package enum Limits {
     /// is done on the writer's thread and takes about 5 µs for each: above it every step counts as
     /// one that does.
     package static let comparedChangesMax: Int64 = 32
+    /// The same in bytes of base and effects, which are parsed: some ms.
+    package static let comparedBytesMax: Int64 = 262_144
     /// What a frame quotes of an answer by which a modifier died; the whole is under its id.
     package static let toldAnswerBytesMax = 2_048
     /// Released changes that wait to be told; above it watchers are told that they lagged.

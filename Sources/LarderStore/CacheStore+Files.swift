@@ -32,6 +32,46 @@ extension CacheStore {
         try await examiner.check(databaseFiles, until: over)
     }
 
+    /// The reserves of the two folders: one, where they are the same.
+    static func makeReserves(
+        _ configuration: StoreConfiguration
+    ) -> (cache: Reserve, state: Reserve) {
+        func reserve(_ directory: String, expendable: String? = nil) -> Reserve {
+            Reserve(
+                directory: directory,
+                bytes: configuration.reserveBytes,
+                expendable: expendable,
+                freeBytes: configuration.freeBytes
+            )
+        }
+        let folder = configuration.stateDirectory
+        let state = reserve(folder, expendable: StateFile.database(in: folder, nil).snapshotPath)
+        let isOne = folder == configuration.cacheDirectory
+        return (isOne ? state : reserve(configuration.cacheDirectory), state)
+    }
+
+    static func makeSnapshots(
+        _ configuration: StoreConfiguration,
+        _ file: DatabaseFile,
+        _ reserve: Reserve,
+        _ found: Findings
+    ) -> StateSnapshots {
+        StateSnapshots(
+            of: file,
+            every: configuration.snapshotAge,
+            hasRoom: { bytes in
+                // While it is not there, what space comes free is for it.
+                guard reserve.isHeld else { return false }
+                // What cannot be told is no reason to have none.
+                guard let free = configuration.freeBytes(configuration.stateDirectory) else {
+                    return true
+                }
+                return free - bytes >= max(configuration.minFreeBytes.bytes, Limits.stateSpaceMin)
+            },
+            report: { found.tell($0) }
+        )
+    }
+
     /// Who may read the folders and the files.
     package var fileRights: [FileRights] {
         var directories = [configuration.cacheDirectory]

@@ -24,6 +24,7 @@ package final class CacheStore: Sendable {
     private let listReader: BlockingReader
     /// Looks at the files themselves.
     let examiner = FileExaminer()
+    let snapshots: StateSnapshots
     private let found: Findings
     /// The moment that housekeeping goes by.
     let now: @Sendable () -> Timestamp
@@ -42,11 +43,8 @@ package final class CacheStore: Sendable {
         self.configuration = configuration
         self.now = now
         stateLock = try DirectoryLock(directory: configuration.stateDirectory)
-        cacheReserve = Self.makeReserve(configuration, configuration.cacheDirectory)
-        stateReserve =
-            configuration.stateDirectory == configuration.cacheDirectory
-            ? cacheReserve : Self.makeReserve(configuration, configuration.stateDirectory)
         database = Self.database(configuration)
+        (cacheReserve, stateReserve) = Self.makeReserves(configuration)
         let start = try CacheStart(database, configuration, cacheReserve, keySeed: newKeySeed())
         cacheFolder = start.folder
         shared = SharedCacheState(
@@ -94,11 +92,13 @@ package final class CacheStore: Sendable {
             state: stateFile,
             shared: shared,
             bodies: bodyReader,
-            revisions: revisions
+            revisions: revisions,
+            findings: found
         )
         pins = PinStore(kept)
         let baseReader = Self.makeReader(database, configuration, shared, queue, stateFile)
         modifiers = ModifierStore(kept, BaseReader(baseReader, queue))
+        snapshots = Self.makeSnapshots(configuration, stateFile.file, stateReserve, found)
         try stateFile.load(into: shared)
         queue.wake()
         stateFile.queue.wake()
@@ -111,17 +111,6 @@ package final class CacheStore: Sendable {
             synchronous: "NORMAL",
             isExpendable: true,
             faults: configuration.faults
-        )
-    }
-
-    private static func makeReserve(
-        _ configuration: StoreConfiguration,
-        _ directory: String
-    ) -> Reserve {
-        Reserve(
-            directory: directory,
-            bytes: configuration.reserveBytes,
-            freeBytes: configuration.freeBytes
         )
     }
 
@@ -428,6 +417,7 @@ package final class CacheStore: Sendable {
         }
         stateReserve.take()
         try await stateFile.maintain()
+        snapshots.takeIfDue(now: now())
         guard shared.generation.hasFile else { return }
         try await queue.submit { writer throws(StoreError) in
             try writer.flushTouches()

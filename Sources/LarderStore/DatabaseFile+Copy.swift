@@ -1,36 +1,52 @@
 import Glibc
 
-/// The copy of a file as it was before it was brought to a later version.
+/// Copies of a file beside it.
 extension DatabaseFile {
-    /// Where the copy lies: one, of the last migration.
+    /// Where it lies as it was before it was brought to a later version: one, of the last migration.
     var copyPath: String { path + ".before-migration" }
+
+    /// Where the last of those lies that are taken from time to time.
+    var snapshotPath: String { path + ".snapshot" }
 
     /// Writes the file as it is, its WAL included, to ``copyPath``, and syncs it there.
     ///
-    /// The earlier copy stays until the new one is whole. What fails here fails the start: without
-    /// a copy nothing is migrated.
+    /// What fails here fails the start: without a copy nothing is migrated.
     func copyBeforeMigration(
         _ connection: SQLiteConnection
     ) throws(StoreError) {
-        let new = copyPath + ".new"
+        do throws(StoreError) {
+            try copy(connection, to: copyPath)
+        } catch .corrupt(let step) {
+            throw .corrupt(step: step)
+        } catch {
+            throw .cannotOpen(
+                path: copyPath,
+                reason: "\(path) is not migrated without a copy of it: \(error.message)"
+            )
+        }
+    }
+
+    /// Writes what a connection to the file sees to another one, which only its owner may read, and
+    /// syncs it there; an earlier one stays until the new one is whole.
+    func copy(_ connection: SQLiteConnection, to place: String) throws(StoreError) {
+        let new = place + ".new"
         unlink(new)
         do throws(StoreError) {
             // VACUUM INTO is told the path as a value, so that any folder's name will do.
             let statement = try connection.prepare("VACUUM INTO ?1")
             statement.bind(1, new)
             try statement.run()
-            guard chmod(new, 0o600) == 0, sync(new), rename(new, copyPath) == 0, sync(folder)
+            guard chmod(new, 0o600) == 0, sync(new), rename(new, place) == 0, sync(folder)
             else { throw .cannotOpen(path: new, reason: lastSystemError()) }
-        } catch .corrupt(let step) {
-            unlink(new)
-            throw .corrupt(step: step)
         } catch {
             unlink(new)
-            throw .cannotOpen(
-                path: copyPath,
-                reason: "\(path) is not migrated without a copy of it: \(error.message)"
-            )
+            throw error
         }
+    }
+
+    /// A connection that can only be copied from.
+    func openSource() throws(StoreError) -> SQLiteConnection {
+        try SQLiteConnection(path: path, mode: .readOnly, faults: faults)
     }
 
     private var folder: String {

@@ -11,6 +11,8 @@ import Synchronization
 final class Reserve: Sendable {
     private let directory: String
     private let bytes: Int64
+    /// A file that is worth less than the space it takes, once that is wanted.
+    private let expendable: String?
     private let freeBytes: @Sendable (String) -> Int64?
     private let held = Mutex(false)
 
@@ -18,10 +20,12 @@ final class Reserve: Sendable {
     init(
         directory: String,
         bytes: Int64,
+        expendable: String? = nil,
         freeBytes: @escaping @Sendable (String) -> Int64?
     ) {
         self.directory = directory
         self.bytes = bytes
+        self.expendable = expendable
         self.freeBytes = freeBytes
     }
 
@@ -46,13 +50,15 @@ final class Reserve: Sendable {
         }
     }
 
-    /// Gives its space back to the disk; false when it was not held.
+    /// Gives its space back to the disk, and that of the expendable file; false when there was
+    /// neither.
     func release() -> Bool {
-        guard bytes > 0 else { return false }
+        let hasGivenWay = expendable.map { unlink($0) == 0 } ?? false
+        guard bytes > 0 else { return hasGivenWay }
         return held.withLock { isHeld in
-            guard isHeld || isAllocated else { return false }
+            guard isHeld || isAllocated else { return hasGivenWay }
             isHeld = false
-            return unlink(path) == 0
+            return unlink(path) == 0 || hasGivenWay
         }
     }
 

@@ -1,3 +1,4 @@
+import Glibc
 import LarderModel
 
 /// `state.db`: what must survive the loss of the cache.
@@ -42,13 +43,7 @@ final class StateFile: Sendable {
     ) throws(StoreError) {
         self.reserve = reserve
         self.changes = changes
-        file = DatabaseFile(
-            path: directory + "/state.db",
-            schema: .state,
-            synchronous: "FULL",
-            keepsCopy: true,
-            faults: faults
-        )
+        file = Self.database(in: directory, faults)
         let opened: (connection: SQLiteConnection, notices: [String])
         try StateSalvage.finishEarlier(file)
         do throws(StoreError) {
@@ -62,7 +57,7 @@ final class StateFile: Sendable {
                     "\(StoreError.corrupt(step: step).message): it was set aside as "
                         + "\(file.path).aside and made anew; \(saved.rows) rows of it could be read and "
                         + "were taken over"
-                ] + saved.findings
+                ] + saved.findings + Self.setSnapshotAside(file)
         }
         notices = opened.notices
         let writer = try StateWriter(
@@ -83,6 +78,16 @@ final class StateFile: Sendable {
         queue = CommitQueue(writer, label: "larder.state-writer", now: now)
     }
 
+    static func database(in directory: String, _ faults: (any FaultPlan)?) -> DatabaseFile {
+        DatabaseFile(
+            path: directory + "/state.db",
+            schema: .state,
+            synchronous: "FULL",
+            keepsCopy: true,
+            faults: faults
+        )
+    }
+
     /// On a full disk the reserve serves to open the file: without it nothing would be settled.
     private static func open(
         _ file: DatabaseFile,
@@ -94,6 +99,16 @@ final class StateFile: Sendable {
             guard reserve.release() else { throw .diskFull(step: step) }
             return try open(file)
         }
+    }
+
+    /// Keeps the whole copy with the damaged file, for who looks for what could not be read: the next
+    /// one has no more than was taken over.
+    private static func setSnapshotAside(_ file: DatabaseFile) -> [String] {
+        let aside = file.path + ".aside.snapshot"
+        guard let taken = FileTime.changed(file.snapshotPath),
+            rename(file.snapshotPath, aside) == 0
+        else { return [] }
+        return ["\(aside) is a copy of it of \(taken.httpDate)"]
     }
 
     private static func reserveBlock(
@@ -201,7 +216,7 @@ final class StateFile: Sendable {
                 shared.kept.addTargets(scope, row.id, row.targets)
                 if row.isShared { shared.kept.follow(scope, row.id) }
             }
-            shared.kept.comesFirst = true
+            shared.kept.hasShadows = true
         }
     }
 

@@ -159,6 +159,7 @@ struct Daemon {
         store.queue.userShare = configuration.access.userShare
         store.readers = Server.readerCount
         store.viewChange = TargetViews.change
+        store.snapshotAge = Limits.snapshotAge
         return store
     }
 }

@@ -1,0 +1,162 @@
+import Foundation
+import LarderModel
+import LarderTestSupport
+import Synchronization
+import Testing
+
+@testable import LarderStore
+
+@Suite("Copies of state.db")
+struct StateSnapshotTests {
+    private func snapshots(
+        of temporary: TemporaryStore,
+        every age: Duration? = .seconds(60),
+        hasRoom: Bool = true,
+        _ report: Recorder<String> = Recorder()
+    ) -> StateSnapshots {
+        StateSnapshots(
+            of: temporary.store.stateFile.file,
+            every: age,
+            hasRoom: { _ in hasRoom },
+            report: { report.record($0) }
+        )
+    }
+
+    private func modifiers(in path: String) throws -> Int64? {
+        try SQLiteConnection(path: path, mode: .readOnly).integer("SELECT count(*) FROM modifier")
+    }
+
+    private var now: Timestamp {
+        Timestamp(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1_000))
+    }
+
+    @Test("One is taken while the file is in use, for its owner, and again when it is old")
+    func taken() async throws {
+        let temporary = try TemporaryStore()
+        let path = temporary.statePath + ".snapshot"
+        let snapshots = snapshots(of: temporary)
+        try await temporary.accept("one", "a")
+        let begin = now
+        snapshots.takeIfDue(now: begin)
+        snapshots.wait()
+        #expect(try modifiers(in: path) == 1)
+        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions]
+        #expect(mode as? Int == 0o600)
+        try await temporary.accept("two", "b")
+        // Not old yet.
+        snapshots.takeIfDue(now: begin.advanced(by: .seconds(30)))
+        snapshots.wait()
+        #expect(try modifiers(in: path) == 1)
+        snapshots.takeIfDue(now: begin.advanced(by: .seconds(86_400)))
+        snapshots.wait()
+        #expect(try modifiers(in: path) == 2)
+        #expect(!FileManager.default.fileExists(atPath: path + ".new"))
+    }
+
+    @Test("None is taken without room, of what has not changed, or where there are to be none")
+    func left() async throws {
+        let temporary = try TemporaryStore()
+        let path = temporary.statePath + ".snapshot"
+        try await temporary.accept("one", "a")
+        for without in [
+            snapshots(of: temporary, every: nil), snapshots(of: temporary, hasRoom: false),
+        ] {
+            without.takeIfDue(now: now)
+            without.wait()
+            #expect(!FileManager.default.fileExists(atPath: path))
+        }
+        let snapshots = snapshots(of: temporary)
+        snapshots.takeIfDue(now: now)
+        snapshots.wait()
+        let number = try FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber]
+        snapshots.takeIfDue(now: now.advanced(by: .seconds(86_400)))
+        snapshots.wait()
+        let later = try FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber]
+        #expect(number as? Int == later as? Int)
+    }
+
+    @Test("What fails is said, leaves the one before, and is tried again after a while only")
+    func failing() async throws {
+        let temporary = try TemporaryStore()
+        let report = Recorder<String>()
+        let snapshots = snapshots(of: temporary, report)
+        // A folder under the name that a new one has at first.
+        let obstacle = temporary.statePath + ".snapshot.new"
+        try FileManager.default.createDirectory(
+            atPath: obstacle + "/full",
+            withIntermediateDirectories: true
+        )
+        let begin = now
+        snapshots.takeIfDue(now: begin)
+        snapshots.wait()
+        #expect(report.all.count == 1 && report.all[0].contains(temporary.statePath))
+        snapshots.takeIfDue(now: begin.advanced(by: .seconds(60)))
+        snapshots.wait()
+        #expect(report.all.count == 1)
+        try FileManager.default.removeItem(atPath: obstacle)
+        snapshots.takeIfDue(now: begin.advanced(by: .seconds(7_200)))
+        snapshots.wait()
+        #expect(try modifiers(in: temporary.statePath + ".snapshot") == 0)
+        #expect(report.all.count == 1)
+    }
+
+    @Test("That of a damaged file is kept with it")
+    func keptAside() async throws {
+        let temporary = try TemporaryStore()
+        try temporary.crash { directory in
+            try directory.write("state/state.db", .pattern(20_000))
+            try directory.write("state/state.db-wal", [])
+            try directory.write("state/state.db.snapshot", [1])
+        }
+        let path = temporary.statePath
+        #expect(
+            temporary.store.findings.contains { $0.hasPrefix("\(path).aside.snapshot is a copy") }
+        )
+        #expect(try Data(contentsOf: URL(filePath: path + ".aside.snapshot")) == Data([1]))
+        #expect(!FileManager.default.fileExists(atPath: path + ".snapshot"))
+    }
+
+    @Test("On a full disk it gives way, and none is taken while the reserve is not held")
+    func givesWay() async throws {
+        let directory = try TemporaryDirectory()
+        let free = Mutex<Int64?>(nil)
+        let path = directory.path("state.db.snapshot")
+        let reserve = Reserve(directory: directory.path, bytes: 65_536, expendable: path) { _ in
+            free.withLock { $0 }
+        }
+        try directory.write("state.db.snapshot", [1])
+        #expect(reserve.take())
+        free.withLock { $0 = 0 }
+        #expect(reserve.release())
+        #expect(!FileManager.default.fileExists(atPath: path))
+        #expect(!reserve.release())
+        // Somebody had the reserve's space: that of the copy is worth another try.
+        try directory.write("state.db.snapshot", [1])
+        #expect(reserve.release())
+        #expect(!reserve.isHeld)
+    }
+
+    @Test("The store takes none while its reserve is not held")
+    func notWithoutReserve() async throws {
+        let free = Mutex<Int64>(0)
+        let clock = Mutex(now)
+        let temporary = try TemporaryStore(
+            now: { clock.withLock { $0 } },
+            configure: { configuration in
+                configuration.snapshotAge = .seconds(60)
+                configuration.reserveBytes = 65_536
+                configuration.minFreeBytes = ByteSize(bytes: 0)
+                configuration.freeBytes = { _ in free.withLock { $0 } }
+            }
+        )
+        let path = temporary.statePath + ".snapshot"
+        try await temporary.store.maintain()
+        temporary.store.snapshots.wait()
+        #expect(!FileManager.default.fileExists(atPath: path))
+        free.withLock { $0 = 1 << 30 }
+        clock.withLock { $0 = $0.advanced(by: .seconds(7_200)) }
+        try await temporary.store.maintain()
+        temporary.store.snapshots.wait()
+        #expect(FileManager.default.fileExists(atPath: path))
+    }
+}
