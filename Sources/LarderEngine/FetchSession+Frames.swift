@@ -87,6 +87,11 @@ extension FetchSession {
         }
         let row: CachedAnswer
         do throws(StoreError) {
+            if case .current(let answer) = landing, !answer.isKept {
+                let landing = try answer.seen(in: scope, reader)
+                guard case .current(let answer) = landing else { return landing }
+                return .current(knownByItsRevision(answer))
+            }
             guard let found = try CachedAnswer(reader, sight, id, now: context.clock.now()) else {
                 return landing
             }
@@ -108,11 +113,18 @@ extension FetchSession {
     }
 
     private func answer(_ row: CachedAnswer, status: Int) -> Landing.Answer {
-        var entry = row.entry
-        if let cached, cached.entry.body == entry.body { entry.revision = cached.entry.revision }
         var body: FrameBody?
         if case .ready(let ready) = row.body { body = ready }
-        return Landing.Answer(entry: entry, body: body, status: status, overlay: row.overlay)
+        return knownByItsRevision(
+            Landing.Answer(entry: row.entry, body: body, status: status, overlay: row.overlay)
+        )
+    }
+
+    private func knownByItsRevision(_ answer: Landing.Answer) -> Landing.Answer {
+        guard let cached, cached.entry.body == answer.entry.body else { return answer }
+        var answer = answer
+        answer.entry.revision = cached.entry.revision
+        return answer
     }
 
     mutating func fail(_ problem: Problem, _ sequel: FetchMachine<Problem>.Sequel) async {

@@ -230,14 +230,16 @@ struct FlightRun: ~Copyable {
             }
             // An address where nothing will be is no answer.
             if taken.body == nil, isAddressed { return failed(.tooLarge) }
-            entry.revision = try await put(
+            let kept = try await put(
                 entry,
                 taken.body,
                 draft,
                 overtaking,
                 isAddressed: isAddressed
             )
-            let answer = Landing.Answer(entry: entry, body: body, status: reply.status)
+            entry.revision = try kept ?? unstoredRevision(of: entry)
+            var answer = Landing.Answer(entry: entry, body: body, status: reply.status)
+            answer.isKept = kept != nil
             return .landed(.current(answer))
         } catch let error as StoreError {
             abandon(taken.body)
@@ -250,15 +252,16 @@ struct FlightRun: ~Copyable {
         }
     }
 
-    /// Keeps the answer, unless it is not to be kept or there is no room; then it is only told.
+    /// Keeps the answer and returns its revision; nil when it is not to be kept or there is no
+    /// room: then it is only told.
     private func put(
         _ entry: Entry,
         _ body: NewBody?,
         _ answer: AnswerDraft,
         _ overtaking: Overtaking?,
         isAddressed: Bool
-    ) async throws(StoreError) -> Revision {
-        guard let body else { return try unstoredRevision(of: entry) }
+    ) async throws(StoreError) -> Revision? {
+        guard let body else { return nil }
         do throws(StoreError) {
             var new = NewEntry(scope: plan.key.scope, entry: entry, body: body)
             new.client = plan.client
@@ -276,7 +279,7 @@ struct FlightRun: ~Copyable {
             if isAddressed { throw error }
             abandon(body)
             context.noteUnstored(entry.id, error)
-            return try unstoredRevision(of: entry)
+            return nil
         }
     }
 

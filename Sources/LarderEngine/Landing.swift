@@ -1,4 +1,5 @@
 import LarderModel
+import LarderStore
 import LarderWire
 
 /// What a flight came to, told to everybody who waits for it.
@@ -14,8 +15,30 @@ enum Landing: Sendable {
         var body: FrameBody?
         /// The status that the origin answered with: 200, or 304.
         var status: Int
+        /// Whether the store has it: else it is only told.
+        var isKept = true
         /// What modifiers add to it for the one who is told.
         var overlay = Overlay.none
+    }
+}
+
+extension Landing.Answer {
+    /// What a client's modifiers make of an answer that is not kept: it is what the origin said last,
+    /// whatever base says.
+    func seen(in scope: ScopeKey, _ reader: StoreReader) throws(StoreError) -> Landing {
+        guard let target = try reader.target(scope, entry.id) else { return .current(self) }
+        var json: [UInt8]?
+        if case .json(let bytes) = body { json = bytes }
+        let base = KeptBase.value(entry, json)
+        let shown = try ShownEntry(entry.id, base, target.changes, in: scope, reader)
+        guard let view = shown.entry, view.kind != .tombstone else {
+            return .deleted(shown.entry?.revision ?? entry.revision, status: 404)
+        }
+        var answer = self
+        answer.entry = view
+        answer.overlay = shown.overlay
+        if let made = shown.bytes { answer.body = FrameBody(view, in: scope.scope, bytes: made) }
+        return .current(answer)
     }
 }
 

@@ -224,21 +224,51 @@ struct RawSession {
         let found = read.flatMap { $0.entry.kind == .fetched ? $0 : nil }
         var status = forwarded(status: answer.status)
         status.isStored = found?.known?.revision == answer.entry.revision
-        if let body = answer.body?.exactBytes, !context.store.isTargeted(scope, answer.entry.id) {
-            guard case .showAnd = machine.networkAnswered(.current(answer.entry.revision)) else {
-                return
-            }
-            return finish(show(answer.entry, status) { .bytes(body) })
+        if context.store.isTargeted(scope, answer.entry.id) {
+            if !answer.isKept { return await showUnkept(answer, status, reader) }
+        } else if let body = answer.body?.exactBytes {
+            return showNetwork(answer.entry, .none, status, .bytes(body))
         }
         // What was replaced meanwhile was so by something newer; what was evicted is asked anew.
         guard let found, let body = await open(found) else {
             if passing == nil { return passOn() }
             return await failed(.problem(evictedMeanwhile))
         }
-        guard case .showAnd = machine.networkAnswered(.current(found.entry.revision)) else {
-            return
+        showNetwork(found.entry, found.overlay, status, body)
+    }
+
+    private mutating func showNetwork(
+        _ entry: Entry,
+        _ overlay: Overlay,
+        _ status: CacheStatus,
+        _ body: RawAnswer.Body
+    ) {
+        guard case .showAnd = machine.networkAnswered(.current(entry.revision)) else { return }
+        finish(show(entry, overlay, status) { body })
+    }
+
+    /// Shows what the client's own modifiers make of an answer that only was told.
+    private mutating func showUnkept(
+        _ answer: Landing.Answer,
+        _ status: CacheStatus,
+        _ reader: StoreReader
+    ) async {
+        do throws(StoreError) {
+            switch try answer.seen(in: scope, reader) {
+            case .current(let answer):
+                guard let body = answer.body?.exactBytes else { return passOn() }
+                showNetwork(answer.entry, answer.overlay, status, .bytes(body))
+            case .deleted(let revision, let code):
+                guard case .refuseAsDeleted = machine.networkAnswered(.deleted(revision)) else {
+                    return
+                }
+                refuseAsDeleted(code, status)
+            case .failed(let problem):
+                await failed(.problem(problem))
+            }
+        } catch {
+            await failed(.problem(Problem(error)))
         }
-        finish(show(found.entry, status) { body })
     }
 
     /// The origin lives and says no: that is the answer, unless it says only that it cannot answer
@@ -267,16 +297,17 @@ struct RawSession {
         guard let cached, let body = await open(cached) else {
             return refuse(evictedMeanwhile, CacheStatus(way, detail: ProblemKind.miss.rawValue))
         }
-        finish(show(cached.entry, CacheStatus(way, detail: detail)) { body })
+        finish(show(cached.entry, cached.overlay, CacheStatus(way, detail: detail)) { body })
     }
 
     private func show(
         _ entry: Entry,
+        _ overlay: Overlay,
         _ status: CacheStatus,
         _ body: () -> RawAnswer.Body
     ) -> RawAnswer {
         let now = context.clock.now()
-        let fields = RawFields.of(entry, status, now: now)
+        let fields = RawFields.of(entry, status, pending: overlay.pending.count, now: now)
         let isMet = conditions.isMet(
             status: entry.status,
             entityTag: entry.entityTag,

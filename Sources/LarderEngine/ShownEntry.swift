@@ -19,15 +19,25 @@ struct ShownEntry: Sendable {
         in scope: ScopeKey,
         _ reader: StoreReader
     ) throws(StoreError) {
-        let changes = target.changes
-        let view = View.of(TargetContent(target.base), changes.map(\.known))
+        try self.init(id, target.base, target.changes, in: scope, reader)
+    }
+
+    /// The same over another base than the one that is kept.
+    init(
+        _ id: EntryID,
+        _ known: KeptBase,
+        _ changes: [OpenChange],
+        in scope: ScopeKey,
+        _ reader: StoreReader
+    ) throws(StoreError) {
+        let view = View.of(TargetContent(known), changes.map(\.known))
         overlay = Overlay(
             pending: changes.compactMap { try? ModifierID($0.modifier) },
             failed: try reader.deadLetters(scope, id),
             isComplete: view.isComplete
         )
-        let base = target.base.entry
-        let revision = changes.map(\.revision).max() ?? Revision(0)
+        let base = known.entry
+        let step = LastStep(of: changes)
         switch view.content {
         case .unknown:
             entry = nil
@@ -36,22 +46,35 @@ struct ShownEntry: Sendable {
             entry = base
             bytes = nil
         case .deleted:
-            entry =
-                target.isDeleted
-                ? target.entry?.buried(revision)
-                : Entry(id, base, [], .tombstone, status: 404, revision)
+            if case .deleted(let base) = known {
+                entry = base.buried(step)
+            } else {
+                entry = Entry(id, base, [], .tombstone, status: 404, step)
+            }
             bytes = []
         case .json(let value):
             var json = JSONWriter()
             json.value(value)
             let type = base?.body.isJSON == true ? base?.mediaType : nil
-            entry = Entry(id, base, json.bytes, mediaType: type ?? MediaType.json, revision)
+            entry = Entry(id, base, json.bytes, mediaType: type ?? MediaType.json, step)
             bytes = json.bytes
         case .body(let place):
             let body = try reader.requestBody(of: changes[place].number)
-            entry = Entry(id, base, body?.bytes ?? [], mediaType: body?.mediaType, revision)
+            entry = Entry(id, base, body?.bytes ?? [], mediaType: body?.mediaType, step)
             bytes = body?.bytes ?? []
         }
+    }
+}
+
+/// The last of the changes that make an entry.
+private struct LastStep {
+    let revision: Revision
+    let acceptedAt: Timestamp
+
+    init(of changes: [OpenChange]) {
+        let last = changes.max { $0.revision < $1.revision }
+        revision = last?.revision ?? Revision(0)
+        acceptedAt = last?.acceptedAt ?? Timestamp(milliseconds: 0)
     }
 }
 
@@ -85,7 +108,8 @@ package enum ShownRead: Sendable {
 extension Entry {
     /// An entry that no origin has said: what effects made of base.
     ///
-    /// Its validators are none that an origin knows, and it is stale.
+    /// Its validators are none that an origin knows, and it is stale; it is as old as base, or where
+    /// there is none as the last change.
     fileprivate init(
         _ id: EntryID,
         _ base: Entry?,
@@ -93,7 +117,7 @@ extension Entry {
         _ kind: EntryKind = .fetched,
         status: Int = 200,
         mediaType: String? = nil,
-        _ revision: Revision
+        _ step: LastStep
     ) {
         let isBlob = base?.kind == .blob && kind == .fetched
         let isJSON = bytes.count <= Limits.inlineJSONBytesMax && JSONValidator.accepts(bytes)
@@ -101,8 +125,8 @@ extension Entry {
             id: id,
             kind: isBlob ? .blob : kind,
             status: status,
-            storedAt: base?.storedAt ?? Timestamp(milliseconds: 0),
-            revision: max(base?.revision ?? Revision(0), revision),
+            storedAt: base?.storedAt ?? step.acceptedAt,
+            revision: max(base?.revision ?? Revision(0), step.revision),
             body: BodySummary(of: bytes, isJSON: isJSON)
         )
         origin = base?.origin
@@ -112,9 +136,9 @@ extension Entry {
     }
 
     /// The tombstone that it is, or that takes its place where only a pin keeps the bytes.
-    fileprivate func buried(_ revision: Revision) -> Entry {
+    fileprivate func buried(_ step: LastStep) -> Entry {
         guard kind != .tombstone else { return self }
-        return Entry(id, nil, [], .tombstone, status: 404, max(self.revision, revision))
+        return Entry(id, self, [], .tombstone, status: 404, step)
     }
 }
 

@@ -308,7 +308,7 @@ extension KeptReader {
     ) throws(StoreError) -> [OpenChange] {
         let statement = try connection.statement(
             """
-            SELECT change.modifier, modifier.id, modifier.state, modifier.rev, effect
+            SELECT change.modifier, modifier.id, modifier.state, modifier.rev, effect, accepted_at
             FROM change INDEXED BY change_target JOIN modifier ON number = change.modifier
             WHERE change.scope = ?1 AND change.id = ?2 AND settled = 0
                 AND change.modifier <= ?3
@@ -325,9 +325,23 @@ extension KeptReader {
                 modifier: row.text(1) ?? "",
                 state: row.text(2).flatMap(ModifierState.init(rawValue:)) ?? .conflict,
                 revision: Revision(row.integer(3)),
+                acceptedAt: Timestamp(milliseconds: row.integer(5)),
                 effect: Array(row.bytes(4))
             )
         }
+    }
+
+    /// What the effects of a target's unsettled changes hold, without reading them.
+    func effectBytes(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Int64 {
+        let statement = try connection.statement(
+            """
+            SELECT coalesce(sum(length(effect)), 0) FROM change INDEXED BY change_target
+            WHERE scope = ?1 AND id = ?2 AND settled = 0
+            """
+        )
+        statement.bind(1, scope.text)
+        statement.bind(2, id.text)
+        return try statement.step() ? statement.integer(0) : 0
     }
 
     /// The body of a modifier's request with its type; nil where it has none.

@@ -218,6 +218,7 @@ package struct OpenChange: Equatable, Sendable {
     package let state: ModifierState
     /// The step in which it was accepted.
     package let revision: Revision
+    package let acceptedAt: Timestamp
     package let effect: [UInt8]
 }
 

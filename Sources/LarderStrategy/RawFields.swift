@@ -7,7 +7,13 @@ package enum RawFields {
     ///
     /// Where the origin named no ETag, one of the bytes' digest stands, so that every answer can be
     /// asked for conditionally.
-    package static func of(_ entry: Entry, _ status: CacheStatus, now: Timestamp) -> HeaderFields {
+    /// `pending` is how many modifiers that are not settled touch what is shown.
+    package static func of(
+        _ entry: Entry,
+        _ status: CacheStatus,
+        pending: Int = 0,
+        now: Timestamp
+    ) -> HeaderFields {
         var fields = passed(entry.headers)
         if let mediaType = entry.mediaType { fields.append("Content-Type", mediaType) }
         fields.append("ETag", entry.entityTag)
@@ -18,7 +24,7 @@ package enum RawFields {
         status.lifetime = entry.freshUntil.map { $0.since(now) }
         fields.append("Cache-Status", status.text)
         fields.append("Larder-Rev", String(entry.revision.number))
-        fields.append("Larder-Pending", "0")
+        fields.append("Larder-Pending", String(pending))
         return fields
     }
 

@@ -200,4 +200,66 @@ struct ModifierReadTests {
             #expect(reads(fixture).allSatisfy { $0.purpose == .read })
         }
     }
+
+    // MARK: Answers that are not kept
+
+    @Test("P-04: an answer that is not kept shows what the modifiers make of it, not of base")
+    func notKept() async throws {
+        try await EngineFixture.run { fixture in
+            let noStore = ["Cache-Control": "no-store"]
+            let url = try fixture.url("/a")
+            let like = #"{"type":"merge","value":{"liked":true}}"#
+            _ = try await accept(fixture, "m-1", like, hold: Self.wait)
+            fixture.upstream.answer(
+                url,
+                with: .json(#"{"n":1}"#, headers: noStore),
+                .json(#"{"n":2}"#),
+                .json(#"{"n":3}"#, headers: noStore),
+                .json(#"{"n":2}"#, headers: noStore)
+            )
+            let first = try await fixture.fetch(url)
+            #expect(first.shape == ["cache", "network", "end network"])
+            #expect(first.lastShown?.entry.body == .json(Array(#"{"n":1,"liked":true}"#.utf8)))
+            #expect(first.lastShown?.pendingIDs == ["m-1"])
+            // Nothing is known of the target later.
+            let later = try await fixture.cached(url).lastShown
+            #expect(later?.entry.body == .json(Array(#"{"liked":true}"#.utf8)))
+            #expect(later?.isComplete == false)
+            _ = try await fixture.fetch(url)
+            let third = try await fixture.fetch(url)
+            #expect(third.lastShown?.source == .network)
+            #expect(third.lastShown?.entry.body == .json(Array(#"{"n":3,"liked":true}"#.utf8)))
+            #expect(third.lastShown?.pending == 1)
+            let fourth = try await fixture.fetch(url)
+            #expect(fourth.shape == ["cache", "unchanged 200", "end unchanged"])
+            #expect(fourth.lastShown?.entry.body == .json(Array(#"{"n":2,"liked":true}"#.utf8)))
+        }
+    }
+
+    @Test("What only modifiers make is as old as the last of them")
+    func age() async throws {
+        try await EngineFixture.run { fixture in
+            let put = #"{"type":"put","value":{"n":1}}"#
+            let like = #"{"type":"merge","value":{"liked":true}}"#
+            fixture.clock.advance(by: .seconds(60))
+            _ = try await accept(fixture, "m-1", put, hold: Self.wait)
+            fixture.clock.advance(by: .seconds(60))
+            _ = try await accept(fixture, "m-2", like, hold: Self.wait)
+            fixture.clock.advance(by: .seconds(60))
+            let shown = try await fixture.cached(try fixture.url("/a")).lastShown
+            #expect(shown?.age == .seconds(60))
+            #expect(shown?.isStale == true)
+        }
+    }
+
+    @Test("P-04: an answer that is not kept is gone to who has deleted its target")
+    func notKeptAndDeleted() async throws {
+        try await EngineFixture.run { fixture in
+            let url = try fixture.url("/a")
+            _ = try await accept(fixture, "m-1", #"{"type":"delete"}"#, hold: Self.wait)
+            fixture.upstream.answer(url, with: .json("{}", headers: ["Cache-Control": "no-store"]))
+            let result = try await fixture.fetch(url)
+            #expect(result.refusal?.kind == .deleted)
+        }
+    }
 }

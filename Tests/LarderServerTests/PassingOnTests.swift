@@ -200,4 +200,33 @@ struct PassingOnTests {
             #expect(response.headers["Cache-Status"] == "larder; fwd=stale; fwd-status=503")
         }
     }
+
+    @Test("P-04: an answer that is not kept shows what the client's modifiers make of it")
+    func modified() async throws {
+        try await GatewayFixture.run(Self.setup) { gateway in
+            let url = try gateway.url("/a").text
+            let modifier = """
+                {"hold": "1h", "changes": [{"target": {"id": "\(url)"},
+                    "effect": {"type": "merge", "value": {"n": 2}}}]}
+                """
+            let accepted = try await gateway.connect().ask(
+                "POST",
+                "/v1/modifiers",
+                ["Content-Type: application/json"],
+                body: Array(modifier.utf8)
+            )
+            #expect(accepted.status == 202)
+            let fields = ["Cache-Control": "no-store", "Content-Type": "application/json"]
+            gateway.answer("/a", with: .reply(200, fields, body: Array(#"{"n":1}"#.utf8)))
+            let response = try await gateway.raw("/a")
+            #expect(response.status == 200)
+            #expect(response.body == Array(#"{"n":2}"#.utf8))
+            #expect(response.headers["Larder-Pending"] == "1")
+            await gateway.origin.stop()
+            let cached = try await gateway.raw("/a")
+            #expect(cached.status == 200)
+            #expect(cached.body == Array(#"{"n":2}"#.utf8))
+            #expect(cached.headers["Larder-Pending"] == "1")
+        }
+    }
 }
