@@ -3,26 +3,41 @@ import Testing
 
 @Suite("The whole engine, simulated", .timeLimit(.minutes(60)))
 struct EngineSimulationTests {
-    /// What one core runs in a minute, in a debug build.
-    private static let seedCount: UInt64 = 200
-    private static let steps = 40
+    /// Lives of a daemon and its clients.
+    struct Lives: CustomTestStringConvertible, Sendable {
+        /// About what a core runs in a minute and a half, or in half a minute, in a debug build.
+        let seedCount: UInt64
+        let steps: Int
+
+        var testDescription: String { "\(steps) steps" }
+    }
+
+    /// Many short ones, for all that may be near a start, and some in which much comes together.
+    private static let lives = [
+        Lives(seedCount: 1_500, steps: 8), Lives(seedCount: 100, steps: 40),
+    ]
 
     /// P-01 to P-07.
-    @Test("What is accepted ends once, in order, and what is shown is base with the rest of it")
-    func agrees() async {
-        let seeds = SimulationSeeds.first(Self.seedCount)
+    @Test(
+        "What is accepted ends once, in order, and what is shown is base with the rest of it",
+        arguments: lives
+    )
+    func agrees(lives: Lives) async {
+        let seeds = SimulationSeeds.first(lives.seedCount)
         await withTaskGroup(of: Void.self) { group in
             for part in 0..<UInt64(2) {
                 group.addTask {
                     for seed in seeds where seed % 2 == part {
-                        guard Self.agrees(seed, showingAll: seeds.count == 1) else { return }
+                        guard Self.agrees(seed, lives.steps, showingAll: seeds.count == 1) else {
+                            return
+                        }
                     }
                 }
             }
         }
     }
 
-    private static func agrees(_ seed: UInt64, showingAll: Bool) -> Bool {
+    private static func agrees(_ seed: UInt64, _ steps: Int, showingAll: Bool) -> Bool {
         do {
             let simulation = try EngineSimulation(seed: seed)
             do {
