@@ -53,7 +53,6 @@ extension EngineContext {
     func targetsSharedRow(_ id: EntryID, _ scope: ScopeKey) async throws(StoreError) -> Bool {
         guard sharedScope(of: id) != nil else { return false }
         if store.isCopy(scope, id) { return true }
-        if store.isKept(scope, id) { return false }
         let now = clock.now()
         return try await store.read { reader throws(StoreError) in
             try reader.entry(scope, id, now: now) == nil

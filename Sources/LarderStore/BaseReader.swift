@@ -28,6 +28,8 @@ final class BaseReader: Sendable {
         guard writer.isQuiet else { return .notTold }
         return reader.withLock { reader in
             defer { reader.endTransaction() }
+            // What a file that is lost now has will show when it is back.
+            guard reader.shared.generation.hasFile else { return .notTold }
             do throws(StoreError) {
                 return try reader.withRow(scope, id) { Self.look(at: $0, now: now) } ?? .found(nil)
             } catch {

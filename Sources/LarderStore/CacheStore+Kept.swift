@@ -20,9 +20,9 @@ extension CacheStore {
 
     /// Takes away every row of `cache.db` that a kept one has replaced, if some may have stayed.
     func sweepShadows() async throws(StoreError) {
-        guard shared.kept.comesFirst else { return }
+        guard shared.kept.hasShadows else { return }
         // Whoever fails to take one away from now on says so again.
-        shared.kept.comesFirst = false
+        shared.kept.hasShadows = false
         do throws(StoreError) {
             var last: Int64 = 0
             while true {
@@ -36,7 +36,7 @@ extension CacheStore {
                 try await kept.sweepShadows(of: page)
             }
         } catch {
-            shared.kept.comesFirst = true
+            shared.kept.hasShadows = true
             throw error
         }
     }

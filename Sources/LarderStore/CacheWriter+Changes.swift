@@ -64,6 +64,17 @@ extension CacheWriter {
         return try evict(key, reason, client, &step)
     }
 
+    /// The same for what stands under an id.
+    func evict(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        _ reason: EvictionReason,
+        _ client: ClientTag?
+    ) throws(StoreError) {
+        guard let found = try find(scope, id).0 else { return }
+        try evict(found.key, reason, client)
+    }
+
     // MARK: Whether it is whole
 
     /// Takes up the log of an opened file, or begins it anew after the last revision.

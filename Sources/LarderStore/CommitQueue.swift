@@ -59,12 +59,16 @@ final class CommitQueue<Writer: CommitWriter>: Sendable {
         return try answer.wait()
     }
 
-    /// Has work done for which nobody waits; `failed` is told when it could not be.
+    /// Has work done for which nobody waits; `done` is told after it, and whether it was committed.
     func post(
         _ work: @escaping @Sendable (Writer) throws(StoreError) -> Void,
-        failed: @escaping @Sendable () -> Void = {}
+        done: @escaping @Sendable (_ hasSucceeded: Bool) -> Void = { _ in }
     ) {
-        enqueue(Task(work) { if case .failure = $0 { failed() } })
+        enqueue(
+            Task(work) { result in
+                if case .success = result { done(true) } else { done(false) }
+            }
+        )
     }
 
     /// Begins nothing until ``release()``, but what a thread waits for.

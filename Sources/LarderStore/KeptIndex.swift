@@ -36,6 +36,8 @@ final class KeptIndex: Sendable {
     private let count = Atomic<Int>(0)
     // Released before the cache may hold an older row of a kept id, acquired by every read.
     private let first = Atomic<Bool>(false)
+    // Likewise: rows that such a row is still to be taken from the cache of.
+    private let drops = Atomic<Int>(0)
     // Released when a row has left `state.db`, acquired by a read before and after its two looks.
     private let departed = Atomic<Int>(0)
     private let publishedPins: Mutex<PinTotals>
@@ -114,12 +116,19 @@ final class KeptIndex: Sendable {
     /// Moves when a row has left `state.db`.
     var departures: Int { departed.load(ordering: .acquiring) }
 
-    /// Whether kept rows are looked up before the cache: when a row that one has replaced could not
-    /// be taken out of it.
-    var comesFirst: Bool {
+    /// Whether kept rows are looked up before the cache: while a row that one has replaced is still to
+    /// be taken out of it, and when that has failed.
+    var comesFirst: Bool { hasShadows || drops.load(ordering: .acquiring) > 0 }
+
+    /// Whether there may be such rows that nobody is about to take out.
+    var hasShadows: Bool {
         get { first.load(ordering: .acquiring) }
         set { first.store(newValue, ordering: .releasing) }
     }
+
+    func dropIsPosted() { drops.add(1, ordering: .releasing) }
+
+    func dropIsDone() { drops.subtract(1, ordering: .releasing) }
 
     // MARK: Copies of shared rows
 

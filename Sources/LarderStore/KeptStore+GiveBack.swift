@@ -2,23 +2,24 @@ import LarderModel
 
 /// How a kept row becomes the cache's again.
 extension KeptStore {
-    /// Copies a row into the cache; it is lost if the cache cannot take it, as any entry there may
-    /// be at any time.
+    /// Copies a row into the cache; why it has not, where that is for good: it is lost then, as any
+    /// entry there may be at any time.
     ///
-    /// `deleted` has it given back as a tombstone.
+    /// What its origin has deleted is given back as a tombstone.
     func giveBack(
         _ row: StateWriter.KeptEntry,
         _ scope: ScopeKey,
         _ now: Timestamp
-    ) async throws(StoreError) {
-        guard let entry = row.entry, !entry.isExpired(at: now) else { return }
+    ) async throws(StoreError) -> EvictionReason? {
+        guard let entry = row.entry else { return nil }
+        guard !entry.isExpired(at: now) else { return .expired }
         if let status = row.goneStatus {
             var new = NewEntry(scope: scope, entry: entry.tombstone(status), body: .inline([]))
             new.isTold = false
             _ = try await cache.submit { [new] writer throws(StoreError) in
                 try writer.put(new, now: now)
             }
-            return
+            return nil
         }
         var body = NewBody.inline(row.inline)
         if let chunked = row.chunked {
@@ -31,6 +32,10 @@ extension KeptStore {
             _ = try await cache.submit { writer throws(StoreError) in
                 try writer.put(new, given: entry.revision, now: now)
             }
+            return nil
+        } catch .tooLarge, .noRoom, .badChunk {
+            carrier.abandon(body)
+            return .lru
         } catch {
             carrier.abandon(body)
             throw error
@@ -45,26 +50,26 @@ extension KeptStore {
         return try await turns.inTurns(names.map { KeptKey($0.scope, $0.id) }) {
             () async throws(StoreError) in
             let generation = shared.generation
-            var gone: [(ScopeKey, EntryID)] = []
-            var copied: [(ScopeKey, EntryID)] = []
+            var gone: [Gone] = []
+            var copied: [(scope: ScopeKey, id: EntryID)] = []
             for (scope, id) in names {
                 let found = try await state.submit { writer throws(StoreError) in
                     try writer.entry(scope, id)
                 }
                 guard let found, found.isReleased, !found.isShared else { continue }
                 guard found.entry != nil else {
-                    gone.append((scope, id))
+                    gone.append(Gone(scope: scope, id: id))
                     continue
                 }
                 switch await taken(found, scope, now) {
                 case .yes: copied.append((scope, id))
-                case .never: gone.append((scope, id))
+                case .never(let why): gone.append(Gone(scope: scope, id: id, reason: why))
                 case .later: continue
                 }
             }
             do throws(StoreError) {
                 if !copied.isEmpty { try await syncCache(generation) }
-                gone += copied
+                gone += copied.map { Gone(scope: $0.scope, id: $0.id) }
                 try await remove(gone)
             } catch {
                 // They stay here, so what the cache has of them is a shadow.
@@ -77,9 +82,17 @@ extension KeptStore {
 
     private enum Taken {
         case yes
-        /// It is larger than the cache takes, or than there is room.
-        case never
+        /// It is larger than the cache takes, or than there is room, or past its time.
+        case never(EvictionReason)
         case later
+    }
+
+    /// A row that leaves `state.db`.
+    private struct Gone {
+        let scope: ScopeKey
+        let id: EntryID
+        /// Nil where its entry is in the cache, or there is none.
+        var reason: EvictionReason?
     }
 
     private func taken(
@@ -87,14 +100,12 @@ extension KeptStore {
         _ scope: ScopeKey,
         _ now: Timestamp
     ) async -> Taken {
-        guard let id = row.entry?.id else { return .never }
+        guard let id = row.entry?.id else { return .yes }
         do throws(StoreError) {
-            try await giveBack(row, scope, now)
-            return .yes
-        } catch .tooLarge, .noRoom, .badChunk {
+            guard let reason = try await giveBack(row, scope, now) else { return .yes }
             // What is under its id must not be an older row.
             await dropShadow(scope, id)
-            return shared.kept.comesFirst ? .later : .never
+            return shared.kept.hasShadows ? .later : .never(reason)
         } catch {
             await dropShadow(scope, id)
             return .later
@@ -111,15 +122,31 @@ extension KeptStore {
         }
     }
 
-    private func remove(_ rows: [(ScopeKey, EntryID)]) async throws(StoreError) {
+    /// What is lost with them is one step.
+    private func remove(_ rows: [Gone]) async throws(StoreError) {
         guard !rows.isEmpty else { return }
-        let removed = try await file.settle { writer throws(StoreError) in
-            var removed: [(ScopeKey, EntryID)] = []
-            for (scope, id) in rows where try writer.removeReleased(scope, id) {
-                removed.append((scope, id))
+        let isLoss = rows.contains { $0.reason != nil }
+        let removed =
+            isLoss
+            ? try await revisions.step { (step) async throws(StoreError) in
+                try await remove(rows, step)
+            } : try await remove(rows, nil)
+        for row in removed { shared.kept.remove(row.scope, row.id) }
+    }
+
+    private func remove(
+        _ rows: [Gone],
+        _ step: Revision?
+    ) async throws(StoreError) -> [Gone] {
+        try await file.settle { writer throws(StoreError) in
+            var removed: [Gone] = []
+            for row in rows where try writer.removeReleased(row.scope, row.id) {
+                removed.append(row)
+                guard let step, let reason = row.reason else { continue }
+                let event = Change.Event.evict(row.id, reason, client: nil)
+                try writer.log(Change(step, row.scope.scope, event))
             }
             return removed
         }
-        for (scope, id) in removed { shared.kept.remove(scope, id) }
     }
 }

@@ -24,7 +24,8 @@ import LarderModel
 ///    before the row is made, out after it is gone.
 /// 6. The accounted size of what is pinned and not targeted is never let grow beyond
 ///    `pins.max_bytes`. What is targeted takes what the server says.
-/// 7. What is put into a shared row goes into every copy of it first, in the turns of all of them.
+/// 7. What is put into a shared row goes into every copy of it first, in the turns of all of them,
+///    but for one that has no room for it.
 /// 8. A released row leaves `state.db` after what the cache has of it is synced there, so that no
 ///    older row comes back; a copy goes once the shared row is as new as it is.
 final class KeptStore: Sendable {
@@ -34,6 +35,7 @@ final class KeptStore: Sendable {
     let shared: SharedCacheState
     let revisions: RevisionSource
     let carrier: BodyCarrier
+    private let findings: Findings
     let turns = KeptTurns()
 
     init(
@@ -41,12 +43,14 @@ final class KeptStore: Sendable {
         state: StateFile,
         shared: SharedCacheState,
         bodies: BlockingReader,
-        revisions: RevisionSource
+        revisions: RevisionSource,
+        findings: Findings
     ) {
         self.cache = cache
         file = state
         self.shared = shared
         self.revisions = revisions
+        self.findings = findings
         carrier = BodyCarrier(cache: cache, state: state.queue, shared: shared, bodies: bodies)
     }
 
@@ -103,7 +107,7 @@ final class KeptStore: Sendable {
         let keys = ([scope] + followers).map { KeptKey($0, id) }
         return try await turns.inTurns(keys) { () async throws(StoreError) in
             guard shared.kept.followers(scope, id) == followers else { return nil }
-            for follower in followers { try await put(new, intoCopyOf: follower, now, fence) }
+            for follower in followers { await put(new, intoCopyOf: follower, now, fence) }
             let found = shared.kept.covers(scope, id) ? try await find(scope, id) : nil
             guard let fenced = try await fenced(new, by: fence, now) else {
                 return PutReceipt(
@@ -123,23 +127,24 @@ final class KeptStore: Sendable {
         return found.revision
     }
 
+    /// One that cannot take it stays as it is: it is one user's, and keeps it from nobody else.
     private func put(
         _ new: NewEntry,
         intoCopyOf follower: ScopeKey,
         _ now: Timestamp,
         _ fence: AnswerFence?
-    ) async throws(StoreError) {
-        guard let found = try await find(follower, new.entry.id) else { return }
+    ) async {
         var copy = new
         copy.scope = follower
-        copy.body = try await carrier.duplicate(copy, to: .state, as: .base, now: now)
         do throws(StoreError) {
+            guard let found = try await find(follower, new.entry.id) else { return }
+            copy.body = try await carrier.duplicate(copy, to: .state, as: .base, now: now)
             guard let fenced = try await fenced(copy, by: fence, now) else { return }
             copy = fenced
             _ = try await put(copy, into: found, now)
         } catch {
-            carrier.abandon(copy.body)
-            throw error
+            if copy.body.upload != new.body.upload { carrier.abandon(copy.body) }
+            findings.tell("a copy of \(new.entry.id) was not brought up to date: \(error.message)")
         }
     }
 
@@ -289,9 +294,18 @@ final class KeptStore: Sendable {
         _ scope: ScopeKey,
         _ followers: [ScopeKey]
     ) async throws(StoreError) -> RefreshOutcome {
+        do throws(StoreError) {
+            try await file.settle { writer throws(StoreError) in
+                for follower in followers { _ = try writer.refresh(confirmed, in: follower) }
+            }
+        } catch {
+            findings.tell("copies of \(confirmed.id) were not confirmed: \(error.message)")
+        }
+        guard shared.kept.covers(scope, confirmed.id) else {
+            return try await refreshInCache(confirmed, scope)
+        }
         let refresh = try await file.settle { writer throws(StoreError) in
-            for follower in followers { _ = try writer.refresh(confirmed, in: follower) }
-            return try writer.refresh(confirmed, in: scope)
+            try writer.refresh(confirmed, in: scope)
         }
         return switch refresh {
         case .notKept, .noBytes: try await refreshInCache(confirmed, scope)
@@ -419,17 +433,22 @@ final class KeptStore: Sendable {
                 return wasThere
             }
         } catch {
-            shared.kept.comesFirst = true
+            shared.kept.hasShadows = true
             return false
         }
     }
 
     /// The same for which nobody waits: whatever is done in the cache later comes after it.
+    ///
+    /// Until it is done readers look at kept rows first: a write may be settled before the cache's
+    /// writer comes to it.
     func postDropOfShadows(_ rows: [(ScopeKey, EntryID)]) {
+        shared.kept.dropIsPosted()
         cache.post { writer throws(StoreError) in
             for (scope, id) in rows { _ = try writer.removeShadow(scope, id) }
-        } failed: { [shared] in
-            shared.kept.comesFirst = true
+        } done: { [shared] hasSucceeded in
+            if !hasSucceeded { shared.kept.hasShadows = true }
+            shared.kept.dropIsDone()
         }
     }
 

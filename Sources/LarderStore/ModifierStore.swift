@@ -203,7 +203,7 @@ final class ModifierStore: Sendable {
             if let rows { return rows }
         }
         // Nothing is known without the cache; what it may show when it is back goes then.
-        index.comesFirst = true
+        index.hasShadows = true
         return aims.map { _ in nil }
     }
 

@@ -173,23 +173,25 @@ final class PinStore: Sendable {
                 if found == nil { index.remove(scope, id) }
                 return false
             }
-            guard !found.isTargeted else {
-                try await kept.file.settle { writer throws(StoreError) in
-                    try writer.unpin(scope, id)
-                }
-                index.setPinned(scope, id, false)
-                return true
-            }
             // A copy goes when it is released: what is behind it shows then.
-            guard !found.isShared else {
+            guard !found.isTargeted, !found.isShared else {
                 try await kept.file.settle { writer throws(StoreError) in
                     try writer.unpin(scope, id)
                 }
                 index.setPinned(scope, id, false)
                 return true
             }
-            try? await kept.giveBack(found, scope, now)
-            return try await remove(scope, id)
+            var lost: EvictionReason?
+            do throws(StoreError) {
+                lost = try await kept.giveBack(found, scope, now)
+            } catch {
+                lost = .lru
+            }
+            guard let lost else { return try await remove(scope, id) }
+            return try await kept.revisions.step { (step) async throws(StoreError) in
+                let event = Change.Event.evict(id, lost, client: nil)
+                return try await remove(scope, id, Change(step, scope.scope, event))
+            }
         }
     }
 
@@ -208,8 +210,16 @@ final class PinStore: Sendable {
                 let event = Change.Event.evict(id, .request, client: client)
                 return try await remove(scope, id, Change(step, scope.scope, event))
             }
-            if wasKept { await kept.dropShadow(scope, id) }
-            return wasKept
+            guard wasKept else { return false }
+            guard found?.hasEntry == true else {
+                // Its entry was the cache's.
+                try await kept.cache.submit { writer throws(StoreError) in
+                    try writer.evict(scope, id, .request, client)
+                }
+                return true
+            }
+            await kept.dropShadow(scope, id)
+            return true
         }
     }
 

@@ -170,6 +170,10 @@ extension StateWriter {
             try insert(BareRow(origin: base?.entry.origin, isShared: isShared), scope, id)
         }
         guard let row = try find(scope, id) else { throw .closed }
+        // A pin without bytes may have been there first.
+        if isShared, !row.isShared {
+            try connection.execute("UPDATE kept SET shared = 1 WHERE kept = \(row.number)")
+        }
         try addTargets(1, to: row, scope, revision)
         state.changedRows.append(RowKey(scope, id))
         guard let base, let targeted = try find(scope, id) else { return }

@@ -8,9 +8,15 @@ import LarderModel
 extension StateWriter {
     /// To be called before a step, for each of its targets.
     func view(of name: TargetName) throws(StoreError) -> ViewBefore {
-        let changes = try find(name.scope, name.id)?.targets ?? 0
-        let isCompared = changes <= Limits.comparedChangesMax
-        return ViewBefore(name: name, target: isCompared ? try target(name) : nil)
+        ViewBefore(name: name, target: try isCompared(name) ? try target(name) : nil)
+    }
+
+    /// Whether it is small enough that what it shows is made on this thread.
+    private func isCompared(_ name: TargetName) throws(StoreError) -> Bool {
+        guard let row = try find(name.scope, name.id) else { return true }
+        guard row.targets <= Limits.comparedChangesMax else { return false }
+        let effects = try reader.effectBytes(name.scope, name.id)
+        return Int64(row.byteCount) + effects <= Limits.comparedBytesMax
     }
 
     /// To be called once a modifier was accepted, or is back: what its targets would be without it
@@ -45,7 +51,7 @@ extension StateWriter {
         }
     }
 
-    /// Where they are nil there are more changes than are compared, which counts as one.
+    /// Where they are nil there is more than is compared, which counts as a change.
     private func change(from before: Target?, to after: Target?) -> ViewChange? {
         guard let before, let after else { return .put }
         return viewChange(before, after) { number in

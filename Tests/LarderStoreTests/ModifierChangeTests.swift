@@ -45,9 +45,26 @@ struct ModifierChangeTests {
 
     @Test("An effect that changes nothing of what shows is no change of the target")
     func withoutEffect() async throws {
-        let same = #"{"type":"set","set":{"/n":1.0}}"#
+        let same = #"{"type":"set","value":{"set":{"/n":1.0}}}"#
         let told = try await told { try await temporary.accept("one", "a", effect: same) }
         #expect(told == ["one queued a"])
+    }
+
+    @Test("What is too large to be made for that counts as a change, whatever it shows")
+    func large() async throws {
+        let large = String(repeating: "x", count: 200_000)
+        let effect = #"{"type":"set","value":{"set":{"/x":"\#(large)"}}}"#
+        let told = try await told {
+            try await temporary.accept("one", "a", effect: effect)
+            try await temporary.accept(
+                "two",
+                "a",
+                effect: #"{"type":"set","value":{"set":{"/n":1.0}}}"#
+            )
+        }
+        #expect(told == ["put a by modifier:one", "one queued a", "two queued a"])
+        let more = try await self.told { try await temporary.accept("three", "a", effect: effect) }
+        #expect(more == ["put a by modifier:three", "three queued a"])
     }
 
     @Test("Case 4: an answer that says what is shown already is no change")

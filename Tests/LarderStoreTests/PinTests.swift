@@ -81,6 +81,76 @@ struct PinTests {
         #expect(try await store.openBody(body, of: scope, id, now: .epoch) == nil)
     }
 
+    // MARK: What is told of those that go
+
+    /// What the log has of `work` on an entry that is pinned.
+    private func told(
+        of new: NewEntry,
+        in temporary: TemporaryStore,
+        by work: (EntryID) async throws -> Void
+    ) async throws -> [Change.Event] {
+        _ = try await temporary.store.putPinned(new, now: .epoch)
+        let before = temporary.store.changes.last.number
+        try await work(new.entry.id)
+        return try await temporary.events(after: before)
+    }
+
+    @Test("P-12: an unpinned entry that the cache cannot take is evicted, in so many words")
+    func lost() async throws {
+        let temporary = try TemporaryStore(configure: { $0.maxBytes = ByteSize(bytes: 4_096) })
+        let (store, scope) = (temporary.store, temporary.scope)
+        let large = NewEntry.blob(scope, try named("large"), .pattern(8_000))
+        let events = try await told(of: large, in: temporary) { id in
+            let isGone = try await store.unpin(scope, id, now: .epoch)
+            #expect(isGone)
+        }
+        #expect(events == [.evict(try named("large"), .lru, client: nil)])
+        var old = NewEntry.blob(scope, try named("old"), .pattern(8))
+        old.entry.freshUntil = Timestamp(milliseconds: 5)
+        let expired = try await told(of: old, in: temporary) { id in
+            let isGone = try await store.unpin(scope, id, now: Timestamp(milliseconds: 6))
+            #expect(isGone)
+        }
+        #expect(expired == [.evict(try named("old"), .expired, client: nil)])
+        let small = NewEntry.blob(scope, try named("small"), .pattern(8))
+        let kept = try await told(of: small, in: temporary) { id in
+            let isGone = try await store.unpin(scope, id, now: .epoch)
+            #expect(isGone)
+        }
+        #expect(kept == [])
+    }
+
+    @Test("P-12: so is a base that nothing keeps any more")
+    func lostBase() async throws {
+        let temporary = try TemporaryStore(configure: { $0.maxBytes = ByteSize(bytes: 4_096) })
+        let number = try await temporary.accept("one", "a")
+        let large = "\"" + String(repeating: "x", count: 8_000) + "\""
+        try await temporary.confirm(number, large)
+        let before = temporary.store.changes.last.number
+        try await temporary.store.maintain()
+        #expect(try await temporary.text("a") == nil)
+        #expect(
+            try await temporary.events(after: before)
+                == [.evict(try named("a"), .lru, client: nil)]
+        )
+    }
+
+    @Test("P-12: the cache's entry under a pin without bytes goes with it, and is told of")
+    func droppedFromCache() async throws {
+        let temporary = try TemporaryStore(configure: { $0.pinsMaxBytes = ByteSize(bytes: 1_000) })
+        let (store, scope, id) = (temporary.store, temporary.scope, try named("a"))
+        try await temporary.put("a", .pattern(2_000))
+        let outcome = try await store.pin(scope, id, origin: nil, now: .epoch)
+        guard case .tooLarge = outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
+        let before = store.changes.last.number
+        #expect(try await store.evictKept(scope, id))
+        #expect(try await temporary.bytes("a") == nil)
+        #expect(try await temporary.events(after: before) == [.evict(id, .request, client: nil)])
+    }
+
     @Test("A user has so many pins and no more")
     func countLimit() async throws {
         let temporary = try TemporaryStore()

@@ -187,6 +187,24 @@ struct QueueTests {
         #expect(zip(new, again).allSatisfy { StoredModifier($0, $1, at: now) == nil })
     }
 
+    @Test("P-04: what a write has settled is seen while the cache's writer is held up")
+    func settledMeanwhile() async throws {
+        let temporary = try TemporaryStore()
+        try await temporary.answer("a", "[1]")
+        try await temporary.store.settle()
+        let gate = WriterGate()
+        // Nothing waits for the writer, and yet it comes to nothing: as while a file is vacuumed.
+        temporary.store.kept.cache.postOutsideTransaction { _ in gate.hold() }
+        try await gate.waitUntilHeld()
+        let number = try await temporary.accept("one", "a")
+        try await temporary.confirm(number, "[2]")
+        #expect(try await temporary.text("a") == "[2]")
+        gate.letGo()
+        try await temporary.store.settle()
+        #expect(try await temporary.text("a") == "[2]")
+        #expect(!temporary.store.shared.kept.comesFirst)
+    }
+
     @Test("A shared row stays for the others, and its answers go into each base too")
     func sharedRow() async throws {
         let temporary = try TemporaryStore()
