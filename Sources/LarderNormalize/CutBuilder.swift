@@ -27,7 +27,7 @@ struct CutBuilder {
 
     mutating func reference(_ key: UnsafeRawBufferPointer) {
         flush()
-        number(key.count)
+        bytes.append(number: key.count)
         bytes.append(contentsOf: key)
         hasReferences = true
     }
@@ -42,17 +42,8 @@ struct CutBuilder {
     }
 
     private mutating func flush() {
-        number(pending.count)
+        bytes.append(number: pending.count)
         bytes += pending
         pending.removeAll(keepingCapacity: true)
-    }
-
-    private mutating func number(_ number: Int) {
-        var rest = UInt(number)
-        while rest >= 0x80 {
-            bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
-            rest >>= 7
-        }
-        bytes.append(UInt8(truncatingIfNeeded: rest))
     }
 }

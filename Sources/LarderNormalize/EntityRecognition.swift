@@ -105,7 +105,7 @@ extension EntityRecognition {
     }
 
     /// Whether the text is an integer of JSON: so `1` and `"1"` are one key.
-    private static func isInteger(_ text: [UInt8]) -> Bool {
+    static func isInteger(_ text: [UInt8]) -> Bool {
         let digits = text.first == UInt8(ascii: "-") ? text.dropFirst() : text[...]
         return !digits.isEmpty && digits.allSatisfy { $0 &- UInt8(ascii: "0") < 10 }
             && (digits.count == 1 || digits.first != UInt8(ascii: "0"))

@@ -51,6 +51,8 @@ package struct EntityRules: Sendable {
     let idMembers: Key
     let types: [[UInt8]: OfType]
     let paths: [OfPath]
+    /// In the order of the rules.
+    let urls: [(type: String, rule: OwnURL)]
 
     package init(_ rules: NormalizeRules) {
         typeMembers = (rules.byType?.type ?? []).map { Array($0.utf8) }
@@ -60,6 +62,7 @@ package struct EntityRules: Sendable {
             rules.types.map { (Array($0.type.utf8), OfType($0)) },
             uniquingKeysWith: { first, _ in first }
         )
+        urls = rules.types.compactMap { type in OwnURL(type).map { (type.type, $0) } }
         paths = rules.paths.map { rule in
             OfPath(
                 url: rule.url.split(separator: "/", omittingEmptySubsequences: false),

@@ -1,7 +1,4 @@
 /// Writes a stored form: kind and version, a check of the rest, the rest.
-///
-/// A number is written in groups of seven bits, the low ones first, all but the last with the high
-/// bit set (LEB128).
 struct FormWriter {
     /// The version of all forms; what has another number is not read.
     static let version: UInt8 = 1
@@ -20,13 +17,7 @@ struct FormWriter {
     var count: Int { bytes.count }
 
     mutating func number(_ number: Int) {
-        precondition(number >= 0)
-        var rest = UInt(number)
-        while rest >= 0x80 {
-            bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
-            rest >>= 7
-        }
-        bytes.append(UInt8(truncatingIfNeeded: rest))
+        bytes.append(number: number)
     }
 
     mutating func digest(_ digest: UInt64) {
@@ -75,5 +66,19 @@ struct FormWriter {
             let rest = UnsafeRawBufferPointer(rebasing: bytes[headBytes...])
             return UInt32(truncatingIfNeeded: Digest.of(rest, seed: UInt64(bytes[0])) >> 16)
         }
+    }
+}
+
+extension [UInt8] {
+    /// Appends a number from 0 on in groups of seven bits, the low ones first, all but the last with
+    /// the high bit set (LEB128).
+    mutating func append(number: Int) {
+        precondition(number >= 0)
+        var rest = UInt(number)
+        while rest >= 0x80 {
+            append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        append(UInt8(truncatingIfNeeded: rest))
     }
 }

@@ -6,7 +6,7 @@ struct HoledText {
     /// The texts of the keys, in order.
     let keys: [[UInt8]]
     /// The offsets of their `0`, ascending.
-    private let offsets: [Int]
+    let offsets: [Int]
 
     /// Nil where the value is no JSON: it comes from a file that is damaged.
     init?(_ value: UnsafeRawBufferPointer, hasReferences: Bool) {

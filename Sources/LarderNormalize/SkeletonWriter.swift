@@ -37,40 +37,40 @@ struct SkeletonWriter {
     private mutating func add(node number: Int) {
         let node = selection.nodes[number]
         for list in node.lists { add(list: list) }
-        var row = Row()
-        row.number(node.steps.count)
+        var row: [UInt8] = []
+        row.append(number: node.steps.count)
         for step in node.steps {
-            row.number(step + 1)
-            row.number(nodeNumbers[node.children[step] ?? 0])
+            row.append(number: step + 1)
+            row.append(number: nodeNumbers[node.children[step] ?? 0])
         }
-        row.number(node.lists.count)
-        for list in node.lists { row.number(listNumbers[list]) }
-        nodeNumbers[number] = nodes.number(row.bytes)
+        row.append(number: node.lists.count)
+        for list in node.lists { row.append(number: listNumbers[list]) }
+        nodeNumbers[number] = nodes.number(row)
     }
 
     private mutating func add(list number: Int) {
         let list = selection.lists[number]
-        var row = Row()
-        row.number(list.type)
-        row.number(list.names.count)
+        var row: [UInt8] = []
+        row.append(number: list.type)
+        row.append(number: list.names.count)
         for (name, node) in zip(list.names, list.nodes) {
-            row.number(name)
-            row.number(node < 0 ? 0 : nodeNumbers[node] + 1)
+            row.append(number: name)
+            row.append(number: node < 0 ? 0 : nodeNumbers[node] + 1)
         }
-        listNumbers[number] = lists.number(row.bytes)
+        listNumbers[number] = lists.number(row)
     }
 
     private mutating func add(_ shape: SelectionBuilder.Shape) -> Int {
         let layout = selection.layouts[shape.layout]
-        var row = Row()
-        row.number(listNumbers[shape.list])
-        row.number(shape.positions.count)
-        for position in shape.positions { row.number(position) }
+        var row: [UInt8] = []
+        row.append(number: listNumbers[shape.list])
+        row.append(number: shape.positions.count)
+        for position in shape.positions { row.append(number: position) }
         for piece in layout.pieces {
-            row.number(piece.count)
-            row.bytes += selection.text[piece]
+            row.append(number: piece.count)
+            row += selection.text[piece]
         }
-        return shapes.number(row.bytes)
+        return shapes.number(row)
     }
 
     /// The stored form.
@@ -85,19 +85,5 @@ struct SkeletonWriter {
             for row in table.rows { form.raw(row) }
         }
         return form.finished()
-    }
-}
-
-/// Numbers as ``FormWriter`` writes them, without its head.
-private struct Row {
-    var bytes: [UInt8] = []
-
-    mutating func number(_ number: Int) {
-        var rest = UInt(number)
-        while rest >= 0x80 {
-            bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
-            rest >>= 7
-        }
-        bytes.append(UInt8(truncatingIfNeeded: rest))
     }
 }

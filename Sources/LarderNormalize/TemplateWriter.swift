@@ -38,7 +38,7 @@ private struct TemplateWriter {
 
     mutating func writeAll() {
         writeKeys()
-        let roots = split.members(ofRoot: ())
+        let roots = split.roots
         form.number(roots.count)
         var start = 0
         for root in roots {
@@ -255,7 +255,7 @@ extension EntityBody.Member {
 
 extension Split {
     /// The occurrences that stand in the answer's own part.
-    fileprivate func members(ofRoot: ()) -> [Int] {
+    fileprivate var roots: [Int] {
         var roots: [Int] = []
         var occurrence = 0
         while occurrence < occurrences.count {

@@ -1,0 +1,74 @@
+import LarderJSON
+package import LarderModel
+
+extension EntityRules {
+    /// The entity whose own URL this is, by the rules of types: for an answer that says that it is
+    /// gone, and for the Location of one that was created.
+    ///
+    /// - Parameter path: The path after the base URL, without the query.
+    /// - Returns: Its key; nil where no rule's URL fits.
+    package func key(ofPath path: String) -> EntityKey? {
+        for (type, rule) in urls {
+            guard let texts = rule.url.texts(in: path), let id = rule.id(texts) else { continue }
+            if let key = EntityKey(type: type, id: id) { return key }
+        }
+        return nil
+    }
+
+    /// The path of an entity's own URL, after the base URL; nil where its type has none.
+    package func path(of key: EntityKey) -> String? {
+        guard let rule = urls.first(where: { $0.type.utf8.elementsEqual(key.type.utf8) })?.rule,
+            let texts = rule.texts(key.id)
+        else { return nil }
+        return rule.url.path(texts)
+    }
+
+    /// Where entities of a type have a URL of their own.
+    struct OwnURL: Sendable {
+        let url: EntityURL
+        /// The fields of the key, in the order of the rule; nil where the only one is the id.
+        let fields: [String]?
+
+        /// Nil without a URL, or where its fields are not those of the key.
+        init?(_ rule: TypeRule) {
+            guard let url = rule.url.flatMap(EntityURL.init) else { return nil }
+            let names = rule.key?.fields.map(\.name)
+            self.url = url
+            fields = names?.count == 1 || names == nil ? nil : names
+            guard url.fields.count == (fields?.count ?? 1) else { return nil }
+        }
+
+        /// The id that the texts of the URL's fields make.
+        fileprivate func id(_ texts: [String]) -> String? {
+            guard let fields else { return texts.first }
+            var json = JSONWriter()
+            json.beginObject()
+            for field in fields {
+                guard let place = url.fields.firstIndex(of: field) else { return nil }
+                json.name(field)
+                if EntityRecognition.isInteger(Array(texts[place].utf8)) {
+                    json.verbatim(texts[place].utf8)
+                } else {
+                    json.string(texts[place])
+                }
+            }
+            json.endObject()
+            return String(decoding: json.bytes, as: UTF8.self)
+        }
+
+        /// The texts of the URL's fields for an id.
+        fileprivate func texts(_ id: String) -> [String]? {
+            guard fields != nil else { return [id] }
+            guard let value = try? JSONValue(parsing: Array(id.utf8)) else { return nil }
+            var texts: [String] = []
+            for field in url.fields {
+                switch value[field] {
+                case .string(let text)?: texts.append(text)
+                case .number(let number)?: texts.append(number.text)
+                case .null?, .bool?, .array?, .object?, nil: return nil
+                }
+            }
+            return texts
+        }
+    }
+}

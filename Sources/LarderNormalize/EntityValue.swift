@@ -1,0 +1,187 @@
+package import LarderJSON
+import LarderModel
+
+/// An entity as a value that effects can be applied to, and back: how a view of it is made.
+///
+///     let entity = EntityValue(base)
+///     let view = View.of(.json(entity.value), effects)    // gives another value
+///     entity.body(entity's new value)
+///
+/// A reference stands in the value as an object with one member, whose name no member of the entity
+/// has, and its key. Members that say the same afterwards keep their bytes, and so the slots of
+/// answers their own.
+package struct EntityValue: Sendable {
+    package let value: JSONValue
+    private let base: EntityBody
+    /// The name that marks a reference.
+    private let marker: String
+
+    /// Nil where the entity is no JSON: it comes from a file that is damaged.
+    package init?(_ body: EntityBody) {
+        guard let texts = body.texts else { return nil }
+        let longest = texts.map(\.longestMark).max() ?? 0
+        let marker = String(repeating: Self.mark, count: longest + 1)
+        var json = JSONWriter()
+        json.beginObject()
+        for (member, text) in zip(body.members, texts) {
+            json.name(String(decoding: body.bytes[member.name], as: UTF8.self))
+            json.verbatim(text.marked(marker))
+        }
+        json.endObject()
+        // A reference is an object where there was none.
+        let depthMax = Limits.jsonDepthMax + 2
+        guard let value = try? JSONValue(parsing: json.bytes, depthMax: depthMax) else {
+            return nil
+        }
+        base = body
+        self.marker = marker
+        self.value = value
+    }
+
+    /// No character: texts have it by mistake only, and then the marker has it once more.
+    fileprivate static let mark = "\u{FFFF}"
+
+    /// The entity that a value is which effects have made of ``value``; nil where it is no object.
+    package func body(_ changed: JSONValue) -> EntityBody? {
+        guard let members = changed.members, let before = value.members else { return nil }
+        // The members of the value stand in the order of those of the entity.
+        let places = Dictionary(
+            before.indices.map { (JSONName(before[$0].name), $0) },
+            uniquingKeysWith: { first, _ in first }
+        )
+        let last = Dictionary(
+            members.indices.map { (JSONName(members[$0].name), $0) },
+            uniquingKeysWith: { $1 }
+        )
+        var form = FormWriter(.entity, capacity: base.bytes.count)
+        form.number(last.count)
+        var rows: [EntityBody.Member] = []
+        for index in members.indices where last[JSONName(members[index].name)] == index {
+            let member = members[index]
+            if let place = places[JSONName(member.name)] {
+                let held = base.members[place]
+                let isSame = before[place].value.isSame(as: member.value)
+                let value = isSame ? Value(held, of: base) : made(member.value)
+                rows.append(Self.write(Array(base.bytes[held.name]), value, to: &form))
+            } else {
+                rows.append(Self.write(Array(member.name.utf8), made(member.value), to: &form))
+            }
+        }
+        return EntityBody(bytes: form.finished(), members: rows)
+    }
+
+    /// A value as it is stored.
+    private struct Value {
+        let bytes: [UInt8]
+        let hasReferences: Bool
+
+        init(_ member: EntityBody.Member, of body: EntityBody) {
+            bytes = Array(body.bytes[member.value])
+            hasReferences = member.hasReferences
+        }
+
+        init(_ builder: CutBuilder) {
+            bytes = builder.bytes
+            hasReferences = builder.hasReferences
+        }
+    }
+
+    private func made(_ value: JSONValue) -> Value {
+        var builder = CutBuilder()
+        write(value, to: &builder)
+        builder.finish()
+        return Value(builder)
+    }
+
+    private static func write(
+        _ name: [UInt8],
+        _ value: Value,
+        to form: inout FormWriter
+    ) -> EntityBody.Member {
+        form.data(name)
+        let name = form.count - name.count..<form.count
+        form.number(value.bytes.count << 1 | (value.hasReferences ? 1 : 0))
+        form.raw(value.bytes)
+        return EntityBody.Member(
+            name: name,
+            value: form.count - value.bytes.count..<form.count,
+            hasReferences: value.hasReferences
+        )
+    }
+
+    private func write(_ value: JSONValue, to builder: inout CutBuilder) {
+        switch value {
+        case .array(let elements):
+            builder.text(Array("[".utf8))
+            for (index, element) in elements.enumerated() {
+                if index > 0 { builder.text(Array(",".utf8)) }
+                write(element, to: &builder)
+            }
+            builder.text(Array("]".utf8))
+        case .object(let members):
+            if let key = reference(members) { return builder.reference(key) }
+            builder.text(Array("{".utf8))
+            for (index, member) in members.enumerated() {
+                if index > 0 { builder.text(Array(",".utf8)) }
+                var name = JSONWriter()
+                name.string(member.name)
+                builder.text(name.bytes + [UInt8(ascii: ":")])
+                write(member.value, to: &builder)
+            }
+            builder.text(Array("}".utf8))
+        case .null, .bool, .number, .string:
+            var json = JSONWriter()
+            json.value(value)
+            builder.text(json.bytes)
+        }
+    }
+
+    private func reference(_ members: [JSONMember]) -> EntityKey? {
+        guard members.count == 1, members[0].name.hasSameBytes(as: marker),
+            case .string(let text) = members[0].value
+        else { return nil }
+        return try? EntityKey(text)
+    }
+}
+
+extension EntityBody {
+    /// Its values in their order; nil where one is no JSON.
+    fileprivate var texts: [HoledText]? {
+        let texts = bytes.withUnsafeBytes { bytes in
+            members.compactMap {
+                HoledText(bytes.part($0.value), hasReferences: $0.hasReferences)
+            }
+        }
+        return texts.count == members.count ? texts : nil
+    }
+}
+
+extension HoledText {
+    /// How many marks the longest name has that consists of marks.
+    fileprivate var longestMark: Int {
+        let mark = Array(EntityValue.mark.utf8)
+        return bytes.withUnsafeBytes { bytes in
+            tape.items.indices.reduce(0) { longest, item in
+                guard tape.items[item].nameEnd > 0 else { return longest }
+                let name = tape.name(of: item, in: bytes)
+                let count = name.count / mark.count
+                let isMarks = name == Array(repeatElement(mark, count: count).joined())
+                return isMarks ? max(longest, count) : longest
+            }
+        }
+    }
+
+    /// The text with an object in place of each reference.
+    fileprivate func marked(_ marker: String) -> [UInt8] {
+        var result: [UInt8] = []
+        var start = 0
+        for (offset, key) in zip(offsets, keys) {
+            result += bytes[start..<offset]
+            var json = JSONWriter()
+            json.object { $0.member(marker, String(decoding: key, as: UTF8.self)) }
+            result += json.bytes
+            start = offset + 1
+        }
+        return result + bytes[start...]
+    }
+}

@@ -1,0 +1,106 @@
+import LarderJSON
+import LarderModel
+import LarderNormalize
+import Testing
+
+@Suite("Entities as effects and URLs see them")
+struct EntityValueTests {
+    private func body(_ text: String, _ key: String = "A:1") throws -> EntityBody {
+        var store = try PlainStore()
+        _ = try store.put(text)
+        guard case .present(let body, _) = try store.held(EntityKey(key)) else {
+            throw PlainStore.Unsplit()
+        }
+        return body
+    }
+
+    private func text(_ body: EntityBody, key: String = "A:1") throws -> String {
+        let rebuilder = Rebuilder(EntityRules(NormalizeRules()))
+        let outcome = try rebuilder.show(EntityKey(key)) { _ in .present(body) }
+        guard case .shown(let answer) = outcome else { throw PlainStore.Unsplit() }
+        return String(decoding: answer.bytes, as: UTF8.self)
+    }
+
+    @Test("A view of an entity keeps the bytes of what no effect changed, and its references")
+    func view() throws {
+        let base = try body(
+            #"{"type":"A","id":1,"n":1.0,"l":[ {"type":"B","id":1} ],"x":"\ud800","\ud801":2}"#
+        )
+        let entity = try #require(EntityValue(base))
+        let effects = [
+            try Effect(parsing: Array(#"{"type":"merge","value":{"liked":true,"n":1}}"#.utf8)),
+            try Effect(parsing: Array(#"{"type":"add","value":{"/id":1}}"#.utf8)),
+        ]
+        guard case .json(let value) = View.of(.json(entity.value), effects).content else {
+            Issue.record("no effect shows")
+            return
+        }
+        let view = try #require(entity.body(value))
+        #expect(
+            try text(view)
+                == #"{"type":"A","id":2,"n":1.0,"l":[ "B:1" ],"x":"\ud800","\ud801":2,"liked":true}"#
+        )
+        #expect(view.references.map(\.text) == ["B:1"])
+        #expect(try EntityBody(view.bytes).memberNames == view.memberNames)
+        #expect(entity.body(entity.value)?.bytes == base.bytes)
+        #expect(entity.body(.array([])) == nil)
+    }
+
+    @Test("A list with references can be changed, and nothing of a server's is taken for one")
+    func references() throws {
+        let base = try body(
+            #"{"type":"A","id":1,"l":[{"type":"B","id":1},{"\uffff":"B:2"},{"\uFFFF\uffff":1}]}"#
+        )
+        let entity = try #require(EntityValue(base))
+        let effect = try Effect(parsing: Array(#"{"type":"list_add","value":{"/l":[7]}}"#.utf8))
+        guard case .json(let value) = View.of(.json(entity.value), [effect]).content else {
+            Issue.record("the effect does not show")
+            return
+        }
+        let view = try #require(entity.body(value))
+        #expect(view.references.map(\.text) == ["B:1"])
+        #expect(
+            try text(view)
+                == "{\"type\":\"A\",\"id\":1,\"l\":[\"B:1\",{\"\u{FFFF}\":\"B:2\"},{\"\u{FFFF}\u{FFFF}\":1},7]}"
+        )
+    }
+
+    @Test("An entity's own URL leads to its key, and back")
+    func urls() throws {
+        let rules = NormalizeRules(
+            byType: .standard,
+            types: [
+                TypeRule(type: "Book", key: EntityKeyRule([.member("isbn")]), url: "/b/{isbn}"),
+                TypeRule(type: "Tag", url: "/tags/{id}"),
+                TypeRule(
+                    type: "Seat",
+                    key: EntityKeyRule([.member("row"), .member("no")]),
+                    url: "/seats/{no}/{row}"
+                ),
+                TypeRule(type: "Me", key: EntityKeyRule([]), url: "/me"),
+                TypeRule(type: "Plain"),
+            ]
+        )
+        try rules.validate()
+        let compiled = EntityRules(rules)
+        for (path, key) in [
+            ("/b/1%2F2", "Book:1%2F2"), ("/tags/%C3%A9", "Tag:é"), ("/me", "Me:{}"),
+            ("/seats/7/A", #"Seat:{"row"%3A"A","no"%3A7}"#),
+        ] {
+            #expect(compiled.key(ofPath: path)?.text == key)
+            #expect(compiled.path(of: try EntityKey(key)) == path)
+        }
+        #expect(compiled.key(ofPath: "/b") == nil)
+        #expect(compiled.key(ofPath: "/b/") == nil)
+        #expect(compiled.path(of: try EntityKey("Plain:1")) == nil)
+        #expect(compiled.path(of: try EntityKey("Seat:1")) == nil)
+        // It is the key that an answer's object has.
+        let splitter = Splitter(compiled)
+        let seat = Array(#"{"type":"Seat","no":"7","row":"A"}"#.utf8)
+        guard case .split(let split) = splitter.split(seat, path: "/") else {
+            Issue.record("it is whole")
+            return
+        }
+        #expect(split.keys == [compiled.key(ofPath: "/seats/7/A")])
+    }
+}
