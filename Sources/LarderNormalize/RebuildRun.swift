@@ -198,6 +198,12 @@ extension RebuildRun {
         _ body: EntityBody,
         _ children: Children
     ) -> Range<Int>? {
+        // Those of members that are not known any more were not asked for.
+        while exception < slot.exceptions.upperBound,
+            case .own(let earlier, _) = template.exceptions[exception].kind, earlier < position
+        {
+            exception += 1
+        }
         guard exception < slot.exceptions.upperBound,
             case .own(position, let texts) = template.exceptions[exception].kind
         else { return nil }

@@ -223,7 +223,12 @@ extension ModelShow {
         _ all: [ModelOccurrence],
         _ there: inout ArraySlice<ModelOccurrence>
     ) throws -> JSONValue? {
-        if let occurrence = all.first(where: { $0.key == key }) {
+        // Who stood in this value is shown as there: by its turn, or else as it stood there first.
+        if there.first?.key != key, let first = all.firstIndex(where: { $0.key == key }) {
+            there = all[first...]
+        }
+        if let occurrence = there.first, occurrence.key == key {
+            there.removeFirst()
             return try child(key, isElement: isElement) { try $0.show(occurrence) }
         }
         return try child(key, isElement: isElement) { try $0.show(newcomer: key, at: places) }

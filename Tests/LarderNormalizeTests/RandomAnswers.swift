@@ -20,12 +20,13 @@ struct RandomAnswers {
     private static let names = ["a", "b", "c", "", "é", "$ref", "l/m~"]
 
     private mutating func value(depth: Int) -> String {
-        switch random.count(0...(depth > 0 ? 11 : 3)) {
+        switch random.count(0...(depth > 0 ? 13 : 3)) {
         case 0: return random.pick(["null", "true", "false"])
         case 1: return number()
         case 2, 3: return string(random.pick(["", "x", "é", "1", "y/z"]))
         case 4, 5, 6: return array(depth: depth)
         case 7: return object(names: randomNames(), depth: depth, head: [])
+        case 8, 9: return entities(depth: depth)
         default: return entity(depth: depth)
         }
     }
@@ -56,6 +57,14 @@ struct RandomAnswers {
             space() + value(depth: depth - 1) + space()
         }
         return "[" + (elements.isEmpty ? space() : elements.joined(separator: ",")) + "]"
+    }
+
+    /// A list of entities, of several types now and then.
+    private mutating func entities(depth: Int) -> String {
+        let elements = (0..<random.count(1...3)).map { _ in
+            space() + entity(depth: depth - 1) + space()
+        }
+        return "[" + elements.joined(separator: ",") + "]"
     }
 
     private mutating func randomNames() -> [String] {

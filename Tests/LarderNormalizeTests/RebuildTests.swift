@@ -69,6 +69,7 @@ struct RebuildTests {
                 == #"[{"type":"A","id":1,"by":{"type":"U","id":2,"name":"M","in":{"type":"C","id":2,"t":"y"}}},"#
                 + "\n " + rest
         )
+        #expect(try store.shown(feed).isComplete)
         // The one of the other slot, by its type's list.
         _ = try store.put(#"{"type":"A","id":1,"by":{"type":"O","id":1}}"#)
         #expect(
@@ -271,5 +272,20 @@ struct RebuildTests {
                 == #"[{"type":"A","id":1,"a":3},{"x":{"id":2,"type":"A"}}]"#
         )
         #expect(shown.missing.map(\.text) == ["/0/b", "/1/x/b"])
+    }
+
+    @Test("A slot's own bytes count also behind a member that is not known any more")
+    func ownBytesBehindMissing() throws {
+        var store = try PlainStore()
+        let twice = #"[{"type":"A","id":1,"a":1,"b":1},{"type":"A","id":1,"a":2,"b":2}]"#
+        let answer = try store.put(twice)
+        try store.evict("A:1")
+        _ = try store.put(#"{"type":"A","id":1,"b":2}"#)
+        let shown = try store.shown(answer)
+        #expect(
+            String(decoding: shown.bytes, as: UTF8.self)
+                == #"[{"type":"A","id":1,"b":1},{"type":"A","id":1,"b":2}]"#
+        )
+        #expect(shown.missing.map(\.text) == ["/0/a", "/1/a"])
     }
 }

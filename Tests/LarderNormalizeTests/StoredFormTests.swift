@@ -131,6 +131,34 @@ struct StoredFormTests {
         #expect(throws: NormalizeError.self) { try Template(forms.answer.template, skeleton) }
     }
 
+    @Test("Slots within each other are read as deep as entities may stand")
+    func slotDepth() throws {
+        var store = try PlainStore()
+        let answer = try store.put(#"{"type":"A","id":1}"#)
+        let skeleton = try Skeleton(answer.skeleton)
+        func template(_ depth: Int) throws -> Template {
+            var form = FormWriter(.template)
+            form.number(1)
+            form.data(Array("A".utf8))
+            form.number(1)
+            form.number(0)
+            form.data(Array("1".utf8))
+            form.number(1)
+            form.number(0)
+            for level in 1...depth {
+                // The key, the shape, the number of slots in it, and the position of that one.
+                form.number(level == 1 ? 0 : 1)
+                form.number(0)
+                form.number(level == depth ? 0 : 1)
+                if level < depth { form.number(0) }
+            }
+            form.number(0)
+            return try Template(form.finished(), skeleton)
+        }
+        #expect(try template(Limits.entityDepthMax).slots.count == Limits.entityDepthMax)
+        #expect(throws: NormalizeError.self) { try template(Limits.entityDepthMax + 1) }
+    }
+
     /// Changes bytes behind the head and puts the check right, as no accident would.
     private func forged(_ bytes: [UInt8], _ random: inout SeededRandom) -> [UInt8] {
         var bytes = bytes
