@@ -5,7 +5,7 @@ import Testing
 struct EngineSimulationTests {
     /// Lives of a daemon and its clients.
     struct Lives: CustomTestStringConvertible, Sendable {
-        /// About what a core runs in a minute and a half, or in half a minute, in a debug build.
+        /// About what a core runs in two minutes and a half, or in half a minute, in a debug build.
         let seedCount: UInt64
         let steps: Int
 
@@ -14,7 +14,7 @@ struct EngineSimulationTests {
 
     /// Many short ones, for all that may be near a start, and some in which much comes together.
     private static let lives = [
-        Lives(seedCount: 1_500, steps: 8), Lives(seedCount: 100, steps: 40),
+        Lives(seedCount: 2_000, steps: 8), Lives(seedCount: 100, steps: 40),
     ]
 
     /// P-01 to P-07.
