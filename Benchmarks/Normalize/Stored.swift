@@ -29,14 +29,15 @@ struct Stored {
             merged.append(entity)
             if case .present(let body, _) = entity.held { entities[key] = body.bytes }
         }
-        template = split.template(merged)
+        guard let template = split.template(merged) else { fatalError("the feed is an honest one") }
+        self.template = template
         skeleton = split.skeleton.bytes
         references = split.references
     }
 
     func rebuilt(_ skeleton: Skeleton, _ rules: EntityRules) throws -> RebuiltAnswer {
         let template = try Template(template, skeleton)
-        let outcome = try Rebuilder(rules).rebuild(template, skeleton) { key in
+        let outcome = try Rebuilder(rules, bytesMax: 1 << 26).rebuild(template, skeleton) { key in
             guard let bytes = entities[key] else { return .evicted }
             return .present(try EntityBody(bytes))
         }

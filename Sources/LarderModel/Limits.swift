@@ -82,6 +82,20 @@ package enum Limits {
     package static let entityDepthMax = 128
     /// Elements of a list that grows by what each answer brings: as many as one body may have.
     package static let mergedElementsMax = 200_000
+    /// Values that are looked at to unite the lists of one entity with those of one answer, which
+    /// may have it often; what comes behind that replaces the list.
+    ///
+    /// The longest list eight times: about a second's work.
+    package static let unitedValuesMax = 8 * mergedElementsMax
+    /// What is stored of an answer beside its entities: in honest ones less than its bytes.
+    ///
+    /// A member that is spelled otherwise than its entity has it takes up to three times its text.
+    package static func templateBytesMax(bodyBytes: Int) -> Int { 65_536 + 4 * bodyBytes }
+    /// What is written and looked at for an answer of at most so many bytes; looking at a member
+    /// counts as 64 of them, and a member takes six bytes or more.
+    ///
+    /// Two seconds' work for the largest; only entities that are shown again and again take more.
+    package static func rebuildWorkMax(bytesMax: Int) -> Int { 1 << 20 + 32 * bytesMax }
     /// Pointers to what is missing that a rebuilt answer names; that it is incomplete shows anyway.
     package static let missingPointersMax = 1_000
     /// Rules of one origin by type, and by path; a person writes them, and each object of an answer

@@ -1,3 +1,5 @@
+import LarderModel
+
 /// The members of one entity while what an answer brought is merged into them.
 struct EntityMerging {
     private enum Source {
@@ -14,6 +16,10 @@ struct EntityMerging {
         /// The number of its name in the skeleton; -1 for one that was held.
         let name: Int
         var source: Source
+        /// What the source says, once it was read.
+        var text: HoledText?
+        /// What the last occurrence said that was compared with it.
+        var came: HoledText?
         /// Whether an occurrence of this answer has it.
         var isSeen = false
     }
@@ -29,6 +35,8 @@ struct EntityMerging {
     /// Members by name, for entities with many.
     private var places: [[UInt8]: Int]?
     private var scratch = CutBuilder()
+    /// Values of lists that may still be looked at to unite them.
+    private var unitedLeft = Limits.unitedValuesMax
 
     /// More members than this are looked for in a table.
     private static let scannedMembersMax = 32
@@ -86,16 +94,37 @@ struct EntityMerging {
         scratch.removeAll()
         split.cut(member, bytes, to: &scratch)
         scratch.finish()
-        guard let came = scratch.text, let held = text(of: members[place]) else {
-            return take(place, .came(member))
+        guard let came = scratch.text, let held = text(of: place) else {
+            return take(place, .came(member), text: nil)
         }
-        guard !came.isSame(as: held) else { return }
-        if !lists.isEmpty, let merged = ListMerge(held: held, came: came).merged(by: lists) {
-            guard merged.text?.isSame(as: held) != true else { return }
-            take(place, .made(merged))
+        let isAgain = members[place].came.map { came.isSame(as: $0) } ?? false
+        guard !isAgain, !came.isSame(as: held) else { return }
+        members[place].came = came
+        if !lists.isEmpty, let merged = united(held, came, by: lists) {
+            let text = merged.text
+            guard text?.isSame(as: held) != true else { return }
+            take(place, .made(merged), text: text)
         } else {
-            take(place, .came(member))
+            take(place, .came(member), text: came)
         }
+    }
+
+    /// The lists of both values united; nil where none is, or one answer asks for it too often.
+    private mutating func united(
+        _ held: HoledText,
+        _ came: HoledText,
+        by lists: [EntityRules.OfList]
+    ) -> CutBuilder? {
+        unitedLeft -= held.tape.items.count + came.tape.items.count
+        guard unitedLeft >= 0 else { return nil }
+        return ListMerge(held: held, came: came).merged(by: lists)
+    }
+
+    /// What a member says by now.
+    private mutating func text(of place: Int) -> HoledText? {
+        if let text = members[place].text { return text }
+        members[place].text = text(of: members[place])
+        return members[place].text
     }
 
     /// Whether a member is as it was held, to the byte.
@@ -116,8 +145,9 @@ struct EntityMerging {
         }
     }
 
-    private mutating func take(_ place: Int, _ source: Source) {
+    private mutating func take(_ place: Int, _ source: Source, text: HoledText?) {
         members[place].source = source
+        members[place].text = text
         isContradicted = isContradicted || members[place].isSeen
         isChanged = true
     }

@@ -4,15 +4,14 @@ import LarderModel
 struct EntityRun {
     let rules: EntityRules
     let isPartial: Bool
-    let bytesMax: Int
-    private(set) var output = RebuildOutput()
+    private(set) var output: RebuildOutput
     private(set) var used: [EntityKey] = []
     private var found: [EntityKey: FoundEntity] = [:]
 
     init(rules: EntityRules, isPartial: Bool, bytesMax: Int) {
         self.rules = rules
         self.isPartial = isPartial
-        self.bytesMax = bytesMax
+        output = RebuildOutput(bytesMax: bytesMax)
     }
 
     /// Shows an entity; `depth` is how many references deep the ones in it are shown, too.
@@ -21,13 +20,15 @@ struct EntityRun {
         expanding depth: Int,
         _ find: (EntityKey) throws(Failure) -> FoundEntity
     ) throws(Failure) -> Standing {
-        guard output.count <= bytesMax else { return .tooLarge }
+        output.look(at: 1)
+        guard !output.isTooLarge else { return .tooLarge }
         let body: EntityBody
         switch try entity(key, find) {
         case .present(let found): body = found
         case .deleted: return .deleted
         case .evicted: return .evicted(key)
         }
+        output.look(at: body.members.count)
         let mark = output.mark
         output.beginObject()
         for member in body.members {
@@ -65,7 +66,8 @@ struct EntityRun {
                 let key = EntityKey(unchecked: text)
                 let standing = output.settle(
                     try show(key, expanding: depth - 1, find),
-                    rules.deletionRule(of: key),
+                    of: key,
+                    rules,
                     isPartial: isPartial
                 )
                 guard case .shown = standing else { return standing }

@@ -1,6 +1,8 @@
-/// Finds the members of an entity by name, of few by looking, of many in a table.
+/// Finds the members of one entity by name, of few by looking, of many in a table.
+///
+/// It is kept as long as the entity is, as the table is made once.
 struct MemberFinder {
-    private let body: EntityBody
+    let body: EntityBody
     private var places: [[UInt8]: Int]?
 
     private static let scannedMembersMax = 32
@@ -10,6 +12,8 @@ struct MemberFinder {
     }
 
     /// The place of the member of this name; it is looked for at `hint` first.
+    ///
+    /// `bytes` are those of the entity.
     mutating func place(
         of name: UnsafeRawBufferPointer,
         in bytes: UnsafeRawBufferPointer,
@@ -30,14 +34,10 @@ struct MemberFinder {
     }
 
     /// The same for a name that takes `name` of `source`.
-    mutating func place(
-        of name: Range<Int>,
-        of source: [UInt8],
-        in body: EntityBody,
-        near hint: Int
-    ) -> Int? {
-        source.withUnsafeBytes { source in
-            body.bytes.withUnsafeBytes { place(of: source.part(name), in: $0, near: hint) }
+    mutating func place(of name: Range<Int>, of source: [UInt8], near hint: Int) -> Int? {
+        let held = body.bytes
+        return source.withUnsafeBytes { source in
+            held.withUnsafeBytes { place(of: source.part(name), in: $0, near: hint) }
         }
     }
 }

@@ -2,8 +2,15 @@ import LarderJSON
 import LarderModel
 
 /// The bytes of an answer while it is rebuilt; what is left out goes with its comma.
+///
+/// It counts the work as well, of which nothing is taken back with what was written: entities that
+/// refer to each other can be shown ever again and left out in the end.
 struct RebuildOutput {
     private(set) var bytes: [UInt8] = []
+    private let bytesMax: Int
+    /// Bytes that were written or looked at; see ``look(at:)``.
+    private var work = 0
+    private let workMax: Int
     /// Whether the first element or member was left out: the comma behind it goes, too.
     private var skipsComma = false
     private(set) var isComplete = true
@@ -19,7 +26,24 @@ struct RebuildOutput {
         fileprivate let isComplete: Bool
     }
 
+    /// For an answer of at most `bytesMax` bytes.
+    init(bytesMax: Int) {
+        self.bytesMax = bytesMax
+        workMax = Limits.rebuildWorkMax(bytesMax: bytesMax)
+    }
+
     var count: Int { bytes.count }
+
+    /// Whether the answer, or what was done for it, is more than may be.
+    var isTooLarge: Bool { count > bytesMax || work > workMax }
+
+    /// How many members may still be looked at.
+    var looksLeft: Int { max(0, workMax - work) / Self.lookBytes }
+
+    /// What looking at a member, or at a place of the selection tree, counts for.
+    private static let lookBytes = 64
+
+    mutating func look(at members: Int) { work += Self.lookBytes * members }
 
     var mark: Mark {
         Mark(
@@ -31,13 +55,15 @@ struct RebuildOutput {
     }
 
     mutating func returnTo(_ mark: Mark) {
-        bytes.removeSubrange(mark.count...)
+        // A form that is damaged may have had more left out than was written since.
+        bytes.removeSubrange(min(mark.count, count)...)
         missing.removeSubrange(mark.missingCount...)
         skipsComma = mark.skipsComma
         isComplete = mark.isComplete
     }
 
     mutating func append(_ source: [UInt8], _ range: Range<Int>) {
+        work += range.count
         guard skipsComma, !range.isEmpty else {
             bytes.append(contentsOf: source[range])
             return
@@ -71,6 +97,7 @@ extension RebuildOutput {
     }
 
     mutating func appendString(_ source: [UInt8], _ text: Range<Int>) {
+        work += text.count
         source.withUnsafeBytes { JSONText.append($0.part(text), to: &bytes) }
     }
 
@@ -78,8 +105,9 @@ extension RebuildOutput {
 
     /// Writes a name, and a comma before it unless it is the first.
     mutating func beginMember(_ source: [UInt8], _ name: Range<Int>) {
+        work += name.count
         skipsComma = false
-        if let last = lastSolid, bytes[last] != UInt8(ascii: "{") {
+        if let last = solid(before: count), bytes[last] != UInt8(ascii: "{") {
             bytes.append(UInt8(ascii: ","))
         }
         source.withUnsafeBytes { JSONText.append($0.part(name), to: &bytes) }
@@ -106,18 +134,24 @@ extension RebuildOutput {
 
     // MARK: What is left out
 
-    /// The last byte that is no white space.
-    private var lastSolid: Int? { bytes.lastIndex { !Self.isSpace($0) } }
+    /// The last byte before an offset that is no white space; what is passed over is work.
+    private mutating func solid(before end: Int) -> Int? {
+        let last = bytes[..<end].lastIndex { !Self.isSpace($0) }
+        work += end - (last ?? 0)
+        return last
+    }
 
     /// Whether nothing stands before what comes now.
-    var isAtRoot: Bool { lastSolid == nil }
+    var isAtRoot: Bool { mutating get { solid(before: count) == nil } }
 
     /// Whether a value that comes now is a member's; else it is an element.
-    var isAtMember: Bool { lastSolid.map { bytes[$0] == UInt8(ascii: ":") } ?? false }
+    var isAtMember: Bool {
+        mutating get { solid(before: count).map { bytes[$0] == UInt8(ascii: ":") } ?? false }
+    }
 
     /// Leaves out the element that would come now.
     mutating func dropElement() {
-        guard let last = lastSolid, bytes[last] == UInt8(ascii: ",") else {
+        guard let last = solid(before: count), bytes[last] == UInt8(ascii: ",") else {
             skipsComma = true
             return
         }
@@ -126,13 +160,10 @@ extension RebuildOutput {
 
     /// Takes back the name that was written last, with what divides it from what is before it.
     mutating func dropMember() {
-        guard let colon = lastSolid,
-            let close = bytes[..<colon].lastIndex(where: { !Self.isSpace($0) }),
+        guard let colon = solid(before: count), let close = solid(before: colon),
             let open = openingQuote(before: close)
         else { return }
-        if let before = bytes[..<open].lastIndex(where: { !Self.isSpace($0) }),
-            bytes[before] == UInt8(ascii: ",")
-        {
+        if let before = solid(before: open), bytes[before] == UInt8(ascii: ",") {
             bytes.removeSubrange(before...)
         } else {
             bytes.removeSubrange(open...)

@@ -8,15 +8,16 @@ struct RebuildRun {
     let template: Template
     let skeleton: Skeleton
     private let isPartial: Bool
-    private let bytesMax: Int
-    var output = RebuildOutput()
+    private var output: RebuildOutput
+    /// By number: those that the template names, and others behind them.
     private var entities: [FoundEntity?]
+    private var finders: [MemberFinder?]
     private var used: [EntityKey] = []
-    /// The entities that the template does not name, and the numbers of those that it does, once
-    /// one is asked for by its key.
-    private var others: [EntityKey: FoundEntity] = [:]
+    /// The numbers of the entities, once one is asked for by its key.
     private var numbers: [EntityKey: Int]?
-    private var absent: AbsentMembers
+    private var listed: ListedMembers
+    private var selectionPlaces: SelectionPlaces?
+    private var unions: [ListUnion.Place: ListUnion] = [:]
     private var depth = 0
 
     init(
@@ -30,9 +31,10 @@ struct RebuildRun {
         self.template = template
         self.skeleton = skeleton
         self.isPartial = isPartial
-        self.bytesMax = bytesMax
+        output = RebuildOutput(bytesMax: bytesMax)
         entities = Array(repeating: nil, count: template.keys.count)
-        absent = AbsentMembers(skeleton)
+        finders = Array(repeating: nil, count: template.keys.count)
+        listed = ListedMembers(skeleton)
     }
 
     mutating func showAll<Failure: Error>(
@@ -52,7 +54,7 @@ struct RebuildRun {
             slot = template.slots[slot].next
         }
         if let last = template.literals.last { output.append(template.bytes, last) }
-        return output.outcome(bytesMax: bytesMax, used: used)
+        return output.outcome(used: used)
     }
 
     private func key(of slot: Int) -> EntityKey { template.keys[template.slots[slot].key] }
@@ -63,39 +65,38 @@ struct RebuildRun {
         isRoot: Bool = false
     ) -> Standing {
         guard !isRoot else { return standing }
-        return output.settle(standing, rules.deletionRule(of: key), isPartial: isPartial)
+        return output.settle(standing, of: key, rules, isPartial: isPartial)
     }
 }
 
 extension RebuildRun {
     private mutating func entity<Failure: Error>(
         _ number: Int,
-        _ find: (EntityKey) throws(Failure) -> FoundEntity
-    ) throws(Failure) -> FoundEntity {
-        if let entity = entities[number] { return entity }
-        let key = template.keys[number]
-        let entity = try find(key)
-        used.append(key)
-        entities[number] = entity
-        return entity
-    }
-
-    private mutating func entity<Failure: Error>(
         _ key: EntityKey,
         _ find: (EntityKey) throws(Failure) -> FoundEntity
     ) throws(Failure) -> FoundEntity {
-        if numbers == nil {
-            numbers = Dictionary(
+        if let entity = entities[number] { return entity }
+        let entity = try find(key)
+        used.append(key)
+        entities[number] = entity
+        if case .present(let body) = entity { finders[number] = MemberFinder(body) }
+        return entity
+    }
+
+    private mutating func number(of key: EntityKey) -> Int {
+        var known =
+            numbers
+            ?? Dictionary(
                 template.keys.enumerated().map { ($1, $0) },
                 uniquingKeysWith: { first, _ in first }
             )
-        }
-        if let number = numbers?[key] { return try entity(number, find) }
-        if let entity = others[key] { return entity }
-        let entity = try find(key)
-        used.append(key)
-        others[key] = entity
-        return entity
+        numbers = nil
+        defer { numbers = known }
+        if let number = known[key] { return number }
+        known[key] = entities.count
+        entities.append(nil)
+        finders.append(nil)
+        return entities.count - 1
     }
 
     /// Shows an entity as it was laid out here.
@@ -104,12 +105,14 @@ extension RebuildRun {
         _ find: (EntityKey) throws(Failure) -> FoundEntity
     ) throws(Failure) -> Standing {
         let slot = template.slots[number]
-        guard output.count <= bytesMax, depth < Limits.entityDepthMax else { return .tooLarge }
+        output.look(at: 1)
+        guard !output.isTooLarge, depth < Limits.entityDepthMax else { return .tooLarge }
         let body: EntityBody
-        switch try entity(slot.key, find) {
+        let key = template.keys[slot.key]
+        switch try entity(slot.key, key, find) {
         case .present(let found): body = found
         case .deleted: return .deleted
-        case .evicted: return .evicted(template.keys[slot.key])
+        case .evicted: return .evicted(key)
         }
         depth += 1
         defer { depth -= 1 }
@@ -128,7 +131,7 @@ extension RebuildRun {
         let shape = skeleton.shapes[slot.shape]
         let list = skeleton.lists[shape.list]
         let start = output.count
-        var finder = MemberFinder(body)
+        output.look(at: shape.positions.count)
         var hint = 0
         var shown = 0
         var exception = slot.exceptions.lowerBound
@@ -139,7 +142,7 @@ extension RebuildRun {
             output.append(skeleton.bytes, skeleton.pieces[shape.firstPiece + index])
             let member = skeleton.positions[shape.positions.lowerBound + index]
             let name = skeleton.names[skeleton.memberNames[list.members.lowerBound + member]]
-            let place = finder.place(of: name, of: skeleton.bytes, in: body, near: hint)
+            let place = finders[slot.key]?.place(of: name, of: skeleton.bytes, near: hint)
             let isRepeated = skeleton.isRepeated[shape.positions.lowerBound + index]
             guard let place else {
                 output.dropMember()
@@ -270,7 +273,7 @@ extension RebuildRun {
                     key = EntityKey(
                         unchecked: String(decoding: body.bytes[range], as: UTF8.self)
                     )
-                    let known = places ?? ValuePlaces(value, of: body, at: nodes, skeleton)
+                    let known = places ?? valuePlaces(value, of: body, at: nodes)
                     places = known
                     standing = try show(newcomer: key, at: known.nodes(of: number), find)
                 }
@@ -295,7 +298,8 @@ extension RebuildRun {
         for exception in template.exceptions[firstException..<slot.exceptions.upperBound] {
             if case .absent(let member) = exception.kind { hidden[member] = exception.digest }
         }
-        for added in absent.members(of: body, beside: shape) {
+        let here = Set(skeleton.positions[shape.positions])
+        for added in listedMembers(of: slot) where !here.contains(added.member) {
             let value = body.members[added.place]
             if let digest = hidden[added.member],
                 body.bytes.withUnsafeBytes({ value.digest(in: $0) }) == digest
@@ -317,14 +321,17 @@ extension RebuildRun {
         at nodes: [Int],
         _ find: (EntityKey) throws(Failure) -> FoundEntity
     ) throws(Failure) -> Standing {
-        guard output.count <= bytesMax else { return .tooLarge }
+        output.look(at: 1 + nodes.count)
+        guard !output.isTooLarge else { return .tooLarge }
         let body: EntityBody
-        switch try entity(key, find) {
+        let number = number(of: key)
+        switch try entity(number, key, find) {
         case .present(let found): body = found
         case .deleted: return .deleted
         case .evicted: return .evicted(key)
         }
-        let selection = ListUnion(skeleton, at: nodes, type: Array(key.type.utf8))
+        let selection = union(at: ListUnion.Place(nodes: nodes, type: Array(key.type.utf8)))
+        output.look(at: selection.members.count)
         guard !selection.members.isEmpty else {
             output.appendMissing(nullInPlace: false)
             return .shown
@@ -334,10 +341,9 @@ extension RebuildRun {
         defer { depth -= 1 }
         let mark = output.mark
         output.beginObject()
-        var finder = MemberFinder(body)
         for member in selection.members {
             let name = skeleton.names[member.name]
-            guard let place = finder.place(of: name, of: skeleton.bytes, in: body, near: 0) else {
+            guard let place = finders[number]?.place(of: name, of: skeleton.bytes, near: 0) else {
                 output.noteMissing(Array(skeleton.bytes[name]), ofObjectAt: mark.count)
                 continue
             }
@@ -351,5 +357,43 @@ extension RebuildRun {
         }
         output.endObject()
         return .shown
+    }
+}
+
+extension RebuildRun {
+    /// What is found once and kept; each counts as work, so that it has an end.
+    private mutating func listedMembers(of slot: Template.Slot) -> [ListedMembers.Row] {
+        guard var finder = finders[slot.key] else { return [] }
+        defer { finders[slot.key] = finder }
+        let list = skeleton.shapes[slot.shape].list
+        let members = listed.members(of: slot.key, in: list, &finder)
+        output.look(at: members.count)
+        return members
+    }
+
+    private mutating func valuePlaces(
+        _ value: EntityBody.Member,
+        of body: EntityBody,
+        at nodes: [Int]
+    ) -> ValuePlaces {
+        let selection = selectionPlaces ?? SelectionPlaces(skeleton)
+        selectionPlaces = selection
+        let found = ValuePlaces(
+            value,
+            of: body,
+            at: nodes,
+            selection,
+            looksMax: output.looksLeft
+        )
+        output.look(at: found.looks)
+        return found
+    }
+
+    private mutating func union(at place: ListUnion.Place) -> ListUnion {
+        if let known = unions[place] { return known }
+        let union = ListUnion(skeleton, at: place)
+        output.look(at: union.looks)
+        unions[place] = union
+        return union
     }
 }

@@ -16,7 +16,8 @@ package enum RebuildOutcome: Sendable {
     case deleted
     /// It shows an entity of which nothing is known, so it cannot be shown whole.
     case evicted(EntityKey)
-    /// What its entities refer to by now has made it larger, or deeper, than answers may be.
+    /// What its entities refer to by now has made it larger, or deeper, than answers may be, or to
+    /// find out what it shows would take longer than to show the largest.
     case tooLarge
 }
 
@@ -37,9 +38,9 @@ package struct Rebuilder: Sendable {
     private let bytesMax: Int
 
     /// Rebuilds no answer that has more than `bytesMax` bytes.
-    package init(_ rules: EntityRules, bytesMax: Int = .max) {
+    package init(_ rules: EntityRules, bytesMax: Int) {
         self.rules = rules
-        self.bytesMax = bytesMax
+        self.bytesMax = min(bytesMax, Int(UInt32.max))
     }
 
     /// The answer, with the newest state of its entities.
@@ -88,7 +89,7 @@ package struct Rebuilder: Sendable {
     ) throws(Failure) -> RebuildOutcome {
         var run = EntityRun(rules: rules, isPartial: isPartial, bytesMax: bytesMax)
         switch try run.show(key, expanding: min(depth, Limits.entityDepthMax), find) {
-        case .shown: return run.output.outcome(bytesMax: bytesMax, used: run.used)
+        case .shown: return run.output.outcome(used: run.used)
         case .deleted: return .deleted
         case .evicted(let key): return .evicted(key)
         case .tooLarge: return .tooLarge
@@ -97,9 +98,9 @@ package struct Rebuilder: Sendable {
 }
 
 extension RebuildOutput {
-    /// The answer, unless it has more than `bytesMax` bytes.
-    func outcome(bytesMax: Int, used: [EntityKey]) -> RebuildOutcome {
-        guard count <= bytesMax else { return .tooLarge }
+    /// The answer, unless it is too large.
+    func outcome(used: [EntityKey]) -> RebuildOutcome {
+        guard !isTooLarge else { return .tooLarge }
         return .shown(
             RebuiltAnswer(
                 bytes: bytes,

@@ -22,6 +22,8 @@ package enum WholeReason: Equatable, Sendable {
     case tooManyValues
     /// More entities within each other than are rebuilt.
     case entitiesTooDeep
+    /// What its slots would have to remember beside its bytes is out of all proportion to them.
+    case templateTooLarge
 
     /// One sentence for people, without a full stop.
     package var message: String {
@@ -32,6 +34,7 @@ package enum WholeReason: Equatable, Sendable {
         case .tooDeep: "its arrays and objects are nested too deeply to be normalized"
         case .tooManyValues: "it has too many values to be normalized"
         case .entitiesTooDeep: "its entities are nested too deeply to be rebuilt"
+        case .templateTooLarge: "its entities differ too much from place to place"
         }
     }
 }

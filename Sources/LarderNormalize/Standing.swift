@@ -15,7 +15,8 @@ extension RebuildOutput {
     /// cannot be shown either.
     mutating func settle(
         _ standing: Standing,
-        _ rule: DeletionRule,
+        of key: EntityKey,
+        _ rules: EntityRules,
         isPartial: Bool
     ) -> Standing {
         switch standing {
@@ -29,7 +30,7 @@ extension RebuildOutput {
                 dropElement()
                 return .shown
             }
-            switch rule {
+            switch rules.deletionRule(of: key) {
             case .null: appendNull()
             case .omit: dropMember()
             case .cascade: return .deleted
@@ -41,7 +42,7 @@ extension RebuildOutput {
 
 extension EntityRules {
     /// What is shown where an entity of this key's type stood that was deleted.
-    func deletionRule(of key: EntityKey) -> DeletionRule {
+    fileprivate func deletionRule(of key: EntityKey) -> DeletionRule {
         types.isEmpty ? .null : types[Array(key.type.utf8)]?.onDeleted ?? .null
     }
 }

@@ -4,8 +4,9 @@ extension Split {
     /// The answer's own part, as it is stored.
     ///
     /// - Parameter merged: What became of each of ``keys``, in their order.
-    /// - Returns: What ``Template`` reads.
-    package func template(_ merged: [MergedEntity]) -> [UInt8] {
+    /// - Returns: What ``Template`` reads; nil where it would be out of all proportion to the answer,
+    ///   which then stays whole (``WholeReason/templateTooLarge``).
+    package func template(_ merged: [MergedEntity]) -> [UInt8]? {
         precondition(merged.count == keys.count)
         return body.withUnsafeBytes { bytes in
             var writer = TemplateWriter(self, bytes, merged)
@@ -21,20 +22,27 @@ private struct TemplateWriter {
     private let bytes: UnsafeRawBufferPointer
     private let merged: [MergedEntity]
     private var form: FormWriter
+    private let bytesMax: Int
     /// The number of the first key that no slot has had yet.
     private var fresh = 0
     private var scratch = CutBuilder()
-    private var absent: AbsentMembers
+    private var listed: ListedMembers
+    /// By the numbers of the keys.
+    private var finders: [MemberFinder?]
 
     init(_ split: Split, _ bytes: UnsafeRawBufferPointer, _ merged: [MergedEntity]) {
         self.split = split
         self.bytes = bytes
         self.merged = merged
-        absent = AbsentMembers(split.skeleton)
+        listed = ListedMembers(split.skeleton)
+        finders = Array(repeating: nil, count: split.keys.count)
+        bytesMax = Limits.templateBytesMax(bodyBytes: bytes.count)
         form = FormWriter(.template, capacity: 1_024 + 16 * split.occurrences.count)
     }
 
-    consuming func finished() -> [UInt8] { form.finished() }
+    consuming func finished() -> [UInt8]? { isTooLarge ? nil : form.finished() }
+
+    private var isTooLarge: Bool { form.count > bytesMax }
 
     mutating func writeAll() {
         writeKeys()
@@ -93,6 +101,7 @@ private struct TemplateWriter {
     }
 
     private mutating func write(slot number: Int) {
+        guard !isTooLarge else { return }
         let occurrence = split.occurrences[number]
         form.number(fresh - occurrence.key)
         fresh += occurrence.key == fresh ? 1 : 0
@@ -165,6 +174,8 @@ extension TemplateWriter {
     private mutating func exceptions(of number: Int) -> [Exception] {
         let occurrence = split.occurrences[number]
         guard case .present(let body, _) = merged[occurrence.key].held else { return [] }
+        var finder = finders[occurrence.key] ?? MemberFinder(body)
+        defer { finders[occurrence.key] = finder }
         let skeleton = split.skeleton
         let shape = skeleton.shapes[occurrence.shape]
         let list = skeleton.lists[shape.list]
@@ -172,7 +183,6 @@ extension TemplateWriter {
         return body.bytes.withUnsafeBytes { held in
             skeleton.bytes.withUnsafeBytes { names in
                 var exceptions: [Exception] = []
-                var finder = MemberFinder(body)
                 var hint = 0
                 var shown = 0
                 for member in split.members(of: number) {
@@ -197,7 +207,9 @@ extension TemplateWriter {
                     )
                 }
                 guard !shape.hasAll, shown < body.members.count else { return exceptions }
-                for member in absent.members(of: body, beside: shape) {
+                let here = Set(skeleton.positions[shape.positions])
+                let known = listed.members(of: occurrence.key, in: shape.list, &finder)
+                for member in known where !here.contains(member.member) {
                     let value = body.members[member.place]
                     exceptions.append(
                         Exception(

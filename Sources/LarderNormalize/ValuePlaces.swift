@@ -4,15 +4,27 @@ import LarderJSON
 /// there before, as the others have slots.
 struct ValuePlaces {
     private var nodes: [[Int]] = []
+    /// How many places were looked at for it.
+    private(set) var looks = 0
+    private let looksMax: Int
 
     /// Begins at the nodes of the value itself, which are several where lists were united.
-    init(_ value: EntityBody.Member, of body: EntityBody, at roots: [Int], _ skeleton: Skeleton) {
+    ///
+    /// It ends early when it has looked at more than `looksMax` places.
+    init(
+        _ value: EntityBody.Member,
+        of body: EntityBody,
+        at roots: [Int],
+        _ selection: SelectionPlaces,
+        looksMax: Int
+    ) {
+        self.looksMax = looksMax
         let text = body.bytes.withUnsafeBytes {
             HoledText($0.part(value.value), hasReferences: value.hasReferences)
         }
         guard let text else { return }
         nodes = Array(repeating: [], count: text.keys.count)
-        visit(0, text, at: roots, skeleton)
+        visit(0, text, at: roots, selection)
     }
 
     /// The nodes of a reference, by its number in the value.
@@ -24,9 +36,10 @@ struct ValuePlaces {
         _ item: Int,
         _ text: HoledText,
         at places: [Int],
-        _ skeleton: Skeleton
+        _ selection: SelectionPlaces
     ) {
-        guard !places.isEmpty else { return }
+        looks += 1 + places.count
+        guard !places.isEmpty, looks <= looksMax else { return }
         if let hole = text.hole(at: item) {
             nodes[hole] = places
             return
@@ -34,32 +47,52 @@ struct ValuePlaces {
         let value = text.tape.items[item]
         switch value.kind {
         case .beginArray:
-            let inner = skeleton.children(of: places, -1)
+            let inner = selection.children(of: places, -1)
             for child in text.tape.children(of: item) {
-                visit(child, text, at: inner, skeleton)
+                visit(child, text, at: inner, selection)
             }
         case .beginObject:
             for child in text.tape.children(of: item) {
                 let name = text.bytes.withUnsafeBytes { text.tape.name(of: child, in: $0) }
-                guard let number = skeleton.number(ofName: name) else { continue }
-                visit(child, text, at: skeleton.children(of: places, number), skeleton)
+                guard looks <= looksMax, let number = selection.number(ofName: name) else {
+                    continue
+                }
+                looks += places.count
+                visit(child, text, at: selection.children(of: places, number), selection)
             }
         case .string, .number, .true, .false, .null, .name, .endArray, .endObject: return
         }
     }
 }
 
-extension Skeleton {
-    /// The nodes to which a step leads from some.
-    fileprivate func children(of places: [Int], _ step: Int) -> [Int] {
-        places.flatMap { place in
-            nodes[place].children.compactMap { steps[$0] == step ? children[$0] : nil }
+/// Where the steps of a skeleton's selection tree lead, in tables.
+struct SelectionPlaces {
+    private struct Step: Hashable {
+        let node: Int
+        let step: Int
+    }
+
+    private let names: [[UInt8]: Int]
+    private var children: [Step: Int] = [:]
+
+    init(_ skeleton: Skeleton) {
+        names = Dictionary(
+            skeleton.names.enumerated().map { (Array(skeleton.bytes[$1]), $0) },
+            uniquingKeysWith: { first, _ in first }
+        )
+        for (number, node) in skeleton.nodes.enumerated() {
+            for index in node.children {
+                children[Step(node: number, step: skeleton.steps[index])] = skeleton.children[index]
+            }
         }
     }
 
-    fileprivate func number(ofName name: [UInt8]) -> Int? {
-        names.firstIndex { bytes[$0].elementsEqual(name) }
+    /// The nodes to which a step leads from some.
+    func children(of places: [Int], _ step: Int) -> [Int] {
+        places.compactMap { children[Step(node: $0, step: step)] }
     }
+
+    func number(ofName name: [UInt8]) -> Int? { names[name] }
 }
 
 /// The members by which an entity is shown where none of its slots stands: those of its type's
@@ -72,15 +105,31 @@ struct ListUnion {
         var nodes: [Int]
     }
 
-    private(set) var members: [Member] = []
+    /// Where it is asked for, and for which type.
+    struct Place: Hashable {
+        let nodes: [Int]
+        let type: [UInt8]
+    }
 
-    init(_ skeleton: Skeleton, at nodes: [Int], type: [UInt8]) {
-        let all = nodes.flatMap { skeleton.nodeLists[skeleton.nodes[$0].lists] }
+    private struct Edge: Hashable {
+        let member: Int
+        let node: Int
+    }
+
+    private(set) var members: [Member] = []
+    /// How many lists and members were looked at for it.
+    private(set) var looks: Int
+
+    init(_ skeleton: Skeleton, at place: Place) {
+        let all = place.nodes.flatMap { skeleton.nodeLists[skeleton.nodes[$0].lists] }
         let own = all.filter {
-            skeleton.bytes[skeleton.types[skeleton.lists[$0].type]].elementsEqual(type)
+            skeleton.bytes[skeleton.types[skeleton.lists[$0].type]].elementsEqual(place.type)
         }
+        looks = all.count
         var places: [Int: Int] = [:]
+        var edges: Set<Edge> = []
         for list in own.isEmpty ? all : own {
+            looks += skeleton.lists[list].members.count
             for index in skeleton.lists[list].members {
                 let name = skeleton.memberNames[index]
                 let node = skeleton.memberNodes[index]
@@ -89,7 +138,7 @@ struct ListUnion {
                     places[name] = place
                     members.append(Member(name: name, nodes: []))
                 }
-                if node >= 0, !members[place].nodes.contains(node) {
+                if node >= 0, edges.insert(Edge(member: place, node: node)).inserted {
                     members[place].nodes.append(node)
                 }
             }

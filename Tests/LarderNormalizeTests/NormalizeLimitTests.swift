@@ -108,13 +108,7 @@ struct NormalizeLimitTests {
         var store = try PlainStore()
         let answer = try store.put(text)
         _ = try store.put(#"{"type":"A","id":1,"l":[1,2,3]}"#)
-        let skeleton = try Skeleton(answer.skeleton)
-        let template = try Template(answer.template, skeleton)
-        let outcome = try Rebuilder(rules, bytesMax: text.utf8.count)
-            .rebuild(template, skeleton) { key in
-                guard case .present(let body, _) = try store.held(key) else { return .evicted }
-                return .present(body)
-            }
+        let outcome = try store.rebuild(answer, bytesMax: text.utf8.count)
         guard case .tooLarge = outcome else {
             Issue.record("\(outcome)")
             return
@@ -132,13 +126,7 @@ struct NormalizeLimitTests {
         let answer = try store.put(levels)
         let all = (0..<20).map { #"{"type":"A","id":\#($0)}"# }.joined(separator: ",")
         for id in 0..<20 { _ = try store.put(#"{"type":"A","id":\#(id),"l":[\#(all)]}"#) }
-        let skeleton = try Skeleton(answer.skeleton)
-        let template = try Template(answer.template, skeleton)
-        let outcome = try Rebuilder(store.rules, bytesMax: 1 << 16)
-            .rebuild(template, skeleton) { key in
-                guard case .present(let body, _) = try store.held(key) else { return .evicted }
-                return .present(body)
-            }
+        let outcome = try store.rebuild(answer, bytesMax: 1 << 16)
         guard case .tooLarge = outcome else {
             Issue.record("it has an end")
             return
@@ -153,7 +141,7 @@ struct NormalizeLimitTests {
         #expect(reason("[]") == .noEntity)
         for reason: WholeReason in [
             .notJSON(.trailingBytes(at: 1)), .noEntity, .tooLarge, .tooDeep, .tooManyValues,
-            .entitiesTooDeep,
+            .entitiesTooDeep, .templateTooLarge,
         ] {
             #expect(!reason.message.isEmpty)
         }

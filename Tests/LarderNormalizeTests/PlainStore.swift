@@ -48,6 +48,8 @@ struct PlainStore {
 
     struct Unsplit: Error {}
 
+    private static let bytesMax = 1 << 24
+
     /// Splits an answer and stores it; a fetch without a number is the next one.
     mutating func put(
         _ text: String,
@@ -88,7 +90,8 @@ struct PlainStore {
                 rows[key] = .present(body.bytes, stamp)
             }
         }
-        return Answer(template: split.template(merged), skeleton: split.skeleton.bytes)
+        guard let template = split.template(merged) else { throw Unsplit() }
+        return Answer(template: template, skeleton: split.skeleton.bytes)
     }
 
     mutating func delete(_ key: String) throws {
@@ -100,7 +103,7 @@ struct PlainStore {
         rows[try EntityKey(key)] = nil
     }
 
-    private func find(_ key: EntityKey) throws -> FoundEntity {
+    func find(_ key: EntityKey) throws -> FoundEntity {
         switch try held(key) {
         case .unknown: .evicted
         case .deleted: .deleted
@@ -110,16 +113,22 @@ struct PlainStore {
 
     /// The text of an entity with all of its members.
     func entity(_ key: String, expanding depth: Int = 0) throws -> String {
-        let outcome = try Rebuilder(rules).show(EntityKey(key), expanding: depth, find)
+        let outcome = try Rebuilder(rules, bytesMax: Self.bytesMax)
+            .show(EntityKey(key), expanding: depth, find)
         guard case .shown(let shown) = outcome else { return "\(outcome)" }
         #expect(JSONValidator.accepts(shown.bytes))
         return String(decoding: shown.bytes, as: UTF8.self)
     }
 
-    func rebuild(_ answer: Answer, isPartial: Bool = false) throws -> RebuildOutcome {
+    func rebuild(
+        _ answer: Answer,
+        isPartial: Bool = false,
+        bytesMax: Int = bytesMax
+    ) throws -> RebuildOutcome {
         let skeleton = try Skeleton(answer.skeleton)
         let template = try Template(answer.template, skeleton)
-        return try Rebuilder(rules).rebuild(template, skeleton, isPartial: isPartial, find)
+        return try Rebuilder(rules, bytesMax: bytesMax)
+            .rebuild(template, skeleton, isPartial: isPartial, find)
     }
 
     /// The text of an answer as it is now, which has to be shown.

@@ -1,0 +1,82 @@
+/// The members of entities that lists have, too: what slots may show, or hide, beside their shapes.
+///
+/// They are looked for once for an entity and a list, however many slots have these two.
+struct ListedMembers {
+    struct Row {
+        /// The number in the list.
+        let member: Int
+        /// The place in the entity.
+        let place: Int
+    }
+
+    private struct Pair: Hashable {
+        let entity: Int
+        let list: Int
+    }
+
+    private let skeleton: Skeleton
+    private var rows: [Pair: [Row]] = [:]
+    /// The members of lists by name.
+    private var tables: [Int: [[UInt8]: Int]] = [:]
+
+    init(_ skeleton: Skeleton) {
+        self.skeleton = skeleton
+    }
+
+    /// The members of an entity that a list has, in the entity's order.
+    ///
+    /// - Parameters:
+    ///   - entity: A number that tells it from others.
+    ///   - list: The number of the list.
+    ///   - finder: That of the entity.
+    mutating func members(
+        of entity: Int,
+        in list: Int,
+        _ finder: inout MemberFinder
+    ) -> [Row] {
+        let pair = Pair(entity: entity, list: list)
+        if let known = rows[pair] { return known }
+        let found = find(in: list, &finder)
+        rows[pair] = found
+        return found
+    }
+
+    /// Goes through the list or through the entity, whichever is shorter.
+    private mutating func find(in list: Int, _ finder: inout MemberFinder) -> [Row] {
+        let members = skeleton.lists[list].members
+        let body = finder.body
+        var found: [Row] = []
+        guard members.count > body.members.count else {
+            for index in members {
+                let name = skeleton.names[skeleton.memberNames[index]]
+                let hint = found.last.map { $0.place + 1 } ?? 0
+                guard let place = finder.place(of: name, of: skeleton.bytes, near: hint) else {
+                    continue
+                }
+                found.append(Row(member: index - members.lowerBound, place: place))
+            }
+            found.sort { $0.place < $1.place }
+            return found
+        }
+        let table = table(of: list)
+        for (place, member) in body.members.enumerated() {
+            guard let number = table[Array(body.bytes[member.name])] else { continue }
+            found.append(Row(member: number, place: place))
+        }
+        return found
+    }
+
+    private mutating func table(of list: Int) -> [[UInt8]: Int] {
+        if let table = tables[list] { return table }
+        let members = skeleton.lists[list].members
+        let table = Dictionary(
+            members.map { index in
+                let name = skeleton.names[skeleton.memberNames[index]]
+                return (Array(skeleton.bytes[name]), index - members.lowerBound)
+            },
+            uniquingKeysWith: { first, _ in first }
+        )
+        tables[list] = table
+        return table
+    }
+}

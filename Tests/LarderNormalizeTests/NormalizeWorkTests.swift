@@ -1,0 +1,121 @@
+import LarderJSON
+import LarderModel
+import LarderNormalize
+import Testing
+
+@Suite("What a server sends can make neither work nor memory without end")
+struct NormalizeWorkTests {
+    @Test("An answer whose slots would have to remember too much stays whole")
+    func template() throws {
+        // Each slot would note that it has none of the members that the first one has.
+        let members = (0..<1_000).map { #","m\#($0)":0"# }.joined()
+        let slots = String(repeating: #",{"type":"A","id":1}"#, count: 2_000)
+        let store = try PlainStore()
+        let split = try store.split(#"[{"type":"A","id":1\#(members)}\#(slots)]"#)
+        let merged = [split.merged(0, into: .unknown, fetch: 1)]
+        #expect(split.template(merged) == nil)
+    }
+
+    /// A chain in which each entity has the next one twice by now, and one that is deleted behind
+    /// it: all of it is shown, and left out in the end.
+    private func cascade(_ levels: Int) throws -> (PlainStore, PlainStore.Answer) {
+        let fall = TypeRule(type: "Fall", onDeleted: .cascade)
+        var store = try PlainStore(NormalizeRules(byType: .standard, types: [fall]))
+        let end = #""c":{"type":"Fall","id":1}"#
+        let answer = try store.put(
+            (0..<levels).reversed().reduce("0") { inner, id in
+                #"{"type":"A","id":\#(id),"l":[\#(inner)],\#(end)}"#
+            }
+        )
+        for id in 0..<levels - 1 {
+            let next = #"{"type":"A","id":\#(id + 1)}"#
+            _ = try store.put(#"{"type":"A","id":\#(id),"l":[\#(next),\#(next)]}"#)
+        }
+        try store.delete("Fall:1")
+        return (store, answer)
+    }
+
+    @Test("What is left out again counts as work")
+    func leftOut() throws {
+        let (few, small) = try cascade(4)
+        guard case .deleted = try few.rebuild(small, bytesMax: 1 << 16) else {
+            Issue.record("a short chain is not shown to its end")
+            return
+        }
+        let (store, answer) = try cascade(18)
+        guard case .tooLarge = try store.rebuild(answer, bytesMax: 1 << 16) else {
+            Issue.record("an answer's rebuilding had no end but its own")
+            return
+        }
+        let rebuilder = Rebuilder(store.rules, bytesMax: 1 << 16)
+        let shown = try rebuilder.show(EntityKey("A:0"), expanding: 18) { try store.find($0) }
+        guard case .tooLarge = shown else {
+            Issue.record("an entity's showing had no end but its own")
+            return
+        }
+    }
+
+    @Test("White space that is passed over again and again counts as work")
+    func whiteSpace() throws {
+        let space = String(repeating: " ", count: 100_000)
+        let list = Array(repeating: #"{"type":"B","id":1}"#, count: 2_000)
+        let text = "[\(space)\(list.joined(separator: ","))]"
+        var store = try PlainStore()
+        let answer = try store.put(text)
+        #expect(try store.text(of: answer) == text)
+        try store.delete("B:1")
+        guard case .tooLarge = try store.rebuild(answer, bytesMax: text.utf8.count) else {
+            Issue.record("it is shown")
+            return
+        }
+    }
+
+    @Test("A map with many keys is shown when other entities have come to all of its places")
+    func largeMap() throws {
+        func text(_ first: Int) -> String {
+            let members = (0..<10_000).map { #""k\#($0)":{"type":"U","id":\#(first + $0),"n":1}"# }
+            return #"{"type":"A","id":1,"m":{\#(members.joined(separator: ","))}}"#
+        }
+        var store = try PlainStore()
+        let answer = try store.put(text(0))
+        _ = try store.put(text(10_000))
+        #expect(try store.text(of: answer) == text(10_000))
+    }
+
+    @Test("One large entity in many slots is looked through once")
+    func largeEntity() throws {
+        let members = (0..<10_000).map { #","m\#($0)":0"# }.joined()
+        let slots = (0..<5_000).map { #"{"type":"A","id":1,"own\#($0 % 2)":1}"# }
+        let text = "[\(slots.joined(separator: ","))]"
+        var store = try PlainStore()
+        _ = try store.put(#"{"type":"A","id":1\#(members)}"#)
+        let answer = try store.put(text)
+        #expect(try store.text(of: answer) == text)
+    }
+
+    @Test("A list that grows is united once for what comes again, and replaced at some time")
+    func growingList() throws {
+        let rule = TypeRule(type: "A", lists: [MemberPath(tokens: ["l"]): .append])
+        var store = try PlainStore(NormalizeRules(byType: .standard, types: [rule]))
+        func text(_ ids: Range<Int>) -> String {
+            let list = ids.map { #"{"type":"B","id":\#($0)}"# }.joined(separator: ",")
+            return #"{"type":"A","id":1,"l":[\#(list)]}"#
+        }
+        _ = try store.put(text(0..<20_000))
+        let again = Array(repeating: text(20_000..<20_001), count: 2_000)
+        _ = try store.put("[\(again.joined(separator: ","))]")
+        guard case .present(let body, _) = try store.held(EntityKey("A:1")) else {
+            Issue.record("it is gone")
+            return
+        }
+        #expect(body.references.count == 20_001)
+        // Each of these is another list: so often it is not united.
+        let others = (0..<200).map { text(30_000 + $0 % 2..<30_001 + $0 % 2) }
+        _ = try store.put("[\(others.joined(separator: ","))]")
+        guard case .present(let body, _) = try store.held(EntityKey("A:1")) else {
+            Issue.record("it is gone")
+            return
+        }
+        #expect(body.references.count < 20_000)
+    }
+}
