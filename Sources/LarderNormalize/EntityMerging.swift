@@ -69,7 +69,7 @@ struct EntityMerging {
             let name = skeleton.names[number]
             let place = known == 0 ? nil : place(of: name, below: known, near: hint)
             let isFenced = skeleton.bytes.withUnsafeBytes { fence.covers($0.part(name)) }
-            guard !isFenced || base == nil else { continue }
+            guard !isFenced else { continue }
             guard let place else {
                 members.append(
                     Member(held: -1, name: number, source: .came(member), isSeen: true)

@@ -7,7 +7,8 @@ extension Split {
     /// A member that came replaces, one that did not come stays, `null` is a value. A member whose
     /// value is the same keeps the bytes that it has, so that what was told of it before still
     /// holds. An answer that comes too late adds members that nothing is known of and overwrites
-    /// none; one that was deleted meanwhile stays deleted.
+    /// none; one that was deleted meanwhile stays deleted. What a write has touched meanwhile is not
+    /// taken either, also where nothing was held: it is missing then.
     ///
     /// - Parameters:
     ///   - number: The entity's place in ``keys``.
@@ -28,21 +29,19 @@ extension Split {
         switch held {
         case .unknown: (before, base) = (nil, nil)
         case .present(let body, let stamp): (before, base) = (stamp, body)
-        case .deleted(let stamp):
-            (before, base) = (stamp, nil)
-            let isLate = isLate(number, behind: stamp, fetch: fetch)
-            if fence.coversAll || isLate {
-                return MergedEntity(
-                    key: key,
-                    held: held,
-                    change: .nothing,
-                    isWritten: false,
-                    isContradicted: false,
-                    before: before,
-                    fetch: fetch,
-                    fence: fence
-                )
-            }
+        case .deleted(let stamp): (before, base) = (stamp, nil)
+        }
+        if base == nil, fence.coversAll || isLate(number, behind: before, fetch: fetch) {
+            return MergedEntity(
+                key: key,
+                held: held,
+                change: .nothing,
+                isWritten: false,
+                isContradicted: false,
+                before: before,
+                fetch: fetch,
+                fence: fence
+            )
         }
         return body.withUnsafeBytes { bytes in
             var merging = EntityMerging(self, bytes, base: base, fence: fence)
@@ -77,8 +76,9 @@ extension Split {
     }
 
     /// Whether no occurrence of the entity is new enough to overwrite what this stamp is on.
-    private func isLate(_ number: Int, behind stamp: EntityStamp, fetch: Int64) -> Bool {
-        body.withUnsafeBytes { bytes in
+    private func isLate(_ number: Int, behind stamp: EntityStamp?, fetch: Int64) -> Bool {
+        guard let stamp else { return false }
+        return body.withUnsafeBytes { bytes in
             var occurrence = firstOccurrences[number]
             while occurrence >= 0 {
                 let version = version(of: occurrence, bytes)

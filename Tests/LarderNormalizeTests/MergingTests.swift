@@ -144,6 +144,28 @@ struct MergingTests {
         }
     }
 
+    @Test("P-06: what a write has touched is not taken either where nothing is held by now")
+    func fenceOfUnknown() throws {
+        let key = try EntityKey("A:1")
+        let text = #"{"type":"A","id":1,"liked":false,"n":2}"#
+        let fence = [key: TouchedMembers.members([JSONName("liked")])]
+        for isDeleted in [false, true] {
+            var store = try PlainStore()
+            if isDeleted { try store.delete("A:1") }
+            let shown = try store.shown(try store.put(text, fence: fence))
+            #expect(String(decoding: shown.bytes, as: UTF8.self) == #"{"type":"A","id":1,"n":2}"#)
+            #expect(shown.missing == [try JSONPointer("/liked")])
+        }
+        var store = try PlainStore()
+        let answer = try store.put(text, fence: [key: .all])
+        #expect(store.changes[key] == .nothing)
+        guard case .unknown = try store.held(key), case .evicted(key) = try store.rebuild(answer)
+        else {
+            Issue.record("an answer that was overtaken has made it")
+            return
+        }
+    }
+
     @Test("A list is replaced, united by key or by a member, as the rule says")
     func lists() throws {
         let append = MemberPath(tokens: ["l"])
