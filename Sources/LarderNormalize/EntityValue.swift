@@ -3,12 +3,13 @@ import LarderModel
 
 /// An entity as a value that effects can be applied to, and back: how a view of it is made.
 ///
-///     let entity = EntityValue(base)
+///     let entity = EntityValue(base, effects)
 ///     let view = View.of(.json(entity.value), effects)    // gives another value
 ///     entity.body(entity's new value)
 ///
-/// A reference stands in the value as an object with one member, whose name no member of the entity
-/// has, and its key. Members that say the same afterwards keep their bytes, and so the slots of
+/// A reference stands in the value as an object with one member, whose name neither the entity nor
+/// an effect has, and its key. What an effect makes of such an object is no reference any more, and
+/// holds nothing of it. Members that say the same afterwards keep their bytes, and so the slots of
 /// answers their own.
 package struct EntityValue: Sendable {
     package let value: JSONValue
@@ -16,11 +17,13 @@ package struct EntityValue: Sendable {
     /// The name that marks a reference.
     private let marker: String
 
-    /// Nil where the entity is no JSON: it comes from a file that is damaged.
-    package init?(_ body: EntityBody) {
-        guard let texts = body.texts else { return nil }
-        let longest = texts.map(\.longestMark).max() ?? 0
-        let marker = String(repeating: Self.mark, count: longest + 1)
+    /// Nil where the entity is no JSON, as it comes from a file that is damaged, or has two members
+    /// whose names only half a surrogate pair tells apart: values cannot.
+    package init?(_ body: EntityBody, _ effects: [Effect]) {
+        guard let texts = body.texts,
+            Set(body.memberNames.map(JSONName.init)).count == body.members.count
+        else { return nil }
+        let marker = Self.marker(texts, effects)
         var json = JSONWriter()
         json.beginObject()
         for (member, text) in zip(body.members, texts) {
@@ -38,8 +41,27 @@ package struct EntityValue: Sendable {
         self.value = value
     }
 
-    /// No character: texts have it by mistake only, and then the marker has it once more.
-    fileprivate static let mark = "\u{FFFF}"
+    /// A name that stands in none of these: U+FFFF, which is no character, and a number.
+    private static func marker(_ texts: [HoledText], _ effects: [Effect]) -> String {
+        var taken: Set<Int> = []
+        for name in texts.flatMap(\.names) { taken.formUnion(numbers(in: name)) }
+        for effect in effects { taken.formUnion(numbers(in: effect.bytes)) }
+        var number = 0
+        while taken.contains(number) { number += 1 }
+        return mark + String(number)
+    }
+
+    /// The numbers behind U+FFFF.
+    private static func numbers(in text: [UInt8]) -> [Int] {
+        let mark = Array(mark.utf8)
+        return text.indices.compactMap { start in
+            guard text[start] == mark[0], text[start...].starts(with: mark) else { return nil }
+            let digits = text[(start + mark.count)...].prefix { $0 &- UInt8(ascii: "0") < 10 }
+            return Int(String(decoding: digits, as: UTF8.self))
+        }
+    }
+
+    private static let mark = "\u{FFFF}"
 
     /// The entity that a value is which effects have made of ``value``; nil where it is no object.
     package func body(_ changed: JSONValue) -> EntityBody? {
@@ -121,6 +143,7 @@ package struct EntityValue: Sendable {
         case .object(let members):
             if let key = reference(members) { return builder.reference(key) }
             builder.text(Array("{".utf8))
+            let members = members.filter { !$0.name.hasSameBytes(as: marker) }
             for (index, member) in members.enumerated() {
                 if index > 0 { builder.text(Array(",".utf8)) }
                 var name = JSONWriter()
@@ -157,16 +180,11 @@ extension EntityBody {
 }
 
 extension HoledText {
-    /// How many marks the longest name has that consists of marks.
-    fileprivate var longestMark: Int {
-        let mark = Array(EntityValue.mark.utf8)
-        return bytes.withUnsafeBytes { bytes in
-            tape.items.indices.reduce(0) { longest, item in
-                guard tape.items[item].nameEnd > 0 else { return longest }
-                let name = tape.name(of: item, in: bytes)
-                let count = name.count / mark.count
-                let isMarks = name == Array(repeatElement(mark, count: count).joined())
-                return isMarks ? max(longest, count) : longest
+    /// The names of all members in it.
+    fileprivate var names: [[UInt8]] {
+        bytes.withUnsafeBytes { bytes in
+            tape.items.indices.compactMap { item in
+                tape.items[item].nameEnd > 0 ? tape.name(of: item, in: bytes) : nil
             }
         }
     }

@@ -26,11 +26,11 @@ struct EntityValueTests {
         let base = try body(
             #"{"type":"A","id":1,"n":1.0,"l":[ {"type":"B","id":1} ],"x":"\ud800","\ud801":2}"#
         )
-        let entity = try #require(EntityValue(base))
         let effects = [
             try Effect(parsing: Array(#"{"type":"merge","value":{"liked":true,"n":1}}"#.utf8)),
             try Effect(parsing: Array(#"{"type":"add","value":{"/id":1}}"#.utf8)),
         ]
+        let entity = try #require(EntityValue(base, effects))
         guard case .json(let value) = View.of(.json(entity.value), effects).content else {
             Issue.record("no effect shows")
             return
@@ -51,8 +51,8 @@ struct EntityValueTests {
         let base = try body(
             #"{"type":"A","id":1,"l":[{"type":"B","id":1},{"\uffff":"B:2"},{"\uFFFF\uffff":1}]}"#
         )
-        let entity = try #require(EntityValue(base))
         let effect = try Effect(parsing: Array(#"{"type":"list_add","value":{"/l":[7]}}"#.utf8))
+        let entity = try #require(EntityValue(base, [effect]))
         guard case .json(let value) = View.of(.json(entity.value), [effect]).content else {
             Issue.record("the effect does not show")
             return
@@ -63,6 +63,57 @@ struct EntityValueTests {
             try text(view)
                 == "{\"type\":\"A\",\"id\":1,\"l\":[\"B:1\",{\"\u{FFFF}\":\"B:2\"},{\"\u{FFFF}\u{FFFF}\":1},7]}"
         )
+    }
+
+    /// What an entity is by an effect.
+    private func view(_ text: String, _ effect: String) throws -> EntityBody {
+        let effect = try Effect(parsing: Array(effect.utf8))
+        let entity = try #require(EntityValue(try body(text), [effect]))
+        guard case .json(let value) = View.of(.json(entity.value), [effect]).content else {
+            throw PlainStore.Unsplit()
+        }
+        return try #require(entity.body(value))
+    }
+
+    @Test("A merge into a reference puts what it says in its place, and nothing of the reference")
+    func mergeIntoReference() throws {
+        let view = try view(
+            #"{"type":"A","id":1,"by":{"type":"U","id":1}}"#,
+            #"{"type":"merge","value":{"by":{"name":"N"}}}"#
+        )
+        #expect(try text(view) == #"{"type":"A","id":1,"by":{"name":"N"}}"#)
+        #expect(view.references == [])
+    }
+
+    @Test("What an effect says is never taken for a reference, whatever names it has")
+    func forgedReference() throws {
+        for name in ["\u{FFFF}", "\u{FFFF}0", "\u{FFFF}1", "\u{FFFF}01"] {
+            let view = try view(
+                #"{"type":"A","id":1,"\uffff0":2,"by":{"type":"U","id":1}}"#,
+                #"{"type":"set","value":{"set":{"/x":{"\#(name)":"B:2"}}}}"#
+            )
+            #expect(view.references.map(\.text) == ["U:1"])
+            #expect(try text(view).contains(#""x":{"\#(name)":"B:2"}"#))
+        }
+    }
+
+    @Test("An entity with a long name of marks is no larger as a value")
+    func longMarks() throws {
+        let name = String(repeating: "\u{FFFF}", count: 10_000)
+        let list = Array(repeating: #"{"type":"B","id":1}"#, count: 1_000).joined(separator: ",")
+        let entity = try #require(
+            EntityValue(try body(#"{"type":"A","id":1,"\#(name)":1,"l":[\#(list)]}"#), [])
+        )
+        var json = JSONWriter()
+        json.value(entity.value)
+        #expect(json.bytes.count < 100_000)
+        #expect(entity.body(entity.value)?.references.map(\.text) == ["B:1"])
+    }
+
+    @Test("Members that a value cannot tell apart are not lost: no effect is applied")
+    func surrogateNames() throws {
+        let base = try body(#"{"type":"A","id":1,"\ud800":1,"\ud801":2}"#)
+        #expect(EntityValue(base, []).map(\.value) == nil)
     }
 
     @Test("An entity's own URL leads to its key, and back")
