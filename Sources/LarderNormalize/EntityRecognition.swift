@@ -129,13 +129,18 @@ extension EntityRecognition {
                 continue
             }
             guard let text = keyText(item) else { return false }
-            if Self.isInteger(text) {
-                json += text
-            } else {
-                text.withUnsafeBytes { JSONText.append($0, to: &json) }
-            }
+            Self.append(keyText: text, to: &json)
         }
         json.append(UInt8(ascii: "}"))
         return true
+    }
+
+    /// Appends what a field says, as it stands in the key of several.
+    static func append(keyText text: [UInt8], to json: inout [UInt8]) {
+        if isInteger(text) {
+            json += text
+        } else {
+            text.withUnsafeBytes { JSONText.append($0, to: &json) }
+        }
     }
 }

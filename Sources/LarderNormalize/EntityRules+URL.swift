@@ -41,19 +41,16 @@ extension EntityRules {
         /// The id that the texts of the URL's fields make.
         fileprivate func id(_ texts: [String]) -> String? {
             guard let fields else { return texts.first }
-            var json = JSONWriter()
-            json.beginObject()
+            var json: [UInt8] = []
             for field in fields {
                 guard let place = url.fields.firstIndex(of: field) else { return nil }
-                json.name(field)
-                if EntityRecognition.isInteger(Array(texts[place].utf8)) {
-                    json.verbatim(texts[place].utf8)
-                } else {
-                    json.string(texts[place])
-                }
+                json.append(UInt8(ascii: json.isEmpty ? "{" : ","))
+                Array(field.utf8).withUnsafeBytes { JSONText.append($0, to: &json) }
+                json.append(UInt8(ascii: ":"))
+                EntityRecognition.append(keyText: Array(texts[place].utf8), to: &json)
             }
-            json.endObject()
-            return String(decoding: json.bytes, as: UTF8.self)
+            guard !json.isEmpty else { return "{}" }
+            return String(decoding: json + [UInt8(ascii: "}")], as: UTF8.self)
         }
 
         /// The texts of the URL's fields for an id.

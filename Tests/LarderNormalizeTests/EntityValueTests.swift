@@ -137,6 +137,7 @@ struct EntityValueTests {
         for (path, key) in [
             ("/b/1%2F2", "Book:1%2F2"), ("/tags/%C3%A9", "Tag:é"), ("/me", "Me:{}"),
             ("/seats/7/A", #"Seat:{"row"%3A"A","no"%3A7}"#),
+            ("/seats/7/%0A%09%22", #"Seat:{"row"%3A"\n\t\"","no"%3A7}"#),
         ] {
             #expect(compiled.key(ofPath: path)?.text == key)
             #expect(compiled.path(of: try EntityKey(key)) == path)
@@ -147,11 +148,15 @@ struct EntityValueTests {
         #expect(compiled.path(of: try EntityKey("Seat:1")) == nil)
         // It is the key that an answer's object has.
         let splitter = Splitter(compiled)
-        let seat = Array(#"{"type":"Seat","no":"7","row":"A"}"#.utf8)
-        guard case .split(let split) = splitter.split(seat, path: "/") else {
-            Issue.record("it is whole")
-            return
+        for (row, segment) in [
+            ("A", "A"), (#"\u0008\t\n\f\r\u0001\"/"#, "%08%09%0A%0C%0D%01%22%2F"),
+        ] {
+            let seat = Array(#"{"type":"Seat","no":"7","row":"\#(row)"}"#.utf8)
+            guard case .split(let split) = splitter.split(seat, path: "/") else {
+                Issue.record("it is whole")
+                return
+            }
+            #expect(split.keys == [compiled.key(ofPath: "/seats/7/\(segment)")])
         }
-        #expect(split.keys == [compiled.key(ofPath: "/seats/7/A")])
     }
 }

@@ -66,11 +66,11 @@ struct RecognitionTests {
             (#"{"type":"Play","title":"T","author":"N"}"#, []),
             (
                 #"{"type":"Play","title":7,"author":{"name":"\n"}}"#,
-                [#"Play:{"title"%3A7,"author"%3A{"name"%3A"\u000a"}}"#]
+                [#"Play:{"title"%3A7,"author"%3A{"name"%3A"\n"}}"#]
             ),
             (
                 #"{"type":"Play","title":"7","author":{"name":"\n"}}"#,
-                [#"Play:{"title"%3A7,"author"%3A{"name"%3A"\u000a"}}"#]
+                [#"Play:{"title"%3A7,"author"%3A{"name"%3A"\n"}}"#]
             ),
             (#"{"type":"Viewer","x":1}"#, ["Viewer:{}"]),
             (#"{"type":"Price","id":1,"in":{"type":"A","id":2}}"#, ["A:2"]),
