@@ -85,6 +85,7 @@ enum JSONText {
         for (index, byte) in text.enumerated() {
             let isSurrogate =
                 byte == 0xED && index + 2 < text.count && text[index + 1] >= 0xA0
+                && text[index + 2] & 0xC0 == 0x80
             guard
                 byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
                     || isSurrogate

@@ -20,7 +20,7 @@ struct SkeletonReading {
         names = try Self.texts(&reader)
         try readLists(&reader)
         try readNodes(&reader)
-        try readShapes(&reader)
+        try readShapes(&reader, bytes)
         try reader.finish()
     }
 
@@ -50,10 +50,15 @@ struct SkeletonReading {
         guard memberNodes.allSatisfy({ $0 < count }) else { throw reader.fail() }
         // The highest node that a list leads to.
         let reach = lists.map { memberNodes[$0.members].max() ?? -1 }
+        // The last node that has a step, counted from 1.
+        var seen = Array(repeating: 0, count: names.count + 1)
         for number in 0..<count {
             let firstChild = children.count
             for _ in 0..<(try reader.count()) {
-                steps.append(try reader.number(below: names.count + 1) - 1)
+                let step = try reader.number(below: names.count + 1)
+                guard seen[step] <= number else { throw reader.fail() }
+                seen[step] = number + 1
+                steps.append(step - 1)
                 children.append(try reader.number(below: number))
             }
             let firstList = nodeLists.count
@@ -71,7 +76,10 @@ struct SkeletonReading {
         }
     }
 
-    private mutating func readShapes(_ reader: inout FormReader) throws(NormalizeError) {
+    private mutating func readShapes(
+        _ reader: inout FormReader,
+        _ bytes: UnsafeRawBufferPointer
+    ) throws(NormalizeError) {
         // The last shape in which a member of a list was seen, counted from 1.
         var seen = Array(repeating: 0, count: lists.map(\.members.count).max() ?? 0)
         for number in 1..<(try reader.count()) + 1 {
@@ -90,6 +98,8 @@ struct SkeletonReading {
             }
             let firstPiece = pieces.count
             for _ in 0...count { pieces.append(try reader.data()) }
+            // What is left out of an entity is looked for back to where it begins.
+            guard bytes[pieces[firstPiece]].first == UInt8(ascii: "{") else { throw reader.fail() }
             shapes.append(
                 Skeleton.Shape(
                     list: list,

@@ -18,7 +18,15 @@ struct StoredFormTests {
         let entities: [EntityKey: [UInt8]]
 
         init() throws {
-            var store = try PlainStore()
+            var store = try PlainStore(
+                NormalizeRules(
+                    byType: .standard,
+                    types: [
+                        TypeRule(type: "U", onDeleted: .omit),
+                        TypeRule(type: "B", onDeleted: .cascade),
+                    ]
+                )
+            )
             _ = try store.put(#"{"type":"A","id":2,"n":7,"by":null,"e":1}"#)
             answer = try store.put(StoredFormTests.text)
             var entities: [EntityKey: [UInt8]] = [:]
@@ -131,6 +139,44 @@ struct StoredFormTests {
         #expect(throws: NormalizeError.self) { try Template(forms.answer.template, skeleton) }
     }
 
+    @Test("A skeleton with a step to two places, or an entity that opens with no brace, is refused")
+    func badSkeleton() throws {
+        func skeleton(steps: [Int], piece: String) throws -> Skeleton {
+            var form = FormWriter(.skeleton)
+            // Types, names, and one list without members.
+            for number in [1, 1, 0x41, 1, 1, 0x61, 1, 0, 0] { form.number(number) }
+            // A node with the list, and the root with steps to it; then one shape.
+            for number in [2, 0, 1, 0, steps.count] { form.number(number) }
+            for step in steps { for number in [step, 0] { form.number(number) } }
+            for number in [0, 1, 0, 0] { form.number(number) }
+            form.data(Array(piece.utf8))
+            return try Skeleton(form.finished())
+        }
+        #expect(try skeleton(steps: [0, 1], piece: "{}").nodes.count == 2)
+        #expect(throws: NormalizeError.self) { try skeleton(steps: [1, 1], piece: "{}") }
+        #expect(throws: NormalizeError.self) { try skeleton(steps: [0, 1], piece: "}") }
+        #expect(throws: NormalizeError.self) { try skeleton(steps: [0, 1], piece: "") }
+    }
+
+    @Test("A name that is no text stops nothing")
+    func badName() throws {
+        for name: [UInt8] in [[0xED, 0xA0, 0x22], [0xED, 0xA0], [0xED, 0xBF, 0xED], [0xFF, 0x5C]] {
+            var form = FormWriter(.entity)
+            form.number(1)
+            form.data(name)
+            form.number(1 << 1)
+            form.raw(Array("0".utf8))
+            let body = try EntityBody(form.finished())
+            let rebuilder = Rebuilder(EntityRules(NormalizeRules()), bytesMax: 1 << 10)
+            let outcome = try rebuilder.show(EntityKey("A:1")) { _ in .present(body) }
+            guard case .shown(let answer) = outcome else {
+                Issue.record("\(outcome)")
+                return
+            }
+            #expect(answer.bytes.count > 6)
+        }
+    }
+
     @Test("Slots within each other are read as deep as entities may stand")
     func slotDepth() throws {
         var store = try PlainStore()
@@ -205,14 +251,19 @@ struct StoredFormTests {
             skeleton
         )
         let rebuilder = Rebuilder(forms.store.rules, bytesMax: 1 << 20)
+        let deleted = random.pick(["", "A:1", "U:7", "B:1"])
+        func find(_ key: EntityKey) throws -> FoundEntity {
+            guard let bytes = forms.entities[key] else { return .evicted }
+            guard key.text != deleted else { return .deleted }
+            return .present(try EntityBody(kind == 2 ? forged(bytes, &random) : bytes))
+        }
         for isPartial in [false, true] {
-            _ = try rebuilder.rebuild(template, skeleton, isPartial: isPartial) { key in
-                guard let bytes = forms.entities[key] else { return .evicted }
-                return .present(try EntityBody(kind == 2 ? forged(bytes, &random) : bytes))
-            }
+            _ = try rebuilder.rebuild(template, skeleton, isPartial: isPartial, find)
+            _ = try rebuilder.show(EntityKey("A:1"), expanding: 3, isPartial: isPartial, find)
         }
         guard kind == 2, let bytes = forms.entities.values.first else { return }
         let body = try EntityBody(forged(bytes, &random))
+        if let entity = EntityValue(body, []) { _ = entity.body(entity.value) }
         let split = try forms.store.split(Self.text)
         let stamp = EntityStamp(version: nil, fetch: 1)
         var merged: [MergedEntity] = []
