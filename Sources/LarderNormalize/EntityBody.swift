@@ -6,14 +6,15 @@ package import LarderModel
 /// # Stored form
 ///
 /// ```
-/// members  n × (name, value)
+/// members  n × (name, value), depth
 /// value    2 × length + 1 if it has references, bytes
 /// bytes    the JSON as it came; with references: text, n × (key, text)
 /// ```
 ///
 /// Names are what they say, without escapes; references stand outside of the JSON, so that no
 /// member of a server's can be mistaken for one. A member's bytes stay what they are until the
-/// member has another value, so that they stand for the value in digests.
+/// member has another value, so that they stand for the value in digests. The depth is that of the
+/// deepest value, in which a reference has none.
 package struct EntityBody: Sendable {
     struct Member: Sendable {
         /// Offsets into the stored form.
@@ -25,11 +26,14 @@ package struct EntityBody: Sendable {
     /// The stored form.
     package let bytes: [UInt8]
     let members: [Member]
+    /// How deep arrays and objects stand within each other in its values.
+    let depth: Int
 
     /// Reads the stored form.
     package init(_ bytes: [UInt8]) throws(NormalizeError) {
         self.bytes = bytes
-        members = try bytes.withFormBytes { (buffer) throws(NormalizeError) -> [Member] in
+        (members, depth) = try bytes.withFormBytes {
+            (buffer) throws(NormalizeError) -> ([Member], Int) in
             var reader = try FormReader(.entity, buffer)
             let count = try reader.count()
             var members: [Member] = []
@@ -42,14 +46,21 @@ package struct EntityBody: Sendable {
                 if hasReferences { try Self.check(value, of: buffer, reader) }
                 members.append(Member(name: name, value: value, hasReferences: hasReferences))
             }
+            let depth = try reader.number()
             try reader.finish()
-            return members
+            return (members, depth)
         }
     }
 
-    init(bytes: [UInt8], members: [Member]) {
-        self.bytes = bytes
+    /// What was written to a form up to the last of these members.
+    init(_ form: consuming FormWriter, _ members: [Member]) {
+        let depth = form.bytes.withUnsafeBytes { bytes in
+            members.reduce(0) { max($0, $1.depth(in: bytes)) }
+        }
+        form.number(depth)
+        bytes = form.finished()
         self.members = members
+        self.depth = depth
     }
 
     private static func check(
@@ -92,5 +103,20 @@ package struct EntityBody: Sendable {
             }
         }
         return keys
+    }
+}
+
+extension EntityBody.Member {
+    fileprivate func depth(in bytes: UnsafeRawBufferPointer) -> Int {
+        guard hasReferences else { return NestingDepth.of(bytes.part(value)) }
+        var nesting = NestingDepth()
+        var parts = CutParts(value)
+        while true {
+            switch parts.next(in: bytes) {
+            case .text(let text): nesting.add(bytes.part(text))
+            case .reference: continue
+            case .end, .damage: return nesting.depth
+            }
+        }
     }
 }

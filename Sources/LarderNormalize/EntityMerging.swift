@@ -182,7 +182,7 @@ extension EntityMerging {
             changed.append(String(decoding: form.bytes[name], as: UTF8.self))
         }
         guard !changed.isEmpty || base == nil else { return (nil, .nothing) }
-        let body = EntityBody(bytes: form.finished(), members: rows)
+        let body = EntityBody(form, rows)
         return (body, base == nil ? .created : .members(changed))
     }
 

@@ -7,6 +7,8 @@ struct EntityRun {
     private(set) var output: RebuildOutput
     private(set) var used: [EntityKey] = []
     private var found: [EntityKey: FoundEntity] = [:]
+    /// The arrays and objects that may stand around what is shown now.
+    private var nesting = 0
 
     init(rules: EntityRules, isPartial: Bool, bytesMax: Int) {
         self.rules = rules
@@ -29,6 +31,9 @@ struct EntityRun {
         case .evicted: return .evicted(key)
         }
         output.look(at: body.members.count)
+        nesting += 1 + body.depth
+        defer { nesting -= 1 + body.depth }
+        output.note(depth: nesting)
         let mark = output.mark
         output.beginObject()
         for member in body.members {

@@ -89,7 +89,7 @@ package struct EntityValue: Sendable {
                 rows.append(Self.write(Array(member.name.utf8), made(member.value), to: &form))
             }
         }
-        return EntityBody(bytes: form.finished(), members: rows)
+        return EntityBody(form, rows)
     }
 
     /// A value as it is stored.

@@ -11,6 +11,8 @@ struct RebuildOutput {
     /// Bytes that were written or looked at; see ``look(at:)``.
     private var work = 0
     private let workMax: Int
+    /// Whether arrays and objects may stand within each other deeper than they may.
+    private var isDeep = false
     /// Whether the first element or member was left out: the comma behind it goes, too.
     private var skipsComma = false
     private(set) var isComplete = true
@@ -36,6 +38,14 @@ struct RebuildOutput {
 
     /// Whether the answer, or what was done for it, is more than may be.
     var isTooLarge: Bool { count > bytesMax || work > workMax }
+
+    /// Notes that what is written now stands within this many arrays and objects at most.
+    mutating func note(depth: Int) { isDeep = isDeep || depth > Limits.jsonDepthMax }
+
+    /// Whether it is deeper than answers may be; it is read for that only where it may be.
+    var isTooDeep: Bool {
+        isDeep && bytes.withUnsafeBytes { NestingDepth.of($0) } > Limits.jsonDepthMax
+    }
 
     /// How many members may still be looked at.
     var looksLeft: Int { max(0, workMax - work) / Self.lookBytes }

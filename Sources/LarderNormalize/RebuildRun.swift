@@ -19,6 +19,9 @@ struct RebuildRun {
     private var selectionPlaces: SelectionPlaces?
     private var unions: [ListUnion.Place: ListUnion] = [:]
     private var depth = 0
+    /// The arrays and objects that may stand around what is shown now, each entity's deepest value
+    /// taken for the one in which the next one stands.
+    private var nesting: Int
 
     init(
         rules: EntityRules,
@@ -35,6 +38,7 @@ struct RebuildRun {
         entities = Array(repeating: nil, count: template.keys.count)
         finders = Array(repeating: nil, count: template.keys.count)
         listed = ListedMembers(skeleton)
+        nesting = template.depth
     }
 
     mutating func showAll<Failure: Error>(
@@ -83,6 +87,17 @@ extension RebuildRun {
         return entity
     }
 
+    private mutating func enter(_ body: EntityBody) {
+        depth += 1
+        nesting += 1 + body.depth
+        output.note(depth: nesting)
+    }
+
+    private mutating func leave(_ body: EntityBody) {
+        depth -= 1
+        nesting -= 1 + body.depth
+    }
+
     private mutating func number(of key: EntityKey) -> Int {
         var known =
             numbers
@@ -114,8 +129,8 @@ extension RebuildRun {
         case .deleted: return .deleted
         case .evicted: return .evicted(key)
         }
-        depth += 1
-        defer { depth -= 1 }
+        enter(body)
+        defer { leave(body) }
         let mark = output.mark
         let standing = try show(body, in: slot, firstChild: number + 1, find)
         if case .deleted = standing { output.returnTo(mark) }
@@ -157,6 +172,8 @@ extension RebuildRun {
             let own = ownTexts(at: index, &exception, slot, value, body, children)
             let standing: Standing
             if let own {
+                // One of a name that came twice may be deeper than what the entity holds.
+                if isRepeated { output.note(depth: .max) }
                 standing = try show(own, children, find)
             } else if isRepeated {
                 // A name that came twice stands once as soon as its value is another.
@@ -337,8 +354,8 @@ extension RebuildRun {
             return .shown
         }
         guard depth < Limits.entityDepthMax else { return .tooLarge }
-        depth += 1
-        defer { depth -= 1 }
+        enter(body)
+        defer { leave(body) }
         let mark = output.mark
         output.beginObject()
         for member in selection.members {

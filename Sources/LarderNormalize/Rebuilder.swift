@@ -100,7 +100,7 @@ package struct Rebuilder: Sendable {
 extension RebuildOutput {
     /// The answer, unless it is too large.
     func outcome(used: [EntityKey]) -> RebuildOutcome {
-        guard !isTooLarge else { return .tooLarge }
+        guard !isTooLarge, !isTooDeep else { return .tooLarge }
         return .shown(
             RebuiltAnswer(
                 bytes: bytes,

@@ -118,6 +118,6 @@ extension EntityBody {
     static var empty: EntityBody {
         var form = FormWriter(.entity)
         form.number(0)
-        return EntityBody(bytes: form.finished(), members: [])
+        return EntityBody(form, [])
     }
 }

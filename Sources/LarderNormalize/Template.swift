@@ -14,7 +14,7 @@ package import LarderModel
 ///
 /// ```
 /// types  n × text             keys  n × (type, id)
-/// text   n, n × (text, slot), text
+/// text   n, n × (text, slot), text, depth of these texts
 /// slot   distance of the key from the first new one, 2 × shape + 1 if it has exceptions,
 ///        [n × exception], n × (distance of its position from the one before, slot)
 /// exception
@@ -55,11 +55,14 @@ package final class Template: Sendable {
     let texts: [Range<Int>]
     /// The answer's own text before each slot that stands in it, and behind the last.
     let literals: [Range<Int>]
+    /// How deep arrays and objects stand within each other in the literals.
+    let depth: Int
 
     /// Reads the stored form of an answer with this skeleton.
     package init(_ bytes: [UInt8], _ skeleton: Skeleton) throws(NormalizeError) {
         var keys: [EntityKey] = []
         var reading = Reading()
+        var depth = 0
         try bytes.withFormBytes { (buffer) throws(NormalizeError) in
             var reader = try FormReader(.template, buffer)
             keys = try Self.keys(&reader, buffer)
@@ -76,10 +79,12 @@ package final class Template: Sendable {
                 )
             }
             reading.literals.append(try reader.data())
+            depth = try reader.number()
             try reader.finish()
         }
         self.bytes = bytes
         self.keys = keys
+        self.depth = depth
         slots = reading.slots
         exceptions = reading.exceptions
         texts = reading.texts

@@ -49,13 +49,18 @@ private struct TemplateWriter {
         let roots = split.roots
         form.number(roots.count)
         var start = 0
+        var nesting = NestingDepth()
         for root in roots {
             let entity = split.tape.items[split.occurrences[root].item]
-            form.data(bytes.part(start..<Int(entity.start)))
+            let text = bytes.part(start..<Int(entity.start))
+            form.data(text)
+            nesting.add(text)
             write(slot: root)
             start = Int(entity.end)
         }
         form.data(bytes.part(start..<bytes.count))
+        nesting.add(bytes.part(start..<bytes.count))
+        form.number(nesting.depth)
     }
 
     private mutating func writeKeys() {

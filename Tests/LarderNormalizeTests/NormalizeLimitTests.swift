@@ -31,6 +31,31 @@ struct NormalizeLimitTests {
         #expect(reason(nested(1, in: deepest)) == .tooDeep)
     }
 
+    @Test("An answer that its entities have made deeper than 512 is not rebuilt")
+    func rebuiltDepth() throws {
+        var store = try PlainStore()
+        // Around the entity stand 99 lists and an object, so its lists may be 412.
+        let first = #"{"type":"A","id":1,"l":0,"b":{"type":"B","id":1}}"#
+        let answer = try store.put(nested(99, in: first))
+        func held(_ depth: Int, _ key: String = "A") -> String {
+            #"{"type":"\#(key)","id":1,"l":\#(nested(depth, in: ""))}"#
+        }
+        let whole = nested(99, in: held(412).replacing("}", with: #","b":{"type":"B","id":1}}"#))
+        _ = try store.put(held(412))
+        #expect(try store.text(of: answer) == whole)
+        // What is deep beside what is deep is no deeper.
+        let both = try store.put(nested(99, in: held(412) + "," + held(412, "B")))
+        #expect(try store.shown(both).isComplete)
+        _ = try store.put(held(413))
+        for answer in [answer, both] {
+            guard case .tooLarge = try store.rebuild(answer) else {
+                Issue.record("it is rebuilt")
+                return
+            }
+        }
+        #expect(try store.entity("A:1", expanding: 1).utf8.count > 800)
+    }
+
     @Test("Entities within each other are taken up to 128")
     func entityDepth() throws {
         func chain(_ count: Int) -> String {

@@ -166,6 +166,7 @@ struct StoredFormTests {
             form.data(name)
             form.number(1 << 1)
             form.raw(Array("0".utf8))
+            form.number(0)
             let body = try EntityBody(form.finished())
             let rebuilder = Rebuilder(EntityRules(NormalizeRules()), bytesMax: 1 << 10)
             let outcome = try rebuilder.show(EntityKey("A:1")) { _ in .present(body) }
@@ -198,6 +199,8 @@ struct StoredFormTests {
                 form.number(level == depth ? 0 : 1)
                 if level < depth { form.number(0) }
             }
+            // No text behind it, and none that has a depth.
+            form.number(0)
             form.number(0)
             return try Template(form.finished(), skeleton)
         }
