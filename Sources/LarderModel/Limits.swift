@@ -82,6 +82,12 @@ package enum Limits {
     package static let entityDepthMax = 128
     /// Elements of a list that grows by what each answer brings: as many as one body may have.
     package static let mergedElementsMax = 200_000
+    /// Members of one entity, and its bytes: as many as one body may have, and a quarter of what
+    /// its view may grow to.
+    ///
+    /// One that other answers have made larger keeps what the last answer said of it.
+    package static let entityMembersMax = normalizedValuesMax
+    package static let entityBytesMax = viewBytesMax / 4
     /// Values that are looked at to unite the lists of one entity with those of one answer, which
     /// may have it often; what comes behind that replaces the list.
     ///

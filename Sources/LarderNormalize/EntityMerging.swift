@@ -22,12 +22,16 @@ struct EntityMerging {
         var came: HoledText?
         /// Whether an occurrence of this answer has it.
         var isSeen = false
+        /// The same, or a late one has it, which overwrites nothing.
+        var hasCome = false
     }
 
     private let split: Split
     private let bytes: UnsafeRawBufferPointer
     private let base: EntityBody?
     private let fence: Fence
+    private let membersMax: Int
+    private let bytesMax: Int
     private var members: [Member] = []
     private var isChanged = false
     /// Whether an occurrence said something else than one before it.
@@ -41,11 +45,20 @@ struct EntityMerging {
     /// More members than this are looked for in a table.
     private static let scannedMembersMax = 32
 
-    init(_ split: Split, _ bytes: UnsafeRawBufferPointer, base: EntityBody?, fence: Fence) {
+    init(
+        _ split: Split,
+        _ bytes: UnsafeRawBufferPointer,
+        base: EntityBody?,
+        fence: Fence,
+        membersMax: Int = Limits.entityMembersMax,
+        bytesMax: Int = Limits.entityBytesMax
+    ) {
         self.split = split
         self.bytes = bytes
         self.base = base
         self.fence = fence
+        self.membersMax = membersMax
+        self.bytesMax = bytesMax
         members = (base?.members.indices ?? 0..<0).map {
             Member(held: $0, name: -1, source: .held)
         }
@@ -72,13 +85,20 @@ struct EntityMerging {
             guard !isFenced else { continue }
             guard let place else {
                 members.append(
-                    Member(held: -1, name: number, source: .came(member), isSeen: true)
+                    Member(
+                        held: -1,
+                        name: number,
+                        source: .came(member),
+                        isSeen: true,
+                        hasCome: true
+                    )
                 )
                 places?[Array(skeleton.bytes[name])] = members.count - 1
                 isChanged = true
                 continue
             }
             hint = place + 1
+            members[place].hasCome = true
             guard !isLate else { continue }
             replace(place, by: member, lists: lists[Array(skeleton.bytes[name])] ?? [])
         }
@@ -158,6 +178,31 @@ extension EntityMerging {
     mutating func finished() -> (EntityBody?, MergedEntity.Change) {
         guard isChanged || base == nil else { return (nil, .nothing) }
         restoreUnchanged()
+        let forgotten = forgetTooMany()
+        let (body, changed) = written()
+        guard base != nil else { return (body, .created) }
+        let names = changed + forgotten
+        return names.isEmpty ? (nil, .nothing) : (body, .members(names))
+    }
+
+    /// Forgets what this answer did not bring of an entity that would be too large, and says what.
+    private mutating func forgetTooMany() -> [String] {
+        guard members.count > membersMax || isTooLarge else { return [] }
+        let forgotten = members.filter { !$0.hasCome }
+        members.removeAll { !$0.hasCome }
+        return forgotten.map { String(decoding: name(of: $0), as: UTF8.self) }
+    }
+
+    /// Whether names and values have too many bytes; what has come has no more than the answer.
+    private var isTooLarge: Bool {
+        guard (base?.bytes.count ?? 0) + bytes.count > bytesMax else { return false }
+        let count = members.reduce(0) { sum, member in
+            sum + name(of: member).count + withValue(of: member) { value, _ in value.count }
+        }
+        return count > bytesMax
+    }
+
+    private func written() -> (EntityBody, changed: [String]) {
         var form = FormWriter(.entity, capacity: 256)
         var rows: [EntityBody.Member] = []
         rows.reserveCapacity(members.count)
@@ -181,9 +226,7 @@ extension EntityMerging {
             if case .held = member.source { continue }
             changed.append(String(decoding: form.bytes[name], as: UTF8.self))
         }
-        guard !changed.isEmpty || base == nil else { return (nil, .nothing) }
-        let body = EntityBody(form, rows)
-        return (body, base == nil ? .created : .members(changed))
+        return (EntityBody(form, rows), changed)
     }
 
     /// An answer that has the entity twice may have come back to what was held.

@@ -8,6 +8,7 @@ struct ListMerge {
     private let held: HoledText
     private let came: HoledText
     private let elementsMax: Int
+    private let bytesMax: Int
 
     /// A list of the value that came, and what it becomes.
     private struct Change {
@@ -15,11 +16,18 @@ struct ListMerge {
         let builder: (inout CutBuilder) -> Void
     }
 
-    /// A list that would get more than `elementsMax` elements is as it came.
-    init(held: HoledText, came: HoledText, elementsMax: Int = Limits.mergedElementsMax) {
+    /// A list that would get more than `elementsMax` elements is as it came, and so is all where the
+    /// value would have more than `bytesMax` bytes.
+    init(
+        held: HoledText,
+        came: HoledText,
+        elementsMax: Int = Limits.mergedElementsMax,
+        bytesMax: Int = Limits.entityBytesMax
+    ) {
         self.held = held
         self.came = came
         self.elementsMax = elementsMax
+        self.bytesMax = bytesMax
     }
 
     /// The value that came, in which the lists of the rules are united with those that were held;
@@ -37,7 +45,7 @@ struct ListMerge {
         }
         came.append(start..<came.bytes.count, to: &result)
         result.finish()
-        return result
+        return result.bytes.count <= bytesMax ? result : nil
     }
 
     private func change(by rule: EntityRules.OfList) -> Change? {

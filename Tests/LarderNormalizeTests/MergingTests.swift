@@ -204,6 +204,45 @@ struct MergingTests {
         #expect(try store.entity("A:1").contains(#""deep":{"m":[{"v":2}]}"#))
     }
 
+    @Test("An entity that would be too large keeps what the last answer said of it")
+    func entityLimit() throws {
+        var store = try PlainStore()
+        _ = try store.put(#"{"type":"A","id":1,"a":"12345","b":2}"#)
+        guard case .present(let base, _) = try store.held(EntityKey("A:1")) else {
+            Issue.record("it is not there")
+            return
+        }
+        // The names and values of all are 22 bytes in five members.
+        let split = try store.split(#"{"type":"A","id":1,"b":3,"c":4}"#)
+        let now = #"{"type":"A","id":1,"b":3,"c":4}"#
+        for (members, bytes, forgotten) in [
+            (5, 22, []), (4, 22, ["a"]), (5, 21, ["a"]),
+        ] as [(Int, Int, [String])] {
+            let (body, change) = split.body.withUnsafeBytes { text in
+                var merging = EntityMerging(
+                    split,
+                    text,
+                    base: base,
+                    fence: Fence(.nothing),
+                    membersMax: members,
+                    bytesMax: bytes
+                )
+                merging.apply(0, isLate: false)
+                return merging.finished()
+            }
+            #expect(change == .members(["b", "c"] + forgotten))
+            let entity = try #require(body)
+            let rebuilder = Rebuilder(store.rules, bytesMax: 1 << 10)
+            let outcome = try rebuilder.show(EntityKey("A:1")) { _ in .present(entity) }
+            guard case .shown(let answer) = outcome else {
+                Issue.record("\(outcome)")
+                return
+            }
+            let text = String(decoding: answer.bytes, as: UTF8.self)
+            #expect((text == now) == !forgotten.isEmpty)
+        }
+    }
+
     @Test("A list grows up to its limit; one that would be longer is replaced")
     func listLimit() throws {
         func list(_ ids: Int...) throws -> HoledText {
@@ -226,5 +265,10 @@ struct MergingTests {
         )
         let tooLong = ListMerge(held: try list(1, 2, 4), came: try list(2, 3), elementsMax: 3)
         #expect(tooLong.merged(by: rules) == nil)
+        let bytes = try #require(fits.merged(by: rules)).bytes.count
+        for (bytesMax, isUnited) in [(bytes, true), (bytes - 1, false)] {
+            let merge = ListMerge(held: try list(1, 2), came: try list(2, 3), bytesMax: bytesMax)
+            #expect((merge.merged(by: rules) != nil) == isUnited)
+        }
     }
 }
