@@ -4,6 +4,7 @@
 struct SelectionBuilder: Sendable {
     /// The step to the elements of a list: its positions are folded.
     static let anyPosition = -1
+    private static let comparedLayoutsMax = 8
 
     struct Node: Sendable {
         var children: [Int: Int] = [:]
@@ -188,7 +189,8 @@ extension SelectionBuilder {
             digest = Digest.of(bytes.part(piece), seed: digest)
             return true
         }
-        let known = layoutNumbers[digest, default: []]
+        // Texts of one digest can be made: no more of them are compared than come by chance.
+        let known = layoutNumbers[digest, default: []].suffix(Self.comparedLayoutsMax)
         if let layout = known.first(where: { fits(layouts[$0], object, tape, bytes) }) {
             return layout
         }
