@@ -50,18 +50,18 @@ extension [JSONMember] {
 }
 
 /// A value as a key of a set: two are one if they say the same.
-struct JSONIdentity: Hashable {
+package struct JSONIdentity: Hashable {
     let value: JSONValue
 
-    init(_ value: JSONValue) {
+    package init(_ value: JSONValue) {
         self.value = value
     }
 
-    static func == (left: JSONIdentity, right: JSONIdentity) -> Bool {
+    package static func == (left: JSONIdentity, right: JSONIdentity) -> Bool {
         left.value.isSame(as: right.value)
     }
 
-    func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         switch value {
         case .null: hasher.combine(0)
         case .bool(let bool):

@@ -1,4 +1,6 @@
 /// The path of an entity's own URL, in which the fields of its key stand: `/books/{isbn}`.
+///
+/// What is not ASCII stands in it as URLs have it, percent-encoded.
 package struct EntityURL: Hashable, Sendable {
     private enum Segment: Hashable {
         case text(String)
@@ -15,7 +17,7 @@ package struct EntityURL: Hashable, Sendable {
         var segments: [Segment] = []
         for part in text.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
             guard part.contains("{") || part.contains("}") else {
-                segments.append(.text(String(part)))
+                segments.append(.text(PercentCoding.path(String(part))))
                 continue
             }
             let field = part.dropFirst().dropLast()

@@ -91,7 +91,11 @@ extension TypeRule {
                 reason: "'\(url)' is no path such as /books/{isbn}, with a whole field in braces"
             )
         }
-        guard let key else { return }
+        guard let key else {
+            return try NormalizeRules.check(template.fields.count == 1, at: place) {
+                "'\(url)' has not one field, as the id is"
+            }
+        }
         let names = key.fields.map(\.name)
         let isPlain = key.fields.allSatisfy { if case .member = $0 { true } else { false } }
         try NormalizeRules.check(isPlain && Set(template.fields) == Set(names), at: place) {

@@ -1,5 +1,5 @@
 /// Percent-encoding (RFC 3986 2.1) of entity keys and of segments of paths.
-enum PercentCoding {
+package enum PercentCoding {
     private static let digits = Array("0123456789ABCDEF".utf8)
 
     /// Appends `byte` as `%2F` is written.
@@ -35,6 +35,15 @@ enum PercentCoding {
                 bytes.append(byte)
             default: append(byte, to: &bytes)
             }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// A path as somebody wrote it, as it stands in a URL: what is not ASCII is encoded.
+    package static func path(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        for byte in text.utf8 {
+            if byte < 0x80 { bytes.append(byte) } else { append(byte, to: &bytes) }
         }
         return String(decoding: bytes, as: UTF8.self)
     }

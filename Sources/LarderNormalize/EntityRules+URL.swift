@@ -15,10 +15,11 @@ extension EntityRules {
         return nil
     }
 
-    /// The path of an entity's own URL, after the base URL; nil where its type has none.
+    /// The path of an entity's own URL, after the base URL; nil where its type has none, or a text
+    /// in it is `.` or `..`, which lead elsewhere (RFC 3986 5.2.4).
     package func path(of key: EntityKey) -> String? {
         guard let rule = urls.first(where: { $0.type.utf8.elementsEqual(key.type.utf8) })?.rule,
-            let texts = rule.texts(key.id)
+            let texts = rule.texts(key.id), texts.allSatisfy({ !["", ".", ".."].contains($0) })
         else { return nil }
         return rule.url.path(texts)
     }

@@ -65,7 +65,8 @@ package struct EntityRules: Sendable {
         urls = rules.types.compactMap { type in OwnURL(type).map { (type.type, $0) } }
         paths = rules.paths.map { rule in
             OfPath(
-                url: rule.url.split(separator: "/", omittingEmptySubsequences: false),
+                url: PercentCoding.path(rule.url)
+                    .split(separator: "/", omittingEmptySubsequences: false),
                 at: rule.at.tokens.map { Array($0.utf8) },
                 type: Array(rule.type.utf8),
                 key: rule.key.map(Key.init)

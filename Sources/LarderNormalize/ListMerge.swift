@@ -105,7 +105,7 @@ struct ListMerge {
     /// The union by what a member says; nil where an element has no such member.
     private func united(_ old: Int, _ new: Int, by name: [UInt8]) -> [Element]? {
         var union: [Element] = []
-        var places: [[UInt8]: Int] = [:]
+        var places: [Identity: Int] = [:]
         for (text, list, isHeld) in [(held, old, true), (came, new, false)] {
             for item in text.tape.children(of: list) {
                 guard let identity = Self.identity(of: item, by: name, in: text) else {
@@ -122,15 +122,23 @@ struct ListMerge {
         return union
     }
 
-    /// What tells an element from others: its key, or what its member says, led by its kind.
-    private static func identity(of item: Int, by name: [UInt8], in text: HoledText) -> [UInt8]? {
-        if let key = text.key(at: item) { return [0] + key }
+    /// What tells an element from others: its key, or what its member says.
+    private enum Identity: Hashable {
+        case key([UInt8])
+        case text([UInt8])
+        case number(JSONIdentity)
+    }
+
+    private static func identity(of item: Int, by name: [UInt8], in text: HoledText) -> Identity? {
+        if let key = text.key(at: item) { return .key(key) }
         guard text.tape[item].kind == .beginObject else { return nil }
         return text.bytes.withUnsafeBytes { bytes in
             guard let member = text.tape.member(name, of: item, in: bytes) else { return nil }
             switch text.tape[member].kind {
-            case .string: return [1] + text.tape.text(of: member, in: bytes)
-            case .number: return [2] + bytes[text.tape[member].range]
+            case .string: return .text(text.tape.text(of: member, in: bytes))
+            case .number:
+                let number = try? JSONValue(parsing: bytes.part(text.tape[member].range))
+                return number.map { .number(JSONIdentity($0)) }
             case .true, .false, .null, .name, .beginArray, .endArray, .beginObject, .endObject:
                 return nil
             }

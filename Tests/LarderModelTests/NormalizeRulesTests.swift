@@ -80,6 +80,9 @@ struct NormalizeRulesTests {
         }
         expect("types[0].url") { $0.types[0].url = "books/{isbn}" }
         expect("types[0].url") { $0.types[0].url = "/books/{id}" }
+        for url in ["/books", "/books/{isbn}/{id}"] {
+            expect("types[0].url") { $0.types[0] = TypeRule(type: "Book", url: url) }
+        }
         expect("types[0].version") { $0.types[0].version = MemberPath(tokens: []) }
         expect("types[0].lists") { $0.types[0].lists = [MemberPath(tokens: []): .append] }
         expect("types[0].lists") {

@@ -130,11 +130,13 @@ struct EntityValueTests {
                 ),
                 TypeRule(type: "Me", key: EntityKeyRule([]), url: "/me"),
                 TypeRule(type: "Plain"),
+                TypeRule(type: "Café", url: "/cafés/{id}"),
             ]
         )
         try rules.validate()
         let compiled = EntityRules(rules)
         for (path, key) in [
+            ("/caf%C3%A9s/1", "Café:1"), ("/tags/...", "Tag:..."),
             ("/b/1%2F2", "Book:1%2F2"), ("/tags/%C3%A9", "Tag:é"), ("/me", "Me:{}"),
             ("/seats/7/A", #"Seat:{"row"%3A"A","no"%3A7}"#),
             ("/seats/7/%0A%09%22", #"Seat:{"row"%3A"\n\t\"","no"%3A7}"#),
@@ -144,6 +146,9 @@ struct EntityValueTests {
         }
         #expect(compiled.key(ofPath: "/b") == nil)
         #expect(compiled.key(ofPath: "/b/") == nil)
+        for key in ["Tag:.", "Tag:..", #"Seat:{"row"%3A"..","no"%3A7}"#, #"Seat:{"row"%3A"","no"%3A7}"#] {
+            #expect(compiled.path(of: try EntityKey(key)) == nil)
+        }
         #expect(compiled.path(of: try EntityKey("Plain:1")) == nil)
         #expect(compiled.path(of: try EntityKey("Seat:1")) == nil)
         // It is the key that an answer's object has.

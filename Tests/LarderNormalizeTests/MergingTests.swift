@@ -200,6 +200,13 @@ struct MergingTests {
                 #""deep":{"y":2,"m":[{"k":1,"v":2},{"k":"1"},{"k":2}]}"#
             )
         )
+        // A number is told from others by what it is worth.
+        _ = try store.put(#"{"type":"A","id":1,"deep":{"m":[{"k":20e-1,"v":3}]}}"#)
+        #expect(
+            try store.entity("A:1").contains(
+                #""deep":{"m":[{"k":1,"v":2},{"k":"1"},{"k":20e-1,"v":3}]}"#
+            )
+        )
         _ = try store.put(#"{"type":"A","id":1,"deep":{"m":[{"v":2}]}}"#)
         #expect(try store.entity("A:1").contains(#""deep":{"m":[{"v":2}]}"#))
     }

@@ -103,6 +103,7 @@ struct RecognitionTests {
             ("/articles", #"[{"n":3},{"n":4,"author":{"id":7}}]"#, ["Article:3", "Article:4"]),
             ("/articles", #"{"0":{"n":3}}"#, []),
             ("/first", #"{"l":[{"id":1},{"id":2}]}"#, ["B:2"]),
+            ("/caf%C3%A9s", #"{"id":1}"#, ["Café:1"]),
         ]
     )
     func paths(path: String, text: String, expected: [String]) throws {
@@ -118,6 +119,7 @@ struct RecognitionTests {
                     type: "Article",
                     key: byN
                 ),
+                PathRule(url: "/cafés", at: MemberPath(tokens: []), type: "Café"),
                 PathRule(url: "/first", at: MemberPath(tokens: ["l", "1"]), type: "B"),
             ]
         )
