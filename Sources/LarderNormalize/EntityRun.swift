@@ -63,14 +63,11 @@ struct EntityRun {
             switch body.bytes.withUnsafeBytes({ parts.next(in: $0) }) {
             case .text(let text): output.append(body.bytes, text)
             case .reference(let range):
-                guard depth > 0 else {
-                    output.appendString(body.bytes, range)
-                    continue
-                }
                 let text = String(decoding: body.bytes[range], as: UTF8.self)
                 let key = EntityKey(unchecked: text)
                 let standing = output.settle(
-                    try show(key, expanding: depth - 1, find),
+                    depth > 0
+                        ? try show(key, expanding: depth - 1, find) : try name(key, find),
                     of: key,
                     rules,
                     isPartial: isPartial
@@ -79,6 +76,16 @@ struct EntityRun {
             case .end, .damage: return .shown
             }
         }
+    }
+
+    /// Writes the key of an entity, unless that was deleted.
+    private mutating func name<Failure: Error>(
+        _ key: EntityKey,
+        _ find: (EntityKey) throws(Failure) -> FoundEntity
+    ) throws(Failure) -> Standing {
+        if case .deleted = try entity(key, find) { return .deleted }
+        output.appendString(Array(key.text.utf8), 0..<key.text.utf8.count)
+        return .shown
     }
 
     private mutating func entity<Failure: Error>(

@@ -76,7 +76,7 @@ package struct Rebuilder: Sendable {
     /// - Parameters:
     ///   - key: The entity.
     ///   - depth: How many references deep the entities in it are shown, too; of the others the key
-    ///     stands there as a string.
+    ///     stands there as a string, unless they were deleted.
     ///   - isPartial: Whether it is to be shown without entities that were evicted.
     ///   - find: Says what is known of an entity; asked once for each.
     /// - Returns: The entity, or why it cannot be shown.

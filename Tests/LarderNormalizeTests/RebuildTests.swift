@@ -223,6 +223,32 @@ struct RebuildTests {
         #expect(try store.text(of: answer) == expected)
     }
 
+    @Test("Rule 16: an entity with all of its members does not name those that were deleted either")
+    func deletedNames() throws {
+        var store = try PlainStore(
+            NormalizeRules(
+                byType: .standard,
+                types: [
+                    TypeRule(type: "Omit", onDeleted: .omit),
+                    TypeRule(type: "Fall", onDeleted: .cascade),
+                ]
+            )
+        )
+        let first = #"{"type":"A","id":1,"l":[{"type":"B","id":1},{"type":"B","id":2}]"#
+        _ = try store.put(first + #","b":{"type":"B","id":1},"o":{"type":"Omit","id":1}}"#)
+        _ = try store.put(#"{"type":"A","id":2,"c":{"type":"Fall","id":1}}"#)
+        for key in ["B:1", "Omit:1"] { try store.delete(key) }
+        try store.evict("B:2")
+        #expect(try store.entity("A:1") == #"{"type":"A","id":1,"l":["B:2"],"b":null}"#)
+        #expect(try store.entity("A:2") == #"{"type":"A","id":2,"c":"Fall:1"}"#)
+        try store.delete("Fall:1")
+        let rebuilder = Rebuilder(store.rules, bytesMax: 1 << 10)
+        guard case .deleted = try rebuilder.show(EntityKey("A:2"), { try store.find($0) }) else {
+            Issue.record("what counts as deleted is shown")
+            return
+        }
+    }
+
     @Test("P-10: an evicted child is a miss, or null with its pointer in a partial answer")
     func evicted() throws {
         var store = try PlainStore()
