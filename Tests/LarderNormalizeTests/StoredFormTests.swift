@@ -137,6 +137,22 @@ struct StoredFormTests {
         let other = try store.put(#"[{"type":"A","id":1}]"#)
         let skeleton = try Skeleton(other.skeleton)
         #expect(throws: NormalizeError.self) { try Template(forms.answer.template, skeleton) }
+        var answers = RandomAnswers(seed: 3, variesSpelling: true)
+        var stored: [PlainStore.Answer] = []
+        while stored.count < 24 {
+            let outcome = Splitter(store.rules).split(Array(answers.answer().utf8), path: "/")
+            guard case .split(let split) = outcome else { continue }
+            stored.append(try store.put(split))
+        }
+        var counts = [true: 0, false: 0]
+        for template in stored.map(\.template) {
+            for skeleton in stored.map(\.skeleton) {
+                let mixed = PlainStore.Answer(template: template, skeleton: skeleton)
+                let isGood = (try? store.rebuild(mixed)) != nil
+                counts[isGood, default: 0] += 1
+            }
+        }
+        #expect(counts.values.allSatisfy { $0 > 24 }, "\(counts)")
     }
 
     @Test("A skeleton with a step to two places, or an entity that opens with no brace, is refused")
