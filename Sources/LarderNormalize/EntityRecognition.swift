@@ -36,7 +36,7 @@ struct EntityRecognition {
     struct Step {
         /// The value's item.
         let item: Int
-        /// Its position where it is an element; -1 where it is a member.
+        /// Its position where it is an element; -1 less its position where it is a member.
         let position: Int
     }
 

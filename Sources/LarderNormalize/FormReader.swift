@@ -14,7 +14,7 @@ struct FormReader {
         guard bytes.count >= FormWriter.headBytes, bytes[0] >> 4 == form.rawValue else {
             throw .damaged(form, at: 0)
         }
-        guard bytes[0] & 15 == FormWriter.version else { throw .laterVersion(form) }
+        guard bytes[0] & 15 == FormWriter.version else { throw .otherVersion(form) }
         let rest = UnsafeRawBufferPointer(rebasing: bytes[FormWriter.headBytes...])
         let check = UInt32(truncatingIfNeeded: Digest.of(rest, seed: UInt64(bytes[0])) >> 16)
         guard (0..<4).allSatisfy({ bytes[1 + $0] == UInt8(truncatingIfNeeded: check >> (8 * $0)) })

@@ -2,8 +2,8 @@
 package enum NormalizeError: Error, Equatable, Sendable {
     /// They are cut, changed, or something else.
     case damaged(StoredForm, at: Int)
-    /// They were written by a later version of Larder.
-    case laterVersion(StoredForm)
+    /// They were written by another version of Larder.
+    case otherVersion(StoredForm)
     /// Two of them that do not belong together.
     case mismatched(StoredForm)
 
@@ -11,7 +11,7 @@ package enum NormalizeError: Error, Equatable, Sendable {
     package var message: String {
         switch self {
         case .damaged(let form, let offset): "\(form.text) is damaged at byte \(offset)"
-        case .laterVersion(let form): "\(form.text) was written by a later version"
+        case .otherVersion(let form): "\(form.text) was written by another version"
         case .mismatched(let form): "\(form.text) belongs to something else"
         }
     }

@@ -6,8 +6,6 @@ struct Occurrence: Sendable {
     let item: Int
     /// The number of its shape.
     let shape: Int
-    /// The occurrence that holds it; -1 where the answer's own part does.
-    let parent: Int
     /// The occurrence behind this one and all within it.
     var next = 0
     /// The next one of the same key; -1 behind the last.

@@ -72,7 +72,6 @@ extension Occurrence {
             key: key,
             item: item,
             shape: shape,
-            parent: parent,
             next: next,
             sibling: sibling
         )

@@ -26,7 +26,6 @@ struct SplitRun {
     private var levels: [Level] = []
     /// The steps that lead to the container that is looked at; as many as levels but the first.
     private var steps: [EntityRecognition.Step] = []
-    private var parent = -1
     private var depth = 0
 
     init(_ recognition: EntityRecognition, rootKey: EntityKey?) {
@@ -104,14 +103,11 @@ extension SplitRun {
         let shape = selection.shape(of: item, in: list, recognition.tape, recognition.bytes)
         let number = occurrences.count
         occurrences.append(
-            Occurrence(key: keyNumber(key), item: item, shape: shape, parent: parent)
+            Occurrence(key: keyNumber(key), item: item, shape: shape)
         )
-        let outer = parent
-        parent = number
         depth += 1
         let isGood = visitMembers(of: item, list: list, shape: shape)
         depth -= 1
-        parent = outer
         occurrences[number].next = occurrences.count
         return isGood
     }

@@ -117,13 +117,13 @@ struct StoredFormTests {
         }
         var later = forms.answer.skeleton
         later[0] += 1
-        #expect(throws: NormalizeError.laterVersion(.skeleton)) { try Skeleton(later) }
+        #expect(throws: NormalizeError.otherVersion(.skeleton)) { try Skeleton(later) }
         #expect(throws: NormalizeError.damaged(.entity, at: 0)) {
             try EntityBody(forms.answer.skeleton)
         }
         for form in StoredForm.allCases {
             #expect(!NormalizeError.damaged(form, at: 3).message.isEmpty)
-            #expect(!NormalizeError.laterVersion(form).message.isEmpty)
+            #expect(!NormalizeError.otherVersion(form).message.isEmpty)
             #expect(!NormalizeError.mismatched(form).message.isEmpty)
         }
     }
