@@ -36,6 +36,8 @@ struct SelectionBuilder: Sendable {
     struct Layout: Sendable {
         let pieces: [Range<Int>]
         let names: [Int]
+        /// Whether one of them stands there twice.
+        let hasRepeats: Bool
     }
 
     private(set) var nodes = [Node()]
@@ -205,7 +207,8 @@ extension SelectionBuilder {
             pieces[index] = start..<text.count
         }
         let names = tape.children(of: object).map { name(tape.name(of: $0, in: bytes)) }
-        layouts.append(Layout(pieces: pieces, names: names))
+        let hasRepeats = Set(names).count < names.count
+        layouts.append(Layout(pieces: pieces, names: names, hasRepeats: hasRepeats))
         layoutNumbers[digest, default: []].append(layouts.count - 1)
         return layouts.count - 1
     }

@@ -7,6 +7,8 @@ package struct SplitReport: Equatable, Sendable {
     package internal(set) var keylessCount = 0
     /// Where the first one stands.
     package internal(set) var keylessSample: JSONPointer?
+    /// Entities in which a name stands twice with values that are not written alike; the last counts.
+    package internal(set) var repeatedCount = 0
 
     package init() {}
 }

@@ -101,6 +101,9 @@ extension SplitRun {
         let node = item == 0 ? 0 : node(at: levels.count)
         let list = selection.list(selection.type(type), at: node)
         let shape = selection.shape(of: item, in: list, recognition.tape, recognition.bytes)
+        if hasContradiction(item, selection.layouts[selection.shapes[shape].layout]) {
+            report.repeatedCount += 1
+        }
         let number = occurrences.count
         occurrences.append(
             Occurrence(key: keyNumber(key), item: item, shape: shape)
@@ -110,6 +113,19 @@ extension SplitRun {
         depth -= 1
         occurrences[number].next = occurrences.count
         return isGood
+    }
+
+    /// Whether a name stands twice in an object, with values that are not written alike.
+    private func hasContradiction(_ item: Int, _ layout: SelectionBuilder.Layout) -> Bool {
+        guard layout.hasRepeats else { return false }
+        var first: [Int: Range<Int>] = [:]
+        for (name, child) in zip(layout.names, recognition.tape.children(of: item)) {
+            let range = recognition.tape.items[child].range
+            let other = recognition.bytes.part(first[name] ?? range)
+            guard recognition.bytes.hasBytes(range, other) else { return true }
+            first[name] = range
+        }
+        return false
     }
 
     private mutating func keyNumber(_ key: EntityKey) -> Int {

@@ -140,6 +140,17 @@ struct RecognitionTests {
         #expect(report(#"{"type":"A"}"#).keylessSample == .whole)
     }
 
+    @Test("Rule 10: an entity in which a name stands twice with different values is counted")
+    func repeated() {
+        for (text, count) in [
+            (#"{"type":"A","id":1,"a":1,"a":2}"#, 1), (#"{"type":"A","id":1,"a":1,"a":1}"#, 0),
+            (#"[{"type":"A","id":1,"a":1,"\u0061":[]},{"type":"A","id":2,"a":1,"a":1,"a":2}]"#, 2),
+            (#"[{"type":"A","id":1,"a":1,"b":2},{"type":"A","id":2,"a":2}]"#, 0),
+        ] {
+            #expect(report(text).repeatedCount == count, "\(text)")
+        }
+    }
+
     @Test(
         "Rule 6: a key is spelled as the design has it",
         arguments: [
