@@ -33,20 +33,10 @@ struct CutParts {
 
     /// Bytes behind their number.
     private mutating func data(in bytes: UnsafeRawBufferPointer) -> Range<Int>? {
-        var count = 0
-        var shift = 0
-        while position < end, shift < 35 {
-            let byte = bytes[position]
-            position += 1
-            count |= Int(byte & 0x7F) << shift
-            guard byte < 0x80 else {
-                shift += 7
-                continue
-            }
-            guard count <= end - position else { return nil }
-            defer { position += count }
-            return position..<position + count
+        guard let count = bytes.number(at: &position, before: end), count <= end - position else {
+            return nil
         }
-        return nil
+        defer { position += count }
+        return position..<position + count
     }
 }

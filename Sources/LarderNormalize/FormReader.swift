@@ -15,8 +15,7 @@ struct FormReader {
             throw .damaged(form, at: 0)
         }
         guard bytes[0] & 15 == FormWriter.version else { throw .otherVersion(form) }
-        let rest = UnsafeRawBufferPointer(rebasing: bytes[FormWriter.headBytes...])
-        let check = UInt32(truncatingIfNeeded: Digest.of(rest, seed: UInt64(bytes[0])) >> 16)
+        let check = FormWriter.check(bytes)
         guard (0..<4).allSatisfy({ bytes[1 + $0] == UInt8(truncatingIfNeeded: check >> (8 * $0)) })
         else { throw .damaged(form, at: 1) }
     }
@@ -26,16 +25,8 @@ struct FormReader {
     func fail() -> NormalizeError { .damaged(form, at: position) }
 
     mutating func number() throws(NormalizeError) -> Int {
-        var number: UInt64 = 0
-        var shift: UInt64 = 0
-        while position < end, shift < 35 {
-            let byte = bytes[position]
-            position += 1
-            number |= UInt64(byte & 0x7F) << shift
-            guard byte >= 0x80 else { return Int(number) }
-            shift += 7
-        }
-        throw fail()
+        guard let number = bytes.number(at: &position, before: end) else { throw fail() }
+        return number
     }
 
     /// A number below `bound`.

@@ -62,10 +62,12 @@ struct FormWriter {
 
     /// What the four bytes behind the first must be.
     static func check(_ bytes: [UInt8]) -> UInt32 {
-        bytes.withUnsafeBytes { bytes in
-            let rest = UnsafeRawBufferPointer(rebasing: bytes[headBytes...])
-            return UInt32(truncatingIfNeeded: Digest.of(rest, seed: UInt64(bytes[0])) >> 16)
-        }
+        bytes.withUnsafeBytes { check($0) }
+    }
+
+    static func check(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
+        let rest = UnsafeRawBufferPointer(rebasing: bytes[headBytes...])
+        return UInt32(truncatingIfNeeded: Digest.of(rest, seed: UInt64(bytes[0])) >> 16)
     }
 }
 
@@ -80,5 +82,23 @@ extension [UInt8] {
             rest >>= 7
         }
         append(UInt8(truncatingIfNeeded: rest))
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Reads such a number of up to 35 bits, which ends before `end`, and moves `position` behind it;
+    /// nil where there is none.
+    @inline(__always)
+    func number(at position: inout Int, before end: Int) -> Int? {
+        var number = 0
+        var shift = 0
+        while position < end, shift < 35 {
+            let byte = self[position]
+            position += 1
+            number |= Int(byte & 0x7F) << shift
+            guard byte >= 0x80 else { return number }
+            shift += 7
+        }
+        return nil
     }
 }
