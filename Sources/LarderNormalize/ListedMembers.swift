@@ -23,12 +23,13 @@ struct ListedMembers {
         self.skeleton = skeleton
     }
 
-    /// The members of an entity that a list has, in the entity's order.
+    /// Looks for the members of an entity that a list has.
     ///
     /// - Parameters:
     ///   - entity: A number that tells it from others.
     ///   - list: The number of the list.
     ///   - finder: That of the entity.
+    /// - Returns: These members in the entity's order.
     mutating func members(
         of entity: Int,
         in list: Int,

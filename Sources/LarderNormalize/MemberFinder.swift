@@ -4,6 +4,8 @@
 struct MemberFinder {
     let body: EntityBody
     private var places: [[UInt8]: Int]?
+    /// Of long values.
+    private var digests: [Int: UInt64] = [:]
 
     private static let scannedMembersMax = 32
 
@@ -40,4 +42,15 @@ struct MemberFinder {
             held.withUnsafeBytes { place(of: source.part(name), in: $0, near: hint) }
         }
     }
+
+    /// What exceptions remember of a member's value; that of a long one is made once.
+    mutating func digest(ofMember place: Int) -> UInt64 {
+        if let known = digests[place] { return known }
+        let member = body.members[place]
+        let digest = body.bytes.withUnsafeBytes { member.digest(in: $0) }
+        if member.value.count > Self.digestedBytesMax { digests[place] = digest }
+        return digest
+    }
+
+    private static let digestedBytesMax = 256
 }

@@ -169,7 +169,7 @@ extension RebuildRun {
             hint = place + 1
             shown += isRepeated ? 0 : 1
             let value = body.members[place]
-            let own = ownTexts(at: index, &exception, slot, value, body, children)
+            let own = ownTexts(at: index, &exception, slot, place, children)
             let standing: Standing
             if let own {
                 // One of a name that came twice may be deeper than what the entity holds.
@@ -210,12 +210,11 @@ extension RebuildRun {
     }
 
     /// The slot's own texts of a member, if it has any and they still count.
-    private func ownTexts(
+    private mutating func ownTexts(
         at position: Int,
         _ exception: inout Int,
         _ slot: Template.Slot,
-        _ value: EntityBody.Member,
-        _ body: EntityBody,
+        _ place: Int,
         _ children: Children
     ) -> Range<Int>? {
         // Those of members that are not known any more were not asked for.
@@ -229,7 +228,7 @@ extension RebuildRun {
         else { return nil }
         let digest = template.exceptions[exception].digest
         exception += 1
-        guard body.bytes.withUnsafeBytes({ value.digest(in: $0) }) == digest else { return nil }
+        guard finders[slot.key]?.digest(ofMember: place) == digest else { return nil }
         var count = 1
         var child = children.range.lowerBound
         while child < children.range.upperBound {
@@ -317,12 +316,12 @@ extension RebuildRun {
         }
         let here = Set(skeleton.positions[shape.positions])
         for added in listedMembers(of: slot) where !here.contains(added.member) {
-            let value = body.members[added.place]
             if let digest = hidden[added.member],
-                body.bytes.withUnsafeBytes({ value.digest(in: $0) }) == digest
+                finders[slot.key]?.digest(ofMember: added.place) == digest
             {
                 continue
             }
+            let value = body.members[added.place]
             output.beginMember(body.bytes, value.name)
             let node = skeleton.memberNodes[members.lowerBound + added.member]
             let nodes = node < 0 ? [] : [node]

@@ -208,18 +208,17 @@ extension TemplateWriter {
                         }
                     }
                     exceptions.append(
-                        Exception(kind: .own(member), digest: value.digest(in: held))
+                        Exception(kind: .own(member), digest: finder.digest(ofMember: place))
                     )
                 }
                 guard !shape.hasAll, shown < body.members.count else { return exceptions }
                 let here = Set(skeleton.positions[shape.positions])
                 let known = listed.members(of: occurrence.key, in: shape.list, &finder)
                 for member in known where !here.contains(member.member) {
-                    let value = body.members[member.place]
                     exceptions.append(
                         Exception(
                             kind: .absent(member: member.member),
-                            digest: value.digest(in: held)
+                            digest: finder.digest(ofMember: member.place)
                         )
                     )
                 }

@@ -146,7 +146,9 @@ struct EntityValueTests {
         }
         #expect(compiled.key(ofPath: "/b") == nil)
         #expect(compiled.key(ofPath: "/b/") == nil)
-        for key in ["Tag:.", "Tag:..", #"Seat:{"row"%3A"..","no"%3A7}"#, #"Seat:{"row"%3A"","no"%3A7}"#] {
+        for key in [
+            "Tag:.", "Tag:..", #"Seat:{"row"%3A"..","no"%3A7}"#, #"Seat:{"row"%3A"","no"%3A7}"#,
+        ] {
             #expect(compiled.path(of: try EntityKey(key)) == nil)
         }
         #expect(compiled.path(of: try EntityKey("Plain:1")) == nil)

@@ -152,7 +152,8 @@ struct MergingTests {
         for isDeleted in [false, true] {
             var store = try PlainStore()
             if isDeleted { try store.delete("A:1") }
-            let shown = try store.shown(try store.put(text, fence: fence))
+            let answer = try store.put(text, fence: fence)
+            let shown = try store.shown(answer)
             #expect(String(decoding: shown.bytes, as: UTF8.self) == #"{"type":"A","id":1,"n":2}"#)
             #expect(shown.missing == [try JSONPointer("/liked")])
         }

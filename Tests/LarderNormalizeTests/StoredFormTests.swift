@@ -176,7 +176,9 @@ struct StoredFormTests {
 
     @Test("A name that is no text stops nothing")
     func badName() throws {
-        for name: [UInt8] in [[0xED, 0xA0, 0x22], [0xED, 0xA0], [0xED, 0xBF, 0xED], [0xFF, 0x5C]] {
+        for name: [UInt8] in [
+            [0xED, 0xA0, 0x22], [0xED, 0xA0], [0xED, 0xBF, 0xED], [0xFF, 0x5C],
+        ] {
             var form = FormWriter(.entity)
             form.number(1)
             form.data(name)
