@@ -40,7 +40,7 @@ struct EntityMerging {
     private var places: [[UInt8]: Int]?
     private var scratch = CutBuilder()
     /// Values of lists that may still be looked at to unite them.
-    private var unitedLeft = Limits.unitedValuesMax
+    private var unitedLeft: Int
 
     /// More members than this are looked for in a table.
     private static let scannedMembersMax = 32
@@ -51,7 +51,8 @@ struct EntityMerging {
         base: EntityBody?,
         fence: Fence,
         membersMax: Int = Limits.entityMembersMax,
-        bytesMax: Int = Limits.entityBytesMax
+        bytesMax: Int = Limits.entityBytesMax,
+        unitedMax: Int = Limits.unitedValuesMax
     ) {
         self.split = split
         self.bytes = bytes
@@ -59,6 +60,7 @@ struct EntityMerging {
         self.fence = fence
         self.membersMax = membersMax
         self.bytesMax = bytesMax
+        unitedLeft = unitedMax
         members = (base?.members.indices ?? 0..<0).map {
             Member(held: $0, name: -1, source: .held)
         }

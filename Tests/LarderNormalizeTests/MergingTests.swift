@@ -251,6 +251,29 @@ struct MergingTests {
         }
     }
 
+    @Test("Lists that one answer has too often are replaced and not united any more")
+    func unitedLimit() throws {
+        let rule = TypeRule(type: "A", lists: [MemberPath(tokens: ["l"]): .append])
+        let store = try PlainStore(NormalizeRules(byType: .standard, types: [rule]))
+        let texts = (1...3).map { #"{"type":"A","id":1,"l":[{"type":"B","id":\#($0)}]}"# }
+        let split = try store.split("[\(texts.joined(separator: ","))]")
+        // One and one, then two and one, each with its list.
+        for (unitedMax, keys) in [(9, ["B:1", "B:2", "B:3"]), (8, ["B:3"])] {
+            let (body, _) = split.body.withUnsafeBytes { text in
+                var merging = EntityMerging(
+                    split,
+                    text,
+                    base: nil,
+                    fence: Fence(.nothing),
+                    unitedMax: unitedMax
+                )
+                for occurrence in [0, 2, 4] { merging.apply(occurrence, isLate: false) }
+                return merging.finished()
+            }
+            #expect(body?.references.map(\.text) == keys)
+        }
+    }
+
     @Test("A list grows up to its limit; one that would be longer is replaced")
     func listLimit() throws {
         func list(_ ids: Int...) throws -> HoledText {

@@ -93,7 +93,7 @@ struct NormalizeWorkTests {
         #expect(try store.text(of: answer) == text)
     }
 
-    @Test("A list that grows is united once for what comes again, and replaced at some time")
+    @Test("A list that grows is united once for what comes again")
     func growingList() throws {
         let rule = TypeRule(type: "A", lists: [MemberPath(tokens: ["l"]): .append])
         var store = try PlainStore(NormalizeRules(byType: .standard, types: [rule]))
@@ -101,21 +101,13 @@ struct NormalizeWorkTests {
             let list = ids.map { #"{"type":"B","id":\#($0)}"# }.joined(separator: ",")
             return #"{"type":"A","id":1,"l":[\#(list)]}"#
         }
-        _ = try store.put(text(0..<20_000))
-        let again = Array(repeating: text(20_000..<20_001), count: 2_000)
+        _ = try store.put(text(0..<5_000))
+        let again = Array(repeating: text(5_000..<5_001), count: 2_000)
         _ = try store.put("[\(again.joined(separator: ","))]")
         guard case .present(let body, _) = try store.held(EntityKey("A:1")) else {
             Issue.record("it is gone")
             return
         }
-        #expect(body.references.count == 20_001)
-        // Each of these is another list: so often it is not united.
-        let others = (0..<200).map { text(30_000 + $0 % 2..<30_001 + $0 % 2) }
-        _ = try store.put("[\(others.joined(separator: ","))]")
-        guard case .present(let body, _) = try store.held(EntityKey("A:1")) else {
-            Issue.record("it is gone")
-            return
-        }
-        #expect(body.references.count < 20_000)
+        #expect(body.references.count == 5_001)
     }
 }
