@@ -348,10 +348,10 @@ package enum Limits {
     /// Changes that are read from a log at once; more than a step has.
     package static let changePageRows = 1_000
     /// Changes of one target up to which it is looked whether a step changes what it shows, which
-    /// is done on the writer's thread and takes about 5 µs for each: above it every step counts as
-    /// one that does.
+    /// is done on the writer's thread, where everybody waits: above it every step counts as one
+    /// that does.
     package static let comparedChangesMax: Int64 = 32
-    /// The same in bytes of base and effects, which are parsed: some ms.
+    /// The same in bytes of base and effects, which are parsed: four bodies that stand inline.
     package static let comparedBytesMax: Int64 = 262_144
     /// What a frame quotes of an answer by which a modifier died; the whole is under its id.
     package static let toldAnswerBytesMax = 2_048
