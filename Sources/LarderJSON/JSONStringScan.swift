@@ -1,5 +1,5 @@
 /// Where a string ends, and what it says.
-enum JSONStringScan {
+package enum JSONStringScan {
     /// The offset after the closing quotation mark of the string that opens at `start`.
     static func end(
         in bytes: UnsafeRawBufferPointer,
@@ -103,12 +103,24 @@ extension JSONStringScan {
     ///
     /// Half a surrogate pair becomes U+FFFD, since a `String` cannot hold it.
     static func text(_ token: JSONToken, in bytes: UnsafeRawBufferPointer) -> String {
-        let content = bytes[token.range].dropFirst().dropLast()
+        let content = UnsafeRawBufferPointer(rebasing: bytes[token.range].dropFirst().dropLast())
         guard token.hasEscapes else { return String(decoding: content, as: UTF8.self) }
+        return String(decoding: decoded(content, keepingHalves: false), as: UTF8.self)
+    }
+
+    /// What stands between the quotation marks of a string that a tokenizer has taken, as bytes of
+    /// UTF-8.
+    ///
+    /// Half a surrogate pair, which JSON can escape and UTF-8 cannot hold, has three bytes of its own
+    /// if it is kept (https://simonsapin.github.io/wtf-8/), else it is U+FFFD.
+    package static func decoded(
+        _ content: UnsafeRawBufferPointer,
+        keepingHalves: Bool
+    ) -> [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity(content.count)
-        var position = content.startIndex
-        while position < content.endIndex {
+        var position = 0
+        while position < content.count {
             guard content[position] == UInt8(ascii: "\\") else {
                 text.append(content[position])
                 position += 1
@@ -121,44 +133,52 @@ extension JSONStringScan {
             case UInt8(ascii: "r"): text.append(0x0D)
             case UInt8(ascii: "t"): text.append(0x09)
             case UInt8(ascii: "u"):
-                let (scalar, length) = escapedScalar(in: content, at: position)
-                text += Array(String(Character(scalar)).utf8)
+                var (scalar, length) = escapedScalar(in: content, at: position)
+                if !keepingHalves, (0xD800..<0xE000).contains(scalar) { scalar = 0xFFFD }
+                append(scalar, to: &text)
                 position += length
                 continue
             case let byte: text.append(byte)
             }
             position += 2
         }
-        return String(decoding: text, as: UTF8.self)
+        return text
     }
 
-    /// The scalar of `\uXXXX`, or of two of them that are a surrogate pair, and their length.
+    /// The number of a scalar written as one escape, or as those of a surrogate pair, or of half a
+    /// pair; and how long that is.
     private static func escapedScalar(
-        in bytes: Slice<UnsafeRawBufferPointer>,
+        in bytes: UnsafeRawBufferPointer,
         at position: Int
-    ) -> (scalar: Unicode.Scalar, length: Int) {
+    ) -> (scalar: UInt32, length: Int) {
         let unit = codeUnit(in: bytes, at: position)
-        if let scalar = Unicode.Scalar(unit) { return (scalar, 6) }
         let next = position + 6
-        if unit < 0xDC00, next + 6 <= bytes.endIndex, bytes[next] == UInt8(ascii: "\\"),
-            bytes[next + 1] == UInt8(ascii: "u")
-        {
-            let low = codeUnit(in: bytes, at: next)
-            if (0xDC00...0xDFFF).contains(low),
-                let scalar = Unicode.Scalar(0x10000 + (unit - 0xD800) << 10 + (low - 0xDC00))
-            {
-                return (scalar, 12)
-            }
-        }
-        return ("\u{FFFD}", 6)
+        guard (0xD800..<0xDC00).contains(unit), next + 6 <= bytes.count,
+            bytes[next] == UInt8(ascii: "\\"), bytes[next + 1] == UInt8(ascii: "u")
+        else { return (unit, 6) }
+        let low = codeUnit(in: bytes, at: next)
+        guard (0xDC00..<0xE000).contains(low) else { return (unit, 6) }
+        return (0x10000 + (unit - 0xD800) << 10 + (low - 0xDC00), 12)
     }
 
-    /// The number of the four digits after the `\u` at `position`.
+    private static func append(_ scalar: UInt32, to text: inout [UInt8]) {
+        func tail(_ shift: UInt32) -> UInt8 { UInt8(0x80 | scalar >> shift & 0x3F) }
+        switch scalar {
+        case 0..<0x80: text.append(UInt8(scalar))
+        case 0x80..<0x800: text += [UInt8(0xC0 | scalar >> 6), tail(0)]
+        case 0x800..<0x10000: text += [UInt8(0xE0 | scalar >> 12), tail(6), tail(0)]
+        default: text += [UInt8(0xF0 | scalar >> 18), tail(12), tail(6), tail(0)]
+        }
+    }
+
+    /// The number of the four digits after the backslash and the `u` at `position`.
     private static func codeUnit(
-        in bytes: Slice<UnsafeRawBufferPointer>,
+        in bytes: UnsafeRawBufferPointer,
         at position: Int
     ) -> UInt32 {
-        bytes[position + 2..<position + 6].reduce(0) { $0 << 4 | UInt32($1.hexDigitValue ?? 0) }
+        (position + 2..<position + 6).reduce(0) { unit, index in
+            unit << 4 | UInt32(bytes[index].hexDigitValue ?? 0)
+        }
     }
 }
 
