@@ -175,10 +175,13 @@ let package = Package(
             swiftSettings: strict
         ),
         tests("LarderModelTests", ["LarderModel"]),
-        tests("LarderJSONTests", ["LarderModel", "LarderJSON"]),
-        tests("LarderNormalizeTests", ["LarderModel", "LarderJSON", "LarderNormalize"]),
-        tests("LarderStrategyTests", ["LarderModel", "LarderStrategy"]),
-        tests("LarderWireTests", ["LarderModel", "LarderJSON", "LarderWire"]),
+        tests("LarderJSONTests", ["LarderModel", "LarderJSON", "LarderTestSupport"]),
+        tests(
+            "LarderNormalizeTests",
+            ["LarderModel", "LarderJSON", "LarderNormalize", "LarderTestSupport"]
+        ),
+        tests("LarderStrategyTests", ["LarderModel", "LarderStrategy", "LarderTestSupport"]),
+        tests("LarderWireTests", ["LarderModel", "LarderJSON", "LarderWire", "LarderTestSupport"]),
         tests("LarderStoreTests", ["LarderModel", "LarderStore", "LarderTestSupport"]),
         tests(
             "LarderUpstreamTests",

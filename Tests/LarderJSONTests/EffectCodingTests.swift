@@ -1,5 +1,6 @@
 import LarderJSON
 import LarderModel
+import LarderTestSupport
 import Testing
 
 @Suite("An effect as it travels")

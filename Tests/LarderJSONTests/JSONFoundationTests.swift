@@ -1,5 +1,6 @@
 import Foundation
 import LarderJSON
+import LarderTestSupport
 import Testing
 
 /// A second opinion on the grammar: Foundation's parser on random and mutated texts.

@@ -1,4 +1,5 @@
 import LarderJSON
+import LarderTestSupport
 import Testing
 
 @Suite("A JSON merge patch")

@@ -1,5 +1,6 @@
 import LarderJSON
 import LarderModel
+import LarderTestSupport
 import Testing
 
 @Suite("The sum of two JSON numbers")

@@ -1,4 +1,5 @@
 import LarderJSON
+import LarderTestSupport
 import Testing
 
 @Suite("What two JSON values say")

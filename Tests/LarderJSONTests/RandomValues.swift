@@ -1,4 +1,5 @@
 import LarderJSON
+import LarderTestSupport
 
 /// The value of a text that is JSON.
 func json(_ text: String) throws -> JSONValue {

@@ -1,6 +1,7 @@
 import LarderJSON
 import LarderModel
 import LarderNormalize
+import LarderTestSupport
 import Testing
 
 @Suite("Answers that share entities, against a model")

@@ -1,4 +1,5 @@
 import LarderJSON
+import LarderTestSupport
 
 /// Answers from few types, ids and names, so that they often share entities.
 struct RandomAnswers {
@@ -99,4 +100,12 @@ struct RandomAnswers {
         }
         return "{" + (texts.isEmpty ? space() : texts.joined(separator: ",")) + "}"
     }
+}
+
+extension SeededRandom {
+    mutating func count(_ range: ClosedRange<Int>) -> Int {
+        Int.random(in: range, using: &self)
+    }
+
+    mutating func chance(_ percent: Int) -> Bool { count(1...100) <= percent }
 }

@@ -1,5 +1,6 @@
 import LarderModel
 import LarderStrategy
+import LarderTestSupport
 import Testing
 
 @Suite("Repetitions of a flight")

@@ -1,5 +1,6 @@
 import LarderModel
 import LarderStrategy
+import LarderTestSupport
 import Testing
 
 @Suite("A flight under any order of events")

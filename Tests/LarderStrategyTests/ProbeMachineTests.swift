@@ -1,5 +1,6 @@
 import LarderModel
 import LarderStrategy
+import LarderTestSupport
 import Testing
 
 @Suite("When an origin that is down is probed")

@@ -1,5 +1,6 @@
 import LarderModel
 import LarderStrategy
+import LarderTestSupport
 
 extension QueueWorld {
     /// One event of any kind.

@@ -1,5 +1,6 @@
 import LarderModel
 import LarderStrategy
+import LarderTestSupport
 
 /// A shell around the machine whose commits, requests, crashes and people come in any order.
 struct QueueWorld {

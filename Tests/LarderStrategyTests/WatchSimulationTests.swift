@@ -1,4 +1,5 @@
 import LarderModel
+import LarderTestSupport
 import Testing
 
 @testable import LarderStrategy

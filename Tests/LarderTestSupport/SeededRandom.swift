@@ -16,4 +16,9 @@ package struct SeededRandom: RandomNumberGenerator, Sendable {
         mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
         return mixed ^ (mixed >> 31)
     }
+
+    /// One of them; there must be some.
+    package mutating func pick<Element>(_ elements: [Element]) -> Element {
+        elements[Int(next() % UInt64(elements.count))]
+    }
 }

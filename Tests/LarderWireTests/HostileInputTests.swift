@@ -1,4 +1,5 @@
 import LarderModel
+import LarderTestSupport
 import LarderWire
 import Testing
 
@@ -105,22 +106,5 @@ struct HostileInputTests {
         let parameters = (0..<10_000).map { "p\($0)=1" }.joined(separator: "&")
         let refused = #expect(throws: Problem.self) { try EntryListCommand(query: parameters[...]) }
         #expect(refused?.detail.hasPrefix("the query parameter 'p0' is unknown, ") == true)
-    }
-}
-
-/// SplitMix64.
-private struct SeededRandom: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var word = state
-        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-        return word ^ (word >> 31)
     }
 }
