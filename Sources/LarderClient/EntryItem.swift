@@ -24,7 +24,7 @@ public struct EntryItem: Equatable, Sendable {
     public var kind: Kind {
         switch item.kind {
         case .blob: .blob
-        case .fetched, .variants: .fetched
+        case .fetched, .variants, .entity: .fetched
         case .tombstone: .tombstone
         }
     }

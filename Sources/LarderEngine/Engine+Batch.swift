@@ -98,7 +98,7 @@ extension BatchFrame {
         case .tombstone:
             let frame = DeletedFrame(revision: entry.revision, status: entry.status)
             self = .deleted(id, frame)
-        case .variants:
+        case .variants, .entity:
             self = .miss(id)
         }
     }

@@ -52,7 +52,7 @@ struct FetchRequest: Sendable {
             let names = Variants.names(in: entry.headers)
             return (try? Variants.id(of: url, names: names, request: headers)) == entry.id
         case .tombstone: return true
-        case .blob, .variants: return false
+        case .blob, .variants, .entity: return false
         }
     }
 

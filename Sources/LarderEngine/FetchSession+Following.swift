@@ -71,7 +71,7 @@ extension FetchSession {
             return .entry(entry.revision, isAsTold: entry.body == shown?.body)
         case .tombstone: return .tombstone(entry.revision)
         // Not what was asked for: only another configuration can have left it there.
-        case .blob, .variants: return .missing
+        case .blob, .variants, .entity: return .missing
         }
     }
 

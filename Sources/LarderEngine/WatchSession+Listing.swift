@@ -187,7 +187,7 @@ extension EntryKind {
     fileprivate var source: ChangeCause.Source? {
         switch self {
         case .blob: .client
-        case .fetched: .network
+        case .fetched, .entity: .network
         case .tombstone, .variants: nil
         }
     }

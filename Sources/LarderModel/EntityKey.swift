@@ -95,6 +95,13 @@ extension EntityKey {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// What the keys of all entities of a type begin with, and no others.
+    static func typePrefix(_ type: String) -> String {
+        var bytes: [UInt8] = []
+        append(Array(type.utf8), to: &bytes)
+        return String(decoding: bytes, as: UTF8.self) + ":"
+    }
+
     private static let temporary = Array("tmp:".utf8)
 
     private static func append(_ part: some Collection<UInt8>, to bytes: inout [UInt8]) {

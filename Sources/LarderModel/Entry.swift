@@ -50,6 +50,8 @@ package enum EntryKind: Int64, Sendable {
     case tombstone = 2
     /// Which request headers the answers of a URL vary by; a row of ours, shown to nobody.
     case variants = 3
+    /// One object of the normalized cache, in a form of ours.
+    case entity = 4
 }
 
 /// What can be said of a body without its bytes.

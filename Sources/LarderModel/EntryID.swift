@@ -1,10 +1,13 @@
 /// The text an entry is found by; for a fetched one the URL as ``WebURL`` spells it.
 ///
-/// Two ids are the same when their bytes are, as in the database.
+/// An entity has one, too, under which its row stands beside those of entries: its origin and key
+/// behind a control character, which no id that anybody gives has; see ``entity``. Two ids are the
+/// same when their bytes are, as in the database.
 package struct EntryID: Sendable, CustomStringConvertible {
     package let text: String
 
-    package var description: String { text }
+    /// What people read: of an entity `origin/Type:id`.
+    package var description: String { isEntity ? String(text.dropFirst()) : text }
 
     /// Takes 1 to 8,192 bytes of UTF-8 without control characters (U+0000 to U+001F, U+007F).
     package init(_ text: String) throws(ModelError) {
@@ -23,6 +26,63 @@ package struct EntryID: Sendable, CustomStringConvertible {
     package init(_ url: WebURL) throws(ModelError) {
         try self.init(url.text)
     }
+
+    /// The id under which an entity stands.
+    package init(_ entity: EntityName) {
+        text = "\(Self.entityMark)\(entity.origin)/\(entity.key)"
+    }
+
+    /// Reads an id as ``text`` of one was, an entity's too.
+    package init(stored text: String) throws(ModelError) {
+        guard text.utf8.first == Self.entityMark.utf8.first else {
+            try self.init(text)
+            return
+        }
+        guard let entity = EntityName(text: text.dropFirst()) else {
+            throw .badID("it names no entity")
+        }
+        self.init(entity)
+    }
+
+    /// Whether it is an entity's.
+    package var isEntity: Bool { text.utf8.first == Self.entityMark.utf8.first }
+
+    /// The entity that stands under it; nil for an entry's.
+    package var entity: EntityName? {
+        isEntity ? EntityName(text: text.dropFirst()) : nil
+    }
+
+    /// What the ids of all entities of an origin begin with, or of one type of them.
+    package static func entityPrefix(_ origin: OriginName, type: String? = nil) -> String {
+        "\(entityMark)\(origin)/" + (type.map { EntityKey.typePrefix($0) } ?? "")
+    }
+
+    /// What the ids of all entities begin with, and no other.
+    package static let entityMark = "\u{1}"
+    /// No entity's id is after it in the order of bytes, and no other before it.
+    package static let firstOfEntries = " "
+}
+
+/// An entity's key and whose it is: within a scope there is no other of the name.
+package struct EntityName: Hashable, Sendable, CustomStringConvertible {
+    package let origin: OriginName
+    package let key: EntityKey
+
+    package init(_ key: EntityKey, of origin: OriginName) {
+        self.key = key
+        self.origin = origin
+    }
+
+    /// Reads `origin/Type:id`.
+    package init?(text: some StringProtocol) {
+        let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, let origin = try? OriginName(String(parts[0])),
+            let key = try? EntityKey(String(parts[1]))
+        else { return nil }
+        self.init(key, of: origin)
+    }
+
+    package var description: String { "\(origin)/\(key)" }
 }
 
 extension EntryID: Hashable {

@@ -125,7 +125,7 @@ enum EntryReply {
                 Problem(.deleted, "the origin says that '\(id)' is gone", status: 410)
             )
             return
-        case .variants:
+        case .variants, .entity:
             self = .problem(.miss(id))
             return
         }

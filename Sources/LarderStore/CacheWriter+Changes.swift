@@ -17,7 +17,7 @@ extension CacheWriter {
 
         init?(_ statement: SQLiteStatement) {
             guard let scope = statement.text(1).flatMap(Scope.init(text:)),
-                let id = statement.text(2).flatMap({ try? EntryID($0) }),
+                let id = statement.text(2).flatMap({ try? EntryID(stored: $0) }),
                 let kind = EntryKind(rawValue: statement.integer(3))
             else { return nil }
             self.scope = scope

@@ -123,7 +123,7 @@ extension CacheWriter {
             try remove(found.key)
             let cause = ChangeCause(.client, client: client)
             try log(Change(try nextRevision(), scope.scope, .delete(id, cause)))
-        case .fetched, .tombstone, .variants:
+        case .fetched, .tombstone, .variants, .entity:
             try evict(found.key, .request, client)
         }
         return found.kind

@@ -31,7 +31,7 @@ extension CacheWriter {
         try takeable(scope, id, now: now) { kind in
             switch kind {
             case .blob, .fetched: true
-            case .tombstone, .variants: false
+            case .tombstone, .variants, .entity: false
             }
         }
     }

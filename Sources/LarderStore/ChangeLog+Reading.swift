@@ -59,7 +59,7 @@ struct ChangeLogReader {
         case 0: return entry(text, client).map { .put($0, $1) }
         case 1: return entry(text, client).map { .delete($0, $1) }
         case 2:
-            guard let id = try? EntryID(text),
+            guard let id = try? EntryID(stored: text),
                 let reason = EvictionReason(rawValue: statement.integer(5))
             else { return nil }
             return .evict(id, reason, client: client)
@@ -69,7 +69,7 @@ struct ChangeLogReader {
     }
 
     private func entry(_ text: String, _ client: ClientTag?) -> (EntryID, ChangeCause)? {
-        guard let id = try? EntryID(text),
+        guard let id = try? EntryID(stored: text),
             let source = ChangeCause.Source(rawValue: statement.integer(4))
         else { return nil }
         return (id, ChangeCause(source, text: statement.text(6), client: client))
@@ -83,7 +83,7 @@ struct ChangeLogReader {
         var change = ModifierChange(
             id: id,
             state: state,
-            targets: targets.compactMap { try? EntryID(String($0)) }
+            targets: targets.compactMap { try? EntryID(stored: String($0)) }
         )
         change.mark = statement.text(9).flatMap(ModifierChange.Mark.init(rawValue:))
         change.reason = statement.text(10).flatMap(ModifierReason.init(rawValue:))

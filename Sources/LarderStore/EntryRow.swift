@@ -51,7 +51,7 @@ package struct EntryRow: ~Copyable {
 
     /// Everything but the bytes; nil for an id that is none, which only damage leaves.
     package func entry() -> Entry? {
-        guard let id = try? EntryID(statement.text(2) ?? "") else { return nil }
+        guard let id = try? EntryID(stored: statement.text(2) ?? "") else { return nil }
         var entry = Entry(
             id: id,
             kind: kind,

@@ -81,7 +81,7 @@ extension KeptReader {
             targets.bind(1, number.value)
             modifier.targets = try targets.all { row in
                 if let isKnown, !isKnown(Array(row.bytes(1))) { return nil }
-                return row.text(0).flatMap { try? EntryID($0) }
+                return row.text(0).flatMap { try? EntryID(stored: $0) }
             }
             targets.reset()
             let isWhole = modifier.targets.count == modifier.changeCount
@@ -110,7 +110,7 @@ extension KeptReader {
             )
             rows.bind(1, number.value)
             let changes = try rows.all { row in
-                row.text(0).flatMap { try? EntryID($0) }.map { id in
+                row.text(0).flatMap { try? EntryID(stored: $0) }.map { id in
                     StoredChange(
                         id: id,
                         effect: Array(row.bytes(1)),
@@ -278,7 +278,7 @@ extension KeptReader {
         statement.bind(3, last?.text ?? "")
         var ids: [EntryID] = []
         while ids.count < limit, try statement.step() {
-            guard let id = statement.text(0).flatMap({ try? EntryID($0) }) else { continue }
+            guard let id = statement.text(0).flatMap({ try? EntryID(stored: $0) }) else { continue }
             guard id.text.utf8.starts(with: prefix.utf8) else { break }
             ids.append(id)
         }

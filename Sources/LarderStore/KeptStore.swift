@@ -156,7 +156,7 @@ final class KeptStore: Sendable {
     ) async throws(StoreError) -> PutReceipt {
         switch new.entry.kind {
         case .tombstone: try await bury(new, found, now)
-        case .blob, .fetched, .variants: try await store(new, found, now)
+        case .blob, .fetched, .variants, .entity: try await store(new, found, now)
         }
     }
 
@@ -371,7 +371,7 @@ final class KeptStore: Sendable {
                 switch kind {
                 case nil, .variants: nil
                 case .blob: .delete(id, ChangeCause(.client, client: client))
-                case .fetched, .tombstone: .evict(id, .request, client: client)
+                case .fetched, .tombstone, .entity: .evict(id, .request, client: client)
                 }
             try await file.settle { writer throws(StoreError) in
                 guard try writer.removeReleased(scope, id), let event else { return }

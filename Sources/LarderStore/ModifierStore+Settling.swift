@@ -59,7 +59,8 @@ extension ModifierStore {
         }
         return rows.mapValues { targets in
             targets.compactMap { target in
-                guard let scope = Scope(text: target.scope), let id = try? EntryID(target.id)
+                guard let scope = Scope(text: target.scope),
+                    let id = try? EntryID(stored: target.id)
                 else { return nil }
                 return TargetName(kept.shared.key(for: scope), id)
             }

@@ -262,7 +262,9 @@ final class ModifierStore: Sendable {
             try writer.targets(of: number)
         }
         let changes: [NewChange] = targets.compactMap { target in
-            guard target.scope == scope.text, let id = try? EntryID(target.id) else { return nil }
+            guard target.scope == scope.text, let id = try? EntryID(stored: target.id) else {
+                return nil
+            }
             return NewChange(id: id, effect: [], isOfSharedRow: sharing(id))
         }
         guard changes.count == targets.count else { return nil }

@@ -22,7 +22,8 @@ package struct NewEntry: Sendable {
     func change(at revision: Revision) -> Change? {
         guard isTold else { return nil }
         switch entry.kind {
-        case .blob, .fetched: return Change(revision, scope.scope, .put(entry.id, changeCause))
+        case .blob, .fetched, .entity:
+            return Change(revision, scope.scope, .put(entry.id, changeCause))
         case .tombstone: return Change(revision, scope.scope, .delete(entry.id, changeCause))
         case .variants: return nil
         }

@@ -27,7 +27,7 @@ package struct Pin: Equatable, Sendable {
     /// Reads a row whose columns are ``columns``; nil for one with a scope or an id that is none,
     /// which only damage leaves.
     init?(_ statement: SQLiteStatement) {
-        guard let id = try? EntryID(statement.text(2) ?? ""),
+        guard let id = try? EntryID(stored: statement.text(2) ?? ""),
             let scope = statement.text(1).flatMap(Scope.init(text:))
         else { return nil }
         self.id = id

@@ -179,7 +179,9 @@ extension StateWriter {
             return false
         }
         for target in try targets(of: number) {
-            if let id = try? EntryID(target.id) { state.changedRows.append(RowKey(scope, id)) }
+            if let id = try? EntryID(stored: target.id) {
+                state.changedRows.append(RowKey(scope, id))
+            }
         }
         try logModifier(number, row, .dead, revision) { $0.mark = .dropped }
         try remember(number, .dead, revision, now)

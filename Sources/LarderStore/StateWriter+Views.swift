@@ -101,7 +101,7 @@ extension StateWriter {
         _ adjust: (inout ModifierChange) -> Void = { _ in }
     ) throws(StoreError) {
         guard let scope = Scope(text: row.scope), let id = try? ModifierID(row.id) else { return }
-        let targets = try targets(of: number).compactMap { try? EntryID($0.id) }
+        let targets = try targets(of: number).compactMap { try? EntryID(stored: $0.id) }
         var change = ModifierChange(id: id, state: state, targets: targets)
         change.client = row.client
         adjust(&change)

@@ -80,7 +80,7 @@ extension StoreReader {
             let statement = try select(columns, filter, order: order, after: cursor, file)
             var candidates: [EvictionCandidate] = []
             while candidates.count < limit, try statement.step() {
-                guard let id = try? EntryID(statement.text(2) ?? "") else { continue }
+                guard let id = try? EntryID(stored: statement.text(2) ?? "") else { continue }
                 candidates.append(Self.candidate(statement, statement.text(1) ?? "", id))
             }
             return candidates

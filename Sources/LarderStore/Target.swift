@@ -83,7 +83,7 @@ package struct SettledModifier: Equatable, Sendable {
         settledAt = Timestamp(milliseconds: row.integer(11))
         revision = Revision(row.integer(12))
         let lines = row.text(13) ?? ""
-        targets = lines.split(separator: "\n").compactMap { try? EntryID(String($0)) }
+        targets = lines.split(separator: "\n").compactMap { try? EntryID(stored: String($0)) }
         attempts = Int(clamping: row.integer(14))
         idempotencyKey = row.text(15) ?? id
         bodyByteCount = Int(clamping: row.integer(16))

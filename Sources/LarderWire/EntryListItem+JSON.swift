@@ -102,11 +102,12 @@ extension EntryKind {
         case .fetched: "fetched"
         case .tombstone: "tombstone"
         case .variants: "variants"
+        case .entity: "entity"
         }
     }
 
     fileprivate init?(text: String) {
-        let kinds: [EntryKind] = [.blob, .fetched, .tombstone, .variants]
+        let kinds: [EntryKind] = [.blob, .fetched, .tombstone, .variants, .entity]
         guard let kind = kinds.first(where: { $0.name == text }) else { return nil }
         self = kind
     }

@@ -31,6 +31,27 @@ struct NamesTests {
         #expect(composed.hashValue == copy.hashValue)
     }
 
+    @Test("An entity's id is its own name behind a mark that nobody can write")
+    func entityIDs() throws {
+        let origin = try OriginName("example")
+        let name = EntityName(try EntityKey("User:a%2Fb"), of: origin)
+        let id = EntryID(name)
+        #expect(id.isEntity)
+        #expect(id.entity == name)
+        #expect(id.description == "example/User:a%2Fb")
+        #expect(try EntryID(stored: id.text) == id)
+        #expect(throws: ModelError.self) { try EntryID(id.text) }
+        #expect(id.text < EntryID.firstOfEntries)
+        #expect(id.text.hasPrefix(EntryID.entityPrefix(origin, type: "User")))
+        #expect(!id.text.hasPrefix(EntryID.entityPrefix(origin, type: "Use")))
+        for text in ["\u{1}", "\u{1}example", "\u{1}example/", "\u{1}a b/User:1", "\u{1}/User:1"] {
+            #expect(throws: ModelError.self) { try EntryID(stored: text) }
+        }
+        let plain = try EntryID(stored: "https://x/1")
+        #expect(!plain.isEntity)
+        #expect(plain.entity == nil)
+    }
+
     @Test("An account is 1 to 64 letters, digits and four signs")
     func accounts() throws {
         for text in ["a", "default", "me@work.example", "A-b_9", String(repeating: "a", count: 64)]
