@@ -121,7 +121,7 @@ let package = Package(
                 nioPosix,
             ]
         ),
-        layer("LarderConfiguration", ["LarderModel", "LarderWire", yams]),
+        layer("LarderConfiguration", ["LarderModel", "LarderJSON", "LarderWire", yams]),
         layer("LarderSystemd"),
         // 5: the programs.
         program(
@@ -204,7 +204,10 @@ let package = Package(
         ),
         tests(
             "LarderConfigurationTests",
-            ["LarderModel", "LarderWire", "LarderConfiguration", "LarderTestSupport"]
+            [
+                "LarderModel", "LarderJSON", "LarderNormalize", "LarderWire",
+                "LarderConfiguration", "LarderTestSupport",
+            ]
         ),
         tests(
             "LarderClientTests",

@@ -30,13 +30,12 @@ extension LarderClient {
         _ definition: OriginDefinition,
         replacing: Bool = false
     ) async throws(LarderError) -> Origin {
-        let settings = try LarderError.checking(.badRequest) { () throws(ModelError) in
-            try definition.settings
+        let command = try LarderError.checking(.badRequest) { () throws(ModelError) in
+            try definition.command
         }
-        let command = OriginCommand(settings)
         var request = SocketRequest(
             posting: replacing ? command.settings : command.encodedJSON(),
-            to: replacing ? originPath(settings.name) : "/v1/origins",
+            to: replacing ? originPath(command.name) : "/v1/origins",
             timeLimit: Limits.reportTime
         )
         if replacing { request.method = .PUT }

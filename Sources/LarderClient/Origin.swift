@@ -1,4 +1,5 @@
 public import FoundationEssentials
+import LarderJSON
 import LarderModel
 package import LarderWire
 
@@ -31,6 +32,12 @@ public struct Origin: Equatable, Sendable {
     /// Whether its answers are kept once and seen by everybody, where their client has used no
     /// credential of its own.
     public var isShared: Bool { report.settings.scope == .shared }
+    /// Which objects in its answers are entities, as the configuration has it; nil: its answers
+    /// are only stored whole.
+    public var normalize: JSON? {
+        // Our own writer's.
+        report.settings.normalize.flatMap { try? JSON(JSONValue(parsing: $0.encoded())) }
+    }
 
     /// Where an origin comes from.
     public enum Source: Equatable, Sendable {
@@ -65,6 +72,9 @@ public struct OriginDefinition: Equatable, Sendable {
     public var clientKey: String?
     /// Sent with each request to it.
     public var headers: [Header] = []
+    /// Which objects in its answers are entities, as the configuration has it, such as
+    /// `["by_type": true]`; nil: its answers are only stored whole.
+    public var normalize: JSON?
 
     /// A header field.
     public struct Header: Equatable, Sendable {
@@ -88,8 +98,16 @@ public struct OriginDefinition: Equatable, Sendable {
 }
 
 extension OriginDefinition {
-    /// As it travels; refused where the daemon would refuse it.
-    var settings: OriginSettings {
+    /// As it travels; refused where the daemon would refuse it, but for ``normalize``, which it
+    /// judges itself.
+    var command: OriginCommand {
+        get throws(ModelError) {
+            guard let normalize else { return OriginCommand(try settings) }
+            return OriginCommand(try settings, normalize: normalize.value)
+        }
+    }
+
+    private var settings: OriginSettings {
         get throws(ModelError) {
             var origin = OriginSettings(
                 name: try OriginName(name),

@@ -47,6 +47,9 @@ extension OriginSettings {
             case .fetch:
                 ["fetch:"]
                     + FetchKey.allCases.map { "  \($0.rawValue): \(fetch.text(of: $0))" }
+            case .normalize:
+                normalize.map { ["normalize:"] + $0.yamlLines.map { "  " + $0 } }
+                    ?? ["normalize: null"]
             case .modifiers: ["modifiers:"] + modifiers.yamlLines.map { "  " + $0 }
             }
         }
@@ -83,43 +86,4 @@ extension IdempotencyRule {
             }
         }
     }
-}
-
-/// The text as a YAML scalar, in quotes unless it is plainly a text.
-private func yamlText(_ text: String) -> String {
-    isPlainText(text) ? text : quoted(text)
-}
-
-private func quoted(_ text: String) -> String {
-    var quoted = "\""
-    for scalar in text.unicodeScalars {
-        switch scalar {
-        case "\"", "\\": quoted += "\\\(scalar)"
-        case "\u{00}"..."\u{1F}", "\u{7F}"..."\u{9F}":
-            let digits = String(scalar.value, radix: 16)
-            quoted += "\\x" + (digits.count == 1 ? "0" : "") + digits
-        default: quoted.unicodeScalars.append(scalar)
-        }
-    }
-    return quoted + "\""
-}
-
-/// Sizes, URLs, paths and words; no number, and none of YAML's words for something else.
-private func isPlainText(_ text: String) -> Bool {
-    let isSafe = text.utf8.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."),
-            UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: ":"):
-            true
-        default: false
-        }
-    }
-    guard isSafe, let first = text.first, text.last != ":" else { return false }
-    if first.isNumber {
-        // A size, a count or a watermark: `512MiB`, `0.9`. A mode looks like one and is none.
-        return !text.hasPrefix("0") || text.contains(".") || text == "0B" || text == "0"
-    }
-    let words = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"]
-    return (first.isLetter || first == "/") && !words.contains(text.lowercased())
 }

@@ -1,3 +1,4 @@
+import LarderJSON
 import Yams
 
 /// A file's text as a tree of YAML nodes that know where they stand.
@@ -48,6 +49,13 @@ struct ConfigurationDocument {
 
     /// The private use area of Unicode: one sign for each key in disguise.
     private static let disguises = UInt32(0xE000)..<0xE400
+
+    /// A text that is JSON, whose values all stand at the beginning of `file`.
+    init(json: JSONValue, file: String) {
+        self.file = file
+        root = Node(json)
+        disguised = [:]
+    }
 
     private static func compose(_ scalars: [Unicode.Scalar]) throws(YamlError) -> Node? {
         var text = String.UnicodeScalarView()
@@ -111,5 +119,26 @@ extension ConfigurationDocument {
         case .no, .memory, .writer, .emitter, .representer, .dataCouldNotBeDecoded:
             return .init(place(nil, file: file), "this cannot be read as YAML: \(problem)")
         }
+    }
+}
+
+extension Node {
+    /// A value of JSON as YAML would have it, but of any size and with any characters.
+    fileprivate init(_ json: JSONValue) {
+        switch json {
+        case .null: self = .scalar(Scalar("null", .implicit, .plain))
+        case .bool(let bool): self = .scalar(Scalar("\(bool)", .implicit, .plain))
+        case .number(let number): self = .scalar(Scalar(number.text, .implicit, .plain))
+        case .string(let text): self = .scalar(Node.quoted(text))
+        case .array(let elements): self = .sequence(Sequence(elements.map(Node.init)))
+        case .object(let members):
+            self = .mapping(
+                Mapping(members.map { (.scalar(Node.quoted($0.name)), Node($0.value)) })
+            )
+        }
+    }
+
+    private static func quoted(_ text: String) -> Scalar {
+        Scalar(text, .implicit, .doubleQuoted)
     }
 }

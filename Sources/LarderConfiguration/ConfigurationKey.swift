@@ -1,7 +1,7 @@
 /// A key that has one value, under its path in the file.
 ///
 /// Origins are many and come from files alone; their keys are ``OriginKey`` and what stands under
-/// those, ``FetchKey`` and ``ModifierRuleKey``.
+/// those, ``FetchKey``, ``NormalizeKey`` and ``ModifierRuleKey``.
 package enum ConfigurationKey: String, Sendable, CaseIterable {
     case socketsAPI = "sockets.api"
     case socketsMode = "sockets.mode"
@@ -58,6 +58,7 @@ enum OriginKey: String, CaseIterable {
     case tls
     case headers
     case fetch
+    case normalize
     case modifiers
 }
 
@@ -69,6 +70,49 @@ enum FetchKey: String, CaseIterable {
     case connectTimeout = "connect_timeout"
     case ttl
     case storeNoStore = "store_no_store"
+}
+
+/// What stands under an origin's `normalize`.
+enum NormalizeKey: String, CaseIterable {
+    case byType = "by_type"
+    case types
+    case paths
+}
+
+/// What stands under the `by_type` of an origin's `normalize`.
+enum TypeMembersKey: String, CaseIterable {
+    case type
+    case id
+}
+
+/// What stands in one of the `types` of an origin's `normalize`.
+enum TypeRuleKey: String, CaseIterable {
+    case type
+    case key
+    case url
+    case version
+    case lists
+    case embed
+    case onDeleted = "on_deleted"
+}
+
+/// What stands in one of the `paths` of an origin's `normalize`.
+enum PathRuleKey: String, CaseIterable {
+    case url
+    case at
+    case type
+    case key
+}
+
+/// The rules of a list that are one word.
+enum ListRuleWord: String, CaseIterable {
+    case replace
+    case append
+}
+
+/// What stands in the rule of a list that is united by a member of its elements.
+enum ListRuleKey: String, CaseIterable {
+    case by
 }
 
 /// What stands under an origin's `modifiers`.

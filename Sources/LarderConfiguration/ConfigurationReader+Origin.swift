@@ -11,6 +11,7 @@ private struct OriginParts {
     var tls = TLSSettings()
     var headers = HeaderFields()
     var fetch = FetchSettings()
+    var normalize: NormalizeRules?
     var modifiers = ModifierRules()
 
     func settings(_ name: OriginName, _ baseURL: WebURL) -> OriginSettings {
@@ -22,6 +23,7 @@ private struct OriginParts {
         origin.tls = tls
         origin.headers = headers
         origin.fetch = fetch
+        origin.normalize = normalize
         origin.modifiers = modifiers
         return origin
     }
@@ -92,6 +94,8 @@ extension ConfigurationReader {
         case .tls: parts.tls = tls(item, at: "\(path).tls", in: document)
         case .headers: parts.headers = headers(item, at: "\(path).headers", in: document)
         case .fetch: parts.fetch = fetchSettings(item, at: "\(path).fetch", in: document)
+        case .normalize:
+            parts.normalize = normalizeRules(item, at: "\(path).normalize", in: document)
         case .modifiers:
             parts.modifiers = modifierRules(item, at: "\(path).modifiers", in: document)
         }

@@ -128,7 +128,15 @@ extension ConfigurationReader {
             try ConfigurationDocument(text: text, file: file)
         }
         guard let document else { return }
-        let place = ConfigurationPlace.file(file, line: 1, column: 1)
+        readOrigin(name, document, from: source)
+    }
+
+    mutating func readOrigin(
+        _ name: String,
+        _ document: ConfigurationDocument,
+        from source: OriginSource
+    ) {
+        let place = ConfigurationPlace.file(document.file, line: 1, column: 1)
         let node = document.root ?? Node.scalar(Node.Scalar("", .implicit, .plain))
         take(Item(name: name, place: place, value: node), from: source, in: document)
     }

@@ -1,3 +1,4 @@
+import LarderJSON
 package import LarderModel
 package import LarderWire
 
@@ -18,8 +19,7 @@ package struct OriginFolder: Sendable {
         self.checkTLS = checkTLS
     }
 
-    /// Reads the keys of an origin as they stand in JSON, by the rules of the configuration file:
-    /// JSON is YAML.
+    /// Reads the keys of an origin as they stand in JSON, by the rules of the configuration file.
     @Sendable
     package func read(_ name: OriginName, _ json: [UInt8]) throws(Problem) -> OriginSettings {
         guard !name.text.hasPrefix(".") else {
@@ -27,8 +27,13 @@ package struct OriginFolder: Sendable {
         }
         let places = StandardPlaces(environment: [:], uid: 0, home: "/")
         var reader = ConfigurationReader(Configuration(places: places), checkTLS: checkTLS)
-        let text = String(decoding: json, as: UTF8.self)
-        reader.readOrigin(name.text, text: text, file: "", from: .api)
+        let value: JSONValue
+        do throws(JSONError) {
+            value = try JSONValue(parsing: json)
+        } catch {
+            throw Problem(.badRequest, "the origin cannot be read: \(error.message)")
+        }
+        reader.readOrigin(name.text, ConfigurationDocument(json: value, file: ""), from: .api)
         if let first = reader.findings.first {
             throw Problem(
                 first.isUnknownKey ? .unknownMember : .badRequest,
@@ -38,13 +43,42 @@ package struct OriginFolder: Sendable {
         guard let origin = reader.configuration.origins.first else {
             throw Problem(.badRequest, "origins.\(name) needs a base_url")
         }
+        try checkFile(of: origin)
         return origin
+    }
+
+    /// Refuses what its file could not give back: too much of it, or a name of a rule that begins
+    /// with U+FEFF, which readers of YAML take away.
+    private func checkFile(of origin: OriginSettings) throws(Problem) {
+        var origin = origin
+        // Its files have been read, and may be others by now.
+        origin.tls = TLSSettings()
+        let text = text(of: origin)
+        guard text.utf8.count <= Limits.configurationFileBytesMax else {
+            throw Problem(
+                .badRequest,
+                "origins.\(origin.name): as a file it would have \(text.utf8.count) bytes, at most "
+                    + "\(Limits.configurationFileBytesMax) are taken"
+            )
+        }
+        let places = StandardPlaces(environment: [:], uid: 0, home: "/")
+        var reader = ConfigurationReader(Configuration(places: places))
+        reader.readOrigin(origin.name.text, text: text, file: "", from: .api)
+        guard reader.configuration.origins == [origin] else {
+            throw Problem(
+                .badRequest,
+                "origins.\(origin.name): a character in it cannot be kept in a file, such as U+FEFF"
+            )
+        }
+    }
+
+    private func text(of origin: OriginSettings) -> String {
+        origin.yamlLines(coversSecrets: false).map { $0 + "\n" }.joined()
     }
 
     /// Writes an origin's file, in place of one that is there; synced when it returns.
     @Sendable
     package func save(_ origin: OriginSettings) throws(Problem) {
-        let lines = origin.yamlLines(coversSecrets: false).map { $0 + "\n" }.joined()
         let (target, draft) = (file(of: origin.name), "\(path)/.\(origin.name).draft")
         try attempt("make the folder") { mkdir(path, 0o700) == 0 || errno == EEXIST }
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -54,7 +88,7 @@ package struct OriginFolder: Sendable {
             close(descriptor)
             if !isKept { unlink(draft) }
         }
-        try write(Array(lines.utf8), to: descriptor)
+        try write(Array(text(of: origin).utf8), to: descriptor)
         try attempt("sync a file in it") { fsync(descriptor) == 0 }
         try attempt("rename a file in it") { rename(draft, target) == 0 }
         isKept = true

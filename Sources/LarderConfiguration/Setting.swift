@@ -1,3 +1,4 @@
+import LarderJSON
 import LarderModel
 import Yams
 
@@ -157,6 +158,19 @@ extension Setting {
     /// A name of an origin.
     func originName() throws(ConfigurationFinding) -> OriginName {
         try model { () throws(ModelError) in try OriginName(text) }
+    }
+
+    /// Where something stands in an object, as a JSON pointer.
+    func memberPath() throws(ConfigurationFinding) -> MemberPath {
+        do throws(JSONPointerError) {
+            return MemberPath(tokens: try JSONPointer(text).tokens)
+        } catch {
+            let meant = error == .noSlash ? try? JSONPointer("/\(text)") : nil
+            throw refusal(
+                "'\(text)' cannot be read: \(error.message)",
+                suggestion: meant?.text
+            )
+        }
     }
 
     /// A header's name (RFC 9110 5.1) that an origin's headers may hold.

@@ -14,6 +14,8 @@ package struct OriginSettings: Equatable, Sendable {
     /// Sent with every request to it.
     package var headers = HeaderFields()
     package var fetch = FetchSettings()
+    /// Which objects in its answers are entities; nil: they are only stored whole.
+    package var normalize: NormalizeRules?
     package var modifiers = ModifierRules()
 
     package init(name: OriginName, baseURL: WebURL) {

@@ -3135,6 +3135,10 @@ extension APIDocument {
                     "additionalProperties": { "type": "string" }
                   },
                   "fetch": { "$ref": "#/components/schemas/OriginFetch" },
+                  "normalize": {
+                    "description": "Which objects in its answers are entities, each of which is kept once for all answers that show it; null: answers are only stored whole.",
+                    "oneOf": [{ "$ref": "#/components/schemas/OriginNormalize" }, { "type": "null" }]
+                  },
                   "modifiers": { "$ref": "#/components/schemas/OriginModifiers" }
                 },
                 "examples": [
@@ -3153,6 +3157,15 @@ extension APIDocument {
                       "connect_timeout": "5s",
                       "ttl": null,
                       "store_no_store": false
+                    },
+                    "normalize": {
+                      "by_type": true,
+                      "types": [
+                        { "type": "Book", "key": ["isbn"], "url": "/books/{isbn}", "version": "/updated_at" },
+                        { "type": "Play", "key": ["title", { "author": ["name"] }] },
+                        { "type": "Article", "lists": { "/comments": "append", "/prices": { "by": "currency" } } }
+                      ],
+                      "paths": [{ "url": "/articles/*", "at": "/author", "type": "User", "key": ["login"] }]
                     },
                     "modifiers": {
                       "respond_async": false,
@@ -3205,6 +3218,10 @@ extension APIDocument {
                     "additionalProperties": { "type": "string" }
                   },
                   "fetch": { "$ref": "#/components/schemas/OriginFetch" },
+                  "normalize": {
+                    "description": "Which objects in its answers are entities, each of which is kept once for all answers that show it; null: answers are only stored whole.",
+                    "oneOf": [{ "$ref": "#/components/schemas/OriginNormalize" }, { "type": "null" }]
+                  },
                   "modifiers": { "$ref": "#/components/schemas/OriginModifiers" }
                 },
                 "examples": [
@@ -3235,6 +3252,138 @@ extension APIDocument {
                     "type": ["string", "null"]
                   },
                   "store_no_store": { "type": "boolean" }
+                }
+              },
+              "OriginNormalize": {
+                "description": "Which objects in its answers are entities.",
+                "type": "object",
+                "additionalProperties": false,
+                "properties": {
+                  "by_type": {
+                    "description": "Which members say an object's type and id, in the order in which they are looked through. `true` stands for the names in the default; null or false: no object is recognised by its type.",
+                    "oneOf": [
+                      { "$ref": "#/components/schemas/OriginTypeMembers" },
+                      { "type": "boolean" },
+                      { "type": "null" }
+                    ]
+                  },
+                  "types": {
+                    "description": "What is particular about a type; one rule for each.",
+                    "type": "array",
+                    "maxItems": 1000,
+                    "items": { "$ref": "#/components/schemas/OriginTypeRule" }
+                  },
+                  "paths": {
+                    "description": "Where entities stand in answers; where one fits, `by_type` does not count.",
+                    "type": "array",
+                    "maxItems": 1000,
+                    "items": { "$ref": "#/components/schemas/OriginPathRule" }
+                  }
+                }
+              },
+              "OriginTypeMembers": {
+                "type": "object",
+                "additionalProperties": false,
+                "properties": {
+                  "type": {
+                    "type": "array",
+                    "minItems": 1,
+                    "maxItems": 16,
+                    "items": { "type": "string" },
+                    "default": ["__typename", "type", "@type"]
+                  },
+                  "id": {
+                    "type": "array",
+                    "minItems": 1,
+                    "maxItems": 16,
+                    "items": { "type": "string" },
+                    "default": ["id", "_id"]
+                  }
+                }
+              },
+              "OriginTypeRule": {
+                "description": "What is particular about the entities of one type.",
+                "type": "object",
+                "additionalProperties": false,
+                "required": ["type"],
+                "properties": {
+                  "type": { "type": "string" },
+                  "key": {
+                    "description": "What tells two of them apart; null leaves it to the members of `by_type`.",
+                    "oneOf": [{ "$ref": "#/components/schemas/OriginEntityKey" }, { "type": "null" }]
+                  },
+                  "url": {
+                    "description": "The path of an entity's own answer after the base URL, with each member of its key in braces.",
+                    "type": ["string", "null"]
+                  },
+                  "version": {
+                    "description": "Where it says how new it is, as a JSON pointer: a lower version never overwrites a higher one.",
+                    "type": ["string", "null"]
+                  },
+                  "lists": {
+                    "description": "What becomes of its lists, by JSON pointers, when others come: `replace`, `append` (a list of entities, which grows by those that are new), or `by` a member (each element in place of the one with the same).",
+                    "type": "object",
+                    "maxProperties": 64,
+                    "additionalProperties": {
+                      "oneOf": [
+                        { "type": "string", "enum": ["replace", "append"] },
+                        {
+                          "type": "object",
+                          "additionalProperties": false,
+                          "required": ["by"],
+                          "properties": { "by": { "type": "string" } }
+                        }
+                      ]
+                    }
+                  },
+                  "embed": {
+                    "description": "Whether they are no entities and stay in what holds them.",
+                    "type": "boolean",
+                    "default": false
+                  },
+                  "on_deleted": {
+                    "description": "What stands in place of one that is gone: null, nothing (`omit`), or what holds it counts as gone (`cascade`).",
+                    "type": ["string", "null"],
+                    "enum": [null, "null", "omit", "cascade"],
+                    "default": null
+                  }
+                }
+              },
+              "OriginPathRule": {
+                "description": "Says that at a place of some answers entities of a type stand.",
+                "type": "object",
+                "additionalProperties": false,
+                "required": ["url", "at", "type"],
+                "properties": {
+                  "url": {
+                    "description": "The answer's path after the base URL, without its query; `*` is one whole segment.",
+                    "type": "string"
+                  },
+                  "at": {
+                    "description": "Where in the answer, as a JSON pointer; `*` is any position of a list.",
+                    "type": "string"
+                  },
+                  "type": { "type": "string" },
+                  "key": {
+                    "description": "What tells two of them apart; null leaves it to the rule of the type.",
+                    "oneOf": [{ "$ref": "#/components/schemas/OriginEntityKey" }, { "type": "null" }]
+                  }
+                }
+              },
+              "OriginEntityKey": {
+                "description": "Members in their order, 16 at most in all; those of an object within it stand under its name: `[\"title\", {\"author\": [\"name\"]}]`. None: there is only one entity of the type.",
+                "type": "array",
+                "maxItems": 16,
+                "items": {
+                  "oneOf": [
+                    { "type": "string" },
+                    {
+                      "type": "object",
+                      "minProperties": 1,
+                      "maxProperties": 1,
+                      "additionalProperties": { "$ref": "#/components/schemas/OriginEntityKey" }
+                    }
+                  ]
                 }
               },
               "OriginModifiers": {
@@ -3342,6 +3491,21 @@ extension APIDocument {
                       "connect_timeout": "5s",
                       "ttl": null,
                       "store_no_store": false
+                    },
+                    "normalize": {
+                      "by_type": { "type": ["__typename", "type", "@type"], "id": ["id", "_id"] },
+                      "types": [
+                        {
+                          "type": "Book",
+                          "key": ["isbn"],
+                          "url": "/books/{isbn}",
+                          "version": "/updated_at",
+                          "lists": { "/comments": "append", "/prices": { "by": "currency" } },
+                          "embed": false,
+                          "on_deleted": "cascade"
+                        }
+                      ],
+                      "paths": [{ "url": "/articles/*", "at": "/author", "type": "User", "key": null }]
                     },
                     "modifiers": {
                       "respond_async": false,

@@ -1,4 +1,4 @@
-import LarderJSON
+package import LarderJSON
 package import LarderModel
 
 /// What `POST /v1/origins` and `PUT /v1/origins/{name}` ask for: a name, and the keys of an origin
@@ -15,6 +15,11 @@ package struct OriginCommand: Equatable, Sendable {
 
     package init(_ origin: OriginSettings) {
         self.init(name: origin.name, settings: origin.encoded())
+    }
+
+    /// Gives the origin these rules in place of its own; the configuration's reader judges them.
+    package init(_ origin: OriginSettings, normalize rules: JSONValue) {
+        self.init(name: origin.name, settings: origin.encoded(normalize: rules))
     }
 
     /// Reads the body of a POST, in which `name` stands among the keys.
@@ -40,7 +45,7 @@ package struct OriginCommand: Equatable, Sendable {
     /// What stands under an origin's name; a test holds it equal to the configuration's.
     package static let keys = [
         "base_url", "allow_private", "redirect_hosts", "scope", "proxy", "tls", "headers", "fetch",
-        "modifiers",
+        "normalize", "modifiers",
     ]
 
     /// The body that ``init(json:)`` reads back.

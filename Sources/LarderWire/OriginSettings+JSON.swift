@@ -9,8 +9,19 @@ extension OriginSettings {
         return json.bytes
     }
 
+    /// The same with these rules in place of its own, whatever they are.
+    func encoded(normalize rules: JSONValue) -> [UInt8] {
+        var json = JSONWriter()
+        json.object { write(to: &$0, coversSecrets: false, normalize: rules) }
+        return json.bytes
+    }
+
     /// Files of `tls` travel by their paths; secrets that are covered as `***`.
-    func write(to json: inout JSONWriter, coversSecrets: Bool) {
+    func write(
+        to json: inout JSONWriter,
+        coversSecrets: Bool,
+        normalize rules: JSONValue? = nil
+    ) {
         json.member("base_url", baseURL.text)
         json.member("allow_private", allowPrivate)
         json.member("redirect_hosts", redirectHosts.map(\.description))
@@ -25,6 +36,14 @@ extension OriginSettings {
             }
         }
         json.member("fetch") { fetch.write(to: &$0) }
+        json.name("normalize")
+        if let rules {
+            json.value(rules)
+        } else if let normalize {
+            json.object { normalize.write(to: &$0) }
+        } else {
+            json.null()
+        }
         json.member("modifiers") { modifiers.write(to: &$0) }
     }
 
@@ -50,6 +69,9 @@ extension OriginSettings {
         let fields = try object.object("headers")
         for name in fields.names { headers.append(name, try fields.string(name)) }
         fetch = try FetchSettings(object.object("fetch"))
+        normalize = try object.optionalObject("normalize").map { rules throws(WireError) in
+            try NormalizeRules(rules)
+        }
         modifiers = try ModifierRules(object.object("modifiers"))
     }
 }

@@ -28,6 +28,7 @@ struct OriginsTests {
             var second = try report("b")
             second.source = .file("/etc/larder/larder.yaml")
             second.isOfflineByHand = true
+            second.settings.normalize = NormalizeRules(byType: .standard)
             second.state = .offline
             let body = OriginReport.encoded([try report("a"), second])
             daemon.answer("/v1/origins", with: .reply(200, body: body))
@@ -40,6 +41,13 @@ struct OriginsTests {
             #expect(origins[0].since?.timeIntervalSince1970 == 1_700_000_000)
             #expect(origins[1].source == .file("/etc/larder/larder.yaml"))
             #expect(origins[1].isOfflineByHand)
+            #expect(origins[0].normalize == nil)
+            #expect(
+                origins[1].normalize == [
+                    "by_type": ["type": ["__typename", "type", "@type"], "id": ["id", "_id"]],
+                    "types": [], "paths": [],
+                ]
+            )
         }
     }
 
@@ -56,6 +64,7 @@ struct OriginsTests {
             definition.proxy = "http://u:p@proxy.example:3128"
             definition.caFile = "/etc/ca.pem"
             definition.headers = [.init(name: "X-Key", value: "secret")]
+            definition.normalize = ["by_type": true, "types": [["type": "A", "key": []]]]
             #expect(try await client.addOrigin(definition).name == "a")
             try await client.addOrigin(definition, replacing: true)
             let requests = daemon.requests.all
@@ -69,6 +78,7 @@ struct OriginsTests {
                 #""redirect_hosts":["cdn.example:8443"]"#, #""scope":"shared""#,
                 #""proxy":"http://u:p@proxy.example:3128""#,
                 #""ca_file":"/etc/ca.pem""#, #""headers":{"X-Key":"secret"}"#,
+                #""normalize":{"by_type":true,"types":[{"type":"A","key":[]}]}"#,
             ] {
                 #expect(text.contains(part), "\(part)")
             }

@@ -154,7 +154,7 @@ private let layers: [String: Set<String>] = [
         "LarderModel", "LarderJSON", "LarderWire", "LarderEngine", "LarderStore",
     ],
     "LarderClient": ["LarderModel", "LarderJSON", "LarderWire"],
-    "LarderConfiguration": ["LarderModel", "LarderWire"],
+    "LarderConfiguration": ["LarderModel", "LarderJSON", "LarderWire"],
     "LarderSystemd": [],
     "larderd": [
         "LarderJSON",

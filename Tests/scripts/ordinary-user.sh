@@ -146,6 +146,29 @@ expect_equal "with the network back a get succeeds" 0 "$code"
 ctl origin list
 expect_equal "the origin is online again" online "$(cut --fields=3 "$work/out")"
 
+# Rules for entities
+
+ctl origin add books http://127.0.0.1:1/books --by-type
+expect_equal "an origin is added whose objects say their type" 0 "$code"
+printf 'types:\n  - {type: Book, key: [isbn], lists: {/tags: append}}\n' >"$work/rules.yaml"
+chmod a+r "$work/rules.yaml"
+ctl origin add shop http://127.0.0.1:1/shop --normalize "$work/rules.yaml"
+expect_equal "one with a file of rules is added" 0 "$code"
+printf 'types:\n  - {type: Book, kye: [isbn]}\n' >"$work/rules.yaml"
+ctl origin add other http://127.0.0.1:1/other --normalize "$work/rules.yaml"
+expect_equal "a file that is wrong is refused" 1 "$code"
+expect_match "with line, column and what was meant" \
+    "rules.yaml:2:18: .*'normalize.types\[0\].kye' \(did you mean 'key'\?\)" "$(cat "$work/err")"
+end_daemon TERM
+start_own_daemon
+ctl origin list --json
+expect_equal "over the daemon's end they are as they were" \
+    '["__typename","type","@type"] ["isbn"] append null' \
+    "$(jq --slurp --raw-output 'map({(.name): .settings.normalize}) | add
+        | [(.books.by_type.type, .shop.types[0].key | tojson), .shop.types[0].lists["/tags"],
+            (.local | tojson)] | join(" ")' "$work/out")"
+for name in books shop; do ctl origin rm "$name"; done
+
 # What is not configured
 
 ctl get http://127.0.0.1:1/x

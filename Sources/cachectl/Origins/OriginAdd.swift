@@ -1,5 +1,7 @@
 import ArgumentParser
 import LarderClient
+import LarderConfiguration
+import LarderJSON
 import LarderModel
 import LarderWire
 
@@ -13,7 +15,7 @@ struct OriginAdd: AsyncParsableCommand {
             directory keeps it. A URL on loopback or a private address sets --allow-private. For \
             administrators of the daemon.
 
-            Example: cachectl origin add api https://api.example.com/v1
+            Example: cachectl origin add api https://api.example.com/v1 --by-type
             """
     )
 
@@ -62,6 +64,19 @@ struct OriginAdd: AsyncParsableCommand {
     )
     var headers: [String] = []
 
+    @Flag(help: "Keep each object in its answers once that says its type and its id itself.")
+    var byType = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Which objects in its answers are kept once, as under normalize in the configuration, "
+                + "in YAML or JSON.",
+            valueName: "file"
+        ),
+        completion: .file()
+    )
+    var normalize: String?
+
     @Flag(help: "Replace one of this name that was added before.")
     var replace = false
 
@@ -69,12 +84,17 @@ struct OriginAdd: AsyncParsableCommand {
         for header in headers where !header.contains(":") {
             throw ValidationError("'\(header)' is not a header such as 'X-Client: larder'.")
         }
+        if byType, normalize != nil {
+            throw ValidationError("--by-type and --normalize exclude each other.")
+        }
     }
 
     func run() async throws {
-        let definition = definition
+        var definition = definition
+        definition.normalize = try rules()
+        let complete = definition
         let origin = try await options.withClient { client in
-            try await client.addOrigin(definition, replacing: replace)
+            try await client.addOrigin(complete, replacing: replace)
         }
         let console = Console()
         if options.json {
@@ -102,6 +122,17 @@ struct OriginAdd: AsyncParsableCommand {
             )
         }
         return definition
+    }
+
+    private func rules() throws -> JSON? {
+        guard let normalize else { return byType ? ["by_type": true] : nil }
+        let rules: NormalizeRules
+        do throws(ConfigurationError) {
+            rules = try NormalizeRules.load(file: normalize)
+        } catch {
+            throw CommandFailure(.failed, error.description)
+        }
+        return JSON(try JSONValue(parsing: rules.encoded()))
     }
 
     /// Whether the URL itself says that the server lives on loopback or a private address.

@@ -1,0 +1,181 @@
+import LarderModel
+import Yams
+
+extension ConfigurationReader {
+    /// Reads what stands under an origin's `normalize`; null is none.
+    mutating func normalizeRules(
+        _ part: Item,
+        at path: String,
+        in document: ConfigurationDocument
+    ) -> NormalizeRules? {
+        guard !isNull(part) else { return nil }
+        let count = findings.count
+        var rules = NormalizeRules()
+        for item in items(of: part.value, at: path, in: document) {
+            guard let key = NormalizeKey(rawValue: item.name) else {
+                reportUnknown(item, at: path, among: NormalizeKey.allCases.map(\.rawValue))
+                continue
+            }
+            let path = "\(path).\(item.name)"
+            switch key {
+            case .byType: rules.byType = typeMembers(item, at: path, in: document)
+            case .types:
+                for element in elements(item, at: path, Limits.typeRulesMax, in: document) {
+                    guard let rule = typeRule(element, in: document) else { continue }
+                    rules.types.append(rule)
+                }
+            case .paths:
+                for element in elements(item, at: path, Limits.pathRulesMax, in: document) {
+                    guard let rule = pathRule(element, in: document) else { continue }
+                    rules.paths.append(rule)
+                }
+            }
+        }
+        // The places below are those of what was read as it stands there.
+        guard findings.count == count else { return rules }
+        do throws(ModelError) {
+            try rules.validate()
+        } catch {
+            guard case .badRule(let place, let reason) = error else {
+                preconditionFailure("\(error)")
+            }
+            let node = part.value.descendant(at: place)
+            report(document.place(of: node), "\(path).\(place): \(reason)")
+        }
+        return rules
+    }
+
+    private mutating func typeMembers(
+        _ part: Item,
+        at path: String,
+        in document: ConfigurationDocument
+    ) -> NormalizeRules.TypeMembers? {
+        if case .scalar(let scalar) = part.value {
+            let setting = Setting(scalar, place: document.place(of: part.value))
+            guard !setting.isNull else { return nil }
+            let isOn = collect { () throws(ConfigurationFinding) in try setting.truth() }
+            return isOn == true ? .standard : nil
+        }
+        var members = NormalizeRules.TypeMembers.standard
+        for item in items(of: part.value, at: path, in: document) {
+            guard let key = TypeMembersKey(rawValue: item.name) else {
+                reportUnknown(item, at: path, among: TypeMembersKey.allCases.map(\.rawValue))
+                continue
+            }
+            let path = "\(path).\(item.name)"
+            var names: [String] = []
+            for element in elements(item, at: path, Limits.ruleNamesMax, in: document) {
+                guard let name = name(element, in: document) else { continue }
+                names.append(name)
+            }
+            switch key {
+            case .type: members.type = names
+            case .id: members.id = names
+            }
+        }
+        return members
+    }
+
+    private mutating func pathRule(
+        _ part: Item,
+        in document: ConfigurationDocument
+    ) -> PathRule? {
+        let count = findings.count
+        var (url, type): (String?, String?)
+        var at: MemberPath?
+        var key: EntityKeyRule?
+        for item in items(of: part.value, at: part.name, in: document) {
+            guard let ruleKey = PathRuleKey(rawValue: item.name) else {
+                reportUnknown(item, at: part.name, among: PathRuleKey.allCases.map(\.rawValue))
+                continue
+            }
+            switch ruleKey {
+            case .url:
+                url = value(item, at: part.name, in: document) {
+                    (setting) throws(ConfigurationFinding) in setting.text
+                }
+            case .at:
+                at = value(item, at: part.name, in: document) {
+                    (setting) throws(ConfigurationFinding) in try setting.memberPath()
+                }
+            case .type:
+                type = value(item, at: part.name, in: document) {
+                    (setting) throws(ConfigurationFinding) in setting.text
+                }
+            case .key: key = keyRule(item, at: "\(part.name).key", in: document)
+            }
+        }
+        guard let url, let at, let type else {
+            if findings.count == count {
+                report(part.place, "\(part.name) needs a url, an at and a type")
+            }
+            return nil
+        }
+        return PathRule(url: url, at: at, type: type, key: key)
+    }
+}
+
+extension ConfigurationReader {
+    /// The elements of a list, named by their paths.
+    mutating func elements(
+        _ part: Item,
+        at path: String,
+        _ countMax: Int,
+        in document: ConfigurationDocument
+    ) -> [Item] {
+        let place = document.place(of: part.value)
+        guard case .sequence(let sequence) = part.value else {
+            // As where every line under the key is a comment.
+            if !isNull(part) { report(place, "\(path) is a list, such as [a, b]") }
+            return []
+        }
+        guard sequence.count <= countMax else {
+            report(place, "\(path): at most \(countMax) are taken")
+            return []
+        }
+        return sequence.enumerated().map { index, node in
+            Item(name: "\(path)[\(index)]", place: document.place(of: node), value: node)
+        }
+    }
+
+    /// A name that is an element of a list.
+    mutating func name(
+        _ element: Item,
+        in document: ConfigurationDocument
+    ) -> String? {
+        setting(element, at: element.name, in: document)?.text
+    }
+
+    mutating func valueOrNull<Value>(
+        _ item: Item,
+        at path: String,
+        in document: ConfigurationDocument,
+        _ read: (Setting) throws(ConfigurationFinding) -> Value
+    ) -> Value? {
+        isNull(item) ? nil : value(item, at: path, in: document, read)
+    }
+
+    func isNull(_ item: Item) -> Bool {
+        guard case .scalar(let scalar) = item.value else { return false }
+        return Setting(scalar, place: item.place).isNull
+    }
+}
+
+extension Node {
+    /// What stands at the place of a rule, such as `types[2].key`, or else the last thing on the
+    /// way there.
+    fileprivate func descendant(at place: String) -> Node {
+        var node = self
+        for part in place.split(whereSeparator: { ".[]".contains($0) }) {
+            let next =
+                if let index = Int(part) {
+                    node.sequence.flatMap { $0.indices.contains(index) ? $0[index] : nil }
+                } else {
+                    node.mapping?.first { $0.key.scalar?.string == String(part) }?.value
+                }
+            guard let next else { break }
+            node = next
+        }
+        return node
+    }
+}
