@@ -27,7 +27,11 @@ public struct EntryMetadata: Equatable, Sendable {
     public let cacheStatus: String?
 
     init(id: EntryID, response: HTTPClientResponse) {
-        self.id = id.text
+        self.init(name: id.text, response: response)
+    }
+
+    init(name: String, response: HTTPClientResponse) {
+        id = name
         mediaType = response.text("Content-Type")
         byteCount = response.integer("Content-Length")
         etag = response.text("ETag")
@@ -55,4 +59,11 @@ public struct StreamedEntry: Sendable {
     public let metadata: EntryMetadata
     /// Its exact bytes, to be iterated once.
     public let chunks: EntryChunks
+}
+
+extension StreamedEntry {
+    /// One whose bytes are all here.
+    package init(whole entry: CachedEntry) {
+        self.init(metadata: entry.metadata, chunks: EntryChunks(entry.bytes))
+    }
 }

@@ -27,6 +27,13 @@ public struct FetchOptions: Equatable, Sendable {
     public var networkWait: Duration?
     /// How long to wait in all, in whole milliseconds.
     public var timeout: Duration?
+    /// Whether the answer's entities are shared with other answers, by the origin's rules; nil
+    /// leaves it to them.
+    public var normalizes: Bool?
+    /// Whether what is cached is shown without the entities that were evicted of it.
+    ///
+    /// Else that is a miss. See ``Snapshot/missing``.
+    public var allowsPartial: Bool
     /// Header fields for the origin's server.
     public var headers: [String: String]
 
@@ -35,11 +42,15 @@ public struct FetchOptions: Equatable, Sendable {
         policy: Policy? = nil,
         networkWait: Duration? = nil,
         timeout: Duration? = nil,
+        normalizes: Bool? = nil,
+        allowsPartial: Bool = false,
         headers: [String: String] = [:]
     ) {
         self.policy = policy
         self.networkWait = networkWait
         self.timeout = timeout
+        self.normalizes = normalizes
+        self.allowsPartial = allowsPartial
         self.headers = headers
     }
 }
@@ -74,6 +85,8 @@ extension FetchOptions {
         command.networkWait = networkWait
         command.timeout = timeout
         command.account = account
+        command.normalizes = normalizes
+        command.isPartial = allowsPartial
         for (name, value) in headers.sorted(by: { $0.key < $1.key }) {
             command.headers.append(name, value)
         }

@@ -50,6 +50,32 @@ extension LarderClient {
         }
     }
 
+    /// The value behind a URL, now and each new one, whoever brought it: ``follow(_:as:options:decoder:)``
+    /// for a program that shows one thing.
+    ///
+    ///     for try await article in larder.observe(url, as: Article.self) {
+    ///         show(article.value, isStale: article.isStale)
+    ///         banner.text = article.error.map { "\($0)" }
+    ///     }
+    ///
+    /// Each element is all that is known then, so that nothing has to be kept beside it: when the
+    /// network or the daemon fails, the value before comes again, with the error.
+    ///
+    /// - Parameters:
+    ///   - url: Absolute, http or https, of a host that the daemon has an origin for.
+    ///   - type: What the body is.
+    ///   - options: What differs from the origin's settings.
+    ///   - decoder: How dates, keys and the like are spelled.
+    /// - Returns: What is known; nothing is asked before it is iterated.
+    public func observe<Value: Decodable & Sendable>(
+        _ url: String,
+        as type: Value.Type,
+        options: FetchOptions = FetchOptions(),
+        decoder: JSONDecoder = JSONDecoder()
+    ) -> ObservedValues<Value> {
+        ObservedValues(updates: follow(url, as: type, options: options, decoder: decoder))
+    }
+
     private func followedFrames(_ url: String, _ options: FetchOptions) -> FetchFrames {
         FetchFrames(lines: FrameLines(client: self, url: url, options: options, follows: true))
     }

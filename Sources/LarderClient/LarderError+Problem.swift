@@ -27,7 +27,7 @@ extension LarderError {
         case .bodyTooLarge, .headTooLarge, .entryTooLarge: .tooLarge(problem)
         case .badRequest, .badID, .badURL, .unknownParameter, .unknownMember, .notFound,
             .methodNotAllowed, .sinceTooOld, .originID, .originExists, .originInFile, .pinned,
-            .targeted, .noRequest, .unsupported, .modifierExists:
+            .targeted, .noRequest, .unsupported, .modifierExists, .originNeeded:
             .invalid(problem)
         case .alreadySent, .alreadySettled: .tooLate(problem)
         case .notApplied: .originFailed(problem)

@@ -65,7 +65,8 @@ extension Modifier {
 extension Modifier.Lane {
     init(_ lane: LarderModel.Lane) {
         switch lane {
-        case .id(let id): self = .target(id.text)
+        case .id(let id):
+            self = id.entity.map { .entity(EntityID($0)) } ?? .target(id.text)
         case .name(let name): self = .name(name.text)
         }
     }
@@ -75,6 +76,7 @@ extension Modifier.Lane {
         get throws(LarderError) {
             switch self {
             case .target(let id): .id(try Modifier.target(id))
+            case .entity(let entity): .id(EntryID(try entity.name))
             case .name(let name):
                 .name(
                     try LarderError.checking(.badRequest) { () throws(ModelError) in

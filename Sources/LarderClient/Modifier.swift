@@ -71,6 +71,8 @@ extension Modifier {
     public enum Lane: Hashable, Sendable {
         /// A target, by its id.
         case target(String)
+        /// A target that is an entity.
+        case entity(EntityID)
         /// A name that programs give.
         case name(String)
     }

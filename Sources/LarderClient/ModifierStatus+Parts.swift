@@ -123,7 +123,7 @@ extension ModifierStatus {
         public let after: View
 
         init(_ effect: ModifierReport.Effect) {
-            target = effect.target.text
+            target = effect.target.spelling
             before = View(effect.before)
             after = View(effect.after)
         }

@@ -29,7 +29,9 @@ public struct ModifierStatus: Equatable, Sendable {
     /// What it is sent in order with: its targets, and the lane that was named.
     public var lanes: [Modifier.Lane] { report.lanes.map(Modifier.Lane.init) }
     /// The ids of what it changes.
-    public var targets: [String] { report.targets.map(\.text) }
+    public var targets: [String] { report.targets.filter { !$0.isEntity }.map(\.text) }
+    /// The entities that it changes.
+    public var entities: [EntityID] { report.targets.compactMap(\.entity).map(EntityID.init) }
     /// The method of its request.
     public var method: String { report.method }
     /// The URL of its request.

@@ -7,8 +7,9 @@ public enum WatchEvent: Sendable {
     case put(WatchedChange)
     /// The server has deleted it, or a client its own blob.
     case deleted(WatchedChange)
-    /// It was dropped: nothing is known of it any more.
-    case evicted(id: String, reason: String)
+    /// It was dropped: nothing is known of it any more. With an `origin` the id is the key of an
+    /// entity of it.
+    case evicted(id: String, origin: String?, reason: String)
     /// A queued write has come to another state.
     case modifier(WatchedModifier)
     /// An origin is in another state: `online`, `offline`, `captive` or `unknown`.
@@ -32,7 +33,9 @@ public enum WatchEvent: Sendable {
             switch frame {
             case .put(let event): self = .put(WatchedChange(event))
             case .delete(let event): self = .deleted(WatchedChange(event))
-            case .evict(let event): self = .evicted(id: event.id.text, reason: event.reason)
+            case .evict(let event):
+                let origin = event.id.entity?.origin.text
+                self = .evicted(id: event.id.spelling, origin: origin, reason: event.reason)
             case .modifier(let event): self = .modifier(WatchedModifier(event))
             case .auth(_, let name, let account, let state):
                 self = .credential(origin: name.text, account: account.text, state: state)
@@ -45,12 +48,16 @@ public enum WatchEvent: Sendable {
     }
 }
 
-/// An entry that has changed.
+/// An entry or an entity that has changed.
 public struct WatchedChange: Sendable, Equatable {
     /// The step that has changed it.
     public let revision: Int64
-    /// Its id; of a fetched one the URL.
+    /// Its id; of a fetched one the URL, of an entity the key.
     public let id: String
+    /// Whose entity it is; nil of an entry.
+    public let origin: String?
+    /// The keys of the entities whose changes an entry shows, where they are known.
+    public let changedKeys: [String]
     /// `network`, `client`, or `modifier` where a queued write was accepted or has left the queue.
     public let source: String
     /// What has brought it: `fetch:URL`, `modifier:ID`.
@@ -64,7 +71,9 @@ public struct WatchedChange: Sendable, Equatable {
 
     init(_ event: WatchFrame.EntryEvent) {
         revision = event.revision.number
-        id = event.id.text
+        id = event.id.spelling
+        origin = event.id.entity?.origin.text
+        changedKeys = event.changed.map(\.text)
         source = event.source
         cause = event.cause
         isOwn = event.isOwn

@@ -15,6 +15,8 @@ public struct WatchedModifier: Sendable {
     public let reason: String?
     /// The ids that it changes; of a dead or cancelled one those that show it no more.
     public let targets: [String]
+    /// The same for entities.
+    public let entities: [EntityID]
     /// Of a dead one what went wrong, with what the origin answered.
     public let error: LarderError?
     /// Whether it was tried so often that somebody should look.
@@ -30,7 +32,8 @@ public struct WatchedModifier: Sendable {
         id = change.id.text
         state = change.state.rawValue
         reason = change.reason?.rawValue
-        targets = change.targets.map(\.text)
+        targets = change.targets.filter { !$0.isEntity }.map(\.text)
+        entities = change.targets.compactMap(\.entity).map(EntityID.init)
         error = (try? Problem(decoding: change.problem)).map { .problem(LarderProblem($0)) }
         isStalled = change.mark == .stalled
         isDropped = change.mark == .dropped

@@ -11,6 +11,9 @@ extension Engine {
         _ scopes: RowScopes,
         client: ClientTag? = nil
     ) async throws(Problem) -> EvictReport {
+        if case .keys = command.selection {
+            throw Problem(.unsupported, "keys: this version evicts no entities by key")
+        }
         do throws(StoreError) {
             try await store.flushTouches()
             return try await EvictionRun(self, scopes, command, client).run(command.selection)
@@ -47,6 +50,8 @@ private struct EvictionRun {
         switch selection {
         case .ids(let ids):
             try await evict(ids)
+        case .keys:
+            break
         case .prefix(let prefix):
             filter.prefix = prefix
             try await evict(filter)

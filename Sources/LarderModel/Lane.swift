@@ -7,10 +7,10 @@ package enum Lane: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { text }
 
-    /// The form in which it travels: `id:ID` or `name:NAME`.
+    /// The form in which it travels: `id:ID`, of an entity `key:ORIGIN/KEY`, or `name:NAME`.
     package var text: String {
         switch self {
-        case .id(let id): "id:\(id.text)"
+        case .id(let id): id.entity.map { "key:\($0)" } ?? "id:\(id.text)"
         case .name(let name): "name:\(name.text)"
         }
     }
@@ -20,6 +20,9 @@ package enum Lane: Hashable, Sendable, CustomStringConvertible {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         switch (parts.first, parts.dropFirst().first) {
         case ("id", let id?): self = .id(try EntryID(String(id)))
+        case ("key", let key?):
+            guard let entity = EntityName(text: key) else { throw .badLane(text) }
+            self = .id(EntryID(entity))
         case ("name", let name?): self = .name(try LaneName(String(name)))
         case (_, _): throw .badLane(text)
         }

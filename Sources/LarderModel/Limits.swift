@@ -73,6 +73,10 @@ package enum Limits {
 
     /// An entity's key: it stands in every reference, in lanes and in paths.
     package static let entityKeyBytesMax = 1_024
+    /// How many references deep an entity's own route shows what it holds.
+    package static let entityExpansionMax = 8
+    /// References that `explain` names; their count is exact.
+    package static let toldReferencesMax = 100
     /// Values in a body that is normalized, arrays and objects among them.
     ///
     /// A feed of 1 MB has about 20,000; what is read of each takes 24 bytes.
@@ -192,7 +196,7 @@ package enum Limits {
 
     /// Streams of one user that watch; 500 are promised.
     package static let watchersPerUserMax = 1_000
-    /// Ids in one watch, and prefixes.
+    /// Ids and keys in one watch, and prefixes.
     package static let watchedIDsMax = 1_000
     package static let watchedPrefixesMax = 64
     /// What waits for one watcher that reads slowly, in notices and in bytes, with what a notice

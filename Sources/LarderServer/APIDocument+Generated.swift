@@ -89,6 +89,20 @@ extension APIDocument {
                     "example": "10s"
                   },
                   {
+                    "name": "normalize",
+                    "in": "query",
+                    "description": "Whether the answer's entities are shared with other answers, by the origin's rules; without it as the origin has it. Without rules an answer is stored whole.",
+                    "schema": { "type": "boolean" },
+                    "example": false
+                  },
+                  {
+                    "name": "partial",
+                    "in": "query",
+                    "description": "Whether what is cached is shown without the entities that were evicted of it, with `complete` false and `missing`; else that is a miss.",
+                    "schema": { "type": "boolean", "default": false },
+                    "example": true
+                  },
+                  {
                     "name": "follow",
                     "in": "query",
                     "description": "Whether the stream stays open: each new view of the entry is a further `snapshot`, its deletion a `deleted`, and `end` comes when the daemon ends.",
@@ -135,7 +149,7 @@ extension APIDocument {
                 "tags": ["Watch"],
                 "operationId": "watchByQuery",
                 "summary": "Watch what changes",
-                "description": "A stream of frames that ends when the client hangs up, when the daemon ends, or when the watcher lags; with `timeout`, and where Accept names none of the streams, a long poll. It begins with a `bookmark` that says where. Without `id` and `prefix` every entry is watched.",
+                "description": "A stream of frames that ends when the client hangs up, when the daemon ends, or when the watcher lags; with `timeout`, and where Accept names none of the streams, a long poll. It begins with a `bookmark` that says where. Without `id`, `key` and `prefix` every entry and every entity is watched. An entry whose answer is normalized is told of whatever changes of its entities it shows.",
                 "parameters": [
                   {
                     "name": "since",
@@ -150,6 +164,20 @@ extension APIDocument {
                     "description": "An id, which need not exist yet; may be repeated, up to 1,000 times. It is not evicted meanwhile, within the user's share of the cache.",
                     "schema": { "$ref": "#/components/schemas/EntryID" },
                     "example": "https://api.example.com/articles/42"
+                  },
+                  {
+                    "name": "key",
+                    "in": "query",
+                    "description": "An entity's key, percent-encoded once more; need not exist yet, and may be repeated, with the ids up to 1,000 times.",
+                    "schema": { "$ref": "#/components/schemas/EntityKey" },
+                    "example": "User:7"
+                  },
+                  {
+                    "name": "origin",
+                    "in": "query",
+                    "description": "Whose the keys are; may be left out while only one origin has rules.",
+                    "schema": { "$ref": "#/components/schemas/OriginName" },
+                    "example": "example"
                   },
                   {
                     "name": "prefix",
@@ -248,8 +276,7 @@ extension APIDocument {
                     "schema": {
                       "type": "string",
                       "enum": ["id", "size", "age", "used"],
-                      "403": { "$ref": "#/components/responses/NotPermitted" },
-                  "default": "id"
+                      "default": "id"
                     },
                     "example": "size"
                   },
@@ -284,6 +311,7 @@ extension APIDocument {
                       }
                     }
                   },
+                  "403": { "$ref": "#/components/responses/NotPermitted" },
                   "default": { "$ref": "#/components/responses/Problem" }
                 }
               }
@@ -1646,6 +1674,34 @@ extension APIDocument {
               }
             },
             "schemas": {
+              "EntityKey": {
+                "description": "What an entity is called within an origin: `Type:id`, with `/`, `:`, `%` and control characters in either part percent-encoded. In a path or a query that is encoded once more.",
+                "type": "string",
+                "minLength": 3,
+                "maxLength": 1024,
+                "pattern": "^[^:]+:.+$"
+              },
+              "EntityName": {
+                "description": "An entity and whose it is.",
+                "type": "object",
+                "required": ["key", "origin"],
+                "properties": {
+                  "key": { "$ref": "#/components/schemas/EntityKey" },
+                  "origin": { "$ref": "#/components/schemas/OriginName" }
+                }
+              },
+              "TargetName": {
+                "description": "What a modifier changes. A string is an entry's id; beside a member `origin`, it is the key of an entity of that origin, and what is neither is an object.",
+                "oneOf": [
+                  { "type": "string", "minLength": 1, "maxLength": 8192 },
+                  { "$ref": "#/components/schemas/EntityName" },
+                  {
+                    "type": "object",
+                    "required": ["id"],
+                    "properties": { "id": { "$ref": "#/components/schemas/EntryID" } }
+                  }
+                ]
+              },
               "EntryID": {
                 "description": "The text an entry is found by: 1 to 8,192 bytes of UTF-8 without control characters. Two ids are the same when their bytes are.",
                 "type": "string",
@@ -1711,6 +1767,15 @@ extension APIDocument {
                     "$ref": "#/components/schemas/Duration"
                   },
                   "account": { "$ref": "#/components/schemas/AccountName" },
+                  "normalize": {
+                    "description": "Whether the answer's entities are shared with other answers, by the origin's rules; without it as the origin has it. Without rules an answer is stored whole.",
+                    "type": "boolean"
+                  },
+                  "partial": {
+                    "description": "Whether what is cached is shown without the entities that were evicted of it, with `complete` false and `missing`; else that is a miss.",
+                    "type": "boolean",
+                    "default": false
+                  },
                   "follow": {
                     "description": "Whether the stream stays open: each new view of the entry is a further `snapshot`, its deletion a `deleted`, and `end` comes when the daemon ends. A client that follows is no reason to ask the network again.",
                     "type": "boolean",
@@ -1733,7 +1798,7 @@ extension APIDocument {
                     "account": "work",
                     "headers": { "Accept": "application/json" }
                   },
-                  { "url": "https://api.example.com/articles/42", "follow": true }
+                  { "url": "https://api.example.com/articles/42", "normalize": false, "partial": true, "follow": true }
                 ]
               },
               "WatchCommand": {
@@ -1746,6 +1811,16 @@ extension APIDocument {
                     "type": "array",
                     "maxItems": 1000,
                     "items": { "$ref": "#/components/schemas/EntryID" }
+                  },
+                  "keys": {
+                    "description": "Entities, by their keys; with the ids at most 1,000.",
+                    "type": "array",
+                    "maxItems": 1000,
+                    "items": { "$ref": "#/components/schemas/EntityKey" }
+                  },
+                  "origin": {
+                    "description": "Whose the keys are; may be left out while only one origin has rules.",
+                    "$ref": "#/components/schemas/OriginName"
                   },
                   "prefixes": {
                     "description": "What ids begin with.",
@@ -1776,6 +1851,8 @@ extension APIDocument {
                   { "ids": ["notes/1"], "prefixes": ["https://api.example.com/articles/"], "timeout": "0ms" },
                   {
                     "since": 8412,
+                    "keys": ["User:7"],
+                    "origin": "example",
                     "types": ["put", "delete"],
                     "initial": true,
                     "heartbeat": "5s",
@@ -1812,17 +1889,25 @@ extension APIDocument {
                 ]
               },
               "ChangeFrame": {
-                "description": "Other bytes stand under the id, or it is deleted.",
+                "description": "Other bytes stand under the id, an entity has another value, or it is deleted.",
                 "type": "object",
-                "required": ["type", "rev", "id", "source"],
+                "required": ["type", "rev", "source"],
+                "oneOf": [{ "required": ["id"] }, { "required": ["key", "origin"] }],
                 "properties": {
                   "type": { "type": "string", "enum": ["put", "delete"] },
                   "rev": { "$ref": "#/components/schemas/Revision" },
                   "id": { "$ref": "#/components/schemas/EntryID" },
+                  "key": { "description": "Of an entity, in place of `id`.", "$ref": "#/components/schemas/EntityKey" },
+                  "origin": { "description": "Whose entity it is.", "$ref": "#/components/schemas/OriginName" },
                   "source": {
                     "description": "Of `modifier`: one was accepted or has left the queue, and what its target shows is another.",
                     "type": "string",
                     "enum": ["network", "client", "modifier"]
+                  },
+                  "changed": {
+                    "description": "Of an entry in normalized form: the entities whose changes it shows.",
+                    "type": "array",
+                    "items": { "$ref": "#/components/schemas/EntityKey" }
                   },
                   "cause": {
                     "description": "What has brought it: `fetch:` and the URL, `modifier:` and the id.",
@@ -1855,23 +1940,29 @@ extension APIDocument {
                     "cause": "fetch:https://api.example.com/articles/42",
                     "coalesced": 3
                   },
-                  { "type": "delete", "rev": 8414, "id": "notes/1", "source": "client", "self": true }
+                  { "type": "delete", "rev": 8414, "id": "notes/1", "source": "client", "self": true },
+                  { "type": "put", "rev": 8415, "id": "https://api.example.com/articles/42", "source": "network", "changed": ["User:7"] },
+                  { "type": "delete", "rev": 8416, "key": "Article:9", "origin": "example", "source": "network" }
                 ]
               },
               "EvictFrame": {
                 "description": "It was dropped; nothing is known of it any more.",
                 "type": "object",
-                "required": ["type", "rev", "id", "reason"],
+                "required": ["type", "rev", "reason"],
+                "oneOf": [{ "required": ["id"] }, { "required": ["key", "origin"] }],
                 "properties": {
                   "type": { "const": "evict" },
                   "rev": { "$ref": "#/components/schemas/Revision" },
                   "id": { "$ref": "#/components/schemas/EntryID" },
+                  "key": { "description": "Of an entity, in place of `id`.", "$ref": "#/components/schemas/EntityKey" },
+                  "origin": { "description": "Whose entity it is.", "$ref": "#/components/schemas/OriginName" },
                   "reason": { "type": "string", "enum": ["lru", "expired", "request", "damaged"] },
                   "self": { "const": true },
                   "more": { "const": true }
                 },
                 "examples": [
-                  { "type": "evict", "rev": 8416, "id": "https://api.example.com/articles/42", "reason": "lru", "more": true }
+                  { "type": "evict", "rev": 8416, "id": "https://api.example.com/articles/42", "reason": "lru", "more": true },
+                  { "type": "evict", "rev": 8416, "key": "User:7", "origin": "example", "reason": "lru" }
                 ]
               },
               "ModifierFrame": {
@@ -1901,12 +1992,16 @@ extension APIDocument {
                   "targets": {
                     "description": "What it changes.",
                     "type": "array",
-                    "items": { "$ref": "#/components/schemas/EntryID" }
+                    "items": { "$ref": "#/components/schemas/TargetName" }
                   },
                   "reverted": {
                     "description": "Of a dead or cancelled one, in place of `targets`: what shows it no more.",
                     "type": "array",
-                    "items": { "$ref": "#/components/schemas/EntryID" }
+                    "items": { "$ref": "#/components/schemas/TargetName" }
+                  },
+                  "origin": {
+                    "description": "Where one of them is an entity: whose the keys are that stand among them.",
+                    "$ref": "#/components/schemas/OriginName"
                   },
                   "problem": {
                     "description": "Of a dead one: what went wrong, with at most 2 KiB of the origin's answer.",
@@ -1935,7 +2030,8 @@ extension APIDocument {
                       "origin_status": 422
                     }
                   },
-                  { "type": "modifier", "rev": 8416, "id": "01J00000000000000000000000", "state": "dead", "dropped": true, "targets": ["https://api.example.com/articles/42"], "more": true }
+                  { "type": "modifier", "rev": 8416, "id": "01J00000000000000000000000", "state": "dead", "dropped": true, "targets": ["https://api.example.com/articles/42"], "more": true },
+                  { "type": "modifier", "rev": 8417, "id": "01J00000000000000000000001", "state": "dead", "reason": "refused", "reverted": ["Article:42", { "id": "notes/1" }], "origin": "example" }
                 ]
               },
               "OriginFrame": {
@@ -2356,9 +2452,9 @@ extension APIDocument {
                 "pattern": "^[A-Za-z0-9._:@-]{1,128}$"
               },
               "Lane": {
-                "description": "What is sent in order: `id:` and a target's id, or `name:` and a lane's name.",
+                "description": "What is sent in order: `id:` and a target's id, `key:` and an entity's origin, `/` and key, or `name:` and a lane's name.",
                 "type": "string",
-                "pattern": "^(id|name):.+$"
+                "pattern": "^(id|key|name):.+$"
               },
               "Effect": {
                 "description": "How a target's value alters. `put`: it is replaced by `value`. `merge`: RFC 7396. `patch`: RFC 6902, all or nothing. `set`: members `set`, values by pointer, and `unset`, a list of pointers. `add`: numbers by pointer. `list_add`, `list_remove`: lists of values by pointer, or `by` a key with `values`. `delete` and `none` have no value.",
@@ -2539,7 +2635,11 @@ extension APIDocument {
                   "targets": {
                     "description": "What it changes; in the history the first 16.",
                     "type": "array",
-                    "items": { "$ref": "#/components/schemas/EntryID" }
+                    "items": { "$ref": "#/components/schemas/TargetName" }
+                  },
+                  "origin": {
+                    "description": "Where one of them is an entity: whose the keys are that stand among them.",
+                    "$ref": "#/components/schemas/OriginName"
                   },
                   "request": {
                     "type": "object",
@@ -2687,7 +2787,7 @@ extension APIDocument {
                   { "$ref": "#/components/schemas/EntryListItem" },
                   {
                     "type": "object",
-                    "required": ["last_modified", "headers", "digest", "protected_by", "pending", "base", "view", "modifiers"],
+                    "required": ["last_modified", "headers", "digest", "protected_by", "form", "whole_reason", "skeleton", "entities", "keyless", "repeated", "pending", "base", "view", "modifiers"],
                     "properties": {
                       "last_modified": {
                         "description": "The origin's validator, as it spelled it.",
@@ -2714,6 +2814,37 @@ extension APIDocument {
                         "description": "Why it cannot be evicted now; empty when it can. `pinned`; `targeted`: writes that are to be sent change it; `in-flight`: it is being revalidated; `followed`.",
                         "type": "array",
                         "items": { "type": "string" }
+                      },
+                      "form": {
+                        "description": "How it is stored: `whole`, as it came, or `normalized`, as a skeleton and the entities that it shows.",
+                        "type": "string",
+                        "enum": ["whole", "normalized"]
+                      },
+                      "whole_reason": {
+                        "description": "Why it is stored whole where its origin has rules.",
+                        "type": ["string", "null"]
+                      },
+                      "skeleton": {
+                        "description": "What it shares with the answers of the same form.",
+                        "type": ["string", "null"]
+                      },
+                      "entities": {
+                        "description": "The entities that it shows, each with the members that it shows of it.",
+                        "oneOf": [{ "$ref": "#/components/schemas/References" }, { "type": "null" }]
+                      },
+                      "keyless": {
+                        "description": "Objects that are entities by their type or place, and have no key: they stay in what holds them. `sample` points to the first.",
+                        "type": "object",
+                        "required": ["count", "sample"],
+                        "properties": {
+                          "count": { "type": "integer", "minimum": 0 },
+                          "sample": { "type": ["string", "null"] }
+                        }
+                      },
+                      "repeated": {
+                        "description": "Entities in which a name stands twice with different values; the last counts.",
+                        "type": "integer",
+                        "minimum": 0
                       },
                       "pending": {
                         "description": "How many writes are to be sent that touch it. With some, the members above are those of its base where it has one.",
@@ -2756,6 +2887,15 @@ extension APIDocument {
                     "headers": [{ "name": "Content-Language", "value": "en" }],
                     "digest": "9a6f3c0e5d2b41788c1f0d3e7a5b9c24",
                     "protected_by": ["targeted"],
+                    "form": "normalized",
+                    "whole_reason": null,
+                    "skeleton": "12",
+                    "entities": {
+                      "count": 1,
+                      "items": [{ "key": "User:7", "origin": "example", "members": ["id", "name"] }]
+                    },
+                    "keyless": { "count": 1, "sample": "/tags/0" },
+                    "repeated": 0,
                     "pending": 1,
                     "base": { "state": "value", "complete": true, "body": { "liked": false } },
                     "view": { "state": "value", "complete": true, "body": { "liked": true } },
@@ -2771,6 +2911,32 @@ extension APIDocument {
                     ]
                   }
                 ]
+              },
+              "References": {
+                "description": "What refers to something, or what it refers to; `items` are the first 100.",
+                "type": "object",
+                "required": ["count", "items"],
+                "properties": {
+                  "count": { "type": "integer", "minimum": 0 },
+                  "items": {
+                    "type": "array",
+                    "items": {
+                      "type": "object",
+                      "required": ["members"],
+                      "oneOf": [{ "required": ["id"] }, { "required": ["key", "origin"] }],
+                      "properties": {
+                        "id": { "$ref": "#/components/schemas/EntryID" },
+                        "key": { "$ref": "#/components/schemas/EntityKey" },
+                        "origin": { "$ref": "#/components/schemas/OriginName" },
+                        "members": {
+                          "description": "Between an entry and an entity the members of the entity that the entry shows; between two entities those of the one in whose values the other stands.",
+                          "type": "array",
+                          "items": { "type": "string" }
+                        }
+                      }
+                    }
+                  }
+                }
               },
               "PendingStep": {
                 "description": "A write that is to be sent, and what it makes of an entry. Views of 4 MiB in all are told, those behind are null; `without` also where more than 100 are to be sent.",
@@ -2798,13 +2964,14 @@ extension APIDocument {
                 }
               },
               "EvictCommand": {
-                "description": "Exactly one of `ids`, `prefix`, `origin`, `older_than`, `to_bytes` and `all` selects. Protected entries stay and are counted as skipped.",
+                "description": "Exactly one of `ids`, `keys`, `prefix`, `origin`, `older_than`, `to_bytes` and `all` selects. Protected entries stay and are counted as skipped.",
                 "type": "object",
                 "additionalProperties": false,
                 "oneOf": [
                   { "required": ["ids"] },
+                  { "required": ["keys"] },
                   { "required": ["prefix"] },
-                  { "required": ["origin"] },
+                  { "required": ["origin"], "not": { "required": ["keys"] } },
                   { "required": ["older_than"] },
                   { "required": ["to_bytes"] },
                   { "required": ["all"] }
@@ -2815,6 +2982,13 @@ extension APIDocument {
                     "minItems": 1,
                     "maxItems": 10000,
                     "items": { "$ref": "#/components/schemas/EntryID" }
+                  },
+                  "keys": {
+                    "description": "Entities of `origin`, which may be left out while only one has rules.",
+                    "type": "array",
+                    "minItems": 1,
+                    "maxItems": 10000,
+                    "items": { "$ref": "#/components/schemas/EntityKey" }
                   },
                   "prefix": {
                     "description": "Entries whose ids begin with it.",
@@ -2856,6 +3030,7 @@ extension APIDocument {
                   { "ids": ["notes/1", "notes/2"], "dry_run": true, "account": "work" },
                   { "prefix": "https://api.example.com/articles/", "scope": "uid:1000", "account": "work" },
                   { "origin": "example" },
+                  { "keys": ["User:7", "Article:9"], "origin": "example" },
                   { "older_than": "7d" },
                   { "to_bytes": 524288000 },
                   { "all": true, "include_pinned": true }
@@ -2863,7 +3038,7 @@ extension APIDocument {
               },
               "EvictReport": {
                 "type": "object",
-                "required": ["evicted", "bytes", "skipped", "ids"],
+                "required": ["evicted", "bytes", "skipped", "ids", "entities"],
                 "properties": {
                   "evicted": {
                     "description": "How many went.",
@@ -2881,13 +3056,23 @@ extension APIDocument {
                     "minimum": 0
                   },
                   "ids": {
-                    "description": "At most 10,000 of them; `evicted` counts all.",
+                    "description": "With the entities at most 10,000 of them; `evicted` counts all.",
                     "type": "array",
                     "items": { "$ref": "#/components/schemas/EntryID" }
+                  },
+                  "entities": {
+                    "type": "array",
+                    "items": { "$ref": "#/components/schemas/EntityName" }
                   }
                 },
                 "examples": [
-                  { "evicted": 1, "bytes": 268, "skipped": 0, "ids": ["notes/1"] }
+                  {
+                    "evicted": 2,
+                    "bytes": 550,
+                    "skipped": 0,
+                    "ids": ["notes/1"],
+                    "entities": [{ "key": "User:7", "origin": "example" }]
+                  }
                 ]
               },
               "StatusReport": {
@@ -3812,13 +3997,22 @@ extension APIDocument {
                   }
                 }
               },
+              "UsageCount": {
+                "description": "How many there are, and what they take.",
+                "type": "object",
+                "required": ["count", "bytes"],
+                "properties": {
+                  "count": { "type": "integer", "minimum": 0 },
+                  "bytes": { "type": "integer", "minimum": 0 }
+                }
+              },
               "UsageReport": {
                 "description": "The rows of the scope added up; each part names the 1,000 largest at most, the sums are exact.",
                 "allOf": [
                   { "$ref": "#/components/schemas/UsageSum" },
                   {
                     "type": "object",
-                    "required": ["by_kind", "by_origin", "by_user", "cache", "pins", "files", "disk"],
+                    "required": ["by_kind", "by_origin", "by_user", "cache", "normalized", "pins", "files", "disk"],
                     "properties": {
                       "by_kind": {
                         "type": "array",
@@ -3876,6 +4070,16 @@ extension APIDocument {
                             "type": "integer",
                             "minimum": 0
                           }
+                        }
+                      },
+                      "normalized": {
+                        "description": "What normalized answers share, and what holds them together; the entities are among the rows.",
+                        "type": "object",
+                        "required": ["entities", "skeletons", "references"],
+                        "properties": {
+                          "entities": { "$ref": "#/components/schemas/UsageCount" },
+                          "skeletons": { "$ref": "#/components/schemas/UsageCount" },
+                          "references": { "$ref": "#/components/schemas/UsageCount" }
                         }
                       },
                       "pins": {
@@ -3965,6 +4169,11 @@ extension APIDocument {
                       { "scope": "shared", "account": null, "entries": 1, "bytes": 400, "body_bytes": 100 }
                     ],
                     "cache": { "bytes": 1400, "max_bytes": 536870912, "budget_bytes": 536870912 },
+                    "normalized": {
+                      "entities": { "count": 1, "bytes": 300 },
+                      "skeletons": { "count": 1, "bytes": 120 },
+                      "references": { "count": 2, "bytes": 96 }
+                    },
                     "pins": { "count": 2, "waiting": 1, "bytes": 812, "total_bytes": 5120, "max_bytes": 268435456 },
                     "files": [
                       { "name": "cache.db", "bytes": 57344, "wal_bytes": 0, "free_bytes": 4096 },
@@ -4103,6 +4312,7 @@ extension APIDocument {
                   { "const": "urn:larder:bad-url", "title": "The URL cannot be fetched", "x-status": 400, "x-retryable": false },
                   { "const": "urn:larder:unknown-parameter", "title": "A query parameter is unknown", "x-status": 400, "x-retryable": false },
                   { "const": "urn:larder:unknown-member", "title": "A member of the body is unknown", "x-status": 400, "x-retryable": false },
+                  { "const": "urn:larder:origin-needed", "title": "It has to be said whose the key is", "x-status": 400, "x-retryable": false },
                   { "const": "urn:larder:not-found", "title": "There is no such route", "x-status": 404, "x-retryable": false },
                   { "const": "urn:larder:method-not-allowed", "title": "The route does not take this method", "x-status": 405, "x-retryable": false },
                   { "const": "urn:larder:body-too-large", "title": "The body of the request is too large", "x-status": 413, "x-retryable": false },

@@ -53,24 +53,14 @@ enum EntryReply {
         }
     }
 
-    /// Which form of an entry is asked for: `show=`.
-    private enum Form: String {
-        /// The last thing that the origin said.
-        case base
-        /// What the client's modifiers make of it.
-        case view
-    }
-
-    private static func parameters(_ query: Substring?) throws(Problem) -> (AccountName, Form) {
+    private static func parameters(
+        _ query: Substring?
+    ) throws(Problem) -> (AccountName, ShownForm) {
         guard let query else { return (.default, .view) }
         var parameters = try QueryParameters(query)
         let account = try parameters.takeAccount()
-        let text = parameters.take("show")
+        let form = try parameters.takeForm()
         try parameters.refuseRest()
-        guard let text else { return (account, .view) }
-        guard let form = Form(rawValue: text) else {
-            throw Problem(.badRequest, "show: '\(text)' is neither base nor view")
-        }
         return (account, form)
     }
 

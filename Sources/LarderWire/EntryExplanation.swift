@@ -12,6 +12,8 @@ package struct EntryExplanation: Equatable, Sendable {
     package var digest: String
     /// Why it cannot be evicted, one reason each; empty when it can.
     package var protectedBy: [String]
+    /// How it is stored.
+    package var form = FormExplanation(.whole(reason: nil))
     /// Nil where nothing is to be sent that touches it.
     package var pending: PendingExplanation?
 
@@ -42,6 +44,7 @@ package struct EntryExplanation: Equatable, Sendable {
             json.endArray()
             json.member("digest", digest)
             json.member("protected_by", protectedBy)
+            form.write(to: &json)
             if let pending {
                 pending.write(to: &json)
             } else {
@@ -61,6 +64,7 @@ package struct EntryExplanation: Equatable, Sendable {
         }
         digest = try object.string("digest")
         protectedBy = try object.strings("protected_by")
+        form = try FormExplanation(object)
         pending = try PendingExplanation(object)
     }
 }

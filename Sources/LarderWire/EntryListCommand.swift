@@ -20,9 +20,7 @@ package struct EntryListCommand: Equatable, Sendable {
         prefix = try parameters.take("prefix").flatMap { text throws(Problem) in
             text.isEmpty ? nil : try IDPrefix.checked(text)
         }
-        origin = try parameters.take("origin").map { text throws(Problem) in
-            try OriginName(command: text)
-        }
+        origin = try parameters.takeOrigin()
         sort =
             try parameters.take("sort").map { text throws(Problem) in
                 try Self.sort(text)
@@ -44,9 +42,7 @@ package struct EntryListCommand: Equatable, Sendable {
         if sort != .id { parameters.append(("sort", sort.rawValue)) }
         if limit != Limits.pageRowsDefault { parameters.append(("limit", String(limit))) }
         if let cursor { parameters.append(("cursor", cursor)) }
-        parameters += scope.parameters
-        return parameters.map { "\($0.name)=\(PercentCoding.encode($0.value))" }
-            .joined(separator: "&")
+        return PercentCoding.query(parameters + scope.parameters)
     }
 
     private static func sort(_ text: String) throws(Problem) -> EntrySort {

@@ -14,7 +14,7 @@ extension EvictCommand {
             throw Problem(
                 .badRequest,
                 selections.isEmpty ? "nothing is selected" : "more than one selection is given",
-                hint: "Give exactly one of ids, prefix, origin, older_than, to_bytes and all."
+                hint: "Give exactly one of ids, keys, prefix, origin, older_than, to_bytes and all."
             )
         }
         self.selection = selection
@@ -26,6 +26,9 @@ extension EvictCommand {
         json.object { json in
             switch selection {
             case .ids(let ids): json.member("ids", ids.map(\.text))
+            case .keys(let keys, let origin):
+                json.member("keys", keys.map(\.text))
+                if let origin { json.member("origin", origin.text) }
             case .prefix(let prefix): json.member("prefix", prefix)
             case .origin(let origin): json.member("origin", origin.text)
             case .olderThan(let age): json.member("older_than", age.unitText)
@@ -49,8 +52,11 @@ extension EvictCommand {
         if let prefix = try members.takeString("prefix") {
             found.append(.prefix(try IDPrefix.checked(prefix)))
         }
-        if let origin = try members.takeString("origin") {
-            found.append(.origin(try OriginName(command: origin)))
+        let origin = try members.takeOrigin()
+        if let keys = try members.take("keys", "an array of strings", { $0.elements }) {
+            found.append(.keys(try Self.keys(keys), origin: origin))
+        } else if let origin {
+            found.append(.origin(origin))
         }
         if let age = try members.takeString("older_than") {
             found.append(.olderThan(try Self.age(age)))
@@ -66,27 +72,38 @@ extension EvictCommand {
     }
 
     private static func ids(_ elements: [JSONValue]) throws(Problem) -> [EntryID] {
-        guard (1...Limits.evictIDsMax).contains(elements.count) else {
-            throw Problem(
-                .badRequest,
-                "ids: \(elements.count) are given, 1 to \(Limits.evictIDsMax) are taken"
-            )
-        }
-        var ids: [EntryID] = []
-        for element in elements {
-            guard let text = element.string else {
-                throw Problem(
-                    .badRequest,
-                    "ids: it holds \(element.kindText), strings are needed"
-                )
-            }
+        try texts(elements, "ids").map { text throws(Problem) in
             do throws(ModelError) {
-                ids.append(try EntryID(text))
+                return try EntryID(text)
             } catch {
                 throw Problem(.badID, "ids: \(error.message)")
             }
         }
-        return ids
+    }
+
+    private static func keys(_ elements: [JSONValue]) throws(Problem) -> [EntityKey] {
+        try texts(elements, "keys").map { text throws(Problem) in try EntityKey(command: text) }
+    }
+
+    private static func texts(
+        _ elements: [JSONValue],
+        _ name: String
+    ) throws(Problem) -> [String] {
+        guard (1...Limits.evictIDsMax).contains(elements.count) else {
+            throw Problem(
+                .badRequest,
+                "\(name): \(elements.count) are given, 1 to \(Limits.evictIDsMax) are taken"
+            )
+        }
+        return try elements.map { element throws(Problem) in
+            guard let text = element.string else {
+                throw Problem(
+                    .badRequest,
+                    "\(name): it holds \(element.kindText), strings are needed"
+                )
+            }
+            return text
+        }
     }
 
     private static func age(_ text: String) throws(Problem) -> Duration {
@@ -126,7 +143,11 @@ extension EvictReport {
             json.member("evicted", evicted)
             json.member("bytes", bytes)
             json.member("skipped", skipped)
-            json.member("ids", ids.map(\.text))
+            json.member("ids", ids.filter { !$0.isEntity }.map(\.text))
+            json.name("entities")
+            json.beginArray()
+            for id in ids where id.isEntity { json.object { $0.members(naming: id) } }
+            json.endArray()
         }
         return json.bytes
     }
@@ -143,5 +164,6 @@ extension EvictReport {
             }
             ids.append(id)
         }
+        for entity in try object.objects("entities") { ids.append(try entity.idOrKey()) }
     }
 }

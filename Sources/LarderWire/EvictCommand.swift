@@ -18,6 +18,8 @@ package struct EvictCommand: Equatable, Sendable {
 package enum EvictSelection: Equatable, Sendable {
     /// Those of these ids, 1 to ``Limits/evictIDsMax`` of them.
     case ids([EntryID])
+    /// Entities, as many; without an origin where only one has rules.
+    case keys([EntityKey], origin: OriginName?)
     /// Those whose ids begin with it.
     case prefix(String)
     case origin(OriginName)
@@ -34,7 +36,8 @@ package struct EvictReport: Equatable, Sendable {
     package var bytes: Int64
     /// Entries that were asked for and are protected.
     package var skipped: Int
-    /// At most ``Limits/evictedIDsMax`` of them; ``evicted`` counts all.
+    /// At most ``Limits/evictedIDsMax`` of them, those of entities behind the others; ``evicted``
+    /// counts all.
     package var ids: [EntryID]
 
     package init(evicted: Int, bytes: Int64, skipped: Int, ids: [EntryID]) {

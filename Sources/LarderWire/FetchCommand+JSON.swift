@@ -11,6 +11,8 @@ extension FetchCommand {
             if let networkWait { json.member("network_wait", networkWait.unitText) }
             if let timeout { json.member("timeout", timeout.unitText) }
             if account != .default { json.member("account", account.text) }
+            if let normalizes { json.member("normalize", normalizes) }
+            if isPartial { json.member("partial", true) }
             if follows { json.member("follow", true) }
             guard !headers.fields.isEmpty else { return }
             json.member("headers") { json in

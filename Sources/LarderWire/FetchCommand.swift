@@ -11,6 +11,11 @@ package struct FetchCommand: Equatable, Sendable {
     /// How long the client waits in all: 1 ms to ``Limits/fetchTimeMax``.
     package var timeout: Duration?
     package var account = AccountName.default
+    /// Whether the answer's entities are shared with other answers; nil leaves it to the origin's
+    /// rules.
+    package var normalizes: Bool?
+    /// Whether what is cached is shown without what was evicted of it: the member `partial`.
+    package var isPartial = false
     /// Whether the stream stays open and tells each further view: the member `follow`.
     package var follows = false
     /// Sent to the origin; checked by ``RequestHeaderRules``.
@@ -30,6 +35,8 @@ package struct FetchCommand: Equatable, Sendable {
             timeout: parameters.take("timeout")
         )
         account = try parameters.takeAccount()
+        normalizes = try parameters.takeBool("normalize")
+        isPartial = try parameters.takeBool("partial") ?? false
         follows = try parameters.takeBool("follow") ?? false
         try parameters.refuseRest(hint: Self.encodeHint)
     }
@@ -44,6 +51,8 @@ package struct FetchCommand: Equatable, Sendable {
             timeout: members.takeString("timeout")
         )
         account = try members.takeAccount()
+        normalizes = try members.takeBool("normalize")
+        isPartial = try members.takeBool("partial") ?? false
         follows = try members.takeBool("follow") ?? false
         if let given = try members.take("headers", "an object", { $0.members }) {
             headers = try RequestHeaderRules.fields(given)

@@ -54,7 +54,7 @@ extension SnapshotFrame {
 extension FrameEntry {
     fileprivate init(_ object: WireObject) throws(WireError) {
         self.init(
-            id: try object.id("id"),
+            id: try object.idOrKey(),
             status: try object.integer("status"),
             mediaType: try object.optionalString("media_type"),
             etag: try object.string("etag"),

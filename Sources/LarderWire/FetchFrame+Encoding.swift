@@ -68,7 +68,7 @@ extension SnapshotFrame {
 
 extension FrameEntry {
     fileprivate func write(to json: inout JSONWriter) {
-        json.member("id", id.text)
+        json.members(naming: id)
         json.member("status", status)
         json.member("media_type", mediaType)
         json.member("etag", etag)

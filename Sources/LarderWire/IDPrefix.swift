@@ -12,6 +12,35 @@ enum IDPrefix {
     }
 }
 
+extension EntityKey {
+    /// The key in a command, refused by a problem.
+    package init(command text: String) throws(Problem) {
+        do throws(ModelError) {
+            try self.init(text)
+        } catch {
+            throw Problem(
+                .badID,
+                error.message,
+                hint: "Give Type:id, with / : and % in either part as %2F, %3A and %25."
+            )
+        }
+    }
+}
+
+extension QueryParameters {
+    /// `origin=`, which says whose a key is.
+    package mutating func takeOrigin() throws(Problem) -> OriginName? {
+        try take("origin").map { text throws(Problem) in try OriginName(command: text) }
+    }
+}
+
+extension CommandMembers {
+    /// The member `origin`.
+    mutating func takeOrigin() throws(Problem) -> OriginName? {
+        try takeString("origin").map { text throws(Problem) in try OriginName(command: text) }
+    }
+}
+
 extension OriginName {
     /// The name in a command, refused by a problem.
     package init(command text: String) throws(Problem) {

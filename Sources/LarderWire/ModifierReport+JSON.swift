@@ -18,7 +18,8 @@ extension ModifierReport {
         json.member("reason", reason?.rawValue)
         json.member("marks", marks.map(\.rawValue))
         json.member("lanes", lanes.map(\.text))
-        json.member("targets", targets.map(\.text))
+        let targetList = TargetList(targets)
+        targetList.write(as: "targets", to: &json)
         json.member("request") { json in
             json.member("method", method)
             json.member("url", url)
@@ -39,7 +40,7 @@ extension ModifierReport {
         for (name, view) in [("before", \Effect.before), ("after", \Effect.after)] {
             json.member(name) { json in
                 for effect in effects {
-                    json.name(effect.target.text)
+                    json.name(targetList.name(of: effect.target))
                     effect[keyPath: view].write(to: &json)
                 }
             }
@@ -64,7 +65,8 @@ extension ModifierReport {
         reason = try object.optional("reason") { ModifierReason(rawValue: $0) }
         marks = try object.strings("marks").compactMap(Mark.init(rawValue:))
         lanes = try object.strings("lanes").compactMap { try? Lane($0) }
-        targets = try object.strings("targets").compactMap { try? EntryID($0) }
+        let targetList = try TargetList(object, "targets")
+        targets = targetList.targets
         nextAttemptAt = try object.optionalTimestamp("next_attempt_at")
         waitingFor = try object.optionalObject("waiting_for").map { wait throws(WireError) in
             try Wait(wait)
@@ -78,7 +80,7 @@ extension ModifierReport {
             let after = try object.optionalObject("after")
         else { return }
         for name in before.names {
-            guard let target = try? EntryID(name) else { continue }
+            guard let target = targetList.target(named: name) else { continue }
             effects.append(
                 Effect(
                     target: target,

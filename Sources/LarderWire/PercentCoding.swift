@@ -42,6 +42,11 @@ package enum PercentCoding {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// Parameters as a query, without the `?`.
+    package static func query(_ parameters: [(name: String, value: String)]) -> String {
+        parameters.map { "\($0.name)=\(encode($0.value))" }.joined(separator: "&")
+    }
+
     /// The id in the rest of a path, `https:%2F%2Fapi.example.com%2F42`; a bare `/` is taken too.
     package static func id(inPath rest: Substring) throws(Problem) -> EntryID {
         guard let text = decode(rest) else {
@@ -57,6 +62,20 @@ package enum PercentCoding {
     /// The path of an entry: `/v1/entries/` and its id.
     package static func entryPath(_ id: EntryID) -> String {
         "/v1/entries/" + encode(id.text)
+    }
+
+    /// The key in the rest of a path, `User%3A7`; an encoding of its own stands under that of the
+    /// path: `User:a%252Fb`.
+    package static func key(inPath rest: Substring) throws(Problem) -> EntityKey {
+        guard let text = decode(rest) else {
+            throw Problem(.badID, "the key in the path is not percent-encoded UTF-8")
+        }
+        return try EntityKey(command: text)
+    }
+
+    /// The path of an entity: `/v1/entities/{key}`.
+    package static func entityPath(_ key: EntityKey) -> String {
+        "/v1/entities/" + encode(key.text)
     }
 
     /// The path of a pin: `/v1/pins/{id}`.

@@ -6,6 +6,7 @@ package enum ProblemKind: String, Sendable, CaseIterable {
     case badURL = "bad-url"
     case unknownParameter = "unknown-parameter"
     case unknownMember = "unknown-member"
+    case originNeeded = "origin-needed"
     case notFound = "not-found"
     case methodNotAllowed = "method-not-allowed"
     case bodyTooLarge = "body-too-large"
@@ -54,7 +55,9 @@ package enum ProblemKind: String, Sendable, CaseIterable {
     /// The status of the answer, unless a route says otherwise.
     package var status: Int {
         switch self {
-        case .badRequest, .badID, .badURL, .unknownParameter, .unknownMember: 400
+        case .badRequest, .badID, .badURL, .unknownParameter, .unknownMember,
+            .originNeeded:
+            400
         case .unknownOrigin, .notPermitted: 403
         case .notFound, .noSuchOrigin, .noSuchModifier, .miss, .deleted: 404
         case .methodNotAllowed: 405
@@ -80,8 +83,9 @@ package enum ProblemKind: String, Sendable, CaseIterable {
         case .unreachable, .captive, .offline, .timeout, .badAnswer, .overloaded, .shuttingDown,
             .storage, .cacheFull, .diskFull, .queueFull:
             true
-        case .badRequest, .badID, .badURL, .unknownParameter, .unknownMember, .notFound,
-            .methodNotAllowed, .bodyTooLarge, .headTooLarge, .unknownOrigin, .notPermitted,
+        case .badRequest, .badID, .badURL, .unknownParameter, .unknownMember, .originNeeded,
+            .notFound, .methodNotAllowed, .bodyTooLarge, .headTooLarge, .unknownOrigin,
+            .notPermitted,
             .originID, .noSuchOrigin, .originExists, .originInFile, .pinned, .pinsFull, .noRequest,
             .unsupported, .modifierExists, .noSuchModifier, .alreadySent, .alreadySettled,
             .targeted, .notApplied, .entryTooLarge, .miss, .deleted, .sinceTooOld, .originStatus,
@@ -97,6 +101,7 @@ package enum ProblemKind: String, Sendable, CaseIterable {
         case .badURL: "The URL cannot be fetched"
         case .unknownParameter: "A query parameter is unknown"
         case .unknownMember: "A member of the body is unknown"
+        case .originNeeded: "It has to be said whose the key is"
         case .notFound: "There is no such route"
         case .methodNotAllowed: "The route does not take this method"
         case .bodyTooLarge: "The body of the request is too large"
@@ -148,6 +153,8 @@ package enum ProblemKind: String, Sendable, CaseIterable {
         case .badURL: "Give an absolute http or https URL without a user name."
         case .unknownParameter: "Leave the parameter out, or correct its name."
         case .unknownMember: "Leave the member out, or correct its name."
+        case .originNeeded:
+            "Name the origin whose entity it is: origin=NAME; GET /v1/origins says which there are."
         case .notFound: "Correct the path; the README lists every route."
         case .methodNotAllowed: "Use one of the methods in the Allow header."
         case .bodyTooLarge: "Send a smaller body."

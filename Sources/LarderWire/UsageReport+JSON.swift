@@ -22,6 +22,7 @@ extension UsageReport {
                 json.member("max_bytes", cacheBytesMax)
                 json.member("budget_bytes", budgetBytes)
             }
+            json.member("normalized") { normalized.write(to: &$0) }
             json.member("pins") { pins.write(to: &$0) }
             json.name("files")
             json.beginArray()
@@ -50,6 +51,7 @@ extension UsageReport {
         cacheBytes = try cache.integer("bytes")
         cacheBytesMax = try cache.integer("max_bytes")
         budgetBytes = try cache.integer("budget_bytes")
+        normalized = try Normalized(object.object("normalized"))
         pins = try Pins(object.object("pins"))
         files = []
         for file in try object.objects("files") { files.append(try File(file)) }
@@ -117,6 +119,31 @@ extension UsageReport.Pins {
         bytes = try object.integer("bytes")
         totalBytes = try object.integer("total_bytes")
         maxBytes = try object.integer("max_bytes")
+    }
+}
+
+extension UsageReport.Normalized {
+    private static var parts: KeyValuePairs<String, WritableKeyPath<Self, UsageReport.Count>> {
+        ["entities": \.entities, "skeletons": \.skeletons, "references": \.references]
+    }
+
+    fileprivate func write(to json: inout JSONWriter) {
+        for (name, part) in Self.parts {
+            json.member(name) { json in
+                json.member("count", self[keyPath: part].count)
+                json.member("bytes", self[keyPath: part].bytes)
+            }
+        }
+    }
+
+    fileprivate init(_ object: WireObject) throws(WireError) {
+        for (name, part) in Self.parts {
+            let object = try object.object(name)
+            self[keyPath: part] = UsageReport.Count(
+                count: try object.integer("count"),
+                bytes: try object.integer("bytes")
+            )
+        }
     }
 }
 

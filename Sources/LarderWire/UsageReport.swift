@@ -16,6 +16,8 @@ package struct UsageReport: Equatable, Sendable {
     package var budgetBytes: Int64
     package var pins: Pins
     package var files: [File]
+    /// What normalized answers take of the rows, beside their own bytes.
+    package var normalized = Normalized()
     /// Bytes that are free where the cache's file lies; nil where the file system does not say.
     package var diskFreeBytes: Int64?
     /// What is left free there: `cache.min_free_bytes`.
@@ -43,6 +45,28 @@ package struct UsageReport: Equatable, Sendable {
         package init(name: String?, rows: Rows) {
             self.name = name
             self.rows = rows
+        }
+    }
+
+    /// What normalized answers share, and what holds them together.
+    package struct Normalized: Equatable, Sendable {
+        /// The rows of entities.
+        package var entities = Count()
+        /// What answers of one form have in common.
+        package var skeletons = Count()
+        package var references = Count()
+
+        package init() {}
+    }
+
+    /// How many there are, and what they take.
+    package struct Count: Equatable, Sendable {
+        package var count: Int64
+        package var bytes: Int64
+
+        package init(count: Int64 = 0, bytes: Int64 = 0) {
+            self.count = count
+            self.bytes = bytes
         }
     }
 

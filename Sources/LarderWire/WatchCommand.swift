@@ -5,9 +5,13 @@ package import LarderModel
 package struct WatchCommand: Equatable, Sendable {
     /// Where the watcher has come to; nil begins now.
     package var since: Revision?
-    /// At most ``Limits/watchedIDsMax``, and ``Limits/watchedPrefixesMax`` prefixes; none of either:
-    /// every entry.
+    /// With ``keys`` at most ``Limits/watchedIDsMax``, and ``Limits/watchedPrefixesMax`` prefixes;
+    /// none of them: every entry.
     package var ids: [EntryID] = []
+    /// Entities of ``origin``.
+    package var keys: [EntityKey] = []
+    /// Nil where only one origin has rules.
+    package var origin: OriginName?
     package var prefixes: [String] = []
     /// The kinds of frames, as they travel; empty: all.
     package var types: [WatchKind] = []
@@ -30,6 +34,7 @@ package struct WatchCommand: Equatable, Sendable {
             try Self.since(Int64(text), text)
         }
         ids = try Self.ids(parameters.takeAll("id"))
+        try takeKeys(parameters.takeAll("key"), of: parameters.takeOrigin())
         prefixes = try Self.prefixes(parameters.takeAll("prefix"))
         types = try Self.types(
             parameters.take("types").map { $0.split(separator: ",").map(String.init) } ?? []
@@ -49,6 +54,7 @@ package struct WatchCommand: Equatable, Sendable {
             try Self.since(number, String(number))
         }
         ids = try Self.ids(members.takeStrings("ids"))
+        try takeKeys(members.takeStrings("keys"), of: members.takeOrigin())
         prefixes = try Self.prefixes(members.takeStrings("prefixes"))
         types = try Self.types(members.takeStrings("types"))
         listsFirst = try members.takeBool("initial") ?? false
@@ -72,6 +78,8 @@ package struct WatchCommand: Equatable, Sendable {
         json.object { json in
             if let since { json.member("since", since.number) }
             if !ids.isEmpty { json.member("ids", ids.map(\.text)) }
+            if !keys.isEmpty { json.member("keys", keys.map(\.text)) }
+            if let origin { json.member("origin", origin.text) }
             if !prefixes.isEmpty { json.member("prefixes", prefixes) }
             if !types.isEmpty { json.member("types", types.map(\.rawValue)) }
             if listsFirst { json.member("initial", true) }
@@ -104,6 +112,27 @@ extension WatchCommand {
                 throw Problem(.badID, error.message)
             }
         }
+    }
+
+    /// Behind the ids, with which they are counted.
+    private mutating func takeKeys(
+        _ texts: [String],
+        of origin: OriginName?
+    ) throws(Problem) {
+        let room = Limits.watchedIDsMax - ids.count
+        guard texts.count <= room else {
+            throw Problem(
+                .badRequest,
+                "keys: \(texts.count) are given, with the ids at most "
+                    + "\(Limits.watchedIDsMax) are taken",
+                hint: "Open a second watch for the rest."
+            )
+        }
+        guard origin == nil || !texts.isEmpty else {
+            throw Problem(.badRequest, "origin: it says whose the keys are, and none is given")
+        }
+        keys = try texts.map { text throws(Problem) in try EntityKey(command: text) }
+        self.origin = origin
     }
 
     private static func prefixes(_ texts: [String]) throws(Problem) -> [String] {

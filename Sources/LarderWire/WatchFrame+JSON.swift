@@ -32,8 +32,9 @@ extension WatchFrame: StreamFrame {
         switch self {
         case .put(let event), .delete(let event):
             json.member("rev", event.revision.number)
-            json.member("id", event.id.text)
+            json.members(naming: event.id)
             json.member("source", event.source)
+            if !event.changed.isEmpty { json.member("changed", event.changed.map(\.text)) }
             if let cause = event.cause { json.member("cause", cause) }
             if event.isOwn { json.member("self", true) }
             if event.coalesced > 1 { json.member("coalesced", event.coalesced) }
@@ -41,7 +42,7 @@ extension WatchFrame: StreamFrame {
             if event.hasMore { json.member("more", true) }
         case .evict(let event):
             json.member("rev", event.revision.number)
-            json.member("id", event.id.text)
+            json.members(naming: event.id)
             json.member("reason", event.reason)
             if event.isOwn { json.member("self", true) }
             if event.hasMore { json.member("more", true) }
@@ -99,10 +100,11 @@ extension WatchFrame.EntryEvent {
     fileprivate init(_ object: WireObject) throws(WireError) {
         self.init(
             revision: try object.revision("rev"),
-            id: try object.id("id"),
+            id: try object.idOrKey(),
             source: try object.string("source"),
             cause: try object.optionalString("cause")
         )
+        changed = (try object.optionalStrings("changed") ?? []).compactMap { try? EntityKey($0) }
         isOwn = try object.flag("self")
         coalesced = try object.optionalInteger("coalesced") ?? 1
         isInitial = try object.flag("initial")
@@ -114,7 +116,7 @@ extension WatchFrame.EvictionEvent {
     fileprivate init(_ object: WireObject) throws(WireError) {
         self.init(
             revision: try object.revision("rev"),
-            id: try object.id("id"),
+            id: try object.idOrKey(),
             reason: try object.string("reason")
         )
         isOwn = try object.flag("self")
@@ -129,7 +131,7 @@ extension WatchFrame.ModifierEvent {
         json.member("state", change.state.rawValue)
         if let reason = change.reason { json.member("reason", reason.rawValue) }
         if let mark = change.mark { json.member(mark.rawValue, true) }
-        json.member(targetsName, change.targets.map(\.text))
+        TargetList(change.targets).write(as: targetsName, to: &json)
         if !change.problem.isEmpty {
             json.name("problem")
             json.verbatim(change.problem)
@@ -153,7 +155,7 @@ extension WatchFrame.ModifierEvent {
         change = ModifierChange(
             id: try object.required("id") { try? ModifierID($0) },
             state: try object.required("state") { ModifierState(rawValue: $0) },
-            targets: try object.strings(targets).compactMap { try? EntryID($0) }
+            targets: try TargetList(object, targets).targets
         )
         revision = try object.revision("rev")
         change.reason = try object.optional("reason") { ModifierReason(rawValue: $0) }

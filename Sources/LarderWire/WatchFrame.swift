@@ -21,6 +21,8 @@ package enum WatchFrame: Equatable, Sendable {
         package var id: EntryID
         package var source: String
         package var cause: String?
+        /// The entities whose changes it shows, where it is of an entry in normalized form.
+        package var changed: [EntityKey] = []
         /// Whether the watcher has brought it about itself, by its `Larder-Client` header.
         package var isOwn = false
         /// How many puts it stands for.

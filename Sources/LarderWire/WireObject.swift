@@ -60,6 +60,27 @@ struct WireObject {
         return objects
     }
 
+    /// An element of an array that holds strings and objects.
+    enum Element {
+        case string(String)
+        case object(WireObject)
+    }
+
+    func elements(_ name: String) throws(WireError) -> [Element] {
+        var elements: [Element] = []
+        for range in try elementRanges(name) {
+            let bytes = Array(json.bytes[range])
+            if bytes.first == UInt8(ascii: "{") {
+                elements.append(.object(try WireObject(parsing: bytes)))
+            } else if let text = (try? JSONValue(parsing: bytes))?.string {
+                elements.append(.string(text))
+            } else {
+                throw .wrongType(member: name, wanted: "an array of strings and objects")
+            }
+        }
+        return elements
+    }
+
     func string(_ name: String) throws(WireError) -> String {
         try required(name, try optionalString(name))
     }

@@ -114,6 +114,7 @@ extension CommandFailure {
             "See how it stands with it: cachectl queue show ID    Give it up, once it waits again: "
                 + "cachectl queue drop --discard ID"
         case .alreadySettled: "See what became of it: cachectl queue show ID"
+        case .originNeeded: "Name it: --origin NAME    See which there are: cachectl origin list"
         case .queueFull:
             "Drop what failed: cachectl queue drop ID    or wait for the network, or raise "
                 + "queue.max_modifiers or queue.max_bytes."
@@ -132,7 +133,7 @@ extension CommandFailure {
 
     private static func code(_ kind: ProblemKind) -> Code {
         switch kind {
-        case .badRequest, .badID, .badURL, .unknownParameter, .unknownMember: .usage
+        case .badRequest, .badID, .badURL, .unknownParameter, .unknownMember, .originNeeded: .usage
         case .miss, .deleted, .noSuchOrigin, .noSuchModifier: .notFound
         case .notPermitted, .unknownOrigin: .notPermitted
         case .shuttingDown: .noDaemon

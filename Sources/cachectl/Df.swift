@@ -8,7 +8,9 @@ struct Df: AsyncParsableCommand {
         abstract: "Says where the bytes are.",
         discussion: """
             Entries count with their bodies, ids, headers and the cost of their rows. What is \
-            pinned has a budget of its own and counts apart. The files hold free pages besides. With -v also by origin, by user, and the largest entries.
+            pinned has a budget of its own and counts apart. What answers in normalized form share \
+            is told in a line of its own. The files hold free pages besides. With -v also by \
+            origin, by user, and the largest entries.
 
             Example: cachectl df -v
             """
@@ -79,6 +81,7 @@ struct Df: AsyncParsableCommand {
             let entries = Words.entries(Int(kind.rows.entries))
             table.add("  \(Words.kind(kind.name))", "\(Words.size(kind.rows.bytes)), \(entries)")
         }
+        table.add("normalized", Self.words(report.normalized))
         table.add("pins", Self.words(report.pins))
         for file in report.files {
             let free = file.freeBytes.map { ", \(Words.size($0)) of it free" } ?? ""
@@ -93,6 +96,15 @@ struct Df: AsyncParsableCommand {
                 + "\(Words.size(report.minFreeBytes)) are left to others"
         )
         return table
+    }
+
+    private static func words(_ normalized: UsageReport.Normalized) -> String {
+        func words(_ name: String, _ count: UsageReport.Count) -> String {
+            "\(count.count) \(name) (\(Words.size(count.bytes)))"
+        }
+        return words("entities", normalized.entities) + ", "
+            + words("skeletons", normalized.skeletons) + ", "
+            + words("references", normalized.references)
     }
 
     private static func words(_ pins: UsageReport.Pins) -> String {
@@ -145,6 +157,7 @@ extension Words {
         case "blob": "bytes of one's own"
         case "tombstone": "marks of deletion"
         case "variants": "variants of answers"
+        case "entity": "entities"
         default: "others"
         }
     }

@@ -9,7 +9,8 @@ struct Evict: AsyncParsableCommand {
         abstract: "Drops entries from the cache.",
         discussion: """
             On a terminal it says what goes and asks first. Without one it needs --yes. The ids \
-            that went, or with --dry-run would go, are on stdout, one a line.
+            that went, or with --dry-run would go, are on stdout, one a line, an entity's as \
+            origin/key.
 
             Example: cachectl evict --older-than 7d --dry-run
             """
@@ -23,6 +24,14 @@ struct Evict: AsyncParsableCommand {
 
     @Argument(help: ArgumentHelp("Those of these ids or URLs.", valueName: "id"))
     var ids: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "The entity of this key, of --origin where several have rules; may be repeated.",
+            valueName: "key"
+        )
+    )
+    var key: [String] = []
 
     @Option(help: ArgumentHelp("Those whose ids begin with it.", valueName: "text"))
     var prefix: String?
@@ -60,7 +69,7 @@ struct Evict: AsyncParsableCommand {
     func validate() throws {
         guard selections.count == 1 else {
             throw ValidationError(
-                "Give exactly one of ids, --prefix, --origin, --older-than, --to-bytes and --all."
+                "Give exactly one of ids, --key, --prefix, --origin, --older-than, --to-bytes and --all."
             )
         }
     }
@@ -95,7 +104,11 @@ struct Evict: AsyncParsableCommand {
         var found: [EvictionSelection] = []
         if !ids.isEmpty { found.append(.ids(ids.map { EntryArgument($0).rowID })) }
         if let prefix { found.append(.prefix(prefix)) }
-        if let origin { found.append(.origin(origin)) }
+        if !key.isEmpty {
+            found.append(.keys(key, origin: origin))
+        } else if let origin {
+            found.append(.origin(origin))
+        }
         if let olderThan { found.append(.olderThan(olderThan)) }
         if let toBytes { found.append(.toBytes(toBytes)) }
         if all { found.append(.all) }
@@ -116,7 +129,7 @@ struct Evict: AsyncParsableCommand {
             scope: scope
         )
         guard report.evicted > 0 else { return true }
-        let shown = report.ids.prefix(Self.idsShownMax)
+        let shown = report.names.prefix(Self.idsShownMax)
         for id in shown { console.note(line: "  \(id)") }
         if report.evicted > shown.count {
             console.note(line: "  and \(report.evicted - shown.count) more")
@@ -135,7 +148,7 @@ struct Evict: AsyncParsableCommand {
             return
         }
         if !console.isTerminalOut || dryRun {
-            for id in report.ids { try console.line(id) }
+            for id in report.names { try console.line(id) }
         }
         guard report.evicted > 0 || report.skipped > 0 else {
             console.note("there is nothing to evict")
@@ -148,4 +161,9 @@ struct Evict: AsyncParsableCommand {
     private func summary(_ report: EvictionReport) -> String {
         "\(Words.entries(report.evicted)), \(Words.size(report.bytes))"
     }
+}
+
+extension EvictionReport {
+    /// What went, as a person reads it.
+    fileprivate var names: [String] { ids + entities.map { "\($0.origin)/\($0.key)" } }
 }

@@ -11,7 +11,7 @@ struct Get: AsyncParsableCommand {
             On a terminal the cached answer comes at once, and the network's takes its place. In \
             a pipe comes one body, the network's if it can be had; stderr says whose it is and \
             how old; one that is too large to be kept comes through as it is. An argument with :// \
-            is a URL, any other an id.
+            is a URL, any other an id if there is one, else an entity's key.
 
             Policies: cache-then-network (what is cached, then the network's), cache-first (what \
             is cached while it is fresh, else as network-first), network-first (the network's, \
@@ -31,6 +31,9 @@ struct Get: AsyncParsableCommand {
     @Argument(help: "What to print.")
     var what: String
 
+    @OptionGroup(title: "Entities")
+    var entity: KeyOptions
+
     @Option(
         help: ArgumentHelp(
             "The order of asking, one of those above.",
@@ -39,6 +42,9 @@ struct Get: AsyncParsableCommand {
         transform: policyArgument
     )
     var policy: FetchOptions.Policy?
+
+    @Flag(help: "An answer of which something was evicted is shown without it.")
+    var partial = false
 
     @Flag(help: "A stale answer counts as none.")
     var fresh = false
@@ -56,11 +62,17 @@ struct Get: AsyncParsableCommand {
 
     func validate() throws {
         _ = try headers()
-        guard case .id(let id) = EntryArgument(what) else { return }
-        guard policy == nil, timeout == nil, header.isEmpty else {
-            throw ValidationError(
-                "--policy, --timeout and --header are for URLs; '\(id)' is an id."
-            )
+        switch EntryArgument(what) {
+        case .url:
+            guard !entity.isForced else {
+                throw ValidationError("--key and --origin are for keys; '\(what)' is a URL.")
+            }
+        case .id(let id):
+            guard policy == nil, timeout == nil, header.isEmpty, !partial else {
+                throw ValidationError(
+                    "--policy, --timeout, --partial and --header are for URLs; '\(id)' is an id."
+                )
+            }
         }
     }
 
@@ -68,20 +80,37 @@ struct Get: AsyncParsableCommand {
         let console = Console()
         try await options.withClient { client in
             switch EntryArgument(what) {
-            case .id(let id) where options.json:
-                try await JSONEntry(client: client, id: id).write(to: console)
-            case .id(let id): try await copy(id, of: client, to: console)
+            case .id(let text) where options.json:
+                let entry = try await entity.found(
+                    text,
+                    byID: { () throws(LarderError) in
+                        JSONEntry(client: client, try await client.explain(text))
+                    },
+                    byKey: { () throws(LarderError) in
+                        let found = try await client.explainEntity(text, origin: entity.origin)
+                        return JSONEntry(client: client, found)
+                    }
+                )
+                try await entry.write(to: console)
+            case .id(let text): try await copy(text, of: client, to: console)
             case .url(let url): try await fetch(url, of: client, to: console)
             }
         }
     }
 
     private func copy(
-        _ id: String,
+        _ text: String,
         of client: LarderClient,
         to console: Console
     ) async throws {
-        let entry = try await client.entryStream(id)
+        let entry = try await entity.found(
+            text,
+            byID: { () throws(LarderError) in try await client.entryStream(text) },
+            byKey: { () throws(LarderError) in
+                let found = try await client.entity(text, origin: entity.origin)
+                return StreamedEntry(whole: found)
+            }
+        )
         let age = entry.metadata.age.map { ", \(Words.span($0)) old" } ?? ""
         guard console.isTerminalOut else {
             console.note("from the cache\(age)")
@@ -110,6 +139,7 @@ extension Get {
         let fetchOptions = FetchOptions(
             policy: policy,
             timeout: timeout,
+            allowsPartial: partial,
             headers: try headers()
         )
         let plan = GetPlan(

@@ -1,16 +1,15 @@
 import ArgumentParser
 import LarderClient
-import LarderModel
-import LarderWire
 
 /// `cachectl inspect`.
 struct Inspect: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Says what is known of one entry.",
+        abstract: "Says what is known of one entry or entity.",
         discussion: """
             With --diff it says in what the view differs from base, which is what the server said \
             last: a line with - for what is there and one with + for what is shown, each with its \
-            place as a JSON pointer. Exit code 3 if there is nothing under the id.
+            place as a JSON pointer. An argument with :// is a URL, any other an id if there is \
+            one, else an entity's key. Exit code 3 if there is nothing.
 
             Example: cachectl inspect https://api.example.com/articles/42 --diff
             """
@@ -19,13 +18,16 @@ struct Inspect: AsyncParsableCommand {
     @OptionGroup(title: "Options of every command")
     var options: GlobalOptions
 
-    @Argument(help: "The id, or the URL of a fetched answer.")
+    @Argument(help: "The id, the URL of a fetched answer, or an entity's key.")
     var id: String
+
+    @OptionGroup(title: "Entities")
+    var entity: KeyOptions
 
     @Flag(
         help: ArgumentHelp(
-            "Also the origin's headers, the digest, what each write that is to be sent makes of it, "
-                + "and why it cannot be evicted."
+            "Also the origin's headers, the digest, what it refers to and what refers to it, what "
+                + "each write that is to be sent makes of it, and why it cannot be evicted."
         )
     )
     var explain = false
@@ -37,23 +39,39 @@ struct Inspect: AsyncParsableCommand {
     var uid: UInt32?
 
     func run() async throws {
-        let id = EntryArgument(id).rowID
-        let scope = options.scope(ofUser: uid)
-        let explanation = try await options.withClient { client in
-            try await client.explain(id, scope: scope)
-        }
+        let found = try await options.withClient { client in try await find(client) }
         let console = Console()
-        if diff { return try show(ViewDifference(explanation.explanation), on: console) }
+        if diff { return try show(found.difference, on: console) }
         if options.json {
-            let found = explanation.explanation
-            let json = explain ? found.encoded() : found.item.encoded()
+            let json = explain ? found.explanation : found.item
             try console.write(json + [UInt8(ascii: "\n")])
         } else {
-            for line in table(explanation.explanation).lines { try console.line(line) }
+            for line in found.table(explain: explain).lines { try console.line(line) }
         }
     }
 
+    private func find(_ client: LarderClient) async throws -> InspectedRow {
+        let scope = options.scope(ofUser: uid)
+        let row = EntryArgument(id).rowID
+        func entry() async throws(LarderError) -> InspectedRow {
+            .entry(try await client.explain(row, scope: scope).explanation)
+        }
+        guard case .id = EntryArgument(id) else { return try await entry() }
+        return try await entity.found(
+            id,
+            byID: entry,
+            byKey: { () throws(LarderError) in
+                .entity(
+                    try await client.explainEntity(id, origin: entity.origin, scope: scope)
+                )
+            }
+        )
+    }
+
     func validate() throws {
+        if case .url = EntryArgument(id), entity.isForced {
+            throw ValidationError("--key and --origin are for keys; '\(id)' is a URL.")
+        }
         if diff, explain { throw ValidationError("--diff and --explain exclude each other.") }
     }
 
@@ -64,55 +82,6 @@ struct Inspect: AsyncParsableCommand {
             console.remark("the view is what the server said last")
         } else {
             for line in difference.lines { try console.line(TerminalText.harmless(line)) }
-        }
-    }
-
-    private func table(_ found: EntryExplanation) -> Table {
-        let item = found.item
-        let age = Words.span(WallClock.now().since(item.storedAt))
-        var table = Table(alignsRight: [false, false])
-        func add(_ name: String, _ value: String) {
-            table.add(name, TerminalText.harmless(value))
-        }
-        add("id", item.id.text)
-        add("kind", kind(item))
-        if let origin = item.origin { add("origin", origin.text) }
-        add("status", String(item.status))
-        add("media type", item.mediaType ?? "-")
-        add("bytes", "\(item.byteCount), with its row \(item.accountedBytes)")
-        add("stored", "\(item.storedAt.rfc3339), \(age) ago")
-        switch item.kind {
-        case .blob: add("kept until", item.freshUntil?.rfc3339 ?? "it is removed or evicted")
-        case .fetched, .variants, .tombstone:
-            add("fresh until", item.freshUntil?.rfc3339 ?? "-")
-            add("stale", item.isStale ? "yes" : "no")
-        }
-        add("revision", String(item.revision.number))
-        add("etag", item.etag)
-        if let pending = found.pending { add("to be sent", String(pending.count)) }
-        guard explain else { return table }
-        add("last modified", found.lastModified ?? "-")
-        add("digest", found.digest)
-        add("can be evicted", found.protectedBy.isEmpty ? "yes" : "no")
-        for reason in found.protectedBy { add("because", reason) }
-        for field in found.headers.fields { add("header", "\(field.name): \(field.value)") }
-        guard let pending = found.pending else { return table }
-        add("base", pending.base.words)
-        for step in pending.steps {
-            let leftOut = step.inapplicable.map { ", left out: \($0)" } ?? ""
-            add("modifier", "\(step.id), \(step.state.rawValue), \(step.effect)\(leftOut)")
-            if let view = step.after { add("  with it", view.words) }
-            if let view = step.without { add("  without it", view.words) }
-        }
-        add("view", pending.view.words)
-        return table
-    }
-
-    private func kind(_ item: EntryListItem) -> String {
-        switch item.kind {
-        case .blob: "a program's own bytes"
-        case .fetched, .variants: "an origin's answer"
-        case .tombstone: "deleted at the origin"
         }
     }
 }

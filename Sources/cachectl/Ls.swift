@@ -10,7 +10,8 @@ struct Ls: AsyncParsableCommand {
         discussion: """
             In a pipe the columns are id, bytes, accounted bytes, time of storing, state (fresh, \
             stale, own or deleted) and media type, with tabs between them; with --uid or \
-            --all-users whose it is comes last, as 1000/work.
+            --all-users whose it is comes last, as 1000/work. With --type entities are listed, by \
+            their keys: key, bytes, accounted bytes, time of storing and state (known or deleted).
 
             Example: cachectl ls https://api.example.com/ --sort size --limit 20
             """
@@ -25,8 +26,16 @@ struct Ls: AsyncParsableCommand {
     @Argument(help: "Only ids that begin with it.")
     var prefix: String?
 
-    @Option(help: ArgumentHelp("Only answers of this origin.", valueName: "name"))
+    @Option(help: ArgumentHelp("Only what is of this origin.", valueName: "name"))
     var origin: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Entities of this type, of --origin where several have rules.",
+            valueName: "type"
+        )
+    )
+    var type: String?
 
     @Option(
         help: ArgumentHelp(
@@ -42,6 +51,9 @@ struct Ls: AsyncParsableCommand {
     var limit: Int?
 
     func validate() throws {
+        guard type == nil || (prefix == nil && sort == .id) else {
+            throw ValidationError("Entities are listed by key: neither a prefix nor --sort goes.")
+        }
         if let limit, limit < 1 { throw ValidationError("--limit is a number from 1 on.") }
         _ = try whose.scope(options)
     }
@@ -49,9 +61,16 @@ struct Ls: AsyncParsableCommand {
     func run() async throws {
         let console = Console()
         let count = try await options.withClient { client in
-            try await list(client, to: console)
+            guard let type else { return try await list(client, to: console) }
+            let list = client.allEntities(
+                origin: origin,
+                type: type,
+                scope: try whose.scope(options)
+            )
+            return try await EntityLines(console: console, isJSON: options.json)
+                .write(list, upTo: limit ?? .max)
         }
-        if count == 0, !options.json { console.remark("no entries") }
+        if count == 0, !options.json { console.remark(type == nil ? "no entries" : "no entities") }
     }
 
     /// Prints while rows come; on a terminal, columns are aligned within each block of a page.

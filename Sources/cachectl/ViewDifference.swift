@@ -2,15 +2,15 @@ import LarderJSON
 import LarderModel
 import LarderWire
 
-/// In what an entry's view differs from its base.
+/// In what the view of an entry or entity differs from its base.
 struct ViewDifference {
     private let id: EntryID
     /// Nil where nothing is to be sent, so that both are the same.
     private let pending: PendingExplanation?
 
-    init(_ explanation: EntryExplanation) {
-        id = explanation.item.id
-        pending = explanation.pending
+    init(of id: EntryID, _ pending: PendingExplanation?) {
+        self.id = id
+        self.pending = pending
     }
 
     private var places: [JSONDifference.Place] {
@@ -30,17 +30,17 @@ struct ViewDifference {
         return places.flatMap { place in
             let name = place.pointer == .whole ? "" : "\(place.pointer.text) "
             return [
-                place.before.map { "- \(name)\($0.json)" },
-                place.after.map { "+ \(name)\($0.json)" },
+                place.before.map { "- \(name)\($0.words)" },
+                place.after.map { "+ \(name)\($0.words)" },
             ].compactMap(\.self)
         }
     }
 
-    /// One object: the id, both, and an array of the places at which they differ.
+    /// One object: the id, or key and origin, both, and an array of the places at which they differ.
     func encoded() -> [UInt8] {
         var json = JSONWriter()
         json.object { json in
-            json.member("id", id.text)
+            json.members(naming: id)
             json.member("pending", pending?.count ?? 0)
             for (name, view) in [("base", pending?.base), ("view", pending?.view)] {
                 json.name(name)
@@ -79,7 +79,8 @@ extension ViewReport {
 }
 
 extension JSONValue {
-    fileprivate var json: String {
+    /// As it stands in JSON.
+    var words: String {
         var writer = JSONWriter()
         writer.value(self)
         return String(decoding: writer.bytes, as: UTF8.self)

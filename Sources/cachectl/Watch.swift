@@ -22,6 +22,17 @@ struct Watch: AsyncParsableCommand {
     @Argument(help: "Ids, or the URLs of fetched answers; without any, everything.")
     var ids: [String] = []
 
+    @Option(help: ArgumentHelp("An entity, by its key; may be repeated.", valueName: "key"))
+    var key: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Whose the keys are; needed where several origins have rules.",
+            valueName: "name"
+        )
+    )
+    var origin: String?
+
     @Option(help: ArgumentHelp("What ids begin with; may be repeated.", valueName: "prefix"))
     var prefix: [String] = []
 
@@ -34,9 +45,17 @@ struct Watch: AsyncParsableCommand {
     @Flag(help: "Begin with the entries that there are.")
     var initial = false
 
+    func validate() throws {
+        guard origin == nil || !key.isEmpty else {
+            throw ValidationError("--origin says whose the --key is; without one it says nothing.")
+        }
+    }
+
     func run() async throws {
         var watch = WatchOptions()
         watch.ids = ids.map { EntryArgument($0).rowID }
+        watch.keys = key
+        watch.origin = origin
         watch.prefixes = prefix
         watch.since = since
         watch.includesExisting = initial

@@ -20,7 +20,7 @@ struct ErrorTests {
             .badRequest, .badID, .badURL, .unknownParameter, .unknownMember, .notFound,
             .methodNotAllowed, .sinceTooOld, .originID, .originExists, .originInFile, .pinned,
             .targeted,
-            .noRequest, .unsupported, .modifierExists,
+            .noRequest, .unsupported, .modifierExists, .originNeeded,
         ],
         "tooLate": [.alreadySent, .alreadySettled],
         "unavailable": [

@@ -21,7 +21,8 @@ struct WatchEventsTests {
         switch event {
         case .put(let change): "put \(change.id) \(change.revision)"
         case .deleted(let change): "deleted \(change.id)"
-        case .evicted(let id, let reason): "evicted \(id) \(reason)"
+        case .evicted(let id, let origin, let reason):
+            "evicted \(origin.map { $0 + "/" } ?? "")\(id) \(reason)"
         case .modifier(let change): "modifier \(change.id) \(change.state)"
         case .credential(let origin, _, let state): "credential \(origin) \(state)"
         case .origin(let name, let state): "origin \(name) \(state)"

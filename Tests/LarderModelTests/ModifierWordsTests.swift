@@ -38,11 +38,14 @@ struct ModifierWordsTests {
 
     @Test("A lane reads back from its text, and no id looks like a name")
     func lanes() throws {
+        let entity = EntityName(try EntityKey("User:a%2Fb"), of: try OriginName("example"))
         let lanes: [Lane] = [
             .id(try EntryID("a")), .name(try LaneName("a")), .id(try EntryID("name:a")),
-            .name(try LaneName("id:a")), .id(try EntryID("https://api.example.com/a?b=c#d")),
+            .name(try LaneName("id:a")), .id(EntryID(entity)),
+            .id(try EntryID("https://api.example.com/a?b=c#d")),
         ]
         #expect(lanes.map(\.text).prefix(2) == ["id:a", "name:a"])
+        #expect(Lane.id(EntryID(entity)).text == "key:example/User:a%2Fb")
         #expect(Set(lanes.map(\.text)).count == lanes.count)
         for lane in lanes { #expect(try Lane(lane.text) == lane) }
         for text in ["", "a", "ids:a", "key:a/b"] {

@@ -134,11 +134,13 @@ struct StreamTests {
         }
     }
 
-    @Test("A value of follow that is none is refused by name; partial and normalize still are")
+    @Test("Values of follow, partial and normalize that are none are refused by name")
     func refused() async throws {
         try await ServerFixture.run { server in
             let client = try await server.connect()
-            for (more, name) in [("follow=1", "follow"), ("partial=true", "partial")] {
+            for (more, name) in [
+                ("follow=1", "follow"), ("partial=1", "partial"), ("normalize=1", "normalize"),
+            ] {
                 let response = try await client.ask("GET", query("/42", "&\(more)"))
                 #expect(response.status == 400)
                 #expect(try response.problem().detail.contains(name))

@@ -70,10 +70,14 @@ struct EntryListTests {
         let entry = try fetched()
         let item = EntryListItem(entry: entry, accountedBytes: 300, lastUsed: 5, now: now)
         var explanation = EntryExplanation(entry: entry, item: item, protectedBy: ["in flight"])
+        let whole =
+            #""form":"whole","whole_reason":null,"skeleton":null,"entities":null,"#
+            + #""keyless":{"count":0,"sample":null},"repeated":0,"#
         let expected =
             "{\(fetchedMembers)," + #""last_modified":"Fri, 20 Nov 2026 18:43:27 GMT","#
             + #""headers":[{"name":"Vary","value":"Accept"},{"name":"vary","value":"X"}],"#
             + #""digest":"00000000000000010000000000000002","protected_by":["in flight"],"#
+            + whole
         let none = #""pending":0,"base":null,"view":null,"modifiers":[]}"#
         #expect(text(explanation.encoded()) == expected + none)
         #expect(try EntryExplanation(decoding: explanation.encoded()) == explanation)

@@ -8,6 +8,14 @@ struct EvictCommandTests {
     func selections() throws {
         let cases: [(EvictSelection, String)] = [
             (.ids([try EntryID("a"), try EntryID("b/c")]), #"{"ids":["a","b/c"]}"#),
+            (
+                .keys([try EntityKey("User:7"), try EntityKey("A:a%2Fb")], origin: nil),
+                #"{"keys":["User:7","A:a%2Fb"]}"#
+            ),
+            (
+                .keys([try EntityKey("User:7")], origin: try OriginName("example")),
+                #"{"keys":["User:7"],"origin":"example"}"#
+            ),
             (.prefix("https://a/"), #"{"prefix":"https://a/"}"#),
             (.origin(try OriginName("example")), #"{"origin":"example"}"#),
             (.olderThan(.seconds(604_800)), #"{"older_than":"7d"}"#),
@@ -40,7 +48,10 @@ struct EvictCommandTests {
             (#"{"all":true,"prefix":"a"}"#, .badRequest, "more than one"),
             (#"{"all":false}"#, .badRequest, "all: false"),
             (#"{"all":1}"#, .badRequest, "'all' is a number"),
-            (#"{"keys":["a"]}"#, .unknownMember, "'keys'"),
+            (#"{"keys":["a"]}"#, .badID, "'a' is no Type:id"),
+            (#"{"keys":[]}"#, .badRequest, "keys: 0 are given"),
+            (#"{"keys":[7]}"#, .badRequest, "keys: it holds a number"),
+            (#"{"keys":["A:1"],"ids":["a"]}"#, .badRequest, "more than one"),
             (#"{"all":true,"include_pinned":1}"#, .badRequest, "'include_pinned' is a number"),
             (#"{"all":true,"colour":1}"#, .unknownMember, "'colour'"),
             (#"{"all":true,"dry_run":"yes"}"#, .badRequest, "'dry_run' is a string"),
@@ -76,8 +87,17 @@ struct EvictCommandTests {
 
     @Test("A report is written and reads back")
     func report() throws {
-        let report = EvictReport(evicted: 2, bytes: 700, skipped: 1, ids: [try EntryID("a")])
-        #expect(text(report.encoded()) == #"{"evicted":2,"bytes":700,"skipped":1,"ids":["a"]}"#)
+        let entity = EntityName(try EntityKey("User:7"), of: try OriginName("example"))
+        let report = EvictReport(
+            evicted: 2,
+            bytes: 700,
+            skipped: 1,
+            ids: [try EntryID("a"), EntryID(entity)]
+        )
+        #expect(
+            text(report.encoded()) == #"{"evicted":2,"bytes":700,"skipped":1,"ids":["a"],"#
+                + #""entities":[{"key":"User:7","origin":"example"}]}"#
+        )
         #expect(try EvictReport(decoding: report.encoded()) == report)
         #expect(throws: WireError.unknownValue(member: "ids", text: "")) {
             try EvictReport(decoding: bytes(#"{"evicted":2,"bytes":7,"skipped":1,"ids":[""]}"#))

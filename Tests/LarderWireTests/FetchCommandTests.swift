@@ -17,7 +17,7 @@ struct FetchCommandTests {
         let command = try FetchCommand(
             query:
                 "url=https%3A%2F%2FA.example%2Fx%3Fa%3D1%262&policy=network-first&network_wait=0s"
-                + "&timeout=1h&account=work&follow=true"
+                + "&timeout=1h&account=work&follow=true&normalize=false&partial=true"
         )
         var expected = FetchCommand(url: try WebURL("https://a.example/x?a=1&2"))
         expected.policy = .networkFirst
@@ -25,6 +25,8 @@ struct FetchCommandTests {
         expected.timeout = .seconds(3_600)
         expected.account = try AccountName("work")
         expected.follows = true
+        expected.normalizes = false
+        expected.isPartial = true
         #expect(command == expected)
         #expect(try FetchCommand(query: "url=http://a/") == FetchCommand(url: WebURL("http://a/")))
     }
@@ -38,13 +40,15 @@ struct FetchCommandTests {
         command.networkWait = .milliseconds(300)
         command.timeout = .seconds(10)
         command.account = try AccountName("work")
+        command.normalizes = true
+        command.isPartial = true
         command.follows = true
         command.headers.append("Accept", "application/json")
         command.headers.append("X-Note", "a\tb")
         #expect(
             text(command.encodedJSON())
                 == #"{"url":"https://a.example/x","policy":"cache-only","network_wait":"300ms","#
-                + #""timeout":"10s","account":"work","follow":true,"#
+                + #""timeout":"10s","account":"work","normalize":true,"partial":true,"follow":true,"#
                 + #""headers":{"Accept":"application/json","X-Note":"a\tb"}}"#
         )
         #expect(try FetchCommand(json: command.encodedJSON()) == command)
@@ -81,8 +85,8 @@ struct FetchCommandTests {
             ("url=http://a/&follow=yes", .badRequest, "follow: 'yes' is neither true nor false"),
             ("url=http://a/&follow=", .badRequest, "follow: ''"),
             ("url=http://a/&follow=true&follow=true", .badRequest, "'follow' is given twice"),
-            ("url=http://a/&partial=true", .unknownParameter, "'partial'"),
-            ("url=http://a/&normalize=true", .unknownParameter, "'normalize'"),
+            ("url=http://a/&normalize=yes", .badRequest, "normalize: 'yes'"),
+            ("url=http://a/&partial=1", .badRequest, "partial: '1'"),
             ("url=http://a/&url=http://b/", .badRequest, "'url' is given twice"),
             ("url=http://a/%2", .badRequest, "'url'"),
         ]
@@ -101,8 +105,8 @@ struct FetchCommandTests {
             (#"{"url":1}"#, .badRequest, "'url' is a number"),
             (#"{"url":"x"}"#, .badURL, "'x'"),
             (#"{"url":"http://a/","colour":1}"#, .unknownMember, "'colour'"),
-            (#"{"url":"http://a/","normalize":true}"#, .unknownMember, "'normalize'"),
-            (#"{"url":"http://a/","partial":false}"#, .unknownMember, "'partial'"),
+            (#"{"url":"http://a/","normalize":"yes"}"#, .badRequest, "'normalize' is a string"),
+            (#"{"url":"http://a/","partial":1}"#, .badRequest, "'partial' is a number"),
             (#"{"url":"http://a/","follow":"true"}"#, .badRequest, "'follow' is a string"),
             (#"{"url":"http://a/","follow":1}"#, .badRequest, "'follow' is a number"),
             (#"{"url":"http://a/","url":"http://b/"}"#, .badRequest, "'url' is given twice"),

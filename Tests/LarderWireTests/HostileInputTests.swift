@@ -21,6 +21,13 @@ struct HostileInputTests {
             + #""stored_at":"2026-11-20T18:43:27.120Z","body_b64":"AP8K"}}"#,
         #"{"type":"urn:larder:miss","title":"t","status":404,"detail":"d","request_id":"1","#
             + #""retryable":false,"hint":"h","origin_status":500,"body":[1]}"#,
+        #"{"keys":["User:7","A:a%2Fb"],"origin":"example"}"#, "User%3Aa%252Fb",
+        #"{"type":"put","rev":3,"key":"User:7","origin":"example","changed":["User:8"]}"#,
+        #"{"type":"modifier","rev":4,"id":"01J","state":"dead","reverted":[{"id":"a"},"A:1"],"#
+            + #""origin":"example"}"#,
+        #"{"items":[{"key":"User:7","origin":"example","deleted":false,"bytes":1,"size":2,"#
+            + #""stored_at":"2026-11-20T18:43:27.120Z","last_used":5,"rev":7}],"next":null}"#,
+        "origin=example&show=base&expand=8&type=User",
         "url=https%3A%2F%2Fa%2F&policy=cache-only&account=a", "prefix=a%20b&limit=10&sort=age",
     ]
 
@@ -70,6 +77,13 @@ struct HostileInputTests {
         _ = try? EntryPage(decoding: input)
         _ = try? EntryExplanation(decoding: input)
         _ = try? EvictReport(decoding: input)
+        _ = try? EntityCommand(query: query)
+        _ = try? EntityListCommand(query: query)
+        _ = try? PercentCoding.key(inPath: query)
+        _ = try? WatchCommand(json: input)
+        _ = try? WatchFrame(line: input)
+        _ = try? EntityPage(decoding: input)
+        _ = try? EntityExplanation(decoding: input)
         _ = try? StatusReport(decoding: input)
     }
 

@@ -57,6 +57,32 @@ struct ModifierReportTests {
         #expect(try ModifierReceipt.list(decoding: ModifierReceipt.encoded(receipts)) == receipts)
     }
 
+    @Test("Entities among the targets are told by their keys")
+    func entities() throws {
+        var report = try Self.report()
+        let origin = try OriginName("example")
+        let users = try ["User:7", "User:8"].map {
+            EntryID(EntityName(try EntityKey($0), of: origin))
+        }
+        report.targets = users
+        report.lanes = users.map { .id($0) }
+        report.effects = users.map {
+            ModifierReport.Effect(target: $0, before: .unknown, after: .deleted)
+        }
+        #expect(try ModifierReport(decoding: report.encoded()) == report)
+        let written = text(report.encoded())
+        #expect(written.contains(#""targets":["User:7","User:8"],"origin":"example""#))
+        #expect(written.contains(#""after":{"User:7":{"state":"deleted"},"#))
+        #expect(written.contains(#""lanes":["key:example/User:7","#))
+        report.targets.append(try EntryID("User:7/a"))
+        #expect(try ModifierReport(decoding: report.encoded()) == report)
+        report.targets[0] = EntryID(
+            EntityName(try EntityKey("User:7"), of: try OriginName("other"))
+        )
+        report.effects[0].target = report.targets[0]
+        #expect(try ModifierReport(decoding: report.encoded()) == report)
+    }
+
     @Test("A list's command is read from its query, and written back")
     func list() throws {
         var command = ModifierListCommand()

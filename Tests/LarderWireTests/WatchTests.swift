@@ -8,12 +8,15 @@ struct WatchTests {
     @Test("A GET gives its parameters, ids and prefixes as often as there are any")
     func query() throws {
         let command = try WatchCommand(
-            query: "since=8413&id=a&id=https%3A%2F%2Fa%2Fb&prefix=p%2F&types=put,evict&initial=1"
+            query:
+                "since=8413&id=a&id=https%3A%2F%2Fa%2Fb&prefix=p%2F&types=put,evict&initial=1&key=User%3A7&origin=example&key=A%3Aa%252Fb"
                 + "&heartbeat=5s&timeout=30s&account=work"
         )
         var expected = WatchCommand()
         expected.since = Revision(8_413)
         expected.ids = [try EntryID("a"), try EntryID("https://a/b")]
+        expected.keys = [try EntityKey("User:7"), try EntityKey("A:a%2Fb")]
+        expected.origin = try OriginName("example")
         expected.prefixes = ["p/"]
         expected.types = [.put, .evict]
         expected.listsFirst = true
@@ -31,7 +34,8 @@ struct WatchTests {
         arguments: [
             ("since=-1", "since"), ("since=x", "since"), ("id=", "empty"), ("types=put,x", "types"),
             ("initial=2", "initial"), ("heartbeat=0s", "heartbeat"), ("timeout=2h", "timeout"),
-            ("key=A%3A1", "key"), ("ids=a", "ids"),
+            ("key=A", "'A' is no Type:id"), ("origin=example", "origin"),
+            ("key=A%3A1&origin=a%2Fb", "origin"), ("keys=A%3A1", "keys"), ("ids=a", "ids"),
         ]
     )
     func refusals(query: String, word: String) {
@@ -47,6 +51,13 @@ struct WatchTests {
         let json = command.encodedJSON()
         let problem = #expect(throws: Problem.self) { try WatchCommand(json: json) }
         #expect(problem?.detail.contains("ids") == true)
+        command.ids.removeLast(2)
+        command.keys = [try EntityKey("A:1")]
+        #expect(try WatchCommand(json: command.encodedJSON()) == command)
+        command.keys.append(try EntityKey("A:2"))
+        let full = command.encodedJSON()
+        let refused = #expect(throws: Problem.self) { try WatchCommand(json: full) }
+        #expect(refused?.detail.contains("keys") == true)
     }
 
     @Test("A browser's Last-Event-ID counts before since")
@@ -125,6 +136,51 @@ struct WatchTests {
                 .modifier(stalled),
                 #"{"type":"modifier","rev":8416,"id":"01J","state":"retry_wait","#
                     + #""stalled":true,"targets":["https://a/42"],"self":true,"more":true}"#
+            ),
+        ])
+    }
+
+    @Test("An entity is told by its key, and reads back as the same")
+    func entityFrames() throws {
+        let name = EntityName(try EntityKey("User:a%2Fb"), of: try OriginName("example"))
+        let user = EntryID(name)
+        let id = try EntryID("User:7")
+        var put = WatchFrame.EntryEvent(revision: Revision(3), id: id, source: "network")
+        put.changed = [name.key, try EntityKey("User:8")]
+        let other = EntryID(EntityName(name.key, of: try OriginName("other")))
+        let reverted = WatchFrame.ModifierEvent(
+            revision: Revision(4),
+            ModifierChange(id: try ModifierID("01J"), state: .dead, targets: [user])
+        )
+        let mixed = WatchFrame.ModifierEvent(
+            revision: Revision(4),
+            ModifierChange(id: try ModifierID("01J"), state: .queued, targets: [id, user, other])
+        )
+        try check([
+            (
+                .put(put),
+                #"{"type":"put","rev":3,"id":"User:7","source":"network","#
+                    + #""changed":["User:a%2Fb","User:8"]}"#
+            ),
+            (
+                .delete(WatchFrame.EntryEvent(revision: Revision(4), id: user, source: "client")),
+                #"{"type":"delete","rev":4,"key":"User:a%2Fb","origin":"example","#
+                    + #""source":"client"}"#
+            ),
+            (
+                .evict(WatchFrame.EvictionEvent(revision: Revision(5), id: user, reason: "lru")),
+                #"{"type":"evict","rev":5,"key":"User:a%2Fb","origin":"example","reason":"lru"}"#
+            ),
+            (
+                .modifier(reverted),
+                #"{"type":"modifier","rev":4,"id":"01J","state":"dead","#
+                    + #""reverted":["User:a%2Fb"],"origin":"example"}"#
+            ),
+            (
+                .modifier(mixed),
+                #"{"type":"modifier","rev":4,"id":"01J","state":"queued","targets":["#
+                    + #"{"id":"User:7"},"User:a%2Fb",{"key":"User:a%2Fb","origin":"other"}],"#
+                    + #""origin":"example"}"#
             ),
         ])
     }

@@ -67,7 +67,7 @@ struct DocumentedOperation: CustomStringConvertible {
     }
 
     /// Those of them that count as often as they are given.
-    var repeatedNames: Set<String> { path == "/v1/watch" ? ["id", "prefix"] : [] }
+    var repeatedNames: Set<String> { path == "/v1/watch" ? ["id", "key", "prefix"] : [] }
 
     /// The header fields that it needs, with their examples.
     var neededHeaders: [String] {

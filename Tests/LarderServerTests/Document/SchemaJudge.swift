@@ -10,10 +10,15 @@ struct SchemaJudge {
     /// What is wrong with a value, each with the place where; empty when nothing is.
     func complaints(_ value: JSONValue, _ schema: JSONValue, at place: String = "") -> [String] {
         let parts = parts(of: schema)
-        let own = parts.flatMap { part in
-            wrongType(value, part) + wrongValue(value, part) + wrongRange(value, part)
-                + elements(value, part, at: place)
-        }.map { "\(place): \($0)" }
+        var own: [String] = []
+        for part in parts {
+            own += wrongType(value, part)
+            own += wrongValue(value, part)
+            own += wrongRange(value, part)
+            own += refused(value, part)
+            own += elements(value, part, at: place)
+        }
+        own = own.map { "\(place): \($0)" }
         return own + members(value, parts, at: place) + choices(value, parts, at: place)
     }
 
@@ -55,6 +60,11 @@ struct SchemaJudge {
         let least = schema["minimum"]?.double ?? -.infinity
         let most = schema["maximum"]?.double ?? .infinity
         return least <= number && number <= most ? [] : ["\(number) is out of range"]
+    }
+
+    private func refused(_ value: JSONValue, _ schema: JSONValue) -> [String] {
+        guard let other = schema["not"], complaints(value, other).isEmpty else { return [] }
+        return ["it is what it must not be"]
     }
 
     private func elements(_ value: JSONValue, _ schema: JSONValue, at place: String) -> [String] {

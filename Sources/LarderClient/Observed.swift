@@ -1,0 +1,61 @@
+/// What is known of a URL that is observed, as of now; see
+/// ``LarderClient/observe(_:as:options:decoder:)``.
+public struct Observed<Value: Sendable>: Sendable {
+    /// The value; nil where nothing is known of it, or the origin has deleted it.
+    public let value: Value?
+    /// Whether the origin has deleted it.
+    public let isDeleted: Bool
+    /// Whether the value is past its lifetime.
+    public let isStale: Bool
+    /// Why nothing newer can be had at the moment: the network, the origin or the daemon; nil while
+    /// all is well.
+    public let error: LarderError?
+    /// How many unsent changes of this device the value shows.
+    public let pending: Int
+    /// How many changes of this device failed on it.
+    public let failed: Int
+}
+
+/// Makes one state after the other of what a follower is told.
+struct ObservedState<Value: Sendable> {
+    private var shown: TypedSnapshot<Value>?
+    private var isDeleted = false
+    private var isStale = false
+    private var error: LarderError?
+
+    init() {}
+
+    /// What is to be said now; nil where that was said before.
+    mutating func updateArrived(
+        _ update: FollowUpdate<TypedSnapshot<Value>>
+    ) -> Observed<Value>? {
+        switch update {
+        case .value(let snapshot):
+            shown = snapshot
+            isDeleted = false
+            isStale = snapshot.isStale
+            error = nil
+        case .unchanged:
+            guard isStale || error != nil else { return nil }
+            isStale = false
+            error = nil
+        case .deleted:
+            shown = nil
+            isDeleted = true
+            isStale = false
+            error = nil
+        case .failed(let problem):
+            error = .problem(problem)
+        case .disconnected(let reason):
+            error = reason
+        }
+        return Observed(
+            value: shown?.value,
+            isDeleted: isDeleted,
+            isStale: isStale,
+            error: error,
+            pending: shown?.snapshot.pending ?? 0,
+            failed: shown?.snapshot.failed ?? 0
+        )
+    }
+}

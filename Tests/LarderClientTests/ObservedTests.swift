@@ -1,0 +1,79 @@
+import LarderModel
+import LarderTestSupport
+import LarderWire
+import Testing
+
+@testable import LarderClient
+
+@Suite("A value that is observed", .timeLimit(.minutes(5)))
+struct ObservedTests {
+    private func describe(_ observed: Observed<Int>?) -> String {
+        guard let observed else { return "end" }
+        let value = observed.value.map(String.init) ?? (observed.isDeleted ? "deleted" : "nothing")
+        let problem = observed.error.map { " (\($0.problem?.type ?? "disconnected"))" } ?? ""
+        return value + (observed.isStale ? " stale" : "") + problem
+    }
+
+    private func frame(
+        _ source: AnswerSource,
+        _ value: Int,
+        isStale: Bool = false
+    ) throws -> FetchFrame {
+        let body = FrameBody.json(Array("\(value)".utf8))
+        let revision = Int64(value)
+        return try Frames.snapshot(source, body, revision: revision, isStale: isStale)
+    }
+
+    /// The frames, and then the answer's end without one of its own.
+    private func cut(_ frames: FetchFrame...) -> OriginAnswer {
+        OriginAnswer([.fetchHead] + frames.map { .chunk($0.encodedLine()) } + [.chunk([])])
+    }
+
+    @Test("Each element is all that is known: the value stays beside what went wrong")
+    func values() async throws {
+        let daemon = try await ScriptedDaemon()
+        let time = ClientTime(pause: { _ async throws(CancellationError) in }, chance: { 0.5 })
+        let client = LarderClient(trying: [daemon.path], time: time)
+        let offline = FetchFrame.error(Problem(.unreachable, "no network"))
+        daemon.answer(
+            "/v1/fetch",
+            with: cut(try frame(.cache, 1, isStale: true), Frames.unchanged, Frames.unchanged),
+            cut(try frame(.cache, 1, isStale: true), offline, try frame(.network, 2)),
+            cut(Frames.deleted, try frame(.network, 3)),
+            .problem(Problem(.badRequest, "no"))
+        )
+        var told: [String] = []
+        let ended: LarderError?
+        do throws(LarderError) {
+            for try await observed in client.observe(Frames.url, as: Int.self) {
+                told.append(describe(observed))
+            }
+            ended = nil
+        } catch {
+            ended = error
+        }
+        #expect(
+            told == ["1 stale", "1", "1 (urn:larder:unreachable)", "2", "deleted", "3"]
+        )
+        #expect(ended?.problem?.problem.kind == .badRequest)
+        await client.shutdown()
+        await daemon.stop()
+    }
+
+    @Test("With nothing cached and no network there is an element with the reason alone")
+    func nothing() async throws {
+        let daemon = try await ScriptedDaemon()
+        let time = ClientTime(pause: { _ async throws(CancellationError) in }, chance: { 0.5 })
+        let client = LarderClient(trying: [daemon.path], time: time)
+        daemon.answer(
+            "/v1/fetch",
+            with: .problem(Problem(.unreachable, "no network")),
+            cut(try frame(.network, 2))
+        )
+        var values = client.observe(Frames.url, as: Int.self).makeAsyncIterator()
+        #expect(describe(try await values.next()) == "nothing (urn:larder:unreachable)")
+        #expect(describe(try await values.next()) == "2")
+        await client.shutdown()
+        await daemon.stop()
+    }
+}
