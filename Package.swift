@@ -174,11 +174,21 @@ let package = Package(
             path: "Benchmarks/Normalize",
             swiftSettings: strict
         ),
+        // What scripts/fuzz holds against what libFuzzer makes up, and tests against a little.
+        .target(
+            name: "FuzzTargets",
+            dependencies: ["LarderModel", "LarderJSON", "LarderNormalize"],
+            path: "Tests/Fuzz/Targets",
+            swiftSettings: strict
+        ),
         tests("LarderModelTests", ["LarderModel"]),
-        tests("LarderJSONTests", ["LarderModel", "LarderJSON", "LarderTestSupport"]),
+        tests(
+            "LarderJSONTests",
+            ["FuzzTargets", "LarderModel", "LarderJSON", "LarderTestSupport"]
+        ),
         tests(
             "LarderNormalizeTests",
-            ["LarderModel", "LarderJSON", "LarderNormalize", "LarderTestSupport"]
+            ["FuzzTargets", "LarderModel", "LarderJSON", "LarderNormalize", "LarderTestSupport"]
         ),
         tests("LarderStrategyTests", ["LarderModel", "LarderStrategy", "LarderTestSupport"]),
         tests("LarderWireTests", ["LarderModel", "LarderJSON", "LarderWire", "LarderTestSupport"]),
