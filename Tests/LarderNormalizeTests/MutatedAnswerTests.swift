@@ -21,7 +21,11 @@ struct MutatedAnswerTests {
             for number in 0..<Int.random(in: 1...3, using: &random) {
                 var answer = Array(random.pick(answers).utf8)
                 for _ in 0..<Int.random(in: 0...3, using: &random) { random.mutate(&answer) }
-                input += (number == 0 ? [] : [0xFF]) + answer
+                // Each after the first may come when the last entity was deleted, or evicted.
+                let divider: [UInt8] = random.pick([
+                    [0xFF], [0xFF, 0xFF], [0xFF, UInt8(ascii: "-"), 0xFF],
+                ])
+                input += (number == 0 ? [] : divider) + answer
             }
             switch opinion.verdict(on: input) {
             case .split: splitCount += 1

@@ -45,25 +45,42 @@ package struct SplitOpinion: Sendable {
 
     /// Stores the answers of an input one after the other, which are divided by the byte FF, and
     /// looks at each.
+    ///
+    /// Where one is empty, or `-`, the last entity of the one before it is deleted, or evicted.
     package func verdict(on input: [UInt8]) -> Verdict {
         var store = Entities()
         var forms: [Form] = []
-        for body in input.split(separator: 0xFF, maxSplits: 3, omittingEmptySubsequences: false) {
+        for body in input.split(separator: 0xFF, maxSplits: 5, omittingEmptySubsequences: false) {
             let body = Array(body)
+            if body.isEmpty {
+                store.deleteLast()
+                continue
+            }
+            if body == [UInt8(ascii: "-")] {
+                store.evictLast()
+                continue
+            }
             switch Splitter(rules).split(body, path: "/x/1") {
             case .whole(let reason, _):
                 if let complaint = complaint(of: reason, body) { return .disagrees(complaint) }
             case .split(let split):
                 guard let form = store.put(split) else { continue }
                 forms.append(form)
-                // Nothing was known before the first, so nothing else than its bytes can come.
-                if store.answersCount == 1, let complaint = complaint(of: form, store, body) {
+                // What came last overwrites all, but where a rule says otherwise; before the first
+                // nothing was known.
+                let isPlain = split.keys.allSatisfy { !["V", "L"].contains($0.type) }
+                if isPlain || store.answersCount == 1,
+                    let complaint = complaint(of: form, store, body)
+                {
                     return .disagrees(complaint)
                 }
             }
         }
         for form in forms {
-            if let complaint = complaint(of: form, store, nil) { return .disagrees(complaint) }
+            for isPartial in [false, true] {
+                let complaint = complaint(of: form, store, nil, isPartial: isPartial)
+                if let complaint { return .disagrees(complaint) }
+            }
         }
         return forms.isEmpty ? .whole : .split
     }
@@ -78,25 +95,47 @@ package struct SplitOpinion: Sendable {
     }
 
     /// What is wrong with what is rebuilt; with `bytes`, where it is not these.
-    private func complaint(of form: Form, _ store: Entities, _ bytes: [UInt8]?) -> String? {
+    private func complaint(
+        of form: Form,
+        _ store: Entities,
+        _ bytes: [UInt8]?,
+        isPartial: Bool = false
+    ) -> String? {
         let outcome: RebuildOutcome
         do throws(NormalizeError) {
             let skeleton = try Skeleton(form.skeleton)
             let template = try Template(form.template, skeleton)
             outcome = Rebuilder(rules, bytesMax: 1 << 24)
-                .rebuild(template, skeleton, isPartial: false) { store.find($0) }
+                .rebuild(template, skeleton, isPartial: isPartial) { store.find($0) }
         } catch {
             return "a form of ours cannot be read: \(error)"
         }
         switch outcome {
         case .shown(let shown):
-            guard JSONValidator.accepts(shown.bytes) else { return "what is rebuilt is no JSON" }
-            guard let bytes, shown.bytes != bytes else { return nil }
-            return "other bytes come back: \(String(decoding: shown.bytes, as: UTF8.self))"
-        case .deleted: return "it counts as deleted"
-        case .evicted(let key): return "nothing is known of \(key)"
+            return complaint(of: shown, bytes)
+        case .deleted: return store.hasDeleted ? nil : "it counts as deleted"
+        case .evicted(let key): return store.hasEvicted ? nil : "nothing is known of \(key)"
         case .tooLarge: return bytes == nil ? nil : "it has become too large"
         }
+    }
+
+    private func complaint(of shown: RebuiltAnswer, _ bytes: [UInt8]?) -> String? {
+        let text = String(decoding: shown.bytes, as: UTF8.self)
+        guard let value = try? JSONValue(parsing: shown.bytes) else {
+            return "what is rebuilt is no JSON: \(text)"
+        }
+        guard shown.isComplete == shown.missing.isEmpty else {
+            return "it is complete, and something is missing: \(text)"
+        }
+        for pointer in shown.missing {
+            // Nothing, null, or an entity of which this answer lists no member.
+            guard let there = value.value(at: pointer), !there.isNull,
+                there.members?.isEmpty != true
+            else { continue }
+            return "\(pointer.text) is not missing: \(text)"
+        }
+        guard let bytes, shown.bytes != bytes else { return nil }
+        return "other bytes come back: \(text)"
     }
 }
 
@@ -108,7 +147,23 @@ private struct Form {
 
 private struct Entities {
     private var held: [EntityKey: HeldEntity] = [:]
+    private var lastKey: EntityKey?
     private(set) var answersCount = 0
+    private(set) var hasDeleted = false
+    private(set) var hasEvicted = false
+
+    mutating func deleteLast() {
+        guard let lastKey else { return }
+        answersCount += 1
+        hasDeleted = true
+        held[lastKey] = .deleted(EntityStamp(version: nil, fetch: Int64(answersCount)))
+    }
+
+    mutating func evictLast() {
+        guard let lastKey else { return }
+        hasEvicted = true
+        held[lastKey] = nil
+    }
 
     /// Nil where the answer is to be stored whole.
     mutating func put(_ split: Split) -> Form? {
@@ -124,6 +179,7 @@ private struct Entities {
             merged.append(entity)
             held[key] = entity.held
         }
+        lastKey = split.keys.last
         return split.template(merged).map { Form(skeleton: split.skeleton.bytes, template: $0) }
     }
 
