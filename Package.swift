@@ -93,7 +93,10 @@ let package = Package(
         layer("LarderStrategy", ["LarderModel"]),
         layer("LarderWire", ["LarderModel", "LarderJSON"]),
         // 2: the outside world.
-        layer("LarderStore", ["LarderModel", "CSQLite", "CXXHash", collections]),
+        layer(
+            "LarderStore",
+            ["LarderModel", "LarderNormalize", "CSQLite", "CXXHash", collections]
+        ),
         layer(
             "LarderUpstream",
             ["LarderModel", asyncHTTPClient, logging, nioCore, nioHTTP1, nioPosix, nioSSL]
@@ -102,8 +105,8 @@ let package = Package(
         layer(
             "LarderEngine",
             [
-                "LarderModel", "LarderJSON", "LarderStrategy", "LarderWire", "LarderStore",
-                "LarderUpstream", logging,
+                "LarderModel", "LarderJSON", "LarderNormalize", "LarderStrategy", "LarderWire",
+                "LarderStore", "LarderUpstream", logging,
             ]
         ),
         // 4: the doors.

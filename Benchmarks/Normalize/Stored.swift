@@ -32,7 +32,7 @@ struct Stored {
         guard let template = split.template(merged) else { fatalError("the feed is an honest one") }
         self.template = template
         skeleton = split.skeleton.bytes
-        references = split.references
+        references = (try? Template(template, split.skeleton).references(split.skeleton)) ?? []
     }
 
     func rebuilt(_ skeleton: Skeleton, _ rules: EntityRules) throws -> RebuiltAnswer {
@@ -49,14 +49,12 @@ struct Stored {
     /// the numbers of the lists.
     func printSizes(of body: [UInt8]) {
         let rows = entities.reduce(0) { $0 + $1.key.text.utf8.count + $1.value.count }
-        let inner = entities.values.reduce(0) { sum, bytes in
-            sum + ((try? EntityBody(bytes).references.count) ?? 0)
-        }
-        let edges = references.reduce(inner * 16) { $0 + 16 + $1.lists.count }
+        let inner = entities.values.flatMap { (try? EntityBody($0).references) ?? [] }
+        let edges = (references + inner).reduce(0) { $0 + 16 + $1.place.stored.count }
         let sum = rows + edges + skeleton.count + template.count
         let ratio = Double(sum * 1_000 / body.count) / 1_000
         print(
-            "  \(entities.count) entities \(rows), \(references.count + inner) references \(edges),"
+            "  \(entities.count) entities \(rows), \(references.count + inner.count) references \(edges),"
         )
         print("  skeleton \(skeleton.count), template \(template.count): \(sum) bytes, \(ratio) x")
     }

@@ -30,6 +30,13 @@ package struct Change: Equatable, Sendable {
         }
     }
 
+    /// Says which of the entities in it have brought it about.
+    package mutating func name(changed keys: [EntityKey]) {
+        guard case .put(let id, var cause) = event else { return }
+        cause.changed = keys
+        event = .put(id, cause)
+    }
+
     /// Who has brought it about, if it said so.
     package var client: ClientTag? {
         switch event {
@@ -53,6 +60,8 @@ package struct ChangeCause: Equatable, Sendable {
     /// What has brought it, where that is not the id: `fetch:URL`, `modifier:ID`.
     package var text: String?
     package var client: ClientTag?
+    /// The entities in it that have another value.
+    package var changed: [EntityKey] = []
 
     package init(_ source: Source, text: String? = nil, client: ClientTag? = nil) {
         self.source = source

@@ -81,6 +81,11 @@ package enum Limits {
     ///
     /// A feed of 1 MB has about 20,000; what is read of each takes 24 bytes.
     package static let normalizedValuesMax = 200_000
+    /// A body that is normalized, and an answer that is put together: it is in memory as a whole, once
+    /// for each client that reads it, and a larger one is stored whole.
+    package static let normalizedBodyBytesMax = 4 << 20
+    /// Answers that are split into entities at once; each takes about ten times its size meanwhile.
+    package static let answersSplitMax = 4
     /// Entities within each other, in a body that is normalized and in an answer that is rebuilt:
     /// rebuilding is recursive, and each takes about 1 KiB of the stack.
     package static let entityDepthMax = 128
@@ -108,6 +113,21 @@ package enum Limits {
     package static func rebuildWorkMax(bytesMax: Int) -> Int { 1 << 20 + 32 * bytesMax }
     /// Pointers to what is missing that a rebuilt answer names; that it is incomplete shows anyway.
     package static let missingPointersMax = 1_000
+    /// What a reference counts: its row, and that of the index by who refers.
+    package static let referenceOverheadBytes = 48
+    /// Skeletons that one connection has read and keeps, some KiB each.
+    package static let skeletonsKeptMax = 256
+    /// References that are followed to say which answers show what one step has changed, about 0.3 s
+    /// in which nothing else is written; beyond it watchers find it out from the log, each for what
+    /// it watches.
+    package static let followedReferencesMax = 65_536
+    /// Rows that are looked at to find out whether one that shows an entity is protected.
+    package static let followedParentsMax = 1_000
+    /// Entities that are remembered to be looked after, as something has ceased to refer to them;
+    /// beyond that they go when they are the least recently used.
+    package static let orphansMax = 65_536
+    /// Bytes of ids in one row of a log, where a step has changed many entities.
+    package static let loggedIDsBytesMax = 8_192
     /// Rules of one origin by type, and by path; a person writes them, and each object of an answer
     /// is held against those whose URL fits.
     package static let typeRulesMax = 1_000

@@ -1,4 +1,4 @@
-package import LarderModel
+import LarderModel
 
 /// What an entity holds: its members, each with its value as bytes of JSON in which entities are
 /// cut out.
@@ -81,28 +81,6 @@ package struct EntityBody: Sendable {
     /// The names of the members, in the order in which they were first seen.
     package var memberNames: [String] {
         members.map { String(decoding: bytes[$0.name], as: UTF8.self) }
-    }
-
-    /// The entities that it refers to, each once, in the order of their appearance.
-    package var references: [EntityKey] {
-        var keys: [EntityKey] = []
-        var known: Set<EntityKey> = []
-        bytes.withUnsafeBytes { bytes in
-            for member in members where member.hasReferences {
-                var parts = CutParts(member.value)
-                reading: while true {
-                    switch parts.next(in: bytes) {
-                    case .text: continue
-                    case .reference(let range):
-                        let text = String(decoding: bytes[range], as: UTF8.self)
-                        let key = EntityKey(unchecked: text)
-                        if known.insert(key).inserted { keys.append(key) }
-                    case .end, .damage: break reading
-                    }
-                }
-            }
-        }
-        return keys
     }
 }
 

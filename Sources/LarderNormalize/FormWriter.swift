@@ -86,13 +86,13 @@ extension [UInt8] {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Reads such a number of up to 35 bits, which ends before `end`, and moves `position` behind it;
-    /// nil where there is none.
+    /// Reads such a number of up to 35 bits, or so many, which ends before `end`, and moves `position`
+    /// behind it; nil where there is none.
     @inline(__always)
-    func number(at position: inout Int, before end: Int) -> Int? {
+    func number(at position: inout Int, before end: Int, bits: Int = 35) -> Int? {
         var number = 0
         var shift = 0
-        while position < end, shift < 35 {
+        while position < end, shift < bits {
             let byte = self[position]
             position += 1
             number |= Int(byte & 0x7F) << shift

@@ -7,6 +7,17 @@ package enum HeldEntity: Sendable {
     /// The origin has said that it is gone.
     case deleted(EntityStamp)
     case present(EntityBody, EntityStamp)
+
+    /// What is known once a fetch of this number has heard that the origin has it no more; nil where
+    /// one that set out later has told of it.
+    package func deleted(byFetch fetch: Int64) -> HeldEntity? {
+        switch self {
+        case .unknown: return .deleted(EntityStamp(version: nil, fetch: fetch))
+        case .deleted(let stamp), .present(_, let stamp):
+            guard fetch >= stamp.fetch else { return nil }
+            return .deleted(EntityStamp(version: nil, fetch: fetch))
+        }
+    }
 }
 
 /// An entity after an answer has been merged into it.

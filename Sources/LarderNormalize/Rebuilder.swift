@@ -7,6 +7,14 @@ package enum FoundEntity: Sendable {
     case deleted
     /// Nothing is known: it was evicted.
     case evicted
+
+    package init(_ held: HeldEntity) {
+        switch held {
+        case .unknown: self = .evicted
+        case .deleted: self = .deleted
+        case .present(let body, _): self = .present(body)
+        }
+    }
 }
 
 /// What an answer is now.

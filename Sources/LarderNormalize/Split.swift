@@ -37,33 +37,6 @@ package final class Split: Sendable {
             preconditionFailure("what was written is read: \(error.message)")
         }
     }
-
-    /// The entities that the answer shows, each once, with where it shows them.
-    package var references: [Reference] {
-        firstOccurrences.enumerated().map { number, first in
-            var lists: [Int] = []
-            var known: Set<Int> = []
-            var occurrence = first
-            while occurrence >= 0 {
-                let list = skeleton.shapes[occurrences[occurrence].shape].list
-                if known.insert(list).inserted { lists.append(list) }
-                occurrence = occurrences[occurrence].sibling
-            }
-            return Reference(key: keys[number], lists: lists)
-        }
-    }
-}
-
-/// That an answer shows an entity.
-package struct Reference: Equatable, Sendable {
-    package let key: EntityKey
-    /// The lists of the answer's skeleton by which it shows it: `Skeleton.memberNames(ofList:)`.
-    package let lists: [Int]
-
-    package init(key: EntityKey, lists: [Int]) {
-        self.key = key
-        self.lists = lists
-    }
 }
 
 extension Occurrence {

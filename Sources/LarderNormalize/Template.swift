@@ -195,3 +195,46 @@ private struct Reading {
         slots[slot].exceptions = first..<exceptions.count
     }
 }
+
+extension Template {
+    /// The entities that stand in text of the answer's own, each once: in the answer's, and where a
+    /// slot has own text for a member, in that.
+    package func references(_ skeleton: Skeleton) -> [Reference] {
+        var found = References()
+        var slot = 0
+        while slot < slots.count {
+            add(slot, skeleton, to: &found)
+            addOwn(in: slot, skeleton, to: &found)
+            slot = slots[slot].next
+        }
+        return found.order.map { key in
+            Reference(key: keys[key], place: .answer(lists: found.lists[key] ?? []))
+        }
+    }
+
+    private struct References {
+        var order: [Int] = []
+        var lists: [Int: [Int]] = [:]
+    }
+
+    private func add(_ slot: Int, _ skeleton: Skeleton, to found: inout References) {
+        let list = skeleton.shapes[slots[slot].shape].list
+        if found.lists[slots[slot].key] == nil { found.order.append(slots[slot].key) }
+        if found.lists[slots[slot].key]?.contains(list) != true {
+            found.lists[slots[slot].key, default: []].append(list)
+        }
+    }
+
+    private func addOwn(in slot: Int, _ skeleton: Skeleton, to found: inout References) {
+        var own: Set<Int> = []
+        for exception in exceptions[slots[slot].exceptions] {
+            if case .own(let position, _) = exception.kind { own.insert(position) }
+        }
+        var child = slot + 1
+        while child < slots[slot].next {
+            if own.contains(slots[child].position) { add(child, skeleton, to: &found) }
+            addOwn(in: child, skeleton, to: &found)
+            child = slots[child].next
+        }
+    }
+}

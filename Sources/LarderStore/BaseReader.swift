@@ -23,7 +23,7 @@ final class BaseReader: Sendable {
     ///
     /// A put that is on its way may have looked into the index before the id was covered; with
     /// nothing on its way each has been committed, and the next one looks. Left to the writer is
-    /// a row that it would take away, and one whose chunks have to be leased.
+    /// a row that it would take away, one whose chunks have to be leased, and one that is normalized.
     func base(_ scope: ScopeKey, _ id: EntryID, now: Timestamp) -> Look {
         guard writer.isQuiet else { return .notTold }
         return reader.withLock { reader in
@@ -39,7 +39,9 @@ final class BaseReader: Sendable {
     }
 
     private static func look(at row: borrowing EntryRow, now: Timestamp) -> Look {
-        guard row.chunkedBody == nil, let entry = row.entry(), !entry.isExpired(at: now) else {
+        guard row.chunkedBody == nil, row.skeleton == nil, let entry = row.entry(),
+            !entry.isExpired(at: now)
+        else {
             return .notTold
         }
         let bytes = row.withBody { Array($0) }

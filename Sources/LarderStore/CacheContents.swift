@@ -56,16 +56,19 @@ struct CacheContents {
             SELECT count(*), coalesce(sum(size), 0), coalesce(min(size), 0), coalesce(max(size), 0),
                 coalesce(min(last_used), 0), coalesce(max(last_used), 0),
                 (SELECT value FROM meta WHERE name = 'entries'),
-                (SELECT value FROM meta WHERE name = 'bytes')
+                (SELECT value FROM meta WHERE name = 'bytes'),
+                (SELECT coalesce(sum(length(data) + \(Limits.rowOverheadBytes)), 0) FROM skeleton)
             FROM recency
             """
         let row = try connection.prepare(sql)
-        guard try row.step(), row.integer(0) == row.integer(6), row.integer(1) == row.integer(7),
+        guard try row.step(), row.integer(0) == row.integer(6),
+            Limits.accountedBytes.contains(row.integer(1)),
+            Limits.accountedBytes.contains(row.integer(8)),
+            row.integer(1) + row.integer(8) == row.integer(7),
             Limits.rowBytes.contains(row.integer(2)), Limits.rowBytes.contains(row.integer(3)),
-            Limits.uses.contains(row.integer(4)), Limits.uses.contains(row.integer(5)),
-            Limits.accountedBytes.contains(row.integer(1))
+            Limits.uses.contains(row.integer(4)), Limits.uses.contains(row.integer(5))
         else { throw .corrupt(step: "sum up the rows") }
-        return (row.integer(1), row.integer(0), row.integer(5))
+        return (row.integer(7), row.integer(0), row.integer(5))
     }
 
     /// The number that a query answers, 0 where there is none.

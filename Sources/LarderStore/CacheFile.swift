@@ -7,6 +7,7 @@ final class CacheFile {
     let connection: SQLiteConnection
     let statements: CacheWriterStatements
     let log: ChangeLog
+    let references: ReferenceReader
     let wal: WriteAheadLog
     private let database: DatabaseFile
     private var stamp: FileStamp?
@@ -26,6 +27,7 @@ final class CacheFile {
         self.connection = connection
         statements = try CacheWriterStatements(connection)
         log = try ChangeLog(connection, hasModifiers: false)
+        references = try ReferenceReader(connection)
         wal = WriteAheadLog(of: connection)
         stamp = FileStamp(database.path)
         walStamp = FileStamp(database.path + "-wal")

@@ -83,7 +83,7 @@ struct CacheOpening {
     private static func probe(_ connection: SQLiteConnection) throws(StoreError) {
         let tables = [
             ("entry", "key"), ("recency", "last_used"), ("body", "body"), ("chunk", "chunk"),
-            ("change_log", "change"),
+            ("change_log", "change"), ("skeleton", "skeleton"), ("reference", "child"),
         ]
         for (table, column) in tables {
             for order in ["ASC", "DESC"] {

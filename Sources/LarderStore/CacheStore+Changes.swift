@@ -13,10 +13,14 @@ extension CacheStore {
 
     /// A page of the changes of a scope and of what is shared, after one revision and up to a
     /// released one; nil where the logs do not reach back that far.
+    ///
+    /// The entries of interest that show an entity which has changed are among them, as far as the
+    /// references of now tell.
     package func changes(
         after first: Revision,
         through last: Revision,
-        of scope: Scope
+        of scope: Scope,
+        showing isWanted: @escaping @Sendable (EntryID) -> Bool = { _ in false }
     ) async throws(StoreError) -> ChangePage? {
         try await read { [shared] reader throws(StoreError) in
             let pages = try reader.loggedChanges(after: first, through: last, of: scope)
@@ -24,7 +28,8 @@ extension CacheStore {
             guard shared.changes.start <= first else { return nil }
             let through = pages.reduce(last) { min($0, $1.through) }
             let changes = pages.flatMap(\.changes).filter { $0.revision <= through }
-            return ChangePage(changes: Self.sorted(changes), through: through)
+            let all = try reader.withEntries(showing: Self.sorted(changes), where: isWanted)
+            return all.map { ChangePage(changes: $0, through: through) }
         }
     }
 
@@ -42,6 +47,38 @@ extension CacheStore {
 }
 
 extension StoreReader {
+    /// Changes with those of the entries that show the entities among them, behind the last of each
+    /// step; nil where they are too many to be told.
+    fileprivate func withEntries(
+        showing changes: [Change],
+        where isWanted: (EntryID) -> Bool
+    ) throws(StoreError) -> [Change]? {
+        var all: [Change] = []
+        var rest = changes[...]
+        while let first = rest.first {
+            let step = rest.prefix { $0.revision == first.revision }
+            rest = rest.dropFirst(step.count)
+            all += step
+            for (scope, entities) in Dictionary(grouping: step, by: \.scope) {
+                let changed = entities.compactMap(\.changedEntity)
+                guard let cause = changed.first?.cause else { continue }
+                let known = Set(entities.compactMap(\.id))
+                let showing = try entries(
+                    of: key(for: scope),
+                    showing: changed.map(\.name),
+                    where: { isWanted($0) && !known.contains($0) }
+                )
+                for (id, keys) in showing.sorted(by: { $0.id.text < $1.id.text }) {
+                    var change = Change(first.revision, scope, .put(id, cause))
+                    change.name(changed: keys)
+                    all.append(change)
+                }
+            }
+            guard all.count - changes.count <= Limits.changesReadyMax else { return nil }
+        }
+        return all
+    }
+
     /// What each file's log has.
     fileprivate func loggedChanges(
         after first: Revision,
@@ -56,6 +93,17 @@ extension StoreReader {
         let kept = try keptReader()
             .changes(after: first, through: last, of: scope, limit: limit)
         return [cached, kept].compactMap { $0 }
+    }
+}
+
+extension Change {
+    /// The entity that has another value by it, or is deleted.
+    fileprivate var changedEntity: (name: EntityName, cause: ChangeCause)? {
+        switch event {
+        case .put(let id, let cause), .delete(let id, let cause):
+            id.entity.map { ($0, cause) }
+        case .evict, .modifier: nil
+        }
     }
 }
 

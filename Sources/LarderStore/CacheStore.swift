@@ -8,7 +8,7 @@ package final class CacheStore: Sendable {
     let configuration: StoreConfiguration
     let database: DatabaseFile
     let shared: SharedCacheState
-    private let queue: CommitQueue<CacheWriter>
+    let queue: CommitQueue<CacheWriter>
     let stateFile: StateFile
     let revisions: RevisionSource
     let kept: KeptStore
@@ -50,7 +50,8 @@ package final class CacheStore: Sendable {
         shared = SharedCacheState(
             keySeed: start.keySeed,
             hashMask: configuration.hashMask,
-            pinsMaxBytes: configuration.pinsMaxBytes.bytes
+            pinsMaxBytes: configuration.pinsMaxBytes.bytes,
+            maxEntryBytes: configuration.maxEntryBytes.bytes
         )
         stateFile = try StateFile(
             directory: configuration.stateDirectory,

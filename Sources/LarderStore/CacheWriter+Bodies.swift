@@ -33,7 +33,7 @@ extension CacheWriter {
         progress.size += added
         state.uploads[upload.body] = progress
         state.totals.bytes += added
-        try makeRoom(for: added, keeping: nil, now: now)
+        try makeRoom(for: added, keeping: [], now: now)
     }
 
     /// Gives an upload up; its chunks go like those of a replaced body.

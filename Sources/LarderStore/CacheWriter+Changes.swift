@@ -33,6 +33,13 @@ extension CacheWriter {
         try file.log.append(change, to: &state.log)
     }
 
+    /// The same of what one step has done to entities, in few rows.
+    func log(together changes: [Change]) throws(StoreError) {
+        guard !changes.isEmpty, let file else { return }
+        if !state.log.isBegun { try beginLog(file) }
+        try file.log.append(together: changes, to: &state.log)
+    }
+
     /// Takes a row away of which nothing is known afterwards; its size, or nil where there was
     /// none.
     ///

@@ -2,7 +2,7 @@ import LarderModel
 
 extension CacheWriter {
     /// Evicts what has to go so that the total fits the budget, in the put's own transaction.
-    func makeRoom(for size: Int64, keeping kept: RowKey?, now: Timestamp) throws(StoreError) {
+    func makeRoom(for size: Int64, keeping kept: Set<RowKey>, now: Timestamp) throws(StoreError) {
         guard state.totals.bytes > state.totals.budget else {
             state.totals.isFull = false
             return
@@ -24,7 +24,7 @@ extension CacheWriter {
         try evict(
             downTo: lowWatermarkBytes,
             rows: Limits.evictionBatchRowsMax,
-            keeping: nil,
+            keeping: [],
             now: now
         )
         let isDone = state.totals.bytes <= lowWatermarkBytes || state.totals.evictions == before
@@ -35,7 +35,7 @@ extension CacheWriter {
     private func evict(
         downTo goal: Int64,
         rows: Int,
-        keeping kept: RowKey?,
+        keeping kept: Set<RowKey>,
         now: Timestamp
     ) throws(StoreError) {
         statements.expired.bind(1, now.milliseconds)
@@ -65,7 +65,7 @@ extension CacheWriter {
     /// The next rows to go, in order; enough of them to be sure, as sizes are not looked at.
     private func choose(
         from candidates: SQLiteStatement,
-        keeping kept: RowKey?,
+        keeping kept: Set<RowKey>,
         atMost count: Int,
         downTo goal: Int64
     ) throws(StoreError) -> [RowKey] {
@@ -75,9 +75,16 @@ extension CacheWriter {
         let wanted = min(count, max(2, Int((state.totals.bytes - goal) / 4_096)))
         while victims.count < wanted, try candidates.step() {
             let key = RowKey(candidates.integer(0))
-            if key != kept, !shared.isProtected(key) { victims.append(key) }
+            if !kept.contains(key), try !isProtected(key) { victims.append(key) }
         }
         return victims
+    }
+
+    /// Whether a row is not to be evicted: somebody needs it now, or what shows it.
+    private func isProtected(_ key: RowKey) throws(StoreError) -> Bool {
+        if shared.isProtected(key) { return true }
+        guard shared.protectsAny else { return false }
+        return try references.isReferred(to: key) { shared.isProtected($0) }
     }
 
     /// Takes a row away with what belongs to it; nil where there was none.
@@ -88,6 +95,8 @@ extension CacheWriter {
         noteChange(of: key)
         let hasEntry = try statements.deleteEntry.step()
         let body = hasEntry ? statements.deleteEntry.integerOrNil(0) : nil
+        let kind = hasEntry ? EntryKind(rawValue: statements.deleteEntry.integer(3)) : nil
+        let skeleton = hasEntry ? statements.deleteEntry.integerOrNil(4) : nil
         let removed = hasEntry ? RemovedRow(statements.deleteEntry) : nil
         statements.deleteEntry.reset()
         statements.deleteRecency.bind(1, key.number)
@@ -97,6 +106,8 @@ extension CacheWriter {
         let size = try rowSize(statements.deleteRecency, 0)
         statements.deleteRecency.reset()
         if let body { try unlink(body: body) }
+        if let skeleton { try giveBackSkeleton(skeleton) }
+        if skeleton != nil || kind == .entity { try dropReferences(of: key) }
         state.totals.bytes -= size
         state.totals.entries -= 1
         return Removal(size: size, row: removed)

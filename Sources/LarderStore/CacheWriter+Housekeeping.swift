@@ -8,17 +8,21 @@ extension CacheWriter {
         case shrink
         /// Chunks of bodies that nobody names and nobody reads.
         case removeBodies
+        /// Entities that nothing refers to any more.
+        case sweep
     }
 
     var nextHousekeeping: Housekeeping? {
         if state.isShrinking { return .shrink }
-        return hasRemovableBodies ? .removeBodies : nil
+        if hasRemovableBodies { return .removeBodies }
+        return state.orphans.isEmpty ? nil : .sweep
     }
 
     func keepHouse(_ step: Housekeeping, now: Timestamp) throws(StoreError) {
         switch step {
         case .shrink: try shrinkStep(now: now)
         case .removeBodies: try removeStep()
+        case .sweep: try sweepStep()
         }
     }
 }

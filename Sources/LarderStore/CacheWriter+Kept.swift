@@ -1,4 +1,5 @@
 import LarderModel
+import LarderNormalize
 
 /// What `state.db` wants of `cache.db`: the row that is to be kept, and that it goes once it is.
 extension CacheWriter {
@@ -59,9 +60,13 @@ extension CacheWriter {
         statement.bind(1, found.key.number)
         defer { statement.reset() }
         guard try statement.step() else { return nil }
-        let row = EntryRow(statement)
+        let row = EntryRow(statement, hasForm: true)
         guard let entry = row.entry(), !entry.isExpired(at: now), isWanted(entry.kind) else {
             return nil
+        }
+        if let normalized = row.normalized(in: scope) {
+            statement.reset()
+            return try takeable(normalized)
         }
         if let chunked = row.chunkedBody {
             shared.leases.take(chunked.number)
@@ -72,6 +77,12 @@ extension CacheWriter {
             return nil
         }
         return Takeable(entry: entry, body: .inline(bytes))
+    }
+
+    /// A normalized answer as it is now: what is kept for good is kept whole.
+    private func takeable(_ row: NormalizedRow) throws(StoreError) -> Takeable? {
+        guard let rebuilt = try rebuild(row) else { return nil }
+        return Takeable(entry: rebuilt.entry, body: .inline(rebuilt.answer.bytes))
     }
 
     /// Takes the row away that stands under a kept id; whether there was one that counted.

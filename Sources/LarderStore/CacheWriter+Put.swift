@@ -12,6 +12,9 @@ extension CacheWriter {
         let size: Int64
         let etag: String?
         let lastModified: String?
+        /// Of an answer that is kept normalized, and the checksum of its template.
+        let skeleton: Int64?
+        let checksum: Int64?
     }
 
     /// Looks through an id's slots: its row, or else the first free slot for it.
@@ -50,7 +53,9 @@ extension CacheWriter {
             body: statement.integerOrNil(8),
             size: try rowSize(statement, 9),
             etag: statement.text(10),
-            lastModified: statement.text(11)
+            lastModified: statement.text(11),
+            skeleton: statement.integerOrNil(12),
+            checksum: statement.integerOrNil(13)
         )
     }
 
@@ -84,18 +89,18 @@ extension CacheWriter {
         } else {
             entry.revision = try nextRevision()
         }
-        if let replaced = old?.body { try unlink(body: replaced) }
+        if let old { try letGo(of: old) }
         try write(entry, at: key, scope: new.scope, body: new.body)
         try writeRecency(entry, at: key, size: size)
         noteChange(of: key)
         if given == nil, !isSame { try log(new.change(at: entry.revision)) }
         state.totals.bytes += size - (uploaded?.size ?? 0) - (old?.size ?? 0)
         state.totals.entries += old == nil ? 1 : 0
-        try makeRoom(for: size, keeping: key, now: now)
+        try makeRoom(for: size, keeping: [key], now: now)
         return PutReceipt(revision: entry.revision, isNew: old == nil, isSame: isSame)
     }
 
-    private func checkSize(_ size: Int64, bodyBytes: Int) throws(StoreError) {
+    func checkSize(_ size: Int64, bodyBytes: Int) throws(StoreError) {
         let limit = configuration.maxEntryBytes.bytes
         guard Int64(bodyBytes) <= limit else {
             throw .tooLarge(bytes: Int64(bodyBytes), limit: limit)
@@ -113,16 +118,18 @@ extension CacheWriter {
     }
 
     /// Whatever stands where a new id has to go: nothing, but for 17 ids with one hash.
-    private func evictOccupant(of key: RowKey) throws(StoreError) {
+    func evictOccupant(of key: RowKey) throws(StoreError) {
         guard key.number == key.last.number, try evict(key, .lru, nil) != nil else { return }
         state.totals.evictions += 1
     }
 
-    private func write(
+    /// Writes a row; `form` is the skeleton of a normalized answer and the checksum of its template.
+    func write(
         _ entry: Entry,
         at key: RowKey,
         scope: ScopeKey,
-        body: NewBody
+        body: NewBody,
+        form: (skeleton: Int64, checksum: Int64)? = nil
     ) throws(StoreError) {
         let statement = statements.putEntry
         statement.bind(1, key.number)
@@ -150,10 +157,12 @@ extension CacheWriter {
             statement.bind(18, upload.body)
             statement.bind(19, [UInt8]?.none)
         }
+        statement.bind(20, form?.skeleton)
+        statement.bind(21, form?.checksum)
         try statement.run()
     }
 
-    private func writeRecency(_ entry: Entry, at key: RowKey, size: Int64) throws(StoreError) {
+    func writeRecency(_ entry: Entry, at key: RowKey, size: Int64) throws(StoreError) {
         let statement = statements.putRecency
         statement.bind(1, key.number)
         statement.bind(2, shared.clock.tick())
@@ -182,7 +191,10 @@ extension CacheWriter {
         statement.bind(5, entry.origin?.text)
         statement.bind(6, entry.mediaType)
         try statement.run()
-        let size = entry.rowSize(in: scope, isChunked: found.body != nil)
+        // A normalized one counts its template, which stays.
+        let size =
+            found.skeleton == nil
+            ? entry.rowSize(in: scope, isChunked: found.body != nil) : found.size
         statements.refreshRecency.bind(1, key.number)
         statements.refreshRecency.bind(2, entry.storedAt.milliseconds)
         statements.refreshRecency.bind(3, size)
@@ -190,7 +202,7 @@ extension CacheWriter {
         try statements.refreshRecency.run()
         noteChange(of: key)
         state.totals.bytes += size - found.size
-        try makeRoom(for: size, keeping: key, now: entry.storedAt)
+        try makeRoom(for: size, keeping: [key], now: entry.storedAt)
         return .refreshed(entry)
     }
 }

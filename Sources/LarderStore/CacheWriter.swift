@@ -27,6 +27,8 @@ final class CacheWriter: CommitWriter {
     private var bytesAfterRebuild: Int64 = 0
     /// Uses taken from the logs by the open transaction.
     private var takenTouches: [(log: TouchLog, ticks: [RowKey: Int64])] = []
+    /// The same of entities that were asked for by their keys.
+    private var takenDirectUses: Set<RowKey> = []
     /// Rows that the open transaction has written, confirmed or taken away.
     private var changedRows: [RowKey] = []
     /// Revisions that the open transaction has taken.
@@ -63,6 +65,7 @@ final class CacheWriter: CommitWriter {
     }
     var connection: SQLiteConnection { open.connection }
     var statements: CacheWriterStatements { open.statements }
+    var references: ReferenceReader { open.references }
 
     // MARK: Transactions
 
@@ -71,6 +74,7 @@ final class CacheWriter: CommitWriter {
         for upload in shared.takeAbandoned() { forget(upload) }
         saved = state
         takenTouches.removeAll()
+        takenDirectUses.removeAll()
         changedRows.removeAll(keepingCapacity: true)
         guard let file else { throw shared.absence }
         try file.statements.begin.run()
@@ -90,29 +94,38 @@ final class CacheWriter: CommitWriter {
         }
         try statements.commit.run()
         takenTouches.removeAll()
+        takenDirectUses.removeAll()
         shared.publish(state.totals)
         release(state.log.changes)
         state.log.changes.removeAll(keepingCapacity: true)
         // After the commit is published, so that whoever is told reads it.
-        shared.watches.rowsChanged(changedRows)
+        if state.hasUntold {
+            shared.watches.allChanged()
+        } else {
+            shared.watches.rowsChanged(changedRows)
+        }
+        state.hasUntold = false
         changedRows.removeAll(keepingCapacity: true)
     }
 
     func rollBack() {
         file?.connection.rollBack()
+        file?.references.forget()
         state = saved
         release([])
         for (log, ticks) in takenTouches {
             log.restore(ticks)
         }
+        shared.noteDirectUses(takenDirectUses)
         takenTouches.removeAll()
+        takenDirectUses.removeAll()
         changedRows.removeAll(keepingCapacity: true)
     }
 
     /// The revisions of the transaction are done with: after the commit is published, so that
     /// whoever is told reads it.
     private func release(_ changes: [Change]) {
-        revisions.close(openRevisions, changes)
+        revisions.close(openRevisions, changes, areAll: !state.hasUntold)
         openRevisions.removeAll(keepingCapacity: true)
     }
 
@@ -153,6 +166,12 @@ final class CacheWriter: CommitWriter {
                 statements.touch.bind(2, tick)
                 try statements.touch.run()
             }
+        }
+        let direct = shared.takeDirectUses()
+        takenDirectUses.formUnion(direct)
+        for key in direct {
+            statements.markDirect.bind(1, key.number)
+            try statements.markDirect.run()
         }
     }
 
@@ -227,6 +246,10 @@ struct CacheWriterState {
     var isShrinking = false
     /// Bodies that no row names any more, to be removed once nobody reads them.
     var unlinkedBodies: [Int64] = []
+    /// Entities that something has ceased to refer to: nothing may be left that does.
+    var orphans: [RowKey] = []
+    /// The open transaction has changed what entries show, and has not said which.
+    var hasUntold = false
     /// Chunks and bytes of uploads that are under way.
     var uploads: [Int64: Upload] = [:]
 

@@ -1,3 +1,5 @@
+import LarderModel
+
 /// The prepared statements of the writer of `cache.db`.
 final class CacheWriterStatements {
     let begin: SQLiteStatement
@@ -21,6 +23,14 @@ final class CacheWriterStatements {
     let deleteBody: SQLiteStatement
     let insertChunk: SQLiteStatement
     let deleteChunks: SQLiteStatement
+    let putReference: SQLiteStatement
+    let deleteReferences: SQLiteStatement
+    let unreferred: SQLiteStatement
+    let findSkeleton: SQLiteStatement
+    let insertSkeleton: SQLiteStatement
+    let countSkeleton: SQLiteStatement
+    let deleteSkeleton: SQLiteStatement
+    let markDirect: SQLiteStatement
 
     init(_ connection: SQLiteConnection) throws(StoreError) {
         begin = try connection.prepare("BEGIN IMMEDIATE")
@@ -33,22 +43,24 @@ final class CacheWriterStatements {
         find = try connection.prepare(
             """
             SELECT key, scope, id, kind, rev, bytes, digest_high, digest_low, body, size,
-                   etag, last_modified
+                   etag, last_modified, skeleton, checksum
             FROM entry JOIN recency USING (key) WHERE key BETWEEN ?1 AND ?2 ORDER BY key
             """
         )
-        entry = try connection.prepare("SELECT \(EntryRow.columns) FROM entry WHERE key = ?1")
+        entry = try connection.prepare(
+            "SELECT \(EntryRow.columnsWithForm) FROM entry WHERE key = ?1"
+        )
         putEntry = try connection.prepare(
             """
             INSERT INTO entry (key, scope, id, kind, stored_at, fresh_until, rev, origin, status,
                 media_type, etag, last_modified, headers, bytes, json, digest_high, digest_low,
-                body, data)
+                body, data, skeleton, checksum)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-                ?18, ?19)
+                ?18, ?19, ?20, ?21)
             ON CONFLICT (key) DO UPDATE SET kind = ?4, stored_at = ?5, fresh_until = ?6, rev = ?7,
                 origin = ?8, status = ?9, media_type = ?10, etag = ?11, last_modified = ?12,
                 headers = ?13, bytes = ?14, json = ?15, digest_high = ?16, digest_low = ?17,
-                body = ?18, data = ?19
+                body = ?18, data = ?19, skeleton = ?20, checksum = ?21
             """
         )
         putRecency = try connection.prepare(
@@ -71,7 +83,7 @@ final class CacheWriterStatements {
         )
         markStale = try connection.prepare("UPDATE entry SET fresh_until = NULL WHERE key = ?1")
         deleteEntry = try connection.prepare(
-            "DELETE FROM entry WHERE key = ?1 RETURNING body, scope, id, kind"
+            "DELETE FROM entry WHERE key = ?1 RETURNING body, scope, id, kind, skeleton"
         )
         deleteRecency = try connection.prepare("DELETE FROM recency WHERE key = ?1 RETURNING size")
         oldest = try connection.prepare("SELECT key FROM recency ORDER BY last_used")
@@ -90,5 +102,36 @@ final class CacheWriterStatements {
                 (SELECT chunk FROM chunk WHERE chunk >= ?1 AND chunk < ?2 LIMIT ?3)
             """
         )
+        putReference = try connection.prepare(
+            """
+            INSERT INTO reference (child, parent, members) VALUES (?1, ?2, ?3)
+            ON CONFLICT (child, parent) DO UPDATE SET members = members || ?3
+            """
+        )
+        deleteReferences = try connection.prepare(
+            "DELETE FROM reference WHERE parent = ?1 RETURNING child"
+        )
+        unreferred = try connection.prepare(
+            """
+            SELECT key FROM entry JOIN recency USING (key)
+            WHERE key BETWEEN ?1 AND ?2 AND id < '\(EntryID.firstOfEntries)' AND direct = 0
+                AND NOT EXISTS (SELECT 1 FROM reference WHERE child = ?1)
+            """
+        )
+        findSkeleton = try connection.prepare(
+            """
+            SELECT skeleton FROM skeleton WHERE digest_high = ?1 AND digest_low = ?2 AND data = ?3
+            """
+        )
+        insertSkeleton = try connection.prepare(
+            "INSERT INTO skeleton (digest_high, digest_low, answers, data) VALUES (?1, ?2, 1, ?3)"
+        )
+        countSkeleton = try connection.prepare(
+            "UPDATE skeleton SET answers = answers + ?2 WHERE skeleton = ?1"
+        )
+        deleteSkeleton = try connection.prepare(
+            "DELETE FROM skeleton WHERE skeleton = ?1 AND answers <= 0 RETURNING length(data)"
+        )
+        markDirect = try connection.prepare("UPDATE recency SET direct = 1 WHERE key = ?1")
     }
 }

@@ -48,14 +48,21 @@ package final class ChangeFeed: Sendable {
     }
 
     /// These numbers are done with: committed together with `changes`, or given up.
-    func close(_ revisions: [Revision], _ changes: [Change] = []) {
+    ///
+    /// Where those are not all, whoever watches reads the log instead.
+    func close(_ revisions: [Revision], _ changes: [Change] = [], areAll: Bool = true) {
         guard !revisions.isEmpty else { return }
         let tell = state.withLock { state -> (@Sendable () -> Void)? in
             state.sequencer.changed(changes)
             let released = state.sequencer.closed(revisions)
-            guard state.isWatched, !released.isEmpty else { return nil }
+            guard state.isWatched else { return nil }
+            guard !released.isEmpty else {
+                if !areAll { state.isCut = true }
+                return nil
+            }
             let isFirst = state.ready.isEmpty
             state.ready += released
+            if !areAll { state.isCut = true }
             if state.ready.count > Limits.changesReadyMax {
                 state.ready = []
                 state.isCut = true
@@ -74,6 +81,9 @@ package final class ChangeFeed: Sendable {
         }
         tell?()
     }
+
+    /// Whether somebody watches.
+    var isWatched: Bool { state.withLock { $0.isWatched } }
 
     package var released: Revision { state.withLock { $0.sequencer.released } }
 

@@ -38,7 +38,7 @@ struct ChangeLogReader {
             rows += 1
             highest = Revision(statement.integer(0) / ChangeLog.places)
             // What cannot be read is damage; the row's id is heard of with its next change.
-            if let change = change(highest) { changes.append(change) }
+            changes += self.changes(highest)
         }
         guard rows == limit else { return (changes, last) }
         // More of the last step may come.
@@ -46,11 +46,12 @@ struct ChangeLogReader {
         return (changes, Revision(highest.number - 1))
     }
 
-    private func change(_ revision: Revision) -> Change? {
-        guard let scope = statement.text(1).flatMap(Scope.init(text:)),
-            let text = statement.text(2), let event = event(text)
-        else { return nil }
-        return Change(revision, scope, event)
+    private func changes(_ revision: Revision) -> [Change] {
+        guard let scope = statement.text(1).flatMap(Scope.init(text:)), let ids = statement.text(2)
+        else { return [] }
+        return ids.split(separator: "\n").compactMap { id in
+            event(String(id)).map { Change(revision, scope, $0) }
+        }
     }
 
     private func event(_ text: String) -> Change.Event? {

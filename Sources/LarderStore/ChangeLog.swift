@@ -12,7 +12,8 @@ struct ChangeLogState {
     var isBegun = false
     /// What the open transaction has changed.
     var changes: [Change] = []
-    /// The place of the last of them within its step.
+    /// The last step that it has rows of, and the place of the last of them.
+    var step = Revision(0)
     var place: Int64 = 0
 }
 
@@ -27,6 +28,7 @@ struct ChangeLog {
     private let insert: SQLiteStatement
     private let oldest: SQLiteStatement
     private let setStart: SQLiteStatement
+    private let clear: SQLiteStatement
     private let hasModifiers: Bool
 
     /// `hasModifiers` says that it is the log of `state.db`.
@@ -52,6 +54,7 @@ struct ChangeLog {
             RETURNING change, \(size)
             """
         )
+        clear = try connection.prepare("DELETE FROM change_log")
         setStart = try connection.prepare("UPDATE change_log_start SET rev = ?1 WHERE one = 1")
     }
 
@@ -103,17 +106,57 @@ struct ChangeLog {
 
     /// Appends what a step has changed, in the transaction that has changed it.
     func append(_ change: Change, to state: inout ChangeLogState) throws(StoreError) {
-        let goesOn = state.changes.last?.revision == change.revision
-        state.place = goesOn ? state.place + 1 : 0
-        precondition(state.place < Self.places, "a step changes less")
+        try append(change, more: [], to: &state)
+        state.changes.append(change)
+    }
+
+    /// The same of many changes of one step, of one scope and cause: in few rows, each with the ids
+    /// of some.
+    func append(together changes: [Change], to state: inout ChangeLogState) throws(StoreError) {
+        var rest = changes[...]
+        while let first = rest.popFirst() {
+            var more: [EntryID] = []
+            var bytes = first.id?.text.utf8.count ?? 0
+            while let next = rest.first, next.isAlike(first), let id = next.id {
+                bytes += 1 + id.text.utf8.count
+                guard bytes <= Limits.loggedIDsBytesMax else { break }
+                more.append(id)
+                rest.removeFirst()
+            }
+            try append(first, more: more, to: &state)
+        }
+        state.changes += changes
+    }
+
+    /// Appends a row; `more` are the ids of changes that differ from it in nothing else.
+    private func append(
+        _ change: Change,
+        more: [EntryID],
+        to state: inout ChangeLogState
+    ) throws(StoreError) {
+        if state.step == change.revision {
+            state.place += 1
+        } else {
+            (state.step, state.place) = (change.revision, 0)
+        }
+        guard state.place < Self.places else { return try restart(after: change, &state) }
         bind(change, place: state.place)
+        let tail = more.map { "\n" + $0.text }.joined()
+        if let id = change.id, !more.isEmpty { insert.bind(3, id.text + tail) }
         try insert.run()
         state.rows += 1
-        state.bytes += change.loggedBytes
-        state.changes.append(change)
+        state.bytes += change.loggedBytes + Int64(tail.utf8.count)
         let isOver =
             state.rows > Limits.changeLogRowsMax || state.bytes > Limits.changeLogBytesMax
         if isOver { try trim(&state) }
+    }
+
+    /// Begins anew with the next step: this one has changed more than can be written down.
+    private func restart(after change: Change, _ state: inout ChangeLogState) throws(StoreError) {
+        try clear.run()
+        (state.rows, state.bytes) = (0, 0)
+        state.start = max(state.start, change.revision)
+        try begin(state)
     }
 
     /// Says after which revision the log is whole.
@@ -177,6 +220,16 @@ struct ChangeLog {
 }
 
 extension Change {
+    /// Whether another one differs from it in its id only.
+    fileprivate func isAlike(_ other: Change) -> Bool {
+        guard revision == other.revision, scope == other.scope else { return false }
+        return switch (event, other.event) {
+        case (.put(_, let cause), .put(_, let second)): cause == second
+        case (.delete(_, let cause), .delete(_, let second)): cause == second
+        case _: false
+        }
+    }
+
     /// What its row counts, as SQLite tells it of the row.
     fileprivate var loggedBytes: Int64 {
         var bytes = Limits.rowOverheadBytes / 2 + scope.text.utf8.count

@@ -6,12 +6,17 @@ extension Entry {
     ///
     /// Exact, in that it is a function of what the row holds.
     func rowSize(in scope: ScopeKey, isChunked: Bool) -> Int64 {
+        let chunks = isChunked ? Self.chunkCount(body.byteCount) : 0
+        return rowSize(in: scope, dataBytes: body.byteCount)
+            + Int64(chunks * Limits.chunkOverheadBytes)
+    }
+
+    /// The same of a row that holds so many bytes in place of the body.
+    func rowSize(in scope: ScopeKey, dataBytes: Int) -> Int64 {
         var bytes = Limits.rowOverheadBytes + scope.text.utf8.count + id.text.utf8.count
         bytes += (origin?.text.utf8.count ?? 0) + (mediaType?.utf8.count ?? 0)
         bytes += (etag?.utf8.count ?? 0) + (lastModified?.utf8.count ?? 0) + headers.byteCount
-        bytes += body.byteCount
-        if isChunked { bytes += Self.chunkCount(body.byteCount) * Limits.chunkOverheadBytes }
-        return Int64(bytes)
+        return Int64(bytes + dataBytes)
     }
 
     /// Every chunk but the last is full.
@@ -21,8 +26,9 @@ extension Entry {
 }
 
 extension CacheWriter.FoundRow {
-    /// Whether the row has the bytes that an entry brings.
+    /// Whether the row has the bytes that an entry brings; a normalized one may show others by now.
     func matches(_ entry: Entry) -> Bool {
         kind == entry.kind && byteCount == entry.body.byteCount && digest == entry.body.digest
+            && skeleton == nil
     }
 }

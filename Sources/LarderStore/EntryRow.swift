@@ -7,10 +7,13 @@ package import LarderModel
 package struct EntryRow: ~Copyable {
     private let statement: SQLiteStatement
     private let file: BodyFile
+    private let hasForm: Bool
 
-    init(_ statement: SQLiteStatement, file: BodyFile = .cache) {
+    /// `hasForm` says that the columns are ``columnsWithForm``.
+    init(_ statement: SQLiteStatement, file: BodyFile = .cache, hasForm: Bool = false) {
         self.statement = statement
         self.file = file
+        self.hasForm = hasForm
     }
 
     package var kind: EntryKind { EntryKind(rawValue: statement.integer(3)) ?? .blob }
@@ -42,6 +45,23 @@ package struct EntryRow: ~Copyable {
     /// The chunked body that it names; nil when the body stands in the row.
     package var chunkedBody: ChunkedBody? {
         statement.integerOrNil(17).map { ChunkedBody(number: $0, byteCount: byteCount, file: file) }
+    }
+
+    /// The number of the skeleton of an answer that is kept normalized; nil for one that is kept
+    /// whole.
+    ///
+    /// What stands in the row is then its template, and all that is said of its body is said of it as
+    /// it came.
+    package var skeleton: Int64? { hasForm ? statement.integerOrNil(19) : nil }
+
+    /// Whether what stands in the row is what was written.
+    var isSound: Bool {
+        if let body = chunkedBody {
+            return Limits.chunkedBodyBytes.contains(byteCount)
+                && Limits.bodies.contains(body.number)
+        }
+        if skeleton != nil { return withBody { Checksum.chunk($0) == statement.integer(20) } }
+        return withBody { Checksum.digest($0) == digest && $0.count == byteCount }
     }
 
     /// The body that stands in the row.
@@ -77,6 +97,8 @@ package struct EntryRow: ~Copyable {
         key, scope, id, kind, stored_at, fresh_until, rev, origin, status, media_type, etag, \
         last_modified, headers, bytes, json, digest_high, digest_low, body, data
         """
+    /// The same, and those of normalized answers, which only `cache.db` has.
+    static let columnsWithForm = columns + ", skeleton, checksum"
     /// The same places, but that no body is read.
     static let columnsWithoutBody = columns.replacing(", data", with: ", NULL")
 }

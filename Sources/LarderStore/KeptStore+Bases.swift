@@ -61,7 +61,11 @@ extension KeptStore {
     ) async throws(StoreError) -> NewEntry {
         switch row.body {
         case .inline(let bytes):
-            return NewEntry(scope: scope, entry: row.entry, body: .inline(bytes))
+            var new = NewEntry(scope: scope, entry: row.entry, body: .inline(bytes))
+            if bytes.count > Limits.inlineBodyBytesMax {
+                new.body = try await inChunks(new, as: keeping, now)
+            }
+            return new
         case .chunked(let body):
             let upload = try await carrier.copy(
                 body,

@@ -17,6 +17,8 @@ final class Protection: Sendable {
         }
     }
 
+    var isEmpty: Bool { counts.withLock { $0.isEmpty } }
+
     func covers(_ key: RowKey) -> Bool {
         count(key) > 0
     }

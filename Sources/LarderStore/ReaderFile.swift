@@ -7,6 +7,8 @@ final class ReaderFile {
     let get: SQLiteStatement
     let chunk: SQLiteStatement
     let body: SQLiteStatement
+    /// Made when a normalized answer is first read.
+    private var madeReferences: ReferenceReader?
 
     init(
         _ database: DatabaseFile,
@@ -18,9 +20,17 @@ final class ReaderFile {
         begin = try connection.prepare("BEGIN")
         end = try connection.prepare("COMMIT")
         get = try connection.prepare(
-            "SELECT \(EntryRow.columns) FROM entry WHERE key BETWEEN ?1 AND ?2"
+            "SELECT \(EntryRow.columnsWithForm) FROM entry WHERE key BETWEEN ?1 AND ?2"
         )
         chunk = try connection.prepare("SELECT checksum, data FROM chunk WHERE chunk = ?1")
         body = try connection.prepare("SELECT size FROM body WHERE body = ?1 AND linked = 1")
+    }
+
+    /// Reads skeletons and references.
+    func references() throws(StoreError) -> ReferenceReader {
+        if let madeReferences { return madeReferences }
+        let made = try ReferenceReader(connection)
+        madeReferences = made
+        return made
     }
 }

@@ -45,9 +45,10 @@ final class RevisionSource: Sendable {
         }
     }
 
-    /// Steps are committed together with what they have changed, or given up.
-    func close(_ revisions: [Revision], _ changed: [Change] = []) {
-        changes.close(revisions, changed)
+    /// Steps are committed together with what they have changed, or given up; `areAll` says whether
+    /// these are all the changes.
+    func close(_ revisions: [Revision], _ changed: [Change] = [], areAll: Bool = true) {
+        changes.close(revisions, changed, areAll: areAll)
     }
 
     /// Carries out a step under the next number, which is done with when it returns.

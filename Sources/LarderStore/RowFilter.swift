@@ -18,6 +18,7 @@ package struct RowFilter: Sendable {
     /// Only rows that are anybody's to see at this moment: no blob past its `ttl`, and none of the
     /// rows that Larder keeps for itself.
     package var shownAt: Timestamp?
+    package var part = RowPart.all
 
     package init(scope: ScopeKey) {
         self.init(.one(scope))
@@ -26,6 +27,13 @@ package struct RowFilter: Sendable {
     package init(_ scopes: RowScopes) {
         self.scopes = scopes
     }
+}
+
+/// Which of the rows that stand beside each other.
+package enum RowPart: Sendable {
+    case all
+    case entries
+    case entities
 }
 
 /// In which order a list goes: ids ascending, the largest, the oldest, the least recently used.

@@ -97,6 +97,11 @@ struct RowQuery {
             conditions.append("kind IS NOT NULL")
             if filter.shownAt != nil { conditions.append(Self.isShownIfKept) }
         }
+        switch filter.part {
+        case .all: break
+        case .entries: conditions.append("id >= '\(EntryID.firstOfEntries)'")
+        case .entities: conditions.append("id < '\(EntryID.firstOfEntries)'")
+        }
         if filter.prefix != nil { conditions.append("id >= ?2") }
         if prefixEnd != nil { conditions.append("id < ?7") }
         if filter.origin != nil { conditions.append("origin = ?3") }

@@ -34,6 +34,8 @@ final class RowWatches: Sendable {
         }
     }
 
+    var isEmpty: Bool { table.withLock { $0.watchers.isEmpty } }
+
     /// Tells whoever watches one of these rows; called after the commit.
     func rowsChanged(_ keys: [RowKey]) {
         guard !keys.isEmpty else { return }

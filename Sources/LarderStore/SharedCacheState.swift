@@ -12,10 +12,15 @@ final class SharedCacheState: Sendable {
     let watches = RowWatches()
     let changes = ChangeFeed()
     let kept: KeptIndex
+    let rules = OriginRules()
+    /// The largest answer that is put together.
+    let rebuiltBytesMax: Int
     private let logs = Mutex<[TouchLog]>([])
     private let published = Mutex<StoreTotals>(StoreTotals())
     /// Uploads given up, until the writer's next transaction.
     private let abandoned = Mutex<[UploadID]>([])
+    /// Entities that were asked for by their keys, until the next flush of uses.
+    private let directUses = Mutex<Set<RowKey>>([])
     private let damagedRows = Atomic<Int64>(0)
     // Released after a commit and acquired before a read: a reader that sees the number begins a
     // transaction that sees the commit.
@@ -29,7 +34,13 @@ final class SharedCacheState: Sendable {
     // Relaxed: written by the writer's thread only.
     private let bodies = Atomic<Int64>(0)
 
-    init(keySeed: UInt64, hashMask: UInt64 = .max, pinsMaxBytes: Int64 = 0) {
+    init(
+        keySeed: UInt64,
+        hashMask: UInt64 = .max,
+        pinsMaxBytes: Int64 = 0,
+        maxEntryBytes: Int64 = .max
+    ) {
+        rebuiltBytesMax = Int(min(maxEntryBytes, Int64(Limits.normalizedBodyBytesMax)))
         kept = KeptIndex(
             pinsMaxBytes: pinsMaxBytes,
             sharedScope: ScopeKey(.shared, seed: keySeed, hashMask: hashMask)
@@ -46,6 +57,9 @@ final class SharedCacheState: Sendable {
     func isProtected(_ key: RowKey) -> Bool {
         protection.covers(key) || kept.covers(key)
     }
+
+    /// Whether there are such rows at all.
+    var protectsAny: Bool { !protection.isEmpty || !kept.isEmpty }
 
     func makeTouchLog() -> TouchLog {
         let log = TouchLog()
@@ -107,6 +121,20 @@ final class SharedCacheState: Sendable {
         var totals = published.withLock { $0 }
         totals.damaged = damagedRows.load(ordering: .relaxed)
         return totals
+    }
+
+    func noteDirectUses(_ keys: Set<RowKey>) {
+        guard !keys.isEmpty else { return }
+        directUses.withLock { uses in
+            if uses.count < Limits.touchesMax { uses.formUnion(keys) }
+        }
+    }
+
+    func takeDirectUses() -> Set<RowKey> {
+        directUses.withLock { uses in
+            defer { uses = [] }
+            return uses
+        }
     }
 
     func abandon(_ upload: UploadID) {

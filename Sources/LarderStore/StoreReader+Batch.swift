@@ -1,4 +1,5 @@
 package import LarderModel
+import LarderNormalize
 
 /// What a batch has read of one id.
 package enum BatchRow: Sendable {
@@ -25,8 +26,10 @@ extension StoreReader {
     ) throws(StoreError) -> [BatchRow] {
         defer { endTransaction() }
         do throws(StoreError) {
-            let rows = try reading { file throws(StoreError) in
-                try batch(scope, ids, sharing, now: now, bytesMax: bytesMax, file)
+            let rows = try atOneMoment { () throws(StoreError) in
+                try reading { file throws(StoreError) in
+                    try batch(scope, ids, sharing, now: now, bytesMax: bytesMax, file)
+                }
             }
             if let rows { return rows }
         } catch {
@@ -78,6 +81,14 @@ extension StoreReader {
                 // No transaction holds a pin's chunks: another body may have taken their place.
                 guard body.file == .state, body != last else { return .damaged(body) }
                 last = body
+            case .normalized(let row)?:
+                switch try rebuild(row, now: now) {
+                case .shown(let shown):
+                    let bytes = shown.answer.bytes
+                    return .found(shown.entry, bytes.count <= bytesMax ? bytes : nil)
+                case .deleted(let tombstone): return .found(tombstone, nil)
+                case .missing: return .missing
+                }
             case .unreadable?, nil:
                 return .missing
             }
@@ -91,7 +102,7 @@ extension StoreReader {
         bytesMax: Int,
         _ file: ReaderFile?
     ) throws(StoreError) -> Found? {
-        let read = { (row: borrowing EntryRow) in Self.found(row, upTo: bytesMax) }
+        let read = { (row: borrowing EntryRow) in Self.found(row, in: scope, upTo: bytesMax) }
         if shared.kept.comesFirst, let pinned = try withKept(scope, id, read) { return pinned }
         if let file, let cached = try readEntry(file, scope, id, now: now, read) { return cached }
         return try withKept(scope, id, read)
@@ -100,10 +111,16 @@ extension StoreReader {
     private enum Found {
         case whole(Entry, [UInt8]?)
         case chunked(Entry, ChunkedBody)
+        case normalized(NormalizedRow)
         case unreadable
     }
 
-    private static func found(_ row: borrowing EntryRow, upTo bytesMax: Int) -> Found {
+    private static func found(
+        _ row: borrowing EntryRow,
+        in scope: ScopeKey,
+        upTo bytesMax: Int
+    ) -> Found {
+        if let normalized = row.normalized(in: scope) { return .normalized(normalized) }
         guard let entry = row.entry() else { return .unreadable }
         guard row.byteCount <= bytesMax else { return .whole(entry, nil) }
         guard let body = row.chunkedBody else { return .whole(entry, row.withBody { Array($0) }) }

@@ -30,6 +30,25 @@ package struct StoreUsage: Equatable, Sendable {
     /// Bytes of `cache.db` in pages that hold nothing.
     package var freeBytes: Int64
     package var pins: PinUsage
+    /// What normalized answers have beside their own rows.
+    package var normalized = NormalizedUsage()
+}
+
+/// What normalized answers share, and what holds them together.
+package struct NormalizedUsage: Equatable, Sendable {
+    /// How many there are, and their accounted size.
+    package typealias Count = (count: Int64, bytes: Int64)
+
+    package var entities: Count = (0, 0)
+    /// Those that several scopes have count for each.
+    package var skeletons: Count = (0, 0)
+    /// Part of the sizes of the rows that refer.
+    package var references: Count = (0, 0)
+
+    package static func == (left: NormalizedUsage, right: NormalizedUsage) -> Bool {
+        left.entities == right.entities && left.skeletons == right.skeletons
+            && left.references == right.references
+    }
 }
 
 extension StoreReader {
@@ -50,7 +69,8 @@ extension StoreReader {
                 byOrigin: try groups(by: "origin", scopes, file),
                 byScope: isOfOneScope ? [] : try groups(by: "scope", scopes, file),
                 freeBytes: pages * pageSize,
-                pins: pins
+                pins: pins,
+                normalized: try normalized(scopes, file)
             )
         }
         return usage
@@ -62,6 +82,42 @@ extension StoreReader {
                 freeBytes: 0,
                 pins: pins
             )
+    }
+
+    private func normalized(
+        _ scopes: RowScopes,
+        _ file: ReaderFile
+    ) throws(StoreError) -> NormalizedUsage {
+        let query = RowQuery(filter: RowFilter(scopes), order: .id, cursor: nil)
+        let scope = query.scopeCondition
+        func sum(_ sql: String) throws(StoreError) -> NormalizedUsage.Count {
+            let statement = try file.connection.statement(sql)
+            query.bindScope(to: statement)
+            defer { statement.reset() }
+            guard try statement.step() else { return (0, 0) }
+            return (statement.integer(0), statement.integer(1))
+        }
+        let first = EntryID.firstOfEntries
+        return NormalizedUsage(
+            entities: try sum(
+                """
+                SELECT count(*), coalesce(sum(size), 0) FROM entry JOIN recency USING (key)
+                \(scope.isEmpty ? "WHERE" : scope + " AND") id < '\(first)'
+                """
+            ),
+            skeletons: try sum(
+                """
+                SELECT count(*), coalesce(sum(length(data) + \(Limits.rowOverheadBytes)), 0)
+                FROM skeleton WHERE skeleton IN (SELECT skeleton FROM entry \(scope))
+                """
+            ),
+            references: try sum(
+                """
+                SELECT count(*), coalesce(sum(length(members) + \(Limits.referenceOverheadBytes)), 0)
+                FROM reference JOIN entry ON entry.key = parent \(scope)
+                """
+            )
+        )
     }
 
     private func groups(

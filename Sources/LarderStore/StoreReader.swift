@@ -23,6 +23,8 @@ package final class StoreReader {
     private let report: @Sendable (StoreError, Generation) -> Void
     private let openKept: @Sendable () throws(StoreError) -> KeptReader
     let reportDamage: @Sendable (ScopeKey, EntryID, Digest) -> Void
+    /// Whether the open transaction is not renewed: several reads are to see one moment.
+    var isHeld = false
     /// Opened when something pinned is first read.
     private var openedKept: KeptReader?
     /// Told once whenever a transaction was opened, so that the owner can see to its end.
@@ -90,7 +92,7 @@ package final class StoreReader {
         guard shared.kept.covers(scope, id) else { return nil }
         var damaged: Digest?
         let value = try keptReader().withEntry(scope, id) { row -> Value? in
-            guard isSound(row) else {
+            guard row.isSound else {
                 damaged = row.digest
                 return nil
             }
@@ -142,8 +144,8 @@ package final class StoreReader {
         defer { get.reset() }
         while try get.step() {
             guard get.isText(1, scope.text), get.isText(2, id.text) else { continue }
-            let row = EntryRow(get)
-            guard isSound(row) else {
+            let row = EntryRow(get, hasForm: true)
+            guard row.isSound else {
                 shared.countDamagedRow()
                 return nil
             }
@@ -170,7 +172,7 @@ package final class StoreReader {
             defer { file.get.reset() }
             while try file.get.step() {
                 guard file.get.isText(1, scope.text), file.get.isText(2, id.text) else { continue }
-                let row = EntryRow(file.get)
+                let row = EntryRow(file.get, hasForm: true)
                 return read(row)
             }
             return nil
@@ -212,7 +214,7 @@ package final class StoreReader {
     /// file.
     func openTransaction() throws(StoreError) -> ReaderFile? {
         let commit = shared.commitNumber
-        if openedAtCommit == commit { return opened }
+        if openedAtCommit == commit || isHeld && openedAtCommit != nil { return opened }
         if openedAtCommit != nil {
             endTransaction()
         }
@@ -269,14 +271,6 @@ package final class StoreReader {
 
     private func tell(_ error: StoreError, _ generation: Generation) {
         if shared.isFirstTrouble(of: generation) { report(error, generation) }
-    }
-
-    private func isSound(_ row: borrowing EntryRow) -> Bool {
-        if let body = row.chunkedBody {
-            return Limits.chunkedBodyBytes.contains(row.byteCount)
-                && Limits.bodies.contains(body.number)
-        }
-        return row.withBody { Checksum.digest($0) == row.digest && $0.count == row.byteCount }
     }
 
     // MARK: Bodies

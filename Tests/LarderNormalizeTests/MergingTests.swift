@@ -270,7 +270,7 @@ struct MergingTests {
                 for occurrence in [0, 2, 4] { merging.apply(occurrence, isLate: false) }
                 return merging.finished()
             }
-            #expect(body?.references.map(\.text) == keys)
+            #expect(body?.references.map(\.key.text) == keys)
         }
     }
 

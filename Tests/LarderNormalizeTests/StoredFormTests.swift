@@ -52,7 +52,7 @@ struct StoredFormTests {
         #expect(forms.answer.skeleton.count < 400)
         let user = try #require(forms.entities[EntityKey("U:7")])
         #expect(try EntityBody(user).memberNames == ["type", "id", "x"])
-        #expect(try EntityBody(user).references.map(\.text) == ["B:1"])
+        #expect(try EntityBody(user).references.map(\.key.text) == ["B:1"])
     }
 
     @Test("Equal shapes have equal skeletons, and a map takes little more than one of its members")
@@ -82,10 +82,17 @@ struct StoredFormTests {
         let split = try store.split(
             #"[{"type":"A","id":1,"n":1},{"x":{"type":"A","id":1}},{"type":"B","id":1}]"#
         )
-        let members = split.references.map { reference in
-            reference.lists.compactMap(split.skeleton.memberNames)
+        let merged = split.keys.indices.map { split.merged($0, into: .unknown, fetch: 1) }
+        let template = try Template(try #require(split.template(merged)), split.skeleton)
+        let references = template.references(split.skeleton)
+        let members = references.map { reference -> [[String]] in
+            guard case .answer(let lists) = reference.place else { return [] }
+            #expect(
+                reference.place.stored.withUnsafeBytes { .init(listsIn: $0) } == reference.place
+            )
+            return lists.compactMap(split.skeleton.memberNames)
         }
-        #expect(split.references.map(\.key.text) == ["A:1", "B:1"])
+        #expect(references.map(\.key.text) == ["A:1", "B:1"])
         #expect(members == [[["type", "id", "n"], ["type", "id"]], [["type", "id"]]])
         #expect(split.skeleton.memberNames(ofList: split.skeleton.listCount) == nil)
         #expect(split.skeleton.memberNames(ofList: -1) == nil)

@@ -1,0 +1,76 @@
+package import LarderModel
+package import LarderNormalize
+
+/// Answers that are kept normalized, and their entities.
+extension CacheStore {
+    /// By which rules answers of origins are put together from now on.
+    package func setRules(_ rules: [OriginName: EntityRules]) {
+        shared.rules.replace(rules)
+    }
+
+    /// The bytes of an entry that is about to be put, also where they stand in chunks by now.
+    package func bytes(of new: NewEntry) async throws(StoreError) -> [UInt8] {
+        switch new.body {
+        case .inline(let bytes): return bytes
+        case .uploaded(let upload):
+            let body = ChunkedBody(
+                number: upload.body,
+                byteCount: new.entry.body.byteCount,
+                file: upload.file
+            )
+            return try await kept.carrier.bytes(of: body)
+        }
+    }
+
+    /// Merges an answer's entities into what is known of them and stores its own part, in one step.
+    ///
+    /// Where its id is kept for good, or covered by `fence`, its entry is stored whole, as that says.
+    package func put(
+        _ answer: NewAnswer,
+        now: Timestamp,
+        fence: AnswerFence? = nil
+    ) async throws(StoreError) -> AnswerReceipt {
+        let (scope, id) = (answer.entry.scope, answer.entry.entry.id)
+        if fence?.covers(scope, id) != true {
+            let receipt = try await queue.submit { writer throws(StoreError) in
+                try writer.putUnlessKept(answer, now: now)
+            }
+            if let receipt { return receipt }
+        }
+        let receipt = try await put(answer.entry, now: now, fence: fence)
+        try await put(answer.entities, now: now)
+        return AnswerReceipt(entry: receipt, isNormalized: false)
+    }
+
+    /// Merges entities into what is known of them.
+    @discardableResult
+    package func put(
+        _ entities: NewEntities,
+        now: Timestamp
+    ) async throws(StoreError) -> EntitiesReceipt {
+        try await queue.submit { writer throws(StoreError) in
+            try writer.put(entities, now: now)
+        }
+    }
+
+    /// Leaves a tombstone where an entity was, unless a fetch has told of it that set out later; the
+    /// revision of the step, nil where nothing has changed.
+    @discardableResult
+    package func deleteEntity(
+        _ name: EntityName,
+        in scope: ScopeKey,
+        fetch: Revision,
+        cause: ChangeCause,
+        now: Timestamp
+    ) async throws(StoreError) -> Revision? {
+        try await queue.submit { writer throws(StoreError) in
+            try writer.deleteEntity(name, in: scope, fetch: fetch, cause, now: now)
+        }
+    }
+
+    /// Somebody has asked for an entity by its key: it stays while nothing refers to it, until it is
+    /// the least recently used.
+    package func noteDirectUse(_ scope: ScopeKey, _ id: EntryID) {
+        shared.noteDirectUses([RowKey(scope, id)])
+    }
+}

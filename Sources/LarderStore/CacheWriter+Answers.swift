@@ -1,0 +1,288 @@
+import LarderModel
+package import LarderNormalize
+
+/// Answers that are kept normalized, and their entities.
+extension CacheWriter {
+    /// What one step does to entities, until it is told.
+    struct EntityStep {
+        let scope: ScopeKey
+        let cause: ChangeCause
+        /// Taken with the first change.
+        var revision: Revision?
+        var changes: [EntityChange] = []
+        /// Rows that the step has written, which do not make room for each other.
+        var rows: Set<RowKey> = []
+        var bytes: Int64 = 0
+    }
+
+    /// Stores an answer and merges its entities into what is known of them; nil when its id is kept,
+    /// so that the entry belongs into the other file.
+    func putUnlessKept(_ answer: NewAnswer, now: Timestamp) throws(StoreError) -> AnswerReceipt? {
+        let (scope, id) = (answer.entry.scope, answer.entry.entry.id)
+        guard !shared.kept.concerns(scope, id) else { return nil }
+        var step = EntityStep(scope: scope, cause: answer.entities.cause)
+        let merged = try merge(answer.entities, &step, now: now)
+        let receipt: AnswerReceipt
+        let split = answer.entities.split
+        if let bytes = split.template(merged),
+            let template = try? Template(bytes, split.skeleton)
+        {
+            receipt = AnswerReceipt(
+                entry: try put(answer, template, &step, now: now),
+                isNormalized: true
+            )
+        } else {
+            // What it brought of its entities still counts.
+            try tell(&step, entry: nil)
+            receipt = AnswerReceipt(
+                entry: try put(answer.entry, now: now),
+                isNormalized: false
+            )
+        }
+        try makeRoom(for: step.bytes, keeping: step.rows, now: now)
+        return receipt
+    }
+
+    /// Merges entities into what is known of them.
+    @discardableResult
+    func put(_ entities: NewEntities, now: Timestamp) throws(StoreError) -> EntitiesReceipt {
+        var step = EntityStep(scope: entities.scope, cause: entities.cause)
+        let first = try entities.split.keys.first.map { key throws(StoreError) in
+            try findEntity(step.scope, EntityName(key, of: entities.origin))
+        }
+        _ = try merge(entities, &step, now: now)
+        try tell(&step, entry: nil)
+        try makeRoom(for: step.bytes, keeping: step.rows, now: now)
+        return EntitiesReceipt(
+            revision: step.revision ?? first?.row?.revision ?? Revision(0),
+            isNew: first.map { $0.row == nil || $0.isDeleted } ?? false
+        )
+    }
+
+    /// Leaves a tombstone, unless a later fetch has told of the entity; nil where nothing has changed.
+    func deleteEntity(
+        _ name: EntityName,
+        in scope: ScopeKey,
+        fetch: Revision,
+        _ cause: ChangeCause,
+        now: Timestamp
+    ) throws(StoreError) -> Revision? {
+        var step = EntityStep(scope: scope, cause: cause)
+        let found = try findEntity(scope, name)
+        guard let held = found.held.deleted(byFetch: fetch.number) else { return nil }
+        try write(held, .nothing, found, &step, now: now)
+        try tell(&step, entry: nil)
+        try makeRoom(for: step.bytes, keeping: step.rows, now: now)
+        return step.revision
+    }
+
+    private func merge(
+        _ new: NewEntities,
+        _ step: inout EntityStep,
+        now: Timestamp
+    ) throws(StoreError) -> [MergedEntity] {
+        var merged: [MergedEntity] = []
+        merged.reserveCapacity(new.split.keys.count)
+        for (number, key) in new.split.keys.enumerated() {
+            let found = try findEntity(step.scope, EntityName(key, of: new.origin))
+            let entity = new.split.merged(number, into: found.held, fetch: new.fetch.number)
+            if entity.isWritten { try write(entity.held, entity.change, found, &step, now: now) }
+            step.rows.insert(found.key)
+            merged.append(entity)
+        }
+        return merged
+    }
+
+    // MARK: Entities
+
+    /// An entity as the writer finds it.
+    struct FoundEntity {
+        let name: EntityName
+        let id: EntryID
+        /// Nil where nothing is known of it.
+        let row: FoundRow?
+        let key: RowKey
+        let held: HeldEntity
+    }
+
+    /// What is known of an entity; a damaged row counts as none.
+    func findEntity(
+        _ scope: ScopeKey,
+        _ name: EntityName
+    ) throws(StoreError) -> FoundEntity {
+        let id = EntryID(name)
+        let (row, key) = try find(scope, id)
+        var held = HeldEntity.unknown
+        if let row {
+            statements.entry.bind(1, row.key.number)
+            defer { statements.entry.reset() }
+            if try statements.entry.step() {
+                let found = EntryRow(statements.entry, hasForm: true)
+                held = found.held ?? .unknown
+            }
+        }
+        return FoundEntity(name: name, id: id, row: row, key: key, held: held)
+    }
+
+    /// Writes what is known of an entity now.
+    func write(
+        _ held: HeldEntity,
+        _ change: MergedEntity.Change,
+        _ found: FoundEntity,
+        _ step: inout EntityStep,
+        now: Timestamp
+    ) throws(StoreError) {
+        guard let bytes = held.stored else { return }
+        let isDeleted = if case .deleted = held { true } else { false }
+        // What is only said again is not told; what takes a damaged row's place is new.
+        let isTold = change != .nothing || found.row == nil || isDeleted != found.isDeleted
+        var entry = Entry(
+            id: found.id,
+            kind: isDeleted ? .tombstone : .entity,
+            status: isDeleted ? 404 : 200,
+            storedAt: now,
+            revision: found.row?.revision ?? Revision(0),
+            body: BodySummary(of: bytes, isJSON: false)
+        )
+        entry.origin = found.name.origin
+        if isTold { entry.revision = try revision(of: &step) }
+        if found.row == nil { try evictOccupant(of: found.key) }
+        let references = held.references
+        if isTold {
+            try replaceReferences(of: found.key, references, found.name.origin, step.scope)
+        }
+        let size =
+            entry.rowSize(in: step.scope, isChunked: false) + Self.referencesSize(references)
+        try write(entry, at: found.key, scope: step.scope, body: .inline(bytes))
+        try writeRecency(entry, at: found.key, size: size)
+        noteChange(of: found.key)
+        state.totals.bytes += size - (found.row?.size ?? 0)
+        state.totals.entries += found.row == nil ? 1 : 0
+        step.bytes += size
+        step.rows.insert(found.key)
+        guard isTold else { return }
+        let event: Change.Event =
+            isDeleted ? .delete(found.id, step.cause) : .put(found.id, step.cause)
+        step.changes.append(EntityChange(found.name, at: found.key, change, event))
+    }
+
+    private func revision(of step: inout EntityStep) throws(StoreError) -> Revision {
+        if let revision = step.revision { return revision }
+        let revision = try nextRevision()
+        step.revision = revision
+        return revision
+    }
+
+    // MARK: The entry
+
+    /// Stores an answer's entry with its template in place of its body.
+    private func put(
+        _ answer: NewAnswer,
+        _ template: Template,
+        _ step: inout EntityStep,
+        now: Timestamp
+    ) throws(StoreError) -> PutReceipt {
+        let new = answer.entry
+        let (old, key) = try find(step.scope, new.entry.id)
+        let skeleton = try takeSkeleton(answer.entities.split.skeleton)
+        let checksum = template.bytes.withUnsafeBytes { Checksum.chunk($0) }
+        let references = template.references(answer.entities.split.skeleton)
+        let size =
+            new.entry.rowSize(in: step.scope, dataBytes: template.bytes.count)
+            + Self.referencesSize(references)
+        try checkSize(size, bodyBytes: new.entry.body.byteCount)
+        // It looks the same to whoever has seen it, but for what its entities show.
+        let isSame =
+            old.map { $0.kind == .fetched && $0.skeleton == skeleton && $0.checksum == checksum }
+            ?? false
+        var entry = new.entry
+        entry.revision =
+            if isSame, let old { old.revision } else { try revision(of: &step) }
+        if old == nil { try evictOccupant(of: key) }
+        if let old { try letGo(of: old) }
+        try write(
+            entry,
+            at: key,
+            scope: step.scope,
+            body: .inline(template.bytes),
+            form: (skeleton, checksum)
+        )
+        try replaceReferences(of: key, references, answer.entities.origin, step.scope)
+        try writeRecency(entry, at: key, size: size)
+        noteChange(of: key)
+        state.totals.bytes += size - (old?.size ?? 0)
+        state.totals.entries += old == nil ? 1 : 0
+        step.bytes += size
+        step.rows.insert(key)
+        if case .uploaded(let upload) = new.body { forget(upload) }
+        let told = isSame ? nil : (key: key, change: new.change(at: entry.revision))
+        try tell(&step, entry: told)
+        return PutReceipt(revision: entry.revision, isNew: old == nil, isSame: isSame)
+    }
+
+    /// Lets go of what a row that is replaced or goes has beside itself.
+    func letGo(of row: FoundRow) throws(StoreError) {
+        if let body = row.body { try unlink(body: body) }
+        if let skeleton = row.skeleton { try giveBackSkeleton(skeleton) }
+        if row.skeleton != nil || row.kind == .entity { try dropReferences(of: row.key) }
+    }
+
+    // MARK: Telling
+
+    /// Tells what a step has changed: its entities, its own entry, and the entries that show them.
+    ///
+    /// Those are told but not written down: who comes back finds them by the references again.
+    func tell(
+        _ step: inout EntityStep,
+        entry: (key: RowKey, change: Change?)?
+    ) throws(StoreError) {
+        let isHeard = shared.changes.isWatched || !shared.watches.isEmpty
+        var showing = ReferenceReader.Showing()
+        if !step.changes.isEmpty {
+            if isHeard {
+                showing = try references.entries(
+                    showing: step.changes,
+                    limit: Limits.followedReferencesMax
+                )
+            } else {
+                showing.isWhole = false
+            }
+            if !showing.isWhole { state.hasUntold = true }
+        }
+        guard let revision = step.revision ?? entry?.change?.revision else { return }
+        let scope = step.scope.scope
+        try log(together: step.changes.map { Change(revision, scope, $0.event) })
+        if let entry, var change = entry.change {
+            if let own = showing.entries.removeValue(forKey: entry.key) {
+                change.name(changed: own.changed)
+            }
+            try log(change)
+        }
+        for (key, shown) in showing.entries.sorted(by: { $0.value.id.text < $1.value.id.text }) {
+            var change = Change(revision, scope, .put(shown.id, step.cause))
+            change.name(changed: shown.changed)
+            state.log.changes.append(change)
+            noteChange(of: key)
+        }
+    }
+}
+
+extension CacheWriter.FoundEntity {
+    var isDeleted: Bool { if case .deleted = held { true } else { false } }
+}
+
+extension HeldEntity {
+    var references: [Reference] {
+        guard case .present(let body, _) = self else { return [] }
+        return body.references
+    }
+}
+
+extension EntryRow {
+    /// What an entity's row says; nil for another's, and for one that is damaged.
+    package var held: HeldEntity? {
+        let isDeleted = kind == .tombstone
+        guard isDeleted || kind == .entity, isSound else { return nil }
+        return withBody { try? HeldEntity(stored: Array($0), isDeleted: isDeleted) }
+    }
+}

@@ -1,0 +1,164 @@
+package import LarderModel
+package import LarderNormalize
+import Synchronization
+
+/// The row of an answer that is kept normalized.
+package struct NormalizedRow: Sendable {
+    /// As the answer came.
+    package let entry: Entry
+    package let scope: ScopeKey
+    let template: [UInt8]
+    /// The number of its skeleton.
+    package let skeleton: Int64
+}
+
+/// What a normalized answer is now.
+package enum Rebuilt: Sendable {
+    case shown(RebuiltEntry)
+    /// It was an entity that is deleted: its tombstone.
+    case deleted(Entry)
+    /// An entity that it shows was evicted, or it is damaged or has become too large: a miss.
+    case missing
+}
+
+package struct RebuiltEntry: Sendable {
+    /// With the summary of the bytes as they are now and the latest revision of all that it shows;
+    /// stale where something is missing.
+    package let entry: Entry
+    package let answer: RebuiltAnswer
+}
+
+/// The rules of origins by which answers are put together; guarded by a lock.
+final class OriginRules: Sendable {
+    private let rules = Mutex<[OriginName: EntityRules]>([:])
+    private static let none = EntityRules(NormalizeRules())
+
+    func replace(_ new: [OriginName: EntityRules]) {
+        rules.withLock { $0 = new }
+    }
+
+    /// Those of an origin; one that has none any more is shown as it was kept.
+    func rules(of origin: OriginName?) -> EntityRules {
+        guard let origin else { return Self.none }
+        return rules.withLock { $0[origin] } ?? Self.none
+    }
+}
+
+extension EntryRow {
+    /// The row of a normalized answer, nil for one that is kept whole.
+    package func normalized(in scope: ScopeKey) -> NormalizedRow? {
+        guard let skeleton, kind == .fetched, let entry = entry() else { return nil }
+        return NormalizedRow(
+            entry: entry,
+            scope: scope,
+            template: withBody { Array($0) },
+            skeleton: skeleton
+        )
+    }
+}
+
+/// Puts an answer together, and keeps what is said of it up to date on the way.
+///
+/// `skeleton` and `find` read from one transaction.
+struct RowRebuilding {
+    let rules: EntityRules
+    let bytesMax: Int
+    let isPartial: Bool
+
+    func rebuild(
+        _ row: NormalizedRow,
+        skeleton: Skeleton?,
+        _ find: (EntryID) throws(StoreError) -> KnownEntity?
+    ) throws(StoreError) -> Rebuilt {
+        guard let origin = row.entry.origin, let skeleton,
+            let template = try? Template(row.template, skeleton)
+        else { return .missing }
+        var revision = row.entry.revision
+        let outcome = try Rebuilder(rules, bytesMax: bytesMax).rebuild(
+            template,
+            skeleton,
+            isPartial: isPartial,
+            { (key) throws(StoreError) -> FoundEntity in
+                guard let found = try find(EntryID(EntityName(key, of: origin))) else {
+                    return .evicted
+                }
+                revision = max(revision, found.revision)
+                return FoundEntity(found.held)
+            }
+        )
+        switch outcome {
+        case .shown(let answer):
+            return .shown(RebuiltEntry(row.entry, answer, revision: revision))
+        case .deleted:
+            var tombstone = row.entry.tombstone(404)
+            tombstone.revision = revision
+            return .deleted(tombstone)
+        case .evicted, .tooLarge:
+            return .missing
+        }
+    }
+}
+
+extension RebuiltEntry {
+    fileprivate init(_ entry: Entry, _ answer: RebuiltAnswer, revision: Revision) {
+        var entry = entry
+        let isJSON = answer.bytes.count <= Limits.inlineJSONBytesMax
+        let body = BodySummary(of: answer.bytes, isJSON: isJSON)
+        if body.digest != entry.body.digest {
+            // The origin's validators are those of the bytes that it gave.
+            entry.etag = nil
+            entry.lastModified = nil
+        }
+        entry.body = body
+        entry.revision = revision
+        if !answer.isComplete { entry.freshUntil = nil }
+        self.entry = entry
+        self.answer = answer
+    }
+}
+
+extension StoreReader {
+    /// Puts a normalized answer together, from the transaction that its row was read in: call it
+    /// within ``atOneMoment(_:)`` with that.
+    ///
+    /// What it shows counts as used.
+    package func rebuild(
+        _ row: NormalizedRow,
+        now: Timestamp,
+        isPartial: Bool = false
+    ) throws(StoreError) -> Rebuilt {
+        let skeleton = try reading { file throws(StoreError) in
+            try file.references().skeleton(row.skeleton)
+        }
+        let rebuilding = RowRebuilding(
+            rules: shared.rules.rules(of: row.entry.origin),
+            bytesMax: shared.rebuiltBytesMax,
+            isPartial: isPartial
+        )
+        return try rebuilding.rebuild(row, skeleton: skeleton ?? nil) {
+            (id) throws(StoreError) in
+            try entity(row.scope, id, now: now)
+        }
+    }
+}
+
+extension CacheWriter {
+    /// Puts a normalized answer together as the writer sees it; nil where that cannot be done.
+    func rebuild(_ row: NormalizedRow) throws(StoreError) -> RebuiltEntry? {
+        let rebuilding = RowRebuilding(
+            rules: shared.rules.rules(of: row.entry.origin),
+            bytesMax: shared.rebuiltBytesMax,
+            isPartial: false
+        )
+        let skeleton = try references.skeleton(row.skeleton)
+        let rebuilt = try rebuilding.rebuild(row, skeleton: skeleton) { (id) throws(StoreError) in
+            guard let name = id.entity else { return nil }
+            let found = try findEntity(row.scope, name)
+            return found.row.map { old in
+                KnownEntity(held: found.held, revision: old.revision, storedAt: row.entry.storedAt)
+            }
+        }
+        guard case .shown(let entry) = rebuilt else { return nil }
+        return entry
+    }
+}

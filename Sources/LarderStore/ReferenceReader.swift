@@ -1,0 +1,206 @@
+import LarderModel
+import LarderNormalize
+
+/// Reads who refers to what, on one connection; confined to its owner's thread.
+///
+/// What an answer shows are the entities in its own text, what these refer to, and so on. So an
+/// entity's change is followed upward first, from each entity to the rows that refer to it; of each
+/// answer that is met its skeleton then says whether it leads down to a member that has changed.
+final class ReferenceReader {
+    /// A row that refers to an entity.
+    struct Parent {
+        let key: RowKey
+        let id: EntryID
+        /// The number of an answer's skeleton; nil for an entity.
+        let skeleton: Int64?
+        let place: Reference.Place
+    }
+
+    /// The entries that show something, each with the entities in it that have changed.
+    struct Showing {
+        var entries: [RowKey: (id: EntryID, changed: [EntityKey])] = [:]
+        /// Whether they are all there are.
+        var isWhole = true
+    }
+
+    private let parentsOf: SQLiteStatement
+    private let skeletonData: SQLiteStatement
+    /// Those read last; skeletons never change under their numbers.
+    private var skeletons: [Int64: Skeleton] = [:]
+
+    init(_ connection: SQLiteConnection) throws(StoreError) {
+        parentsOf = try connection.prepare(
+            """
+            SELECT parent, members, id, skeleton FROM reference JOIN entry ON entry.key = parent
+            WHERE child = ?1
+            """
+        )
+        skeletonData = try connection.prepare("SELECT data FROM skeleton WHERE skeleton = ?1")
+    }
+
+    /// The rows that refer to an entity.
+    func parents(of child: RowKey) throws(StoreError) -> [Parent] {
+        parentsOf.bind(1, child.first.number)
+        defer { parentsOf.reset() }
+        var parents: [Parent] = []
+        while try parentsOf.step() {
+            guard let id = try? EntryID(stored: parentsOf.text(2) ?? "") else { continue }
+            let skeleton = parentsOf.integerOrNil(3)
+            let bytes = parentsOf.bytes(1)
+            parents.append(
+                Parent(
+                    key: RowKey(parentsOf.integer(0)),
+                    id: id,
+                    skeleton: skeleton,
+                    place: skeleton == nil ? .init(membersIn: bytes) : .init(listsIn: bytes)
+                )
+            )
+        }
+        return parents
+    }
+
+    /// A skeleton by its number; nil where there is none, or it is damaged.
+    func skeleton(_ number: Int64) throws(StoreError) -> Skeleton? {
+        if let known = skeletons[number] { return known }
+        skeletonData.bind(1, number)
+        defer { skeletonData.reset() }
+        guard try skeletonData.step(),
+            let skeleton = try? Skeleton(Array(skeletonData.bytes(0)))
+        else { return nil }
+        if skeletons.count >= Limits.skeletonsKeptMax { skeletons.removeAll() }
+        skeletons[number] = skeleton
+        return skeleton
+    }
+
+    /// What was read in a transaction that was rolled back had numbers that others may get.
+    func forget() {
+        skeletons.removeAll()
+    }
+
+    // MARK: Who shows what has changed
+
+    /// The entries that show what has changed.
+    ///
+    /// At most `limit` references are followed. `isWanted` says of which entries it matters.
+    func entries(
+        showing changes: [EntityChange],
+        limit: Int = .max,
+        where isWanted: (EntryID) -> Bool = { _ in true }
+    ) throws(StoreError) -> Showing {
+        var showing = Showing()
+        var left = limit
+        for change in changes {
+            let above = try above(change, &left, isWanted)
+            if !above.isWhole { showing.isWhole = false }
+            for (key, answer) in above.answers {
+                guard let skeleton = try skeleton(answer.skeleton),
+                    above.isShown(change, by: answer, skeleton)
+                else { continue }
+                showing.entries[key, default: (answer.id, [])].changed.append(change.name.key)
+            }
+        }
+        return showing
+    }
+
+    /// What refers to an entity, over others too.
+    private struct Above {
+        /// Who refers to whom among the entity and those above it.
+        struct Edge {
+            let child: RowKey
+            let members: [[UInt8]]
+        }
+
+        struct Answer {
+            let id: EntryID
+            let skeleton: Int64
+            /// The entities in its own text, each with the lists by which it is shown there.
+            var roots: [(child: RowKey, lists: [Int])] = []
+        }
+
+        /// The types of the entities.
+        var types: [RowKey: [UInt8]] = [:]
+        var edges: [RowKey: [Edge]] = [:]
+        var answers: [RowKey: Answer] = [:]
+        var isWhole = true
+
+        /// Whether an answer shows a change: by which lists each entity is shown in it is found from
+        /// its own text downward.
+        func isShown(_ change: EntityChange, by answer: Answer, _ skeleton: Skeleton) -> Bool {
+            struct Place: Hashable {
+                let entity: RowKey
+                let list: Int
+            }
+            let goal = change.key.first
+            var waiting = answer.roots.flatMap { root in
+                root.lists.map { Place(entity: root.child, list: $0) }
+            }
+            var known = Set(waiting)
+            while let place = waiting.popLast() {
+                if place.entity == goal {
+                    guard let members = change.members else { return true }
+                    if skeleton.list(place.list, hasAnyOf: members) { return true }
+                }
+                for edge in edges[place.entity] ?? [] {
+                    let next = skeleton.places(
+                        in: edge.members,
+                        of: place.list,
+                        type: types[edge.child] ?? []
+                    )
+                    // That it is there shows, also where nothing of it does.
+                    if edge.child == goal, change.members == nil, next.isListed { return true }
+                    for list in next.lists {
+                        let place = Place(entity: edge.child, list: list)
+                        if known.insert(place).inserted { waiting.append(place) }
+                    }
+                }
+            }
+            return false
+        }
+    }
+
+    private func above(
+        _ change: EntityChange,
+        _ left: inout Int,
+        _ isWanted: (EntryID) -> Bool
+    ) throws(StoreError) -> Above {
+        var above = Above()
+        let first = change.key.first
+        above.types[first] = Array(change.name.key.type.utf8)
+        var waiting = [first]
+        while let child = waiting.popLast() {
+            for parent in try parents(of: child) {
+                guard left > 0 else {
+                    above.isWhole = false
+                    return above
+                }
+                left -= 1
+                switch parent.place {
+                case .answer(let lists):
+                    guard let skeleton = parent.skeleton, isWanted(parent.id) else { continue }
+                    let answer = Above.Answer(id: parent.id, skeleton: skeleton)
+                    above.answers[parent.key, default: answer].roots.append((child, lists))
+                case .entity(let members):
+                    guard let name = parent.id.entity else { continue }
+                    let key = parent.key.first
+                    above.edges[key, default: []].append(.init(child: child, members: members))
+                    let type = Array(name.key.type.utf8)
+                    if above.types.updateValue(type, forKey: key) == nil { waiting.append(key) }
+                }
+            }
+        }
+        return above
+    }
+
+    /// Whether an entity is referred to by a row of which `holds` is true, over others too.
+    func isReferred(to child: RowKey, by holds: (RowKey) -> Bool) throws(StoreError) -> Bool {
+        var known: Set<RowKey> = [child.first]
+        var waiting = [child]
+        while let next = waiting.popLast(), known.count < Limits.followedParentsMax {
+            for parent in try parents(of: next) where known.insert(parent.key.first).inserted {
+                if holds(parent.key) { return true }
+                if parent.skeleton == nil { waiting.append(parent.key) }
+            }
+        }
+        return false
+    }
+}

@@ -1,0 +1,79 @@
+import LarderModel
+import LarderNormalize
+
+@testable import LarderStore
+
+/// What holds of entities, references and skeletons in every commit, checked on the rows themselves.
+///
+/// * Sizes and skeletons add up to what `meta` says.
+/// * An answer's references are those of its template's own text, an entity's those of its body.
+/// * Nobody else refers to anything.
+/// * A skeleton counts the answers that name it, and there is none without.
+struct AnswerAudit {
+    struct Violation: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    private let connection: SQLiteConnection
+
+    init(_ path: String, _ scope: ScopeKey, _ origin: OriginName) throws {
+        connection = try SQLiteConnection(path: path, mode: .readOnly)
+        try connection.execute("BEGIN")
+        defer { connection.rollBack() }
+        let sizes = try number("SELECT coalesce(sum(size), 0) FROM recency")
+        let shapes = try number(
+            "SELECT coalesce(sum(length(data) + \(Limits.rowOverheadBytes)), 0) FROM skeleton"
+        )
+        let total = try number("SELECT value FROM meta WHERE name = 'bytes'")
+        try require(sizes + shapes == total, "\(sizes) + \(shapes) bytes, meta has \(total)")
+        let wrong = try number(
+            """
+            SELECT count(*) FROM skeleton WHERE answers <= 0
+                OR answers <> (SELECT count(*) FROM entry WHERE entry.skeleton = skeleton.skeleton)
+            """
+        )
+        try require(wrong == 0, "\(wrong) skeletons count wrongly")
+        let lost = try number(
+            """
+            SELECT count(*) FROM entry WHERE skeleton IS NOT NULL
+                AND skeleton NOT IN (SELECT skeleton FROM skeleton)
+            """
+        )
+        try require(lost == 0, "\(lost) answers without their skeletons")
+        try checkReferences(scope, origin)
+    }
+
+    private func checkReferences(_ scope: ScopeKey, _ origin: OriginName) throws {
+        var expected: Set<[Int64]> = []
+        let reader = try ReferenceReader(connection)
+        let rows = try connection.prepare("SELECT \(EntryRow.columnsWithForm) FROM entry")
+        while try rows.step() {
+            let row = EntryRow(rows, hasForm: true)
+            try require(row.isSound, "a row that is damaged")
+            var keys: [EntityKey] = []
+            if let normalized = row.normalized(in: scope) {
+                let skeleton = try reader.skeleton(normalized.skeleton)
+                guard let skeleton, let template = try? Template(normalized.template, skeleton)
+                else { throw Violation(description: "a template that cannot be read") }
+                keys = template.references(skeleton).map(\.key)
+            } else if case .present(let body, _)? = row.held {
+                keys = body.references.map(\.key)
+            }
+            for key in keys {
+                let child = RowKey(scope, EntryID(EntityName(key, of: origin)))
+                expected.insert([child.number, rows.integer(0)])
+            }
+        }
+        var found: Set<[Int64]> = []
+        let edges = try connection.prepare("SELECT child, parent FROM reference")
+        while try edges.step() { found.insert([edges.integer(0), edges.integer(1)]) }
+        let difference = found.symmetricDifference(expected)
+        try require(difference.isEmpty, "\(difference.count) references too few or too many")
+    }
+
+    private func number(_ sql: String) throws -> Int64 { try connection.integer(sql) ?? 0 }
+
+    private func require(_ isRight: Bool, _ what: String) throws {
+        if !isRight { throw Violation(description: what) }
+    }
+}

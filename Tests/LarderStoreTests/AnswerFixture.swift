@@ -1,0 +1,103 @@
+import LarderModel
+import LarderNormalize
+import LarderTestSupport
+
+@testable import LarderStore
+
+/// Answers of one origin under ids of its own, kept normalized by the standard rules.
+struct AnswerFixture {
+    let temporary: TemporaryStore
+    let origin: OriginName
+    let rules: EntityRules
+
+    init(
+        _ rules: NormalizeRules = NormalizeRules(byType: .standard),
+        configure: @escaping (inout StoreConfiguration) -> Void = { _ in }
+    ) throws {
+        temporary = try TemporaryStore(configure: configure)
+        origin = try OriginName("example")
+        self.rules = EntityRules(rules)
+        store.setRules([origin: self.rules])
+    }
+
+    var store: CacheStore { temporary.store }
+    var scope: ScopeKey { temporary.scope }
+
+    func name(_ key: String) throws -> EntityName { EntityName(try EntityKey(key), of: origin) }
+
+    /// What splitting an answer and naming it comes to.
+    func answer(_ id: String, _ text: String, fetch: Int64? = nil) throws -> NewAnswer {
+        let body = Array(text.utf8)
+        guard case .split(let split) = Splitter(rules).split(body, path: "/") else {
+            throw ModelError.badID(text)
+        }
+        var entry = Entry(
+            id: try EntryID(id),
+            kind: .fetched,
+            storedAt: .epoch,
+            revision: Revision(0),
+            body: BodySummary(of: body, isJSON: true)
+        )
+        entry.origin = origin
+        entry.mediaType = "application/json"
+        let entities = NewEntities(
+            split,
+            of: origin,
+            in: scope,
+            fetch: try fetch.map { Revision($0) } ?? store.nextRevision(),
+            cause: ChangeCause(.network, text: "fetch:\(id)")
+        )
+        return NewAnswer(NewEntry(scope: scope, entry: entry, body: .inline(body)), entities)
+    }
+
+    @discardableResult
+    func put(_ id: String, _ text: String, fetch: Int64? = nil) async throws -> AnswerReceipt {
+        try await store.put(try answer(id, text, fetch: fetch), now: .epoch)
+    }
+
+    /// What an id shows now: the text, or in words why there is none.
+    func shown(_ id: String, isPartial: Bool = false) async throws -> String {
+        let scope = scope
+        let id = try EntryID(id)
+        return try await store.read { reader throws(StoreError) in
+            try reader.atOneMoment { () throws(StoreError) -> String in
+                let row = try reader.withEntry(scope, id, now: .epoch) { row in
+                    (row.normalized(in: scope), row.withBody { Array($0) })
+                }
+                guard let (normalized, bytes) = row else { return "miss" }
+                guard let normalized else { return String(decoding: bytes, as: UTF8.self) }
+                switch try reader.rebuild(normalized, now: .epoch, isPartial: isPartial) {
+                case .shown(let shown):
+                    let text = String(decoding: shown.answer.bytes, as: UTF8.self)
+                    return shown.answer.isComplete ? text : "partly " + text
+                case .deleted: return "deleted"
+                case .missing: return "missing"
+                }
+            }
+        }
+    }
+
+    /// An orderly end and a new start.
+    func reopen() async throws {
+        try await temporary.reopen()
+        store.setRules([origin: rules])
+    }
+
+    /// The rows of a table of `cache.db`, as of the last commit.
+    func count(_ table: String) async throws -> Int64 {
+        try await store.read { reader throws(StoreError) in
+            try reader.reading { file throws(StoreError) in
+                try file.connection.integer("SELECT count(*) FROM \(table)") ?? 0
+            } ?? -1
+        }
+    }
+
+    /// Evicts what stands under an id.
+    func evict(_ id: EntryID) async throws {
+        let scope = scope
+        let candidate = try await store.read { reader throws(StoreError) in
+            try reader.candidate(scope, id)
+        }
+        _ = try await store.evict([candidate].compactMap { $0 })
+    }
+}

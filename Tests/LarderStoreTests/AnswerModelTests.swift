@@ -1,0 +1,255 @@
+import LarderModel
+import LarderNormalize
+import LarderTestSupport
+import Testing
+
+@testable import LarderStore
+
+/// Random answers over a few entities, against a table in memory of what each entity and each answer
+/// is; the rows are audited, and whoever sees something else is told.
+@Suite("Normalized answers against a model", .timeLimit(.minutes(10)))
+struct AnswerModelTests {
+    @Test(
+        "Whatever comes and goes, each answer shows what its entities are, and each change is told"
+    )
+    func lives() async throws {
+        for seed in SimulationSeeds.first(40) {
+            do {
+                var life = try AnswerLife(seed: seed)
+                try await life.run(steps: 40)
+            } catch {
+                Issue.record("\(error), \(SimulationSeeds.advice(seed))")
+                return
+            }
+        }
+    }
+
+    @Test(
+        "Whichever operation fails, an answer is stored whole with all of its entities or not at all"
+    )
+    func faults() async throws {
+        let faults = FaultInjection()
+        let answers = try AnswerFixture(configure: { $0.faults = faults })
+        func text(_ name: String) -> String {
+            #"{"type":"A","id":1,"n":"\#(name)","u":{"type":"U","id":7,"n":"\#(name)"}}"#
+        }
+        try await answers.put("a", text("first"))
+        var n = 1
+        var previous = "first"
+        while true {
+            faults.arm(n)
+            let name = "name \(n)"
+            let hasFailed: Bool
+            do {
+                try await answers.put("a", text(name))
+                hasFailed = false
+            } catch {
+                hasFailed = true
+            }
+            faults.disarm()
+            let shown = try await answers.shown("a")
+            #expect(shown == text(name) || shown == text(previous), "\(n)")
+            if shown == text(name) { previous = name }
+            let path = answers.temporary.directory.path("cache/cache.db")
+            _ = try AnswerAudit(path, answers.scope, answers.origin)
+            // One that met no failure in its own transaction ends it.
+            guard hasFailed || n < 60 else { break }
+            n += 1
+        }
+    }
+}
+
+/// One life of a store.
+private struct AnswerLife {
+    struct Complaint: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    private let answers: AnswerFixture
+    private var random: SeededRandom
+    /// What the model knows of entities, and of answers by their ids.
+    private var entities: [EntityKey: HeldEntity] = [:]
+    private var kept: [String: (template: Template, skeleton: Skeleton)] = [:]
+    private let ids = ["a", "b", "c", "d"]
+
+    init(seed: UInt64) throws {
+        random = SeededRandom(seed: seed)
+        answers = try AnswerFixture()
+    }
+
+    mutating func run(steps: Int) async throws {
+        for step in 0..<steps {
+            let before = try await allShown()
+            _ = answers.store.changes.take()
+            let what = try await self.step()
+            let told = answers.store.changes.take()
+            let after = try await allShown()
+            for (id, (old, new)) in zip(ids, zip(before, after)) {
+                let expected = try model(id)
+                guard new == expected else {
+                    throw Complaint(
+                        description: "step \(step), \(what): \(id) shows \(new), not \(expected)"
+                    )
+                }
+                let isTold = told.changes.contains { $0.id?.text == id }
+                let isEviction = what.hasPrefix("evict")
+                if old != new, !isTold, !isEviction, !told.isCut {
+                    throw Complaint(
+                        description: "step \(step), \(what): \(id) was \(old), is \(new), untold"
+                    )
+                }
+                let times = told.changes.count { $0.id?.text == id }
+                if times > 1 {
+                    throw Complaint(description: "step \(step), \(what): \(id) told \(times) times")
+                }
+            }
+            let path = answers.temporary.directory.path("cache/cache.db")
+            _ = try AnswerAudit(path, answers.scope, answers.origin)
+        }
+    }
+
+    private func allShown() async throws -> [String] {
+        var shown: [String] = []
+        for id in ids { shown.append(try await answers.shown(id)) }
+        return shown
+    }
+
+    private mutating func step() async throws -> String {
+        switch random.next() % 12 {
+        case 0:
+            let id = random.pick(ids)
+            _ = try await answers.store.delete(answers.scope, try EntryID(id))
+            kept[id] = nil
+            try await settle()
+            return "forget \(id)"
+        case 1:
+            let key = anyKey()
+            guard case .present? = entities[key] else { return "nothing" }
+            try await answers.evict(EntryID(EntityName(key, of: answers.origin)))
+            entities[key] = nil
+            try await settle()
+            return "evict \(key)"
+        case 2:
+            let key = anyKey()
+            let fetch = try answers.store.nextRevision()
+            try await answers.store.deleteEntity(
+                EntityName(key, of: answers.origin),
+                in: answers.scope,
+                fetch: fetch,
+                cause: ChangeCause(.network),
+                now: .epoch
+            )
+            let known = entities[key] ?? .unknown
+            entities[key] = known.deleted(byFetch: fetch.number) ?? known
+            try await settle()
+            return "delete \(key)"
+        case 3:
+            try await answers.reopen()
+            return "reopen"
+        default:
+            return try await put()
+        }
+    }
+
+    private mutating func put() async throws -> String {
+        let id = random.pick(ids)
+        let isLate = random.next() % 6 == 0
+        let fetch = isLate ? Int64(random.next() % 50) : try answers.store.nextRevision().number
+        let text =
+            "[" + (0..<(1 + Int(random.next() % 3))).map { _ in object(2) }.joined(separator: ", ")
+            + "]"
+        let answer = try answers.answer(id, text, fetch: fetch)
+        _ = try await answers.store.put(answer, now: .epoch)
+        let split = answer.entities.split
+        var merged: [MergedEntity] = []
+        for (number, key) in split.keys.enumerated() {
+            let entity = split.merged(number, into: entities[key] ?? .unknown, fetch: fetch)
+            entities[key] = entity.held
+            merged.append(entity)
+        }
+        if let template = split.template(merged) {
+            kept[id] = (try Template(template, split.skeleton), split.skeleton)
+        }
+        try await settle()
+        return "put \(id) \(text)"
+    }
+
+    /// Has what nothing refers to any more swept, in the model as in the store.
+    private mutating func settle() async throws {
+        try await answers.store.queue.settle()
+        let rows = Set(try await keys())
+        let gone = entities.filter { key, held in
+            if case .unknown = held { return false }
+            return !rows.contains(key)
+        }
+        for key in gone.keys { entities[key] = nil }
+        for key in gone.keys where isReferred(key) {
+            throw Complaint(description: "\(key) is gone, and something refers to it")
+        }
+    }
+
+    private func isReferred(_ key: EntityKey) -> Bool {
+        let byAnswer = kept.values.contains { answer in
+            answer.template.references(answer.skeleton).contains { $0.key == key }
+        }
+        return byAnswer
+            || entities.values.contains { held in
+                guard case .present(let body, _) = held else { return false }
+                return body.references.contains { $0.key == key }
+            }
+    }
+
+    private func keys() async throws -> [EntityKey] {
+        let scope = answers.scope
+        return try await answers.store.read { reader throws(StoreError) in
+            var filter = RowFilter(scope: scope)
+            filter.part = .entities
+            return try reader.list(filter, order: .id, after: nil, limit: .max)
+                .compactMap { $0.entry.id.entity?.key }
+        }
+    }
+
+    private func model(_ id: String) throws -> String {
+        guard let answer = kept[id] else { return "miss" }
+        let outcome = Rebuilder(answers.rules, bytesMax: 1 << 24).rebuild(
+            answer.template,
+            answer.skeleton,
+            { FoundEntity(entities[$0] ?? .unknown) }
+        )
+        switch outcome {
+        case .shown(let shown):
+            let text = String(decoding: shown.bytes, as: UTF8.self)
+            return shown.isComplete ? text : "partly " + text
+        case .deleted: return "deleted"
+        case .evicted, .tooLarge: return "missing"
+        }
+    }
+
+    // MARK: Drawing
+
+    private mutating func anyKey() -> EntityKey {
+        let type = random.pick(["A", "B"])
+        let id = String(random.next() % 3)
+        guard let key = EntityKey(type: type, id: id) else { preconditionFailure("it is one") }
+        return key
+    }
+
+    private mutating func object(_ depth: Int) -> String {
+        var members = [#""type":"\#(random.pick(["A", "B"]))""#, #""id":\#(random.next() % 3)"#]
+        for name in ["x", "y", "z"] where random.next() % 2 == 0 {
+            members.append(#""\#(name)":\#(value(depth))"#)
+        }
+        if random.next() % 4 == 0 { members.reverse() }
+        return "{" + members.joined(separator: ",") + "}"
+    }
+
+    private mutating func value(_ depth: Int) -> String {
+        switch random.next() % 6 {
+        case 0 where depth > 0: object(depth - 1)
+        case 1 where depth > 0: "[" + object(depth - 1) + "," + object(depth - 1) + "]"
+        case 2 where depth > 0: #"{"in":\#(object(depth - 1))}"#
+        case 3: random.pick(["1", "1.0", "1e0"])
+        default: String(random.next() % 4)
+        }
+    }
+}
