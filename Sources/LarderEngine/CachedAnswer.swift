@@ -1,4 +1,6 @@
+import LarderJSON
 import LarderModel
+import LarderNormalize
 import LarderStore
 import LarderWire
 
@@ -11,9 +13,11 @@ struct CachedAnswer {
     let body: Body
     /// Where the body stands in chunks.
     let chunks: ChunkedBody?
-    /// The body that effects made.
+    /// The body that effects made, or that of a normalized answer.
     private(set) var made: [UInt8]?
     private(set) var overlay = Overlay.none
+    /// Whether it is kept normalized.
+    private(set) var isNormalized = false
     /// Where the row stands.
     let place: ScopeKey
 
@@ -24,17 +28,20 @@ struct CachedAnswer {
     }
 
     /// Reads what an id shows; nil for a miss.
+    ///
+    /// With `isPartial` a normalized answer is shown also where entities of it were evicted.
     init?(
         _ reader: StoreReader,
         _ sight: Sight,
         _ id: EntryID,
-        now: Timestamp
+        now: Timestamp,
+        isPartial: Bool = false
     ) throws(StoreError) {
         let scope = sight.own
         guard let target = try reader.target(scope, id) else {
-            try self.init(base: reader, sight, id, now: now)
+            try self.init(base: reader, sight, id, now: now, isPartial: isPartial)
             let failed = try reader.deadLetters(scope, id)
-            if failed > 0 { overlay = Overlay(pending: [], failed: failed, isComplete: true) }
+            overlay.failed = failed
             return
         }
         let shown = try ShownEntry(id, target, in: scope, reader)
@@ -54,18 +61,52 @@ struct CachedAnswer {
         base reader: StoreReader,
         _ sight: Sight,
         _ id: EntryID,
-        now: Timestamp
+        now: Timestamp,
+        isPartial: Bool = false
     ) throws(StoreError) {
         for place in sight.scopes {
-            let read = try reader.withEntry(place, id, now: now) { row in
-                CachedAnswer(row, in: place, for: sight.own.scope)
+            let found = try reader.atOneMoment { () throws(StoreError) -> CachedAnswer?? in
+                let read = try reader.withEntry(place, id, now: now) { row in
+                    row.normalized(in: place).map(Found.normalized)
+                        ?? .whole(CachedAnswer(row, in: place, for: sight.own.scope))
+                }
+                switch read {
+                case nil: return nil
+                case .whole(let answer)?: return answer
+                case .normalized(let row)?:
+                    let rebuilt = try reader.rebuild(row, now: now, isPartial: isPartial)
+                    return CachedAnswer(row, rebuilt, for: sight.own.scope)
+                }
             }
-            guard let found = read else { continue }
+            guard let found else { continue }
             guard let answer = found else { return nil }
             self = answer
             return
         }
         return nil
+    }
+
+    private enum Found {
+        case whole(CachedAnswer?)
+        case normalized(NormalizedRow)
+    }
+
+    /// Nil for a miss, of which nothing is shown and its validators are not asked with.
+    private init?(_ row: NormalizedRow, _ rebuilt: Rebuilt, for scope: Scope) {
+        switch rebuilt {
+        case .shown(let shown):
+            let bytes = shown.answer.bytes
+            let body = FrameBody(shown.entry, in: scope, bytes: bytes)
+            let isComplete = shown.answer.isComplete
+            self.init(shown.entry, .ready(body), known: isComplete ? row.entry : nil, in: row.scope)
+            made = bytes
+            overlay = Overlay(missing: shown.answer)
+            isNormalized = true
+        case .deleted(let tombstone):
+            self.init(tombstone, .ready(.bytes([])), known: nil, in: row.scope)
+        case .missing:
+            return nil
+        }
     }
 
     private init?(_ row: borrowing EntryRow, in place: ScopeKey, for scope: Scope) {

@@ -1,4 +1,5 @@
 package import LarderModel
+import LarderNormalize
 package import LarderStore
 package import LarderWire
 
@@ -6,23 +7,54 @@ package import LarderWire
 extension Engine {
     /// Reads an entry where it lies, on the reader's own thread: the hot path.
     ///
-    /// Nil for a miss. A tombstone is handed to `read` like any row.
-    package func withEntry<Value>(
+    /// A tombstone is handed to `read` like any row; a normalized answer is put together.
+    package func readEntry<Value>(
         _ id: EntryID,
         _ scope: ScopeKey,
         _ reader: StoreReader,
         now: Timestamp,
         _ read: (borrowing EntryRow) -> Value
-    ) throws(StoreError) -> Value? {
-        var value = try reader.withEntry(scope, id, now: now, read)
-        if value == nil, let shared = context.sharedScope(of: id) {
-            value = try reader.withEntry(shared, id, now: now, read)
+    ) throws(StoreError) -> EntryRead<Value> {
+        var found = try readEntry(in: scope, id, reader, now, read)
+        if found == nil, let shared = context.sharedScope(of: id) {
+            found = try readEntry(in: shared, id, reader, now, read)
         }
-        context.count(isHit: value != nil)
-        return value
+        context.count(isHit: found?.isHit ?? false)
+        return found ?? .miss
     }
 
-    /// The body of an entry that ``withEntry(_:_:_:now:_:)`` has read; nil when it was replaced.
+    private func readEntry<Value>(
+        in scope: ScopeKey,
+        _ id: EntryID,
+        _ reader: StoreReader,
+        _ now: Timestamp,
+        _ read: (borrowing EntryRow) -> Value
+    ) throws(StoreError) -> EntryRead<Value>? {
+        try reader.atOneMoment { () throws(StoreError) -> EntryRead<Value>? in
+            let found = try reader.withEntry(scope, id, now: now) { row in
+                row.normalized(in: scope).map(FoundEntry.normalized) ?? .row(read(row))
+            }
+            switch found {
+            case nil: return nil
+            case .row(let value)?: return .row(value)
+            case .normalized(let row)?:
+                switch try reader.rebuild(row, now: now) {
+                case .shown(let shown):
+                    let bytes = shown.answer.bytes
+                    return .rebuilt(shown.entry, bytes, Overlay(missing: shown.answer))
+                case .deleted(let tombstone): return .rebuilt(tombstone, [], .none)
+                case .missing: return .miss
+                }
+            }
+        }
+    }
+
+    private enum FoundEntry<Value> {
+        case row(Value)
+        case normalized(NormalizedRow)
+    }
+
+    /// The body of an entry that ``readEntry(_:_:_:now:_:)`` has read; nil when it was replaced.
     package func openBody(
         _ body: ChunkedBody,
         of id: EntryID,
@@ -135,6 +167,7 @@ extension Engine {
         filter.prefix = command.prefix
         filter.origin = command.origin
         filter.shownAt = clock.now()
+        filter.part = .entries
         let order = RowOrder(command.sort)
         let cursor = try command.cursor.map { text throws(Problem) in try RowCursor(text) }
         let limit = command.limit
@@ -178,13 +211,24 @@ extension RowOrder {
 extension RowCursor {
     /// The form in which it travels, opaque to clients: `VALUE/SCOPE/ID`, where no scope has a
     /// slash.
-    fileprivate var text: String { "\(value)/\(scope)/\(id)" }
+    var text: String { "\(value)/\(scope)/\(id)" }
 
-    fileprivate init(_ text: String) throws(Problem) {
+    init(_ text: String) throws(Problem) {
         let parts = text.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, let value = Int64(parts[0]) else {
             throw Problem(.badRequest, "'\(text)' is not a cursor that a list has given")
         }
         self.init(value: value, scope: String(parts[1]), id: String(parts[2]))
     }
+}
+
+/// What a read of an entry came to.
+package enum EntryRead<Value> {
+    case row(Value)
+    /// A normalized answer as it is now, with its bytes; none for the tombstone of one that is an
+    /// entity.
+    case rebuilt(Entry, [UInt8], Overlay)
+    case miss
+
+    fileprivate var isHit: Bool { if case .miss = self { false } else { true } }
 }

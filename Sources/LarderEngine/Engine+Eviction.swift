@@ -11,8 +11,10 @@ extension Engine {
         _ scopes: RowScopes,
         client: ClientTag? = nil
     ) async throws(Problem) -> EvictReport {
-        if case .keys = command.selection {
-            throw Problem(.unsupported, "keys: this version evicts no entities by key")
+        var command = command
+        if case .keys(let keys, let origin) = command.selection {
+            let origin = try entityOrigin(origin, for: nil)
+            command.selection = .ids(keys.map { EntryID(EntityName($0, of: origin)) })
         }
         do throws(StoreError) {
             try await store.flushTouches()
@@ -51,7 +53,7 @@ private struct EvictionRun {
         case .ids(let ids):
             try await evict(ids)
         case .keys:
-            break
+            preconditionFailure("keys are ids by now")
         case .prefix(let prefix):
             filter.prefix = prefix
             try await evict(filter)

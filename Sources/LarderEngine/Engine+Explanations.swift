@@ -41,6 +41,11 @@ extension Engine {
         ].compactMap { $0 }
         var explanation = EntryExplanation(entry: found.entry, item: item, protectedBy: reasons)
         explanation.pending = found.pending
+        do throws(StoreError) {
+            explanation.form = try await form(of: found.entry, in: scope)
+        } catch {
+            throw Problem(error)
+        }
         return explanation
     }
 

@@ -12,7 +12,7 @@ extension Engine {
             throw Problem(error)
         }
         let totals = store.totals
-        return UsageReport(
+        var report = UsageReport(
             rows: UsageReport.Rows(usage.total),
             byKind: usage.byKind.map { group in
                 let kind = group.name.flatMap(Int64.init).flatMap(EntryKind.init(rawValue:))
@@ -40,6 +40,8 @@ extension Engine {
             diskFreeBytes: store.diskFreeBytes,
             minFreeBytes: store.minFreeBytes
         )
+        report.normalized = UsageReport.Normalized(usage.normalized)
+        return report
     }
 }
 
@@ -58,5 +60,14 @@ extension UsageReport.Pins {
 extension UsageReport.Rows {
     fileprivate init(_ group: UsageGroup) {
         self.init(entries: group.entries, bytes: group.bytes, bodyBytes: group.bodyBytes)
+    }
+}
+
+extension UsageReport.Normalized {
+    fileprivate init(_ usage: NormalizedUsage) {
+        self.init()
+        entities = UsageReport.Count(count: usage.entities.count, bytes: usage.entities.bytes)
+        skeletons = UsageReport.Count(count: usage.skeletons.count, bytes: usage.skeletons.bytes)
+        references = UsageReport.Count(count: usage.references.count, bytes: usage.references.bytes)
     }
 }

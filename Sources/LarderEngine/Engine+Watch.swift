@@ -78,6 +78,12 @@ extension Engine {
             return Problem(.shuttingDown, "the daemon is ending")
         }
         defer { sessions.remove(seat) }
+        var command = command
+        do throws(Problem) {
+            try name(entitiesOf: &command, for: scope.scope.uid)
+        } catch {
+            return error
+        }
         if let since = command.since, !command.listsFirst, let problem = refusal(of: since) {
             return problem
         }
@@ -115,6 +121,18 @@ extension Engine {
         return await session.run()
     }
 
+    /// Has the entities that are watched by their keys stand among the ids.
+    private func name(
+        entitiesOf command: inout WatchCommand,
+        for uid: UInt32?
+    ) throws(Problem) {
+        guard !command.keys.isEmpty else { return }
+        let origin = try entityOrigin(command.origin, for: uid)
+        command.ids += command.keys.map { EntryID(EntityName($0, of: origin)) }
+        command.keys = []
+        command.origin = nil
+    }
+
     /// Whether the log cannot have what came after a revision.
     private func refusal(of since: Revision) -> Problem? {
         let changes = store.changes
@@ -139,7 +157,7 @@ extension Problem {
 }
 
 extension WatchInterest {
-    fileprivate init(_ command: WatchCommand) {
+    init(_ command: WatchCommand) {
         self.init(ids: Set(command.ids), prefixes: command.prefixes)
         guard !command.types.isEmpty else { return }
         kinds = Set(command.types)

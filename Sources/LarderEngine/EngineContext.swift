@@ -25,6 +25,8 @@ final class EngineContext: Sendable {
     let fence = FenceTable()
     /// The origins that were set offline by hand: nothing leaves for them.
     let offline: Mutex<Set<OriginName>>
+    /// How many answers are split at once: there are no more processors in a device.
+    let splitting = Turnstile(places: Limits.answersSplitMax)
     /// What outlives a request runs there.
     let work: WorkQueue
     let logger: Logger
@@ -59,6 +61,7 @@ final class EngineContext: Sendable {
         self.random = Mutex(random)
         self.logger = logger
         health = OriginHealthTable(origins, now: clock.now())
+        store.setRules(origins.entityRules)
         for name in offline { changed(name) }
     }
 
@@ -77,6 +80,7 @@ final class EngineContext: Sendable {
             return table
         }
         sharesAny.store(new.hasSharedOrigins, ordering: .relaxed)
+        store.setRules(new.entityRules)
         health.replace(old, with: new, now: clock.now())
         for origin in old.known {
             if new[origin.name] == nil { forget(origin.name) } else { changed(origin.name) }

@@ -13,6 +13,10 @@ struct FetchRequest: Sendable {
     let headers: HeaderFields
     /// Whether the stream stays open for further views.
     let follows: Bool
+    /// Whether its answer is kept normalized, where its origin has rules.
+    let normalizes: Bool
+    /// Whether an answer is shown also where entities of it were evicted.
+    let isPartial: Bool
     /// Who asks, for watchers.
     let client: ClientTag?
 
@@ -25,6 +29,8 @@ struct FetchRequest: Sendable {
         timeout = command.timeout ?? origin.fetch.timeout
         headers = command.headers
         follows = command.follows
+        normalizes = command.normalizes ?? true
+        isPartial = command.isPartial
     }
 
     /// Whether its answer may be everybody's: its origin says so, and nothing that it carries can be
@@ -40,7 +46,7 @@ struct FetchRequest: Sendable {
         now: Timestamp
     ) throws(StoreError) -> CachedAnswer? {
         guard let id = try id(reader, sight, now: now),
-            let found = try CachedAnswer(reader, sight, id, now: now)
+            let found = try CachedAnswer(reader, sight, id, now: now, isPartial: isPartial)
         else { return nil }
         return isAnswered(by: found.entry) ? found : nil
     }

@@ -35,7 +35,13 @@ extension FetchSession {
         following.rowIsRead()
         let row: CachedAnswer?
         do throws(StoreError) {
-            row = try CachedAnswer(reader, sight, following.id, now: context.clock.now())
+            row = try CachedAnswer(
+                reader,
+                sight,
+                following.id,
+                now: context.clock.now(),
+                isPartial: request.isPartial
+            )
         } catch {
             // Its next change is read again.
             return context.noteUnread(error)

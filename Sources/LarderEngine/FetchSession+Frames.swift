@@ -78,6 +78,9 @@ extension FetchSession {
         case .deleted, .failed: id = try? EntryID(request.url)
         }
         guard let id else { return landing }
+        if case .current(let answer) = landing, answer.isNormalized {
+            return seen(answer, reader)
+        }
         guard context.store.isTargeted(scope, id) || context.store.isCopy(scope, id) else {
             guard case .current(var answer) = landing,
                 let failed = try? reader.deadLetters(scope, id), failed > 0
@@ -110,6 +113,31 @@ extension FetchSession {
             }
             return .current(self.answer(row, status: answer.status))
         }
+    }
+
+    /// A normalized answer as it is kept, as what it shows may be newer than what it brought; where it
+    /// is gone already, as it came.
+    private func seen(_ answer: Landing.Answer, _ reader: StoreReader) -> Landing {
+        let now = context.clock.now()
+        let isPartial = request.isPartial
+        let found = try? CachedAnswer(
+            reader,
+            sight,
+            answer.entry.id,
+            now: now,
+            isPartial: isPartial
+        )
+        guard let row = found else {
+            return answer.body == nil
+                ? .failed(
+                    Problem(.badAnswer, "what \(request.url) confirmed was evicted meanwhile")
+                )
+                : .current(answer)
+        }
+        guard row.entry.kind != .tombstone else {
+            return .deleted(row.entry.revision, status: row.entry.status)
+        }
+        return .current(self.answer(row, status: answer.status))
     }
 
     private func answer(_ row: CachedAnswer, status: Int) -> Landing.Answer {

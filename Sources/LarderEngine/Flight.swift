@@ -1,4 +1,5 @@
 import LarderModel
+import LarderNormalize
 import LarderStore
 import LarderStrategy
 import LarderUpstream
@@ -26,6 +27,10 @@ final class Flight: Sendable {
         /// The entry that is revalidated, if one is cached.
         let cached: Entry?
         let isOriginDown: Bool
+        /// By which its answer is normalized; nil to keep it whole.
+        let rules: EntityRules?
+        /// Whether the entry that is revalidated is kept normalized.
+        var isNormalized = false
         /// Who has sent it off, for watchers.
         let client: ClientTag?
         /// Where the answer goes as it comes; nil for one that is stored, and that any number of

@@ -74,6 +74,8 @@ struct FlightBoard: Sendable {
             origin: request.origin,
             cached: cached?.known,
             isOriginDown: context.isDown(request.origin.name),
+            rules: request.normalizes ? context.origins.entityRules[request.origin.name] : nil,
+            isNormalized: cached?.isNormalized ?? false,
             client: request.client
         )
     }

@@ -21,6 +21,8 @@ struct FlightRun: ~Copyable {
     private var machine: FlightMachine
     /// When the attempt under way set out, for the fence against its being overtaken by a write.
     private var departure: WriteFence.Departure?
+    /// The number that tells whose entities are the later ones; nil where none are split off.
+    private var number: Revision?
     private var url: WebURL { plan.key.url }
 
     init(
@@ -73,6 +75,8 @@ struct FlightRun: ~Copyable {
     private mutating func depart() {
         landed()
         departure = context.fence.readDeparted()
+        // Without a number nothing is split off: only a full disk has none.
+        if plan.rules != nil { number = try? context.store.nextRevision() }
     }
 
     private mutating func landed() {
@@ -232,14 +236,15 @@ struct FlightRun: ~Copyable {
             if taken.body == nil, isAddressed { return failed(.tooLarge) }
             let kept = try await put(
                 entry,
-                taken.body,
+                taken,
                 draft,
                 overtaking,
                 isAddressed: isAddressed
             )
-            entry.revision = try kept ?? unstoredRevision(of: entry)
+            entry.revision = try kept?.revision ?? unstoredRevision(of: entry)
             var answer = Landing.Answer(entry: entry, body: body, status: reply.status)
             answer.isKept = kept != nil
+            answer.isNormalized = kept?.isNormalized ?? false
             return .landed(.current(answer))
         } catch let error as StoreError {
             abandon(taken.body)
@@ -256,25 +261,33 @@ struct FlightRun: ~Copyable {
     /// room: then it is only told.
     private func put(
         _ entry: Entry,
-        _ body: NewBody?,
+        _ taken: BodyIntake.Taken,
         _ answer: AnswerDraft,
         _ overtaking: Overtaking?,
         isAddressed: Bool
-    ) async throws(StoreError) -> Revision? {
-        guard let body else { return nil }
+    ) async throws(StoreError) -> (revision: Revision, isNormalized: Bool)? {
+        guard let body = taken.body else { return nil }
         do throws(StoreError) {
             var new = NewEntry(scope: plan.key.scope, entry: entry, body: body)
             new.client = plan.client
             if answer.isVariant { new.cause = "fetch:\(url)" }
-            let receipt = try await context.store.put(
-                new,
-                now: entry.storedAt,
-                fence: overtaking?.fence
-            )
+            let now = entry.storedAt
+            let kept: (revision: Revision, isNormalized: Bool)
+            if let split = try await context.split(new, taken, plan, number: number) {
+                let receipt = try await context.store.put(
+                    split,
+                    now: now,
+                    fence: overtaking?.fence
+                )
+                kept = (receipt.entry.revision, receipt.isNormalized)
+            } else {
+                let receipt = try await context.store.put(new, now: now, fence: overtaking?.fence)
+                kept = (receipt.revision, false)
+            }
             if answer.isVariant {
                 try await context.remember(answer.varyNames, of: url, in: plan.key.scope)
             }
-            return receipt.revision
+            return kept
         } catch {
             if isAddressed { throw error }
             abandon(body)
@@ -309,7 +322,8 @@ struct FlightRun: ~Copyable {
         switch (outcome, machine.refreshed(isGone: outcome == .gone)) {
         case (.refreshed(let entry), .tell):
             context.noteRead(of: entry.id, in: plan.key.scope, entry.body)
-            let answer = Landing.Answer(entry: entry, body: nil, status: 304)
+            var answer = Landing.Answer(entry: entry, body: nil, status: 304)
+            answer.isNormalized = plan.isNormalized
             return .land(.landed(.current(answer)))
         case (_, .ask(let attempt)):
             return .ask(attempt)
@@ -339,6 +353,7 @@ struct FlightRun: ~Copyable {
         do throws(StoreError) {
             let receipt = try await context.store.put(new, now: now, fence: overtaking?.fence)
             if overtaking?.hasHappened == true { return overtaken() }
+            try await context.buryEntity(plan, number: number, now: now)
             _ = machine.stored()
             context.noteRead(of: id, in: plan.key.scope, nil)
             return .land(.landed(.deleted(receipt.revision, status: status)))

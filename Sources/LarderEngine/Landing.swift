@@ -17,6 +17,8 @@ enum Landing: Sendable {
         var status: Int
         /// Whether the store has it: else it is only told.
         var isKept = true
+        /// Whether it is kept normalized: what it shows may be newer than its bytes.
+        var isNormalized = false
         /// What modifiers add to it for the one who is told.
         var overlay = Overlay.none
     }

@@ -1,4 +1,5 @@
 package import LarderModel
+package import LarderNormalize
 import LarderStrategy
 
 /// The origins that there are at one moment, and to which of them a URL belongs.
@@ -15,6 +16,8 @@ package struct OriginTable: Sendable {
     /// With what the URLs of origins begin whose answers are shared.
     private let sharedAddresses: Set<String>
     private let byName: [OriginName: KnownOrigin]
+    /// Of the origins whose answers are normalized.
+    package let entityRules: [OriginName: EntityRules]
 
     /// What a URL is to a client.
     package enum Decision: Equatable, Sendable {
@@ -32,6 +35,7 @@ package struct OriginTable: Sendable {
         let shared = known.filter { $0.settings.scope == .shared }
         sharedAddresses = Set(shared.map(\.settings.baseURL.originText))
         byName = Dictionary(known.map { ($0.name, $0) }) { first, _ in first }
+        entityRules = byName.compactMapValues { $0.settings.normalize.map(EntityRules.init) }
     }
 
     /// Origins of a configuration file, for a daemon that serves the whole system.
@@ -84,10 +88,12 @@ package struct OriginTable: Sendable {
 
     package var hasSharedOrigins: Bool { !sharedAddresses.isEmpty }
 
-    /// Whether an id is that of an answer of an origin whose answers are shared.
+    /// Whether an id is that of an answer of an origin whose answers are shared, or of an entity in
+    /// them.
     ///
     /// An answer that varies has its URL before a space; no URL has one.
     package func sharesRow(of id: EntryID) -> Bool {
+        if let entity = id.entity { return byName[entity.origin]?.settings.scope == .shared }
         guard sharedAddresses.contains(where: { id.text.utf8.starts(with: $0.utf8) }) else {
             return false
         }

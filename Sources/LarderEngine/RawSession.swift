@@ -226,7 +226,7 @@ struct RawSession {
         status.isStored = found?.known?.revision == answer.entry.revision
         if context.store.isTargeted(scope, answer.entry.id) {
             if !answer.isKept { return await showUnkept(answer, status, reader) }
-        } else if let body = answer.body?.exactBytes {
+        } else if let body = answer.body?.exactBytes, found?.isNormalized != true {
             return showNetwork(answer.entry, .none, status, .bytes(body))
         }
         // What was replaced meanwhile was so by something newer; what was evicted is asked anew.

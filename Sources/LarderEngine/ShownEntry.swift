@@ -1,5 +1,6 @@
 import LarderJSON
 package import LarderModel
+import LarderNormalize
 import LarderStore
 import LarderWire
 
@@ -92,8 +93,37 @@ package struct Overlay: Equatable, Sendable {
     /// The modifiers that are not settled and touch it, in their order.
     package let pending: [ModifierID]
     /// Dead letters that touched it.
-    package let failed: Int
+    package internal(set) var failed: Int
     package let isComplete: Bool
+    /// JSON pointers (RFC 6901) to what is missing of a normalized answer.
+    package let missing: [String]
+
+    init(pending: [ModifierID], failed: Int, isComplete: Bool, missing: [String] = []) {
+        self.pending = pending
+        self.failed = failed
+        self.isComplete = isComplete
+        self.missing = missing
+    }
+
+    /// What is said of modifiers here, with what is said of a normalized answer there.
+    package func adding(_ answer: Overlay) -> Overlay {
+        Overlay(
+            pending: pending,
+            failed: failed,
+            isComplete: isComplete && answer.isComplete,
+            missing: missing + answer.missing
+        )
+    }
+
+    /// What is to be said of a normalized answer that no modifier touches.
+    init(missing answer: RebuiltAnswer) {
+        self.init(
+            pending: [],
+            failed: 0,
+            isComplete: answer.isComplete,
+            missing: answer.missing.map(\.text)
+        )
+    }
 }
 
 /// What a read of an entry came to that modifiers target.
@@ -150,6 +180,7 @@ extension SnapshotFrame {
         frame.pendingIDs = overlay.pending.prefix(Limits.toldPendingMax).map(\.text)
         frame.failed = overlay.failed
         frame.isComplete = overlay.isComplete
+        frame.missing = overlay.missing
         return frame
     }
 }

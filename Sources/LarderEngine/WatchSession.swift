@@ -169,10 +169,12 @@ struct WatchSession {
 
     private mutating func readLog(_ after: Revision, _ through: Revision) async -> End? {
         do throws(StoreError) {
+            let interest = WatchInterest(command)
             let page = try await context.store.changes(
                 after: after,
                 through: through,
-                of: scope.scope
+                of: scope.scope,
+                showing: { interest.covers($0) }
             )
             if let page {
                 hub.pageWasRead(number, page)
@@ -235,6 +237,7 @@ struct WatchSession {
                 source: cause.source.text,
                 cause: cause.text ?? (cause.source == .network ? "fetch:\(id)" : nil)
             )
+            event.changed = cause.changed
             event.isOwn = isOwn
             event.coalesced = coalesced
             event.hasMore = hasMore

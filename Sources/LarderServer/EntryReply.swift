@@ -34,15 +34,9 @@ enum EntryReply {
                 self = .problem(.miss(id))
                 return
             case .base(let overlay):
-                let found = try engine.withEntry(id, scope, loop.reader, now: now) { row in
-                    EntryReply(row, id, head, scope, date: loop.date(at: now), now, overlay)
-                }
-                self = found ?? .problem(.miss(id))
+                try self.init(id, head, scope, overlay, loop, engine, now)
             case nil:
-                let found = try engine.withEntry(id, scope, loop.reader, now: now) { row in
-                    EntryReply(row, id, head, scope, date: loop.date(at: now), now)
-                }
-                self = found ?? .problem(.miss(id))
+                try self.init(id, head, scope, .none, loop, engine, now)
             }
         } catch let problem as Problem {
             self = .problem(problem)
@@ -50,6 +44,29 @@ enum EntryReply {
             self = .problem(Problem(error))
         } catch {
             preconditionFailure("a read fails in two ways only")
+        }
+    }
+
+    /// The answer as the row has it, or where it is normalized, as that is put together.
+    private init(
+        _ id: EntryID,
+        _ head: HTTPRequestHead,
+        _ scope: ScopeKey,
+        _ overlay: Overlay,
+        _ loop: LoopReader,
+        _ engine: Engine,
+        _ now: Timestamp
+    ) throws(StoreError) {
+        let date = loop.date(at: now)
+        let read = try engine.readEntry(id, scope, loop.reader, now: now) { row in
+            EntryReply(row, id, head, scope, date: date, now, overlay)
+        }
+        switch read {
+        case .row(let reply): self = reply
+        case .rebuilt(let entry, let bytes, let missing):
+            let overlay = overlay.adding(missing)
+            self.init(entry, bytes, overlay, head, date: date, now)
+        case .miss: self = .problem(.miss(id))
         }
     }
 

@@ -11,7 +11,7 @@ package enum MediaType {
     package static func isJSON(_ type: String) -> Bool { essence(of: type) == json }
 
     /// JSON by itself or by the suffix of its name (RFC 6839 3.1).
-    static func isAnyJSON(_ type: String) -> Bool {
+    package static func isAnyJSON(_ type: String) -> Bool {
         let essence = essence(of: type)
         return essence == json || essence.hasSuffix("+json")
     }

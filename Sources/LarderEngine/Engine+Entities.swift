@@ -1,0 +1,245 @@
+import LarderJSON
+package import LarderModel
+import LarderNormalize
+package import LarderStore
+package import LarderWire
+
+/// What a read of an entity came to.
+package enum EntityShown: Sendable {
+    case miss
+    /// The tombstone's revision.
+    case deleted(Revision)
+    case shown(ShownEntity)
+}
+
+/// An entity with all its members, as it is told.
+package struct ShownEntity: Sendable {
+    /// The latest of what it shows.
+    package let revision: Revision
+    package let storedAt: Timestamp
+    package let bytes: [UInt8]
+    /// Of the bytes.
+    package let digest: Digest
+    /// What modifiers add to it, and where something of it is missing.
+    package let overlay: Overlay
+}
+
+/// What setting an entity came to.
+package struct EntityReceipt: Equatable, Sendable {
+    /// Whether there was none, or only a tombstone.
+    package let isNew: Bool
+    package let revision: Revision
+}
+
+/// Entities by their keys.
+extension Engine {
+    /// The origin whose entities are meant: the one that is named, else the only one that has rules.
+    package func entityOrigin(
+        _ origin: OriginName?,
+        for uid: UInt32?
+    ) throws(Problem) -> OriginName {
+        let table = context.origins
+        if let origin {
+            if case .unknown = table.origin(named: origin, for: uid) {
+                throw Problem(.noSuchOrigin, "no origin has the name '\(origin)'")
+            }
+            return origin
+        }
+        let names = table.entityRules.keys.sorted()
+        guard let only = names.first, names.count == 1 else {
+            let list = names.map(\.text).joined(separator: ", ")
+            throw Problem(
+                .originNeeded,
+                names.isEmpty
+                    ? "no origin has rules for entities"
+                    : "more than one origin has entities: \(list)"
+            )
+        }
+        return only
+    }
+
+    package func entityName(
+        _ key: EntityKey,
+        of origin: OriginName?,
+        for uid: UInt32?
+    ) throws(Problem) -> EntityName {
+        EntityName(key, of: try entityOrigin(origin, for: uid))
+    }
+
+    /// One entity with all its members, those of others in it `expansion` references deep; of the
+    /// rest their keys stand there, and `null` for what was evicted.
+    package func entity(
+        _ name: EntityName,
+        _ command: EntityCommand,
+        _ scope: ScopeKey
+    ) async throws(Problem) -> EntityShown {
+        let now = clock.now()
+        let sight = context.sight(scope, EntryID(name))
+        let depth = command.expansion
+        let rules = context.entityRules(of: name.origin)
+        let shown: EntityShown
+        do throws(StoreError) {
+            shown = try await store.read { reader throws(StoreError) in
+                for place in sight.scopes {
+                    let found = try reader.showEntity(
+                        name,
+                        in: place,
+                        rules,
+                        expanding: depth,
+                        now
+                    )
+                    if let found { return found }
+                }
+                return .miss
+            }
+        } catch {
+            throw Problem(error)
+        }
+        for place in sight.scopes { store.noteDirectUse(place, EntryID(name)) }
+        if case .miss = shown { context.count(isHit: false) } else { context.count(isHit: true) }
+        return shown
+    }
+
+    /// Takes an entity from a client that has learned it elsewhere, as if its origin had said it now.
+    ///
+    /// `json` is an object; entities in it are taken too.
+    package func setEntity(
+        _ name: EntityName,
+        json: [UInt8],
+        _ scope: ScopeKey,
+        client: ClientTag?
+    ) async throws(Problem) -> EntityReceipt {
+        guard let rules = context.origins.entityRules[name.origin] else {
+            throw Problem(.badRequest, "origin '\(name.origin)' has no rules for entities")
+        }
+        let splitter = Splitter(rules, bodyBytesMax: Limits.normalizedBodyBytesMax)
+        let outcome = await context.splitting.pass {
+            splitter.split(json, path: "/", as: name.key)
+        }
+        switch outcome {
+        case .whole(let reason, _):
+            throw Problem(.badRequest, "it cannot be taken as '\(name.key)': \(reason.message)")
+        case .split(let split):
+            do throws(StoreError) {
+                let entities = NewEntities(
+                    split,
+                    of: name.origin,
+                    in: scope,
+                    fetch: try store.nextRevision(),
+                    cause: ChangeCause(.client, client: client)
+                )
+                let receipt = try await store.put(entities, now: clock.now())
+                store.noteDirectUse(scope, EntryID(name))
+                return EntityReceipt(isNew: receipt.isNew, revision: receipt.revision)
+            } catch {
+                throw Problem(error)
+            }
+        }
+    }
+
+    /// Leaves a tombstone, as if the origin had said now that it is gone; its revision.
+    package func deleteEntity(
+        _ name: EntityName,
+        _ scope: ScopeKey,
+        client: ClientTag?
+    ) async throws(Problem) -> Revision {
+        do throws(StoreError) {
+            let step = try await store.deleteEntity(
+                name,
+                in: scope,
+                fetch: try store.nextRevision(),
+                cause: ChangeCause(.client, client: client),
+                now: clock.now()
+            )
+            return step ?? store.changes.released
+        } catch {
+            throw Problem(error)
+        }
+    }
+
+    /// A page of the entities of an origin, in the order of their keys.
+    package func entities(
+        _ command: EntityListCommand,
+        _ origin: OriginName,
+        _ scopes: RowScopes
+    ) async throws(Problem) -> EntityPage {
+        var filter = RowFilter(scopes)
+        filter.part = .entities
+        filter.prefix = EntryID.entityPrefix(origin, type: command.type)
+        let cursor = try command.cursor.map { text throws(Problem) in try RowCursor(text) }
+        let limit = command.limit
+        let rows: [ListedRow]
+        do throws(StoreError) {
+            rows = try await store.read { [filter] reader throws(StoreError) in
+                try reader.list(filter, order: .id, after: cursor, limit: limit)
+            }
+        } catch {
+            throw Problem(error)
+        }
+        let items = rows.compactMap { row in
+            var item = EntityListItem(row)
+            if command.scope.isOthers { item?.scope = row.scope }
+            return item
+        }
+        let next = rows.count == limit ? rows.last?.cursor(.id).text : nil
+        return EntityPage(items: items, next: next)
+    }
+}
+
+extension EngineContext {
+    /// The rules of an origin; none for one without.
+    func entityRules(of origin: OriginName) -> EntityRules {
+        origins.entityRules[origin] ?? EntityRules(NormalizeRules())
+    }
+}
+
+extension EntityListItem {
+    /// Nil for a row that is no entity's.
+    init?(_ row: ListedRow) {
+        guard let name = row.entry.id.entity else { return nil }
+        self.init(
+            name: name,
+            isDeleted: row.entry.kind == .tombstone,
+            byteCount: row.entry.body.byteCount,
+            accountedBytes: row.size,
+            storedAt: row.entry.storedAt,
+            lastUsed: row.lastUsed,
+            revision: row.entry.revision
+        )
+    }
+}
+
+extension StoreReader {
+    /// An entity as it is in one scope; nil where nothing is known of it there.
+    fileprivate func showEntity(
+        _ name: EntityName,
+        in place: ScopeKey,
+        _ rules: EntityRules,
+        expanding depth: Int,
+        _ now: Timestamp
+    ) throws(StoreError) -> EntityShown? {
+        try atOneMoment { () throws(StoreError) -> EntityShown? in
+            guard let known = try entity(place, EntryID(name), now: now) else { return nil }
+            var revision = known.revision
+            if case .deleted = known.held { return .deleted(revision) }
+            let rebuilder = Rebuilder(rules, bytesMax: Limits.normalizedBodyBytesMax)
+            let outcome = try rebuilder.show(name.key, expanding: depth, isPartial: true) {
+                (key) throws(StoreError) -> FoundEntity in
+                let id = EntryID(EntityName(key, of: name.origin))
+                guard let found = try entity(place, id, now: now) else { return .evicted }
+                revision = max(revision, found.revision)
+                return FoundEntity(found.held)
+            }
+            guard case .shown(let answer) = outcome else { return .deleted(revision) }
+            return .shown(
+                ShownEntity(
+                    revision: revision,
+                    storedAt: known.storedAt,
+                    bytes: answer.bytes,
+                    digest: BodySummary(of: answer.bytes, isJSON: true).digest,
+                    overlay: Overlay(missing: answer)
+                )
+            )
+        }
+    }
+}

@@ -1,0 +1,187 @@
+import LarderJSON
+package import LarderModel
+import LarderNormalize
+package import LarderStore
+package import LarderWire
+
+/// Entities, and normalized answers, with everything that is known of them.
+extension Engine {
+    /// Everything that is known of an entity; nil when nothing is.
+    package func explainEntity(
+        _ name: EntityName,
+        _ scope: ScopeKey
+    ) async throws(Problem) -> EntityExplanation? {
+        let now = clock.now()
+        let id = EntryID(name)
+        let sight = context.sight(scope, id)
+        let rules = context.entityRules(of: name.origin)
+        let found: (place: ScopeKey, explanation: EntityExplanation)?
+        do throws(StoreError) {
+            found = try await store.read { reader throws(StoreError) in
+                for place in sight.scopes {
+                    let explained = try EntityExplanation(name, in: place, rules, reader, now)
+                    if let explained { return (place, explained) }
+                }
+                return nil
+            }
+        } catch {
+            throw Problem(error)
+        }
+        guard let (place, found) = found else { return nil }
+        var explanation = found
+        if place.scope == .shared { explanation.item.scope = .shared }
+        let holders = followers.holders(of: id, in: place)
+        if holders > 0 { explanation.protectedBy.append("followed") }
+        return explanation
+    }
+
+    /// How an entry is kept: what is shown is split once more for what is said of it.
+    func form(
+        of entry: Entry,
+        in place: ScopeKey
+    ) async throws(StoreError) -> FormExplanation {
+        guard let origin = entry.origin, let rules = context.origins.entityRules[origin],
+            let settings = context.origins[origin]?.settings
+        else { return FormExplanation(.whole(reason: nil)) }
+        let now = clock.now()
+        let id = entry.id
+        let path = (try? WebURL(id.text)).flatMap { settings.path(of: $0) } ?? "/"
+        return try await store.read { reader throws(StoreError) in
+            try reader.atOneMoment { () throws(StoreError) in
+                let row = try reader.withEntry(place, id, now: now, isUse: false) { row in
+                    (row.normalized(in: place), row.chunkedBody, row.withBody { Array($0) })
+                }
+                guard let (normalized, chunked, bytes) = row else {
+                    return FormExplanation(.whole(reason: nil))
+                }
+                if let normalized {
+                    return try FormExplanation(normalized, rules, path, reader, now)
+                }
+                guard chunked == nil else {
+                    return FormExplanation(.whole(reason: "it is too large to look into here"))
+                }
+                return FormExplanation(whole: bytes, rules, path)
+            }
+        }
+    }
+}
+
+extension FormExplanation {
+    fileprivate init(whole bytes: [UInt8], _ rules: EntityRules, _ path: String) {
+        let report: SplitReport
+        switch Splitter(rules).split(bytes, path: path) {
+        case .whole(let reason, let found):
+            self.init(.whole(reason: reason.message))
+            report = found
+        case .split(let split):
+            self.init(.whole(reason: "it was stored so, or its id is kept for good"))
+            report = split.report
+        }
+        take(report)
+    }
+
+    fileprivate init(
+        _ row: NormalizedRow,
+        _ rules: EntityRules,
+        _ path: String,
+        _ reader: StoreReader,
+        _ now: Timestamp
+    ) throws(StoreError) {
+        let skeleton = "\(row.skeleton)"
+        guard case .shown(let shown) = try reader.rebuild(row, now: now, isPartial: true),
+            case .split(let split) = Splitter(rules).split(shown.answer.bytes, path: path)
+        else {
+            self.init(
+                .normalized(skeleton: skeleton, entities: ReferenceList(count: 0, items: []))
+            )
+            return
+        }
+        let entities = try reader.shownEntities(of: row)
+        let items = entities.prefix(Limits.toldReferencesMax).compactMap { entity in
+            row.entry.origin.map { origin in
+                ReferenceList.Item(
+                    id: EntryID(EntityName(entity.key, of: origin)),
+                    members: entity.members
+                )
+            }
+        }
+        let list = ReferenceList(count: entities.count, items: Array(items))
+        self.init(.normalized(skeleton: skeleton, entities: list))
+        take(split.report)
+    }
+
+    private mutating func take(_ report: SplitReport) {
+        keylessCount = report.keylessCount
+        keylessSample = report.keylessSample?.text
+        repeatedCount = report.repeatedCount
+    }
+}
+
+extension EntityExplanation {
+    /// Nil where nothing is known of it in this scope.
+    fileprivate init?(
+        _ name: EntityName,
+        in place: ScopeKey,
+        _ rules: EntityRules,
+        _ reader: StoreReader,
+        _ now: Timestamp
+    ) throws(StoreError) {
+        let id = EntryID(name)
+        guard let row = try reader.row(place, id), let item = EntityListItem(row) else {
+            return nil
+        }
+        let held = try reader.entity(place, id, now: now, isUse: false)?.held ?? .unknown
+        let view: ViewReport
+        var references: [Reference] = []
+        var stamp: EntityStamp?
+        switch held {
+        case .unknown: view = .unknown
+        case .deleted(let told): (view, stamp) = (.deleted, told)
+        case .present(let body, let told):
+            view = ViewReport(name, body, rules)
+            references = body.references
+            stamp = told
+        }
+        let referrers = try reader.referrers(place, name)
+        self.init(
+            item: item,
+            protectedBy: [],
+            pending: PendingExplanation(count: 0, base: view, view: view),
+            referencedBy: ReferenceList(
+                count: referrers.count,
+                items: referrers.prefix(Limits.toldReferencesMax).map { referrer in
+                    ReferenceList.Item(
+                        id: referrer.id,
+                        members: referrer.place.memberNames(referrer.skeleton)
+                    )
+                }
+            ),
+            refersTo: ReferenceList(
+                count: references.count,
+                items: references.prefix(Limits.toldReferencesMax).map { reference in
+                    ReferenceList.Item(
+                        id: EntryID(EntityName(reference.key, of: name.origin)),
+                        members: reference.place.memberNames(nil)
+                    )
+                }
+            )
+        )
+        version = stamp?.version?.value
+        fetch = stamp?.fetch
+    }
+}
+
+extension ViewReport {
+    /// An entity with the keys of those that it refers to.
+    fileprivate init(_ name: EntityName, _ body: EntityBody, _ rules: EntityRules) {
+        let rebuilder = Rebuilder(rules, bytesMax: Limits.explainedViewBytesMax)
+        let outcome = rebuilder.show(name.key, isPartial: true) { key in
+            key == name.key ? .present(body) : .evicted
+        }
+        guard case .shown(let answer) = outcome else {
+            self = .bytes(body.bytes.count)
+            return
+        }
+        self = .json(answer.bytes, isComplete: true)
+    }
+}

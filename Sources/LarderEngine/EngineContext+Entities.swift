@@ -1,0 +1,88 @@
+import LarderModel
+import LarderNormalize
+import LarderStore
+import LarderWire
+
+/// Answers on their way to be normalized.
+extension EngineContext {
+    /// An answer with its entities; nil where it is kept whole.
+    ///
+    /// Those that are larger than a frame shows went to the disk as they came and are read back, a few
+    /// at a time, so that the memory has a bound.
+    func split(
+        _ new: NewEntry,
+        _ taken: BodyIntake.Taken,
+        _ plan: Flight.Plan,
+        number: Revision?
+    ) async throws(StoreError) -> NewAnswer? {
+        guard let rules = plan.rules, let number, isSplit(new.entry, taken) else { return nil }
+        guard let path = plan.origin.path(of: plan.key.url) else { return nil }
+        return try await splitting.pass { () async throws(StoreError) in
+            guard let bytes = try await bytes(of: new, taken) else { return nil }
+            let splitter = Splitter(rules, bodyBytesMax: Limits.normalizedBodyBytesMax)
+            guard case .split(let split) = splitter.split(bytes, path: path) else { return nil }
+            let entities = NewEntities(
+                split,
+                of: plan.origin.name,
+                in: plan.key.scope,
+                fetch: number,
+                cause: plan.cause
+            )
+            return NewAnswer(new, entities)
+        }
+    }
+
+    /// Whether an answer is one that could be split, as far as its head says.
+    private func isSplit(_ entry: Entry, _ taken: BodyIntake.Taken) -> Bool {
+        guard entry.headers.list("Content-Encoding") == nil,
+            taken.summary.byteCount <= Limits.normalizedBodyBytesMax
+        else { return false }
+        return taken.bytes == nil
+            ? entry.mediaType.map(MediaType.isAnyJSON) == true : taken.summary.isJSON
+    }
+
+    private func bytes(
+        of new: NewEntry,
+        _ taken: BodyIntake.Taken
+    ) async throws(StoreError) -> [UInt8]? {
+        if let bytes = taken.bytes { return bytes }
+        return try await store.bytes(of: new)
+    }
+
+    /// What has a URL for its own is deleted with it, wherever it is shown.
+    func buryEntity(
+        _ plan: Flight.Plan,
+        number: Revision?,
+        now: Timestamp
+    ) async throws(StoreError) {
+        guard let rules = plan.rules, let number, let path = plan.origin.path(of: plan.key.url),
+            let key = rules.key(ofPath: path)
+        else { return }
+        try await store.deleteEntity(
+            EntityName(key, of: plan.origin.name),
+            in: plan.key.scope,
+            fetch: number,
+            cause: plan.cause,
+            now: now
+        )
+    }
+}
+
+extension Flight.Plan {
+    /// What the watchers of its entities hear.
+    fileprivate var cause: ChangeCause {
+        ChangeCause(.network, text: "fetch:\(key.url)", client: client)
+    }
+}
+
+extension OriginSettings {
+    /// The path of a URL after the base URL, without the query; nil for one that is not under it.
+    func path(of url: WebURL) -> String? {
+        guard baseURL.isPrefix(of: url) else { return nil }
+        let slash = UInt8(ascii: "/")
+        let base = baseURL.path.utf8
+        let count = base.last == slash ? base.count - 1 : base.count
+        let rest = String(Substring(url.path.utf8.dropFirst(count)))
+        return rest.isEmpty ? "/" : rest
+    }
+}

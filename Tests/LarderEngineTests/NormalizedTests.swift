@@ -1,0 +1,405 @@
+import LarderJSON
+import LarderModel
+import LarderNormalize
+import LarderStore
+import LarderTestSupport
+import LarderUpstream
+import LarderWire
+import Testing
+
+@testable import LarderEngine
+
+/// Answers of an origin with rules: what its entities are is one thing wherever they are shown.
+@Suite("Normalized answers", .timeLimit(.minutes(5)))
+struct NormalizedTests {
+    static func article(_ id: Int, _ name: String) -> String {
+        #"{"type":"Article","id":\#(id),  "author":{"type":"User","id":7,"name":"\#(name)"}}"#
+    }
+
+    private static func setup(
+        _ rules: NormalizeRules = NormalizeRules(byType: .standard)
+    ) throws -> EngineSetup {
+        try EngineSetup.with { $0.origin.normalize = rules }
+    }
+
+    private static let author = #"{"type":"User","id":7,"name":"Anna"}"#
+
+    private func run(
+        _ rules: NormalizeRules = NormalizeRules(byType: .standard),
+        _ body: (EngineFixture) async throws -> Void
+    ) async throws {
+        try await EngineFixture.run(try Self.setup(rules), body)
+    }
+
+    // MARK: Reading
+
+    @Test("A new name of an author shows in both articles, and each follower is told once")
+    func articles() async throws {
+        try await run { fixture in
+            let urls = [try fixture.url("/articles/1"), try fixture.url("/articles/2")]
+            for (number, url) in urls.enumerated() {
+                try await fixture.cache(url, .json(Self.article(number + 1, "Ann")))
+            }
+            let followers = try urls.map { url in
+                fixture.start(url, .cacheOnly, { $0.follows = true })
+            }
+            for follower in followers { _ = try await follower.frames.element(0) }
+            try await fixture.cache(try fixture.url("/users/7"), .json(Self.author))
+            for (number, (url, follower)) in zip(urls, followers).enumerated() {
+                let expected = Self.article(number + 1, "Anna")
+                let told = try await follower.frames.element(1)
+                #expect(told.shown?.text == expected)
+                #expect(try await fixture.cached(url).lastShown?.text == expected)
+                follower.hangUp()
+                #expect(try await follower.result().frames.count == 2)
+            }
+        }
+    }
+
+    @Test("What the network says is shown as what it makes, also when it comes late")
+    func late() async throws {
+        try await run { fixture in
+            let (article, user) = (try fixture.url("/articles/1"), try fixture.url("/users/7"))
+            let gate = Gate()
+            fixture.upstream.answer(
+                article,
+                with: ScriptedAnswer.json(Self.article(1, "Ann")).held(by: gate)
+            )
+            let fetch = fixture.start(article)
+            _ = try await fixture.upstream.asked.element(0)
+            try await fixture.cache(user, .json(Self.author))
+            gate.open()
+            // It set out before the other one, so what that has said of the author is later.
+            #expect(try await fetch.result().lastShown?.text == Self.article(1, "Anna"))
+        }
+    }
+
+    @Test("A 304 confirms what is shown now, by the validator of what came")
+    func notModified() async throws {
+        try await run { fixture in
+            let url = try fixture.url("/articles/1")
+            try await fixture.cache(url, .json(Self.article(1, "Ann"), etag: "\"v1\""))
+            #expect(try await fixture.cached(url).lastShown?.entry.etag == "\"v1\"")
+            try await fixture.cache(try fixture.url("/users/7"), .json(Self.author))
+            let changed = try await fixture.cached(url).lastShown
+            #expect(changed?.entry.etag.hasPrefix("\"larder-") == true)
+            fixture.upstream.answer(url, with: .notModified)
+            #expect(
+                try await fixture.fetch(url).shape == ["cache", "unchanged 304", "end unchanged"]
+            )
+            #expect(fixture.upstream.asked.all.last?.headers["If-None-Match"] == "\"v1\"")
+            fixture.upstream.answer(url, with: .notModified)
+            let again = try await fixture.fetch(url, .networkOnly)
+            #expect(again.lastShown?.text == Self.article(1, "Anna"))
+        }
+    }
+
+    @Test(
+        "P-10: without an entity that was evicted an answer is a miss, or a partial one that says so"
+    )
+    func evicted() async throws {
+        try await run { fixture in
+            let url = try fixture.url("/list")
+            let list = #"[{"type":"A","id":1},{"type":"A","id":2}]"#
+            try await fixture.cache(url, .json(list, etag: "\"v1\""))
+            try await fixture.evict("A:2")
+            #expect(try await fixture.cached(url).refusal?.kind == .miss)
+            let partial = try await fixture.fetch(url, .cacheOnly) { $0.isPartial = true }
+            #expect(partial.lastShown?.text == #"[{"type":"A","id":1},null]"#)
+            #expect(partial.lastShown?.isComplete == false)
+            #expect(partial.lastShown?.missing == ["/1"])
+            #expect(partial.lastShown?.isStale == true)
+            // What is not there whole is not asked for with its validator.
+            fixture.upstream.answer(url, with: .json(list))
+            #expect(try await fixture.fetch(url).shape == ["network", "end network"])
+            #expect(fixture.upstream.asked.all.last?.headers["If-None-Match"] == nil)
+            #expect(try await fixture.cached(url).lastShown?.text == list)
+        }
+    }
+
+    @Test("A 404 on an entity's own URL deletes it wherever it is shown")
+    func deleted() async throws {
+        let rules = NormalizeRules(
+            byType: .standard,
+            types: [TypeRule(type: "A", url: "/as/{id}")]
+        )
+        try await run(rules) { fixture in
+            let (list, one) = (try fixture.url("/list"), try fixture.url("/as/2"))
+            try await fixture.cache(list, .json(#"[{"type":"A","id":1},{"type":"A","id":2}]"#))
+            try await fixture.cache(one, .json(#"{"type":"A","id":2,"n":1}"#))
+            try await fixture.cache(one, .reply(status: 404))
+            #expect(try await fixture.cached(list).lastShown?.text == #"[{"type":"A","id":1}]"#)
+            #expect(try await fixture.cached(one).refusal?.kind == .deleted)
+            let key = try EntityKey("A:2")
+            let shown = try await fixture.entity(key)
+            guard case .deleted = shown else {
+                Issue.record("\(shown)")
+                return
+            }
+        }
+    }
+
+    @Test("Asked for whole, without rules, and as no JSON an answer is kept as it came")
+    func whole() async throws {
+        try await run { fixture in
+            let (url, user) = (try fixture.url("/articles/1"), try fixture.url("/users/7"))
+            fixture.upstream.answer(url, with: .json(Self.article(1, "Ann")))
+            try await fixture.fetch(url) { $0.normalizes = false }
+            try await fixture.cache(user, .json(Self.author))
+            #expect(try await fixture.cached(url).lastShown?.text == Self.article(1, "Ann"))
+            try await fixture.cache(url, .json(Self.article(1, "Bea")))
+            #expect(try await fixture.cached(user).lastShown?.text.contains("Bea") == true)
+            try await fixture.cache(url, .json("[1]"))
+            #expect(try await fixture.cached(url).lastShown?.text == "[1]")
+        }
+    }
+
+    @Test("An answer that has gone to the disk in chunks is normalized, too")
+    func large() async throws {
+        try await run { fixture in
+            let url = try fixture.url("/feed")
+            let items = (0..<3_000).map { number in
+                #"{"type":"A","id":\#(number),"text":"\#(String(repeating: "x", count: 400))"}"#
+            }
+            let feed = "[" + items.joined(separator: ",\n") + "]"
+            #expect(feed.utf8.count > Limits.inlineJSONBytesMax)
+            try await fixture.cache(url, .json(feed))
+            let shown = try await fixture.entity(try EntityKey("A:2999"))
+            guard case .shown = shown else {
+                Issue.record("\(shown)")
+                return
+            }
+            try await fixture.cache(
+                try fixture.url("/a"),
+                .json(#"{"type":"A","id":0,"text":"y"}"#)
+            )
+            let read = try fixture.read(url)
+            let expected = feed.replacing(
+                String(repeating: "x", count: 400),
+                with: "y",
+                maxReplacements: 1
+            )
+            #expect(read == expected)
+        }
+    }
+
+    @Test("A pinned answer is kept whole, and found again after a loss of the cache")
+    func pinned() async throws {
+        try await run { fixture in
+            let url = try fixture.url("/articles/1")
+            try await fixture.cache(url, .json(Self.article(1, "Ann")))
+            try await fixture.cache(try fixture.url("/users/7"), .json(Self.author))
+            guard case .held = try await fixture.engine.pin(EntryID(url), fixture.scope) else {
+                Issue.record("what is cached is held")
+                return
+            }
+            try await fixture.evict("User:7")
+            #expect(try fixture.read(url) == Self.article(1, "Anna"))
+        }
+    }
+
+    @Test("A write of a normalized answer shows on what it is now, and is taken back to that")
+    func modified() async throws {
+        try await run { fixture in
+            let url = try fixture.url("/articles/1")
+            try await fixture.cache(url, .json(Self.article(1, "Ann")))
+            try await fixture.cache(try fixture.url("/users/7"), .json(Self.author))
+            let change = ModifierCommand.Change(
+                target: try EntryID(url),
+                effect: try Effect(parsing: Array(#"{"type":"merge","value":{"n":1}}"#.utf8))
+            )
+            let request = ModifierCommand.Request(method: "PATCH", url: url)
+            var command = ModifierCommand(changes: [change], request: request)
+            command.id = try ModifierID("m")
+            command.hold = .seconds(60)
+            _ = try await fixture.engine.accept(ModifiersCommand(command), fixture.scope)
+            let view = try await fixture.cached(url).lastShown
+            #expect(view?.pending == 1)
+            #expect(view?.text.contains(#""name":"Anna""#) == true)
+            #expect(view?.text.contains(#""n":1"#) == true)
+            _ = try await fixture.engine.removeModifier(
+                try ModifierID("m"),
+                fixture.scope,
+                discarding: false
+            )
+            #expect(try await fixture.cached(url).lastShown?.text == Self.article(1, "Anna"))
+        }
+    }
+
+    // MARK: Watching
+
+    @Test(
+        "Who watches an entry that shows an entity is told of it once a step, live and on coming back"
+    )
+    func watched() async throws {
+        try await run { fixture in
+            let url = try fixture.url("/articles/1")
+            try await fixture.cache(url, .json(Self.article(1, "Ann")))
+            let (id, user) = (try EntryID(url), try EntityKey("User:7"))
+            let since = try fixture.step()
+            let byID = try await Watch(fixture) { $0.ids = [id] }
+            let byKey = try await Watch(fixture) {
+                $0.keys = [user]
+            }
+            try await fixture.cache(try fixture.url("/users/7"), .json(Self.author))
+            let told = try await byID.frames(upTo: 2)
+            #expect(told.last?.name == "put \(url)")
+            #expect(told.last?.encodedText.contains(#""changed":["User:7"]"#) == true)
+            let key = try await byKey.frames(upTo: 2)
+            #expect(key.last?.encodedText.contains(#""key":"User:7","origin":"example""#) == true)
+            let back = try await Watch(fixture) {
+                $0.ids = [id]
+                $0.since = since
+            }
+            #expect(try await back.frames(upTo: 2).map(\.name) == ["put \(url)", "bookmark"])
+            for watch in [byID, byKey, back] { watch.hangUp() }
+        }
+    }
+
+    @Test("Without an origin a key is the only one's that has rules; nobody else's")
+    func originNeeded() async throws {
+        try await EngineFixture.run { fixture in
+            var command = WatchCommand()
+            command.keys = [try EntityKey("User:7")]
+            let problem = await fixture.engine.watch(
+                command,
+                scope: fixture.scope,
+                client: nil,
+                interest: Interest(),
+                emit: { _ in false }
+            )
+            #expect(problem?.kind == .originNeeded)
+        }
+    }
+
+    // MARK: Entities by their keys
+
+    @Test("An entity is set, read, listed, explained and deleted by its key")
+    func byKey() async throws {
+        try await run { fixture in
+            let url = try fixture.url("/articles/1")
+            try await fixture.cache(url, .json(Self.article(1, "Ann")))
+            let engine = fixture.engine
+            let name = try engine.entityName(EntityKey("User:7"), of: nil, for: 1_000)
+            let json = Array(#"{"type":"User","id":7,"name":"Anna","age":3}"#.utf8)
+            let set = try await engine.setEntity(name, json: json, fixture.scope, client: nil)
+            #expect(!set.isNew)
+            #expect(try await fixture.cached(url).lastShown?.text == Self.article(1, "Anna"))
+            guard case .shown(let shown) = try await fixture.entity(name.key) else {
+                Issue.record("it is there")
+                return
+            }
+            #expect(String(decoding: shown.bytes, as: UTF8.self).contains(#""age":3"#))
+            #expect(shown.revision == set.revision)
+            guard case .shown(let article) = try await fixture.entity(EntityKey("Article:1"), 1)
+            else {
+                Issue.record("it is there")
+                return
+            }
+            #expect(String(decoding: article.bytes, as: UTF8.self).contains(#""name":"Anna""#))
+            let list = try await engine.entities(
+                EntityListCommand(),
+                name.origin,
+                .one(fixture.scope)
+            )
+            #expect(list.items.map(\.name.key.text) == ["Article:1", "User:7"])
+            let entries = try await engine.list(EntryListCommand(query: ""), .one(fixture.scope))
+            #expect(entries.items.map(\.id.text) == [url.text])
+            let explained = try await engine.explainEntity(name, fixture.scope)
+            #expect(explained?.referencedBy.items.map(\.id.description) == ["example/Article:1"])
+            let form = try await engine.explain(EntryID(url), fixture.scope)?.form.form
+            guard case .normalized(_, let entities) = form else {
+                Issue.record("\(String(describing: form))")
+                return
+            }
+            #expect(entities.items.map(\.id.description) == ["example/Article:1"])
+            let revision = try await engine.deleteEntity(name, fixture.scope, client: nil)
+            #expect(revision > set.revision)
+            #expect(
+                try await fixture.cached(url).lastShown?.text
+                    == #"{"type":"Article","id":1,  "author":null}"#
+            )
+        }
+    }
+
+    @Test("What is no object is no entity")
+    func badEntity() async throws {
+        try await run { fixture in
+            let name = try fixture.engine.entityName(EntityKey("User:7"), of: nil, for: nil)
+            for text in ["[]", "1", "{", ""] {
+                await #expect(throws: Problem.self, "\(text)") {
+                    try await fixture.engine.setEntity(
+                        name,
+                        json: Array(text.utf8),
+                        fixture.scope,
+                        client: nil
+                    )
+                }
+            }
+        }
+    }
+
+    @Test("Batches and usage know normalized answers")
+    func batchAndUsage() async throws {
+        try await run { fixture in
+            let url = try fixture.url("/articles/1")
+            try await fixture.cache(url, .json(Self.article(1, "Ann")))
+            try await fixture.cache(try fixture.url("/users/7"), .json(Self.author))
+            let frames = Recorder<BatchFrame>()
+            try await fixture.engine.batch(
+                try BatchCommand(json: Array(#"{"ids":["\#(url)"]}"#.utf8)),
+                fixture.scope,
+                emit: { frame in
+                    frames.record(frame)
+                    return true
+                }
+            )
+            guard case .snapshot(let snapshot) = frames.all.first else {
+                Issue.record("\(frames.all)")
+                return
+            }
+            #expect(snapshot.text == Self.article(1, "Anna"))
+            let usage = try await fixture.engine.usage(.one(fixture.scope))
+            #expect(usage.normalized.entities.count == 2)
+            #expect(usage.normalized.skeletons.count == 2)
+            #expect(usage.normalized.references.count == 3)
+        }
+    }
+}
+
+extension SnapshotFrame {
+    /// The body as text.
+    fileprivate var text: String {
+        guard case .json(let bytes) = entry.body else { return "\(entry.body)" }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension EngineFixture {
+    fileprivate func entity(_ key: EntityKey, _ depth: Int = 0) async throws -> EntityShown {
+        let name = try engine.entityName(key, of: nil, for: 1_000)
+        var command = EntityCommand()
+        command.expansion = depth
+        return try await engine.entity(name, command, scope)
+    }
+
+    fileprivate func evict(_ key: String) async throws {
+        let command = EvictCommand(.keys([try EntityKey(key)], origin: nil))
+        let report = try await engine.evict(command, .one(scope))
+        #expect(report.evicted == 1)
+    }
+
+    /// What `GET /v1/entries/{id}` answers, whichever way it is kept.
+    fileprivate func read(_ url: WebURL) throws -> String {
+        let reader = try engine.store.makeReader()
+        defer { reader.endTransaction() }
+        let read = try engine.readEntry(EntryID(url), scope, reader, now: clock.now()) { row in
+            row.withBody { String(decoding: $0, as: UTF8.self) }
+        }
+        switch read {
+        case .row(let text): return text
+        case .rebuilt(_, let bytes, _): return String(decoding: bytes, as: UTF8.self)
+        case .miss: return "miss"
+        }
+    }
+}
