@@ -102,7 +102,8 @@ extension Engine {
 
     /// Takes an entity from a client that has learned it elsewhere, as if its origin had said it now.
     ///
-    /// `json` is an object; entities in it are taken too.
+    /// `json` is an object that says of itself that it is this one, or nothing; entities in it are
+    /// taken too.
     package func setEntity(
         _ name: EntityName,
         json: [UInt8],
@@ -113,8 +114,11 @@ extension Engine {
             throw Problem(.badRequest, "origin '\(name.origin)' has no rules for entities")
         }
         let splitter = Splitter(rules, bodyBytesMax: Limits.normalizedBodyBytesMax)
-        let outcome = await context.splitting.pass {
-            splitter.split(json, path: "/", as: name.key)
+        let (said, outcome) = await context.splitting.pass {
+            (splitter.key(of: json, path: "/"), splitter.split(json, path: "/", as: name.key))
+        }
+        if let said, said != name.key {
+            throw Problem(.badRequest, "it says that it is '\(said)', not '\(name.key)'")
         }
         switch outcome {
         case .whole(let reason, _):

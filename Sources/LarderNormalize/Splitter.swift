@@ -47,6 +47,26 @@ package struct Splitter: Sendable {
     }
 }
 
+extension Splitter {
+    /// What a body says of itself that it is; nil where it is no entity by the rules, or no JSON.
+    package func key(of body: [UInt8], path: String) -> EntityKey? {
+        guard body.count <= bodyBytesMax else { return nil }
+        return body.withUnsafeBytes { bytes in
+            guard let tape = try? JSONTape(bytes), tape.items[0].kind == .beginObject else {
+                return nil
+            }
+            let recognition = EntityRecognition(
+                rules: rules,
+                paths: rules.paths(for: path),
+                tape: tape,
+                bytes: bytes
+            )
+            guard case .entity(let key, _) = recognition.verdict(on: 0, at: []) else { return nil }
+            return key
+        }
+    }
+}
+
 extension WholeReason {
     fileprivate init(_ failure: JSONTape.Failure) {
         switch failure {

@@ -27,6 +27,10 @@ extension APIDocument {
               "description": "The id / data / timestamp cache itself."
             },
             {
+              "name": "Entities",
+              "description": "Objects that are in several answers of an origin, and are kept once, by its rules."
+            },
+            {
               "name": "Modifiers",
               "description": "What is written here at once and sent when it can be."
             },
@@ -453,6 +457,166 @@ extension APIDocument {
                       }
                     }
                   },
+                  "403": { "$ref": "#/components/responses/NotPermitted" },
+                  "404": { "$ref": "#/components/responses/Miss" },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              }
+            },
+            "/v1/entities": {
+              "get": {
+                "tags": ["Entities"],
+                "operationId": "listEntities",
+                "summary": "A page of an origin's entities, without their values",
+                "description": "In the order of their keys. Those that the origin has deleted are among them.",
+                "parameters": [
+                  { "$ref": "#/components/parameters/entityOrigin" },
+                  {
+                    "name": "type",
+                    "in": "query",
+                    "description": "Only those of this type.",
+                    "schema": { "type": "string", "minLength": 1, "maxLength": 1022 },
+                    "example": "User"
+                  },
+                  {
+                    "name": "limit",
+                    "in": "query",
+                    "description": "Rows in the page.",
+                    "schema": { "type": "integer", "minimum": 1, "maximum": 1000, "default": 100 },
+                    "example": 20
+                  },
+                  {
+                    "name": "cursor",
+                    "in": "query",
+                    "description": "The `next` of the page before, as it came. It holds as long as the other parameters stay the same.",
+                    "schema": { "type": "string" },
+                    "example": "0/1000:default/x"
+                  },
+                  { "$ref": "#/components/parameters/scope" },
+                  { "$ref": "#/components/parameters/account" }
+                ],
+                "responses": {
+                  "200": {
+                    "description": "The page.",
+                    "content": {
+                      "application/json": {
+                        "schema": { "$ref": "#/components/schemas/EntityPage" }
+                      }
+                    }
+                  },
+                  "400": { "$ref": "#/components/responses/OriginNeeded" },
+                  "403": { "$ref": "#/components/responses/NotPermitted" },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              }
+            },
+            "/v1/entities/{key}": {
+              "parameters": [{ "$ref": "#/components/parameters/key" }],
+              "get": {
+                "tags": ["Entities"],
+                "operationId": "readEntity",
+                "summary": "An entity with all its members, as compact JSON",
+                "description": "With every member that any answer has brought. Where it refers to another entity, that one's key stands as a string, up to `expand` references deep the entity itself; `null` for what was evicted, with `Larder-Complete: false`. The network is not asked.",
+                "parameters": [
+                  { "$ref": "#/components/parameters/entityOrigin" },
+                  { "$ref": "#/components/parameters/show" },
+                  { "$ref": "#/components/parameters/expand" },
+                  { "$ref": "#/components/parameters/account" },
+                  { "$ref": "#/components/parameters/ifNoneMatch" }
+                ],
+                "responses": {
+                  "200": { "$ref": "#/components/responses/EntityValue" },
+                  "304": { "$ref": "#/components/responses/EntryUnchanged" },
+                  "400": { "$ref": "#/components/responses/OriginNeeded" },
+                  "404": { "$ref": "#/components/responses/Miss" },
+                  "410": { "$ref": "#/components/responses/Deleted" },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              },
+              "head": {
+                "tags": ["Entities"],
+                "operationId": "readEntityHead",
+                "summary": "The headers of an entity",
+                "parameters": [
+                  { "$ref": "#/components/parameters/entityOrigin" },
+                  { "$ref": "#/components/parameters/show" },
+                  { "$ref": "#/components/parameters/expand" },
+                  { "$ref": "#/components/parameters/account" },
+                  { "$ref": "#/components/parameters/ifNoneMatch" }
+                ],
+                "responses": {
+                  "200": { "$ref": "#/components/responses/EntryHead" },
+                  "304": { "$ref": "#/components/responses/EntryUnchanged" },
+                  "404": { "description": "A miss: nothing is known of it." },
+                  "410": { "description": "The origin says that it is gone." },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              },
+              "put": {
+                "tags": ["Entities"],
+                "operationId": "setEntity",
+                "summary": "Tell what a server holds",
+                "description": "For a client that has learned it elsewhere: it is taken as if the origin had said it now, and every answer that holds the entity shows it. Members that are not there stay as they are; entities in it are taken too. It is no write to the server: that is a modifier.",
+                "parameters": [
+                  { "$ref": "#/components/parameters/entityOrigin" },
+                  { "$ref": "#/components/parameters/account" },
+                  { "$ref": "#/components/parameters/larderClient" }
+                ],
+                "requestBody": {
+                  "required": true,
+                  "description": "A JSON object, by the origin's rules of this key or of none.",
+                  "content": {
+                    "*/*": {
+                      "schema": { "type": "object" },
+                      "example": { "id": 7, "name": "Ada" }
+                    }
+                  }
+                },
+                "responses": {
+                  "201": { "$ref": "#/components/responses/EntitySet" },
+                  "204": { "$ref": "#/components/responses/EntitySet" },
+                  "400": { "$ref": "#/components/responses/OriginNeeded" },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              },
+              "delete": {
+                "tags": ["Entities"],
+                "operationId": "deleteEntity",
+                "summary": "Tell that a server has deleted it",
+                "description": "As for PUT. The answers that hold it show it by the rule for its type: as `null`, left out, or as deleted themselves; of lists it is dropped.",
+                "parameters": [
+                  { "$ref": "#/components/parameters/entityOrigin" },
+                  { "$ref": "#/components/parameters/account" },
+                  { "$ref": "#/components/parameters/larderClient" }
+                ],
+                "responses": {
+                  "204": { "$ref": "#/components/responses/EntitySet" },
+                  "400": { "$ref": "#/components/responses/OriginNeeded" },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              }
+            },
+            "/v1/entities/{key}/explain": {
+              "parameters": [{ "$ref": "#/components/parameters/key" }],
+              "get": {
+                "tags": ["Entities"],
+                "operationId": "explainEntity",
+                "summary": "Everything that is known of an entity",
+                "parameters": [
+                  { "$ref": "#/components/parameters/entityOrigin" },
+                  { "$ref": "#/components/parameters/scope" },
+                  { "$ref": "#/components/parameters/account" }
+                ],
+                "responses": {
+                  "200": {
+                    "description": "What is known.",
+                    "content": {
+                      "application/json": {
+                        "schema": { "$ref": "#/components/schemas/EntityExplanation" }
+                      }
+                    }
+                  },
+                  "400": { "$ref": "#/components/responses/OriginNeeded" },
                   "403": { "$ref": "#/components/responses/NotPermitted" },
                   "404": { "$ref": "#/components/responses/Miss" },
                   "default": { "$ref": "#/components/responses/Problem" }
@@ -1237,6 +1401,28 @@ extension APIDocument {
                 "schema": { "$ref": "#/components/schemas/EntryID" },
                 "example": "notes/1"
               },
+              "key": {
+                "name": "key",
+                "in": "path",
+                "required": true,
+                "description": "The key, percent-encoded on top of the encoding of its own: `User:a%2Fb` is `User%3Aa%252Fb` here.",
+                "schema": { "$ref": "#/components/schemas/EntityKey" },
+                "example": "User:7"
+              },
+              "entityOrigin": {
+                "name": "origin",
+                "in": "query",
+                "description": "Whose entity it is; may be left out while only one origin has rules.",
+                "schema": { "$ref": "#/components/schemas/OriginName" },
+                "example": "example"
+              },
+              "expand": {
+                "name": "expand",
+                "in": "query",
+                "description": "How many references deep the entities in it are shown, too.",
+                "schema": { "type": "integer", "minimum": 0, "maximum": 8, "default": 0 },
+                "example": 1
+              },
               "originName": {
                 "name": "name",
                 "in": "path",
@@ -1450,6 +1636,36 @@ extension APIDocument {
                 "content": {
                   "*/*": {
                     "schema": {}
+                  }
+                }
+              },
+              "EntityValue": {
+                "description": "The entity, with a strong ETag of these bytes.",
+                "headers": {
+                  "ETag": { "$ref": "#/components/headers/ETag" },
+                  "Age": { "$ref": "#/components/headers/Age" },
+                  "Last-Modified": { "$ref": "#/components/headers/Last-Modified" },
+                  "Cache-Status": { "$ref": "#/components/headers/Cache-Status" },
+                  "Larder-Rev": { "$ref": "#/components/headers/Larder-Rev" },
+                  "Larder-Pending": { "$ref": "#/components/headers/Larder-Pending" }
+                },
+                "content": {
+                  "application/json": {
+                    "schema": { "type": "object" }
+                  }
+                }
+              },
+              "EntitySet": {
+                "description": "It is committed: 201 where it was not known, 204 where it was.",
+                "headers": {
+                  "Larder-Rev": { "$ref": "#/components/headers/Larder-Rev" }
+                }
+              },
+              "OriginNeeded": {
+                "description": "`urn:larder:origin-needed`: none or more than one origin has rules, so that it has to be said whose the key is.",
+                "content": {
+                  "application/problem+json": {
+                    "schema": { "$ref": "#/components/schemas/Problem" }
                   }
                 }
               },
@@ -2829,7 +3045,7 @@ extension APIDocument {
                         "type": ["string", "null"]
                       },
                       "entities": {
-                        "description": "The entities that it shows, each with the members that it shows of it.",
+                        "description": "The entities in its own text, each with the members that it shows of it; to what these refer, their own explanations say.",
                         "oneOf": [{ "$ref": "#/components/schemas/References" }, { "type": "null" }]
                       },
                       "keyless": {
@@ -2909,6 +3125,153 @@ extension APIDocument {
                         "without": { "state": "value", "complete": true, "body": { "liked": false } }
                       }
                     ]
+                  }
+                ]
+              },
+              "EntityListItem": {
+                "type": "object",
+                "required": ["key", "origin", "kind", "type", "deleted", "bytes", "size", "stored_at", "last_used", "rev"],
+                "properties": {
+                  "key": { "$ref": "#/components/schemas/EntityKey" },
+                  "origin": { "$ref": "#/components/schemas/OriginName" },
+                  "scope": {
+                    "description": "Whose row it is: `uid:N`, or `shared`; in lists of others' rows only.",
+                    "$ref": "#/components/schemas/ScopeName"
+                  },
+                  "account": {
+                    "description": "Of which of their accounts; null for what is shared.",
+                    "type": ["string", "null"]
+                  },
+                  "kind": { "const": "entity" },
+                  "type": { "type": "string" },
+                  "deleted": {
+                    "description": "What is known is that the origin has deleted it.",
+                    "type": "boolean"
+                  },
+                  "bytes": {
+                    "description": "Those that hold it, in a form of the daemon's own.",
+                    "type": "integer",
+                    "minimum": 0
+                  },
+                  "size": {
+                    "description": "What it counts against `cache.max_bytes`.",
+                    "type": "integer",
+                    "minimum": 0
+                  },
+                  "stored_at": { "$ref": "#/components/schemas/Moment" },
+                  "last_used": {
+                    "description": "The moment of its last use, by the logical clock that eviction goes by.",
+                    "type": "integer"
+                  },
+                  "rev": { "$ref": "#/components/schemas/Revision" }
+                }
+              },
+              "EntityPage": {
+                "type": "object",
+                "required": ["items", "next"],
+                "properties": {
+                  "items": {
+                    "type": "array",
+                    "items": { "$ref": "#/components/schemas/EntityListItem" }
+                  },
+                  "next": {
+                    "description": "The `cursor` of the page after this one; null on the last.",
+                    "type": ["string", "null"]
+                  }
+                },
+                "examples": [
+                  {
+                    "items": [
+                      {
+                        "key": "User:7",
+                        "origin": "example",
+                        "kind": "entity",
+                        "type": "User",
+                        "deleted": false,
+                        "bytes": 96,
+                        "size": 331,
+                        "stored_at": "2026-11-20T21:04:11.799Z",
+                        "last_used": 9,
+                        "rev": 8412
+                      }
+                    ],
+                    "next": null
+                  }
+                ]
+              },
+              "EntityExplanation": {
+                "allOf": [
+                  { "$ref": "#/components/schemas/EntityListItem" },
+                  {
+                    "type": "object",
+                    "required": ["version", "fetch", "protected_by", "pending", "base", "view", "modifiers", "referenced_by", "refers_to"],
+                    "properties": {
+                      "version": {
+                        "description": "What the origin's rule for versions found in it; null without one.",
+                        "type": ["string", "number", "null"]
+                      },
+                      "fetch": {
+                        "description": "The number that the last applied fetch took when it started: an earlier one overwrites nothing.",
+                        "type": ["integer", "null"]
+                      },
+                      "protected_by": {
+                        "description": "Why it cannot be evicted now, as for an entry; empty when it can.",
+                        "type": "array",
+                        "items": { "type": "string" }
+                      },
+                      "pending": {
+                        "description": "How many writes are to be sent that touch it.",
+                        "type": "integer",
+                        "minimum": 0
+                      },
+                      "base": {
+                        "description": "What the origin said last.",
+                        "$ref": "#/components/schemas/ViewReport"
+                      },
+                      "view": {
+                        "description": "What is shown.",
+                        "$ref": "#/components/schemas/ViewReport"
+                      },
+                      "modifiers": {
+                        "description": "The first 100 of what is to be sent, in its order.",
+                        "type": "array",
+                        "items": { "$ref": "#/components/schemas/PendingStep" }
+                      },
+                      "referenced_by": {
+                        "description": "The entries and entities that show it or refer to it.",
+                        "$ref": "#/components/schemas/References"
+                      },
+                      "refers_to": {
+                        "description": "The entities that it refers to.",
+                        "$ref": "#/components/schemas/References"
+                      }
+                    }
+                  }
+                ],
+                "examples": [
+                  {
+                    "key": "User:7",
+                    "origin": "example",
+                    "kind": "entity",
+                    "type": "User",
+                    "deleted": false,
+                    "bytes": 96,
+                    "size": 331,
+                    "stored_at": "2026-11-20T21:04:11.799Z",
+                    "last_used": 9,
+                    "rev": 8412,
+                    "version": null,
+                    "fetch": 8400,
+                    "protected_by": [],
+                    "pending": 0,
+                    "base": { "state": "value", "complete": true, "body": { "id": 7, "name": "Ada" } },
+                    "view": { "state": "value", "complete": true, "body": { "id": 7, "name": "Ada" } },
+                    "modifiers": [],
+                    "referenced_by": {
+                      "count": 1,
+                      "items": [{ "id": "https://api.example.com/articles/42", "members": ["id", "name"] }]
+                    },
+                    "refers_to": { "count": 0, "items": [] }
                   }
                 ]
               },

@@ -95,6 +95,19 @@ enum EntryReply {
             self = .problem(Problem(.deleted, detail, status: 410))
             return
         }
+        let (status, headers) = Self.head(entry, overlay, head, date: date, now)
+        let isSent = status == .ok && head.method != .HEAD
+        self = .whole(status, headers, isSent ? ByteBuffer(bytes: bytes) : nil)
+    }
+
+    /// The head of an answer whose bytes are made here: 200, or 304 for what the client has.
+    static func head(
+        _ entry: Entry,
+        _ overlay: Overlay,
+        _ head: HTTPRequestHead,
+        date: String,
+        _ now: Timestamp
+    ) -> (HTTPResponseStatus, HTTPHeaders) {
         let tag = entry.entityTag
         var headers = HTTPHeaders()
         headers.add(name: "Date", value: date)
@@ -108,11 +121,10 @@ enum EntryReply {
         if head.headers.contains(name: "If-None-Match"),
             EntityTagList.contains(tag, in: head.headers["If-None-Match"])
         {
-            self = .whole(.notModified, headers, nil)
-            return
+            return (.notModified, headers)
         }
-        headers.add(name: "Content-Length", value: String(bytes.count))
-        self = .whole(.ok, headers, head.method == .HEAD ? nil : ByteBuffer(bytes: bytes))
+        headers.add(name: "Content-Length", value: String(entry.body.byteCount))
+        return (.ok, headers)
     }
 
     private init(

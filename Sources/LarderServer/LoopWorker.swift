@@ -32,6 +32,7 @@ actor LoopWorker {
         do throws(Problem) {
             switch route {
             case .entries(let route): try await EntryRoutes(exchange, loop).answer(route)
+            case .entities(let route): try await EntityRoutes(exchange, loop).answer(route)
             case .fetch(let route): try await FetchRoutes(exchange, loop).answer(route)
             case .modifiers(let route): try await ModifierRoutes(exchange).answer(route)
             case .watch(let route): try await WatchRoutes(exchange).answer(route)

@@ -5,6 +5,7 @@ import NIOHTTP1
 /// What a request is about, told from its method and path: one case a family.
 enum Route: Equatable {
     case entries(EntryRoute)
+    case entities(EntityRoute)
     case fetch(FetchRoute)
     case watch(WatchRoute)
     case pins(PinRoute)
@@ -15,7 +16,8 @@ enum Route: Equatable {
 
     /// Every path that there is; the first that fits counts, and the busiest stand first.
     static let patterns =
-        EntryRoute.patterns + FetchRoute.patterns + ModifierRoute.patterns + WatchRoute.patterns
+        EntryRoute.patterns + EntityRoute.patterns + FetchRoute.patterns + ModifierRoute.patterns
+        + WatchRoute.patterns
         + PinRoute.patterns
         + OriginRoute.patterns + AdministrationRoute.patterns + RawRoutes.patterns
 

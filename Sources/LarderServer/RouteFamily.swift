@@ -4,6 +4,7 @@ enum RouteFamily: Int, CaseIterable {
     case put
     /// The other routes of entries.
     case entries
+    case entities
     case fetch
     case modifiers
     case watch
@@ -19,6 +20,7 @@ enum RouteFamily: Int, CaseIterable {
         case .read: "read"
         case .put: "put"
         case .entries: "entries"
+        case .entities: "entities"
         case .fetch: "fetch"
         case .modifiers: "modifiers"
         case .watch: "watch"
@@ -37,6 +39,7 @@ extension Route {
         case .entries(.read): .read
         case .entries(.put): .put
         case .entries(.list), .entries(.remove), .entries(.explain), .entries(.batch): .entries
+        case .entities: .entities
         case .fetch: .fetch
         case .modifiers: .modifiers
         case .watch: .watch

@@ -190,4 +190,16 @@ struct RecognitionTests {
             return
         }
     }
+
+    @Test("What a body says of itself that it is can be asked for by itself")
+    func ownKey() {
+        let splitter = Splitter(EntityRules(NormalizeRules(byType: .standard)))
+        for (text, key) in [
+            (#"{"type":"User","id":8,"best":{"type":"User","id":7}}"#, "User:8"),
+            (#"{"best":{"type":"User","id":7}}"#, nil), (#"{"type":"User"}"#, nil), ("[]", nil),
+            ("1", nil), ("{", nil), ("", nil),
+        ] {
+            #expect(splitter.key(of: Array(text.utf8), path: "/")?.text == key)
+        }
+    }
 }

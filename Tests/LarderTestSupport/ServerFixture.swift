@@ -23,9 +23,11 @@ package final class ServerFixture: Sendable {
 
     /// Serves while `body` runs, then hangs up every client, drains the server, closes the store.
     ///
-    /// It has one origin, `example`, at ``baseURL``.
+    /// It has one origin, `example`, at ``baseURL``; where its objects say what they are, `rules`
+    /// say how.
     package static func run(
         maxEntryBytes: Int64 = 64 << 20,
+        rules: NormalizeRules.TypeMembers? = nil,
         administrators: Administrators = .members(of: .init(name: "own", number: getgid())),
         _ body: (ServerFixture) async throws -> Void
     ) async throws {
@@ -34,7 +36,7 @@ package final class ServerFixture: Sendable {
             now: { clock.now() },
             configure: { $0.maxEntryBytes = ByteSize(bytes: maxEntryBytes) }
         )
-        let fixture = try ServerFixture(temporary, clock, administrators)
+        let fixture = try ServerFixture(temporary, clock, rules, administrators)
         try await withThrowingTaskGroup(of: Void.self) { group in
             let listening = Gate()
             group.addTask { await fixture.engine.run() }
@@ -65,6 +67,7 @@ package final class ServerFixture: Sendable {
     private init(
         _ temporary: TemporaryStore,
         _ clock: ManualClock,
+        _ rules: NormalizeRules.TypeMembers?,
         _ administrators: Administrators
     ) throws {
         self.clock = clock
@@ -76,7 +79,7 @@ package final class ServerFixture: Sendable {
             upstream: upstream,
             origins: OriginTable([
                 KnownOrigin(
-                    OriginSettings(name: try OriginName("example"), baseURL: try Self.url("")),
+                    try Self.example(rules),
                     from: .file("larder.yaml")
                 )
             ]),
@@ -96,6 +99,17 @@ package final class ServerFixture: Sendable {
             engine: engine,
             eventLoopGroup: MultiThreadedEventLoopGroup.singleton
         )
+    }
+
+    private static func example(_ rules: NormalizeRules.TypeMembers?) throws -> OriginSettings {
+        var settings = OriginSettings(name: try OriginName("example"), baseURL: try url(""))
+        settings.normalize = rules.map { NormalizeRules(byType: $0) }
+        return settings
+    }
+
+    /// An entity of it.
+    package func entity(_ key: String) throws -> EntityName {
+        EntityName(try EntityKey(key), of: try OriginName("example"))
     }
 
     package static let baseURL = "https://api.example.com"

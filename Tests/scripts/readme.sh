@@ -200,7 +200,7 @@ routes() {
             fi
         done < <(first_cell "$row" | spans)
     done | sed -E -e 's/(PUT|DELETE|POST|GET|HEAD) ([^?]*)\??(.*)/\1 \2 \3/' \
-        -e 's#/(ID)(/| )#/{id}\2#; s#/(NAME)(/| )#/{name}\2#; s#/(MODIFIER)(/| )#/{modifier}\2#; s#/LANE/#/{lane}/#; s#/o/ORIGIN/PATH#/o/{origin}/{path}#'
+        -e 's#/(ID)(/| )#/{id}\2#; s#/(KEY)(/| )#/{key}\2#; s#/(NAME)(/| )#/{name}\2#; s#/(MODIFIER)(/| )#/{modifier}\2#; s#/LANE/#/{lane}/#; s#/o/ORIGIN/PATH#/o/{origin}/{path}#'
 }
 
 document=$tree/schema/openapi.json
@@ -240,7 +240,7 @@ printf '{"title":"Larder"}\n' >"$www/articles/42"
 # The examples' host is api.example.com: the URL is another here.
 configure <<END
 origins:
-  example: {base_url: "$origin", allow_private: true}
+  example: {base_url: "$origin", allow_private: true, normalize: {by_type: true}}
   iso: {base_url: "$origin/iso", allow_private: true}
 END
 start_daemon
@@ -268,6 +268,7 @@ while read -r method path query; do
     done
     # What a DELETE took away is there again for whoever comes next.
     [[ $path != */entries/{id}* ]] || request PUT "$(entry notes/1)" --data-binary hello
+    [[ $path != */entities/{key}* ]] || request PUT /v1/entities/User:7 --data '{"id":7}'
     [[ $path != */modifiers/{modifier}* ]] \
         || request POST "/v1/modifiers?wait=60s" --header 'Content-Type: application/json' \
             --data "$modifier"
@@ -277,6 +278,8 @@ while read -r method path query; do
     body=$(example_body "$method" "$path" | sed "s|https://api.example.com|$origin|g")
     if [[ -n $body ]]; then
         request "$method" "$target" --header 'Content-Type: application/json' --data "$body"
+    elif [[ $method == PUT && $path == */entities/* ]]; then
+        request "$method" "$target" --data '{"id":7}'
     elif [[ $method == PUT && $path != /v1/pins/* ]]; then
         request "$method" "$target" "${wish[@]}" --data-binary bytes
     else
@@ -306,7 +309,9 @@ expect_equal "the table of commands is that of cachectl --help" "$(subcommands |
 # sample WORDS: arguments in the place of those that the README leaves open.
 sample() {
     local words=$1
-    words=${words//URL|ID/ID}
+    words=${words//"URL|ID|KEY"/ID}
+    words=${words//"ID|KEY"/ID}
+    words=${words//KEY/User:7}
     words=${words//URL/$origin/hello.json}
     words=${words//ID/notes/1}
     words=${words//"[FILE]"/$www/hello.json}
@@ -341,7 +346,14 @@ while IFS= read -r row; do
             expect_match "README.md: cachectl $name takes $option" "$option" \
                 "$("$bin/cachectl" "$name" --help 2>&1)"
         done
-        if [[ $words == *'URL|ID'* ]]; then run_command "$(sample "${words//URL|ID/URL}")"; fi
+        if [[ $words == *'URL|ID|KEY'* ]]; then
+            run_command "$(sample "${words//"URL|ID|KEY"/URL}")"
+        fi
+        if [[ $words == *'ID|KEY'* ]]; then
+            request PUT /v1/entities/User:7 --data '{"id":7}'
+            words_of_key=${words//"URL|ID|KEY"/KEY}
+            run_command "$(sample "${words_of_key//"ID|KEY"/KEY}")"
+        fi
         run_command "$(sample "$words")"
     done < <(first_cell "$row" | spans | sed --quiet 's/^cachectl //p')
 done < <(section cachectl)

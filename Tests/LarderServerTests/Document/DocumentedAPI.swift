@@ -83,6 +83,9 @@ struct DocumentedOperation: CustomStringConvertible {
     /// The schema of a JSON body; nil where there is none.
     var bodySchema: JSONValue? { body?["content"]?["application/json"]?["schema"] }
 
+    /// An example of a body that may be any bytes; nil where there is no such body, or none is given.
+    var bytesExample: JSONValue? { body?["content"]?["*/*"]?["example"] }
+
     /// The path with an example in the place of its parameter, and the query that it needs.
     var exampleTarget: String {
         var target = path

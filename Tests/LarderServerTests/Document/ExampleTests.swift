@@ -30,6 +30,8 @@ struct ExampleTests {
         "WatchEndFrame": watchFrame,
         "EntryPage": { try EntryPage(decoding: $0).encoded() },
         "PinPage": { try PinPage(decoding: $0).encoded() },
+        "EntityPage": { try EntityPage(decoding: $0).encoded() },
+        "EntityExplanation": { try EntityExplanation(decoding: $0).encoded() },
         "EntryExplanation": { try EntryExplanation(decoding: $0).encoded() },
         "OriginCommand": { try OriginCommand(json: $0).encodedJSON() },
         "OriginSettings": { bytes in

@@ -118,6 +118,26 @@ struct HostileRouteTests {
         }
     }
 
+    @Test("A path that is no key is refused")
+    func badKeys() async throws {
+        let keys = [
+            "User", "User:", ":7", "%3A", "User:%", "User:%FF", "User:%2525%25",
+            String(repeating: "i", count: Limits.entityKeyBytesMax) + ":1",
+        ]
+        try await ServerFixture.run { server in
+            for key in keys {
+                for operation in api.operations where operation.path.contains("{key}") {
+                    let client = try await server.connect()
+                    let target = operation.path.replacing("{key}", with: key)
+                    let answer = try await client.ask(operation.method, target)
+                    #expect(answer.status == 400, "\(operation) \(key)")
+                    guard operation.method != "HEAD" else { continue }
+                    #expect(try answer.problem().kind == .badID, "\(operation) \(key)")
+                }
+            }
+        }
+    }
+
     @Test("Slashes, spaces and an emoji are as good in an id as any letter")
     func goodIDs() async throws {
         let ids = [
@@ -177,7 +197,7 @@ struct HostileRouteTests {
         _ send: (RawClient, [UInt8]) async throws -> Void
     ) async throws -> [RawResponse] {
         var answers: [RawResponse] = []
-        try await ServerFixture.run { server in
+        try await ServerFixture.run(rules: .standard) { server in
             let url = try ServerFixture.url("/articles/42")
             // An answer for every route that may ask: who gets none asks again when time has gone
             // by, and here it stands still. Modifiers ask behind, so that all are the same.

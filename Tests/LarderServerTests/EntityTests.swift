@@ -1,0 +1,234 @@
+import LarderEngine
+import LarderJSON
+import LarderModel
+import LarderTestSupport
+import LarderWire
+import Testing
+
+@Suite("Entities over the socket", .timeLimit(.minutes(5)))
+struct EntityTests {
+    private func page(_ title: String, by author: String) -> String {
+        #"{"type":"Article","id":"\#(title)","author":\#(author)}"#
+    }
+
+    /// Has the daemon fetch a page, and gives what it shows.
+    private func fetch(
+        _ client: RawClient,
+        _ path: String,
+        _ policy: FetchPolicy = .networkOnly
+    ) async throws -> String {
+        let url = PercentCoding.encode(ServerFixture.baseURL + path)
+        let target = "/v1/fetch?url=\(url)&policy=\(policy.rawValue)"
+        let frames = try await client.ask("GET", target).frames()
+        for case .snapshot(let snapshot) in frames {
+            guard case .json(let bytes) = snapshot.entry.body else { continue }
+            return String(decoding: bytes, as: UTF8.self)
+        }
+        return ""
+    }
+
+    @Test("What is set is read, with an ETag that a client can come back with, and deleted")
+    func life() async throws {
+        try await ServerFixture.run(rules: .standard) { server in
+            let client = try await server.connect()
+            let path = "/v1/entities/User%3Aa%252Fb"
+            let json = #"{"type":"User","id":"a/b","name":"Ada"}"#
+            let created = try await client.ask("PUT", path, body: Array(json.utf8))
+            #expect(created.status == 201)
+            let read = try await client.ask("GET", path)
+            #expect(read.status == 200)
+            #expect(read.text == json)
+            #expect(read.headers["Content-Type"] == "application/json")
+            #expect(read.headers["Larder-Rev"] == created.headers["Larder-Rev"])
+            #expect(read.headers["Larder-Pending"] == "0")
+            let tag = try #require(read.headers["ETag"])
+            #expect(tag.hasPrefix("\"larder-"))
+            let same = try await client.ask("GET", path, ["If-None-Match: \(tag)"])
+            #expect(same.status == 304)
+            #expect(same.headers["ETag"] == tag)
+            let head = try await client.ask("HEAD", path)
+            #expect(head.status == 200)
+            #expect(head.headers["Content-Length"] == "\(json.utf8.count)")
+            // What is not said stays.
+            let more = try await client.ask("PUT", path, body: Array(#"{"age":36}"#.utf8))
+            #expect(more.status == 204)
+            let merged = try await client.ask("GET", path, ["If-None-Match: \(tag)"])
+            #expect(merged.status == 200)
+            #expect(try JSONValue(parsing: merged.body)["name"]?.string == "Ada")
+            #expect(try JSONValue(parsing: merged.body)["age"]?.integer == 36)
+
+            #expect(try await client.ask("DELETE", path).status == 204)
+            let gone = try await client.ask("GET", path)
+            #expect(gone.status == 410)
+            #expect(try gone.problem().kind == .deleted)
+            let miss = try await client.ask("GET", "/v1/entities/User:c")
+            #expect(miss.status == 404)
+            #expect(try miss.problem().kind == .miss)
+        }
+    }
+
+    @Test("What an answer brings of an author shows in every answer that holds him")
+    func shared() async throws {
+        try await ServerFixture.run(rules: .standard) { server in
+            let client = try await server.connect()
+            let (old, new) = (
+                #"{"type":"User","id":7,"name":"A"}"#, #"{"type":"User","id":7,"name":"B"}"#
+            )
+            let (first, second) = (try ServerFixture.url("/1"), try ServerFixture.url("/2"))
+            server.upstream.answer(first, with: .json(page("1", by: old)))
+            server.upstream.answer(second, with: .json(page("2", by: new)))
+            #expect(try await fetch(client, "/1") == page("1", by: old))
+            #expect(try await fetch(client, "/2") == page("2", by: new))
+            #expect(try await fetch(client, "/1", .cacheOnly) == page("1", by: new))
+            let entry = "/v1/entries/" + PercentCoding.encode(first.text)
+            #expect(try await client.ask("GET", entry).text == page("1", by: new))
+            let author = try await client.ask("GET", "/v1/entities/User:7")
+            #expect(author.text == new)
+            let article = try await client.ask("GET", "/v1/entities/Article:1")
+            #expect(try JSONValue(parsing: article.body)["author"]?.string == "User:7")
+            let whole = try await client.ask("GET", "/v1/entities/Article:1?expand=1")
+            #expect(whole.text == page("1", by: new))
+        }
+    }
+
+    @Test("A list has the entities of a type, page by page, and no entry")
+    func list() async throws {
+        try await ServerFixture.run(rules: .standard) { server in
+            let client = try await server.connect()
+            for key in ["User:1", "User:2", "User:3", "Users:1"] {
+                let path = "/v1/entities/\(PercentCoding.encode(key))"
+                _ = try await client.ask("PUT", path, body: Array("{}".utf8))
+            }
+            try await server.store("notes/1", Array("1".utf8), kind: .blob)
+            _ = try await client.ask("DELETE", "/v1/entities/User:2")
+            let first = try await client.ask("GET", "/v1/entities?type=User&limit=2")
+            let page = try EntityPage(decoding: first.body)
+            #expect(page.items.map(\.name.key.text) == ["User:1", "User:2"])
+            #expect(page.items.map(\.isDeleted) == [false, true])
+            let cursor = PercentCoding.encode(try #require(page.next))
+            let rest = try await client.ask(
+                "GET",
+                "/v1/entities?type=User&limit=2&cursor=\(cursor)"
+            )
+            #expect(try EntityPage(decoding: rest.body).items.map(\.name.key.text) == ["User:3"])
+            let all = try EntityPage(decoding: try await client.ask("GET", "/v1/entities").body)
+            #expect(all.items.map(\.name.key.text) == ["User:1", "User:2", "User:3", "Users:1"])
+            let entries = try await client.ask("GET", "/v1/entries")
+            #expect(try EntryPage(decoding: entries.body).items.map(\.id.text) == ["notes/1"])
+        }
+    }
+
+    @Test("An entity is explained with what holds it")
+    func explain() async throws {
+        try await ServerFixture.run(rules: .standard) { server in
+            let client = try await server.connect()
+            let url = try ServerFixture.url("/1")
+            let author = #"{"type":"User","id":7,"name":"A"}"#
+            server.upstream.answer(url, with: .json(page("1", by: author)))
+            _ = try await fetch(client, "/1")
+            let answer = try await client.ask("GET", "/v1/entities/User:7/explain")
+            let explanation = try EntityExplanation(decoding: answer.body)
+            #expect(explanation.item.name.key.text == "User:7")
+            #expect(explanation.pending.base == .json(Array(author.utf8), isComplete: true))
+            let article = EntryID(try server.entity("Article:1"))
+            #expect(explanation.referencedBy.items == [.init(id: article, members: ["author"])])
+            let holder = try await client.ask("GET", "/v1/entities/Article:1/explain")
+            let other = try EntityExplanation(decoding: holder.body)
+            #expect(
+                other.referencedBy.items
+                    == [.init(id: try EntryID(url), members: ["type", "id", "author"])]
+            )
+            let user = EntryID(try server.entity("User:7"))
+            #expect(other.refersTo.items == [.init(id: user, members: ["author"])])
+            let entry = "/v1/entries/\(PercentCoding.encode(url.text))/explain"
+            let form = try EntryExplanation(decoding: try await client.ask("GET", entry).body).form
+            guard case .normalized(_, let entities) = form.form else {
+                Issue.record("\(form)")
+                return
+            }
+            #expect(
+                entities.items.map(\.id.description) == ["example/Article:1"]
+            )
+            let miss = try await client.ask("GET", "/v1/entities/User:8/explain")
+            #expect(try miss.problem().kind == .miss)
+        }
+    }
+
+    @Test("An origin has to be named where it is not clear, and to be one")
+    func origins() async throws {
+        try await ServerFixture.run(rules: .standard) { server in
+            var other = OriginSettings(
+                name: try OriginName("other"),
+                baseURL: try WebURL("https://other.example.com")
+            )
+            other.normalize = NormalizeRules(byType: .standard)
+            _ = try await server.engine.addOrigin(OriginCommand(other))
+            let client = try await server.connect()
+            let body = Array("{}".utf8)
+            for (method, path) in [
+                ("GET", "/v1/entities/A:1"), ("PUT", "/v1/entities/A:1"), ("GET", "/v1/entities"),
+                ("DELETE", "/v1/entities/A:1"), ("GET", "/v1/entities/A:1/explain"),
+                ("GET", "/v1/watch?key=A:1&timeout=0ms"),
+            ] {
+                let unclear = try await client.ask(method, path, body: body)
+                #expect(try unclear.problem().kind == .originNeeded, "\(method) \(path)")
+                let query = path.contains("?") ? "&" : "?"
+                let unknown = try await client.ask(method, path + query + "origin=none", body: body)
+                #expect(try unknown.problem().kind == .noSuchOrigin, "\(method) \(path)")
+            }
+            let path = "/v1/entities/A:1?origin=other"
+            #expect(try await client.ask("PUT", path, body: body).status == 201)
+            #expect(try await client.ask("GET", path).status == 200)
+            let elsewhere = try await client.ask("GET", "/v1/entities/A:1?origin=example")
+            #expect(elsewhere.status == 404)
+        }
+    }
+
+    @Test(
+        "What is no object of this key is refused",
+        arguments: ["", "[]", "1", "{", #"{"type":"User","id":8}"#]
+    )
+    func refused(body: String) async throws {
+        try await ServerFixture.run(rules: .standard) { server in
+            let client = try await server.connect()
+            let answer = try await client.ask(
+                "PUT",
+                "/v1/entities/User:7",
+                body: Array(body.utf8)
+            )
+            #expect(answer.status == 400)
+            _ = try answer.problem()
+            let read = try await client.ask("GET", "/v1/entities/User:7")
+            #expect(read.status == 404)
+        }
+    }
+
+    @Test("What is evicted by its key is a miss, and its answer with it, or shown without it")
+    func evict() async throws {
+        try await ServerFixture.run(rules: .standard) { server in
+            let client = try await server.connect()
+            let url = try ServerFixture.url("/1")
+            let author = #"{"type":"User","id":7,"name":"A"}"#
+            server.upstream.answer(url, with: .json(page("1", by: author)))
+            _ = try await fetch(client, "/1")
+            let answer = try await client.ask(
+                "POST",
+                "/v1/evict",
+                body: Array(#"{"keys":["User:7"]}"#.utf8)
+            )
+            let report = try EvictReport(decoding: answer.body)
+            #expect(report.evicted == 1)
+            #expect(report.ids == [EntryID(try server.entity("User:7"))])
+            #expect(try await client.ask("GET", "/v1/entities/User:7").status == 404)
+            let target = "/v1/fetch?url=\(PercentCoding.encode(url.text))&policy=cache-only"
+            #expect(try await client.ask("GET", target).problem().kind == .miss)
+            let frames = try await client.ask("GET", target + "&partial=true").frames()
+            guard case .snapshot(let snapshot) = try #require(frames.first) else {
+                Issue.record("\(frames)")
+                return
+            }
+            #expect(!snapshot.isComplete)
+            #expect(snapshot.missing == ["/author"])
+        }
+    }
+}
