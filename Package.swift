@@ -173,7 +173,7 @@ let package = Package(
         // Splitting and rebuilding measured.
         .executableTarget(
             name: "larder-normalize",
-            dependencies: ["LarderModel", "LarderJSON", "LarderNormalize"],
+            dependencies: ["LarderModel", "LarderJSON", "LarderNormalize", "LarderStore"],
             path: "Benchmarks/Normalize",
             swiftSettings: strict
         ),

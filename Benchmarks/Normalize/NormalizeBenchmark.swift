@@ -14,42 +14,56 @@ import LarderNormalize
 struct NormalizeBenchmark {
     let rules = EntityRules(NormalizeRules(byType: .standard))
 
-    static func main() throws {
+    static func main() async throws {
         let rounds = CommandLine.arguments.dropFirst().first.flatMap { Int($0) } ?? 21
         let benchmark = NormalizeBenchmark()
-        for repeats in [1, 20] { try benchmark.run(Feed(authorRepeats: repeats), rounds: rounds) }
+        for repeats in [1, 20] {
+            try await benchmark.run(Feed(authorRepeats: repeats), rounds: rounds)
+        }
     }
 
-    private func run(_ feed: Feed, rounds: Int) throws {
+    private func run(_ feed: Feed, rounds: Int) async throws {
         print("feed of \(feed.body.count) bytes, each author \(feed.authorRepeats) times")
         let peer = try peer(feed.body, rounds: rounds)
         print("  \(peer.name) loads + dumps: \(text(peer.milliseconds)) ms")
         let stored = Stored(feed.body, rules)
-        func measure(_ name: String, _ body: () throws -> Void) rethrows {
-            let time = try median(rounds, body)
+        func measure(_ name: String, _ body: () async throws -> Void) async rethrows {
+            let time = try await median(rounds, body)
             print("  \(name): \(text(time)) ms, \(text(time / peer.milliseconds)) x")
         }
-        measure("splitting") { _ = Stored.split(feed.body, rules) }
-        measure("splitting and merging into nothing") { _ = Stored(feed.body, rules) }
-        measure("splitting and merging into what is there") {
+        await measure("splitting") { _ = Stored.split(feed.body, rules) }
+        await measure("splitting and merging into nothing") { _ = Stored(feed.body, rules) }
+        await measure("splitting and merging into what is there") {
             _ = Stored(feed.body, rules, over: stored.entities)
         }
         let skeleton = try Skeleton(stored.skeleton)
-        try measure("rebuilding") {
+        try await measure("rebuilding") {
             let answer = try stored.rebuilt(skeleton, rules)
             guard answer.bytes == feed.body else { fatalError("it is not what came") }
         }
+        let store = try FeedStore(rules)
+        try await store.put(feed.body)
+        try await measure("splitting and storing into a store that has it") {
+            try await store.put(feed.body)
+        }
+        try await measure("rebuilding from the store") {
+            guard try store.read() == feed.body else { fatalError("it is not what came") }
+        }
+        try await store.close()
         stored.printSizes(of: feed.body)
     }
 
     private func text(_ number: Double) -> String { String(format: "%.2f", number) }
 
     /// The median of the processor times that `body` takes, in milliseconds.
-    private func median(_ rounds: Int, _ body: () throws -> Void) rethrows -> Double {
+    private func median(
+        _ rounds: Int,
+        _ body: () async throws -> Void
+    ) async rethrows -> Double {
         var times: [Double] = []
         for _ in 0..<rounds {
             let start = Self.processorTime
-            try body()
+            try await body()
             times.append((Self.processorTime - start) * 1_000)
         }
         return times.sorted()[rounds / 2]

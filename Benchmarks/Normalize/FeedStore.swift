@@ -1,0 +1,76 @@
+import Foundation
+import LarderModel
+import LarderNormalize
+import LarderStore
+
+/// A store on disk, with one feed in it.
+final class FeedStore {
+    private let folder: URL
+    private let store: CacheStore
+    private let scope: ScopeKey
+    private let origin: OriginName
+    private let id: EntryID
+    private let rules: EntityRules
+    private let reader: StoreReader
+
+    init(_ rules: EntityRules) throws {
+        self.rules = rules
+        folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent(
+                "larder-feed-store-\(ProcessInfo.processInfo.processIdentifier)"
+            )
+        var configuration = StoreConfiguration(
+            cacheDirectory: folder.appendingPathComponent("cache").path,
+            stateDirectory: folder.appendingPathComponent("state").path
+        )
+        configuration.reserveBytes = 0
+        store = try CacheStore(configuration, now: { Timestamp(milliseconds: 0) })
+        scope = store.key(for: .own(uid: 1_000, account: .default))
+        origin = try OriginName("feed")
+        id = try EntryID("https://feed.example/feed")
+        store.setRules([origin: rules])
+        reader = try store.makeReader()
+    }
+
+    func close() async throws {
+        reader.endTransaction()
+        try await store.close()
+        try FileManager.default.removeItem(at: folder)
+    }
+
+    /// Splits a feed and stores it with its entities.
+    func put(_ body: [UInt8]) async throws {
+        let split = Stored.split(body, rules)
+        var entry = Entry(
+            id: id,
+            kind: .fetched,
+            storedAt: Timestamp(milliseconds: 0),
+            revision: Revision(0),
+            body: BodySummary(of: body, isJSON: true)
+        )
+        entry.origin = origin
+        entry.mediaType = "application/json"
+        let entities = NewEntities(
+            split,
+            of: origin,
+            in: scope,
+            fetch: try store.nextRevision(),
+            cause: ChangeCause(.network)
+        )
+        let new = NewEntry(scope: scope, entry: entry, body: .inline(body))
+        let receipt = try await store.put(NewAnswer(new, entities), now: entry.storedAt)
+        guard receipt.isNormalized else { fatalError("the feed is an honest one") }
+    }
+
+    /// What the store shows of it.
+    func read() throws -> [UInt8] {
+        let now = Timestamp(milliseconds: 0)
+        defer { reader.endTransaction() }
+        return try reader.atOneMoment { () throws(StoreError) in
+            let row = try reader.withEntry(scope, id, now: now) { $0.normalized(in: scope) }
+            guard let row = row ?? nil, case .shown(let shown) = try reader.rebuild(row, now: now)
+            else { fatalError("it is there") }
+            return shown.answer.bytes
+        }
+    }
+}
