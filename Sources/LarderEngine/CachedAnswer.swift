@@ -97,8 +97,9 @@ struct CachedAnswer {
         case .shown(let shown):
             let bytes = shown.answer.bytes
             let body = FrameBody(shown.entry, in: scope, bytes: bytes)
-            let isComplete = shown.answer.isComplete
-            self.init(shown.entry, .ready(body), known: isComplete ? row.entry : nil, in: row.scope)
+            // A 304 would confirm the bytes that came, and not those that are shown.
+            let isAsItCame = shown.entry.body.digest == row.entry.body.digest
+            self.init(shown.entry, .ready(body), known: isAsItCame ? row.entry : nil, in: row.scope)
             made = bytes
             overlay = Overlay(missing: shown.answer)
             isNormalized = true

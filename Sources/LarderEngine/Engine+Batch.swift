@@ -75,7 +75,14 @@ extension BatchFrame {
         now: Timestamp
     ) {
         var (found, bytes): (Entry?, [UInt8]?) = (nil, nil)
-        if case .found(let entry, let body) = row { (found, bytes) = (entry, body) }
+        var overlay = Overlay.none
+        switch row {
+        case .found(let entry, let body): (found, bytes) = (entry, body)
+        case .rebuilt(let rebuilt, let body):
+            (found, bytes) = (rebuilt.entry, body)
+            overlay = Overlay(missing: rebuilt.answer)
+        case .damaged, .missing: break
+        }
         if let shown {
             found = shown.entry
             bytes = shown.bytes ?? bytes
@@ -93,7 +100,7 @@ extension BatchFrame {
                     isStale: entry.isStale(at: now),
                     age: entry.age(at: now),
                     entry: FrameEntry(entry, body: FrameBody(entry, in: scope, bytes: bytes))
-                ).adding(shown?.overlay ?? .none)
+                ).adding(shown?.overlay ?? overlay)
             )
         case .tombstone:
             let frame = DeletedFrame(revision: entry.revision, status: entry.status)

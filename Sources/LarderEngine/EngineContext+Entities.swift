@@ -5,18 +5,20 @@ import LarderWire
 
 /// Answers on their way to be normalized.
 extension EngineContext {
-    /// An answer with its entities; nil where it is kept whole.
+    /// Stores an answer with its entities; nil where it is to be kept whole, and is not stored yet.
     ///
-    /// Those that are larger than a frame shows went to the disk as they came and are read back, a few
-    /// at a time, so that the memory has a bound.
-    func split(
+    /// A few at a time, until they are stored, so that the memory has a bound: those that are larger
+    /// than a frame shows went to the disk as they came and are read back.
+    func putSplit(
         _ new: NewEntry,
         _ taken: BodyIntake.Taken,
         _ plan: Flight.Plan,
-        number: Revision?
-    ) async throws(StoreError) -> NewAnswer? {
-        guard let rules = plan.rules, let number, isSplit(new.entry, taken) else { return nil }
-        guard let path = plan.origin.path(of: plan.key.url) else { return nil }
+        number: Revision?,
+        fence: AnswerFence?
+    ) async throws(StoreError) -> AnswerReceipt? {
+        guard let rules = plan.rules, let number, isSplit(new.entry, taken),
+            let path = plan.origin.path(of: plan.key.url)
+        else { return nil }
         return try await splitting.pass { () async throws(StoreError) in
             guard let bytes = try await bytes(of: new, taken) else { return nil }
             let splitter = Splitter(rules, bodyBytesMax: Limits.normalizedBodyBytesMax)
@@ -28,7 +30,8 @@ extension EngineContext {
                 fetch: number,
                 cause: plan.cause
             )
-            return NewAnswer(new, entities)
+            let answer = NewAnswer(new, entities)
+            return try await store.put(answer, now: new.entry.storedAt, fence: fence)
         }
     }
 
@@ -55,8 +58,10 @@ extension EngineContext {
         number: Revision?,
         now: Timestamp
     ) async throws(StoreError) {
-        guard let rules = plan.rules, let number, let path = plan.origin.path(of: plan.key.url),
-            let key = rules.key(ofPath: path)
+        // Of what was asked for with a query or with headers it says nothing.
+        guard let rules = plan.rules, let number, plan.key.headers.fields.isEmpty,
+            plan.key.url.path == plan.key.url.pathAndQuery[...],
+            let path = plan.origin.path(of: plan.key.url), let key = rules.key(ofPath: path)
         else { return }
         try await store.deleteEntity(
             EntityName(key, of: plan.origin.name),

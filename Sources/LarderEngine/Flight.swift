@@ -16,6 +16,7 @@ final class Flight: Sendable {
         let scope: ScopeKey
         let url: WebURL
         let headers: HeaderFields
+        var normalizes = true
     }
 
     /// What a flight sets out with.

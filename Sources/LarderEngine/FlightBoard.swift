@@ -69,7 +69,12 @@ struct FlightBoard: Sendable {
         guard !context.isOfflineByHand(request.origin.name) else { return nil }
         let place = context.place(of: request, scope, cached)
         return Flight.Plan(
-            key: Flight.Key(scope: place, url: request.url, headers: request.headers),
+            key: Flight.Key(
+                scope: place,
+                url: request.url,
+                headers: request.headers,
+                normalizes: request.normalizes
+            ),
             payer: scope,
             origin: request.origin,
             cached: cached?.known,

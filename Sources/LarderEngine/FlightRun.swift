@@ -273,12 +273,14 @@ struct FlightRun: ~Copyable {
             if answer.isVariant { new.cause = "fetch:\(url)" }
             let now = entry.storedAt
             let kept: (revision: Revision, isNormalized: Bool)
-            if let split = try await context.split(new, taken, plan, number: number) {
-                let receipt = try await context.store.put(
-                    split,
-                    now: now,
-                    fence: overtaking?.fence
-                )
+            let receipt = try await context.putSplit(
+                new,
+                taken,
+                plan,
+                number: number,
+                fence: overtaking?.fence
+            )
+            if let receipt {
                 kept = (receipt.entry.revision, receipt.isNormalized)
             } else {
                 let receipt = try await context.store.put(new, now: now, fence: overtaking?.fence)

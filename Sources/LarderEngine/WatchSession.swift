@@ -237,7 +237,8 @@ struct WatchSession {
                 source: cause.source.text,
                 cause: cause.text ?? (cause.source == .network ? "fetch:\(id)" : nil)
             )
-            event.changed = cause.changed
+            // One that stands for several says nothing of the others.
+            event.changed = coalesced > 1 ? [] : cause.changed
             event.isOwn = isOwn
             event.coalesced = coalesced
             event.hasMore = hasMore

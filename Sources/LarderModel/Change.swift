@@ -33,7 +33,7 @@ package struct Change: Equatable, Sendable {
     /// Says which of the entities in it have brought it about.
     package mutating func name(changed keys: [EntityKey]) {
         guard case .put(let id, var cause) = event else { return }
-        cause.changed = keys
+        cause.changed = Array(keys.prefix(Limits.toldChangedMax))
         event = .put(id, cause)
     }
 
@@ -60,7 +60,7 @@ package struct ChangeCause: Equatable, Sendable {
     /// What has brought it, where that is not the id: `fetch:URL`, `modifier:ID`.
     package var text: String?
     package var client: ClientTag?
-    /// The entities in it that have another value.
+    /// The entities in it that have another value, the first ``Limits/toldChangedMax``.
     package var changed: [EntityKey] = []
 
     package init(_ source: Source, text: String? = nil, client: ClientTag? = nil) {

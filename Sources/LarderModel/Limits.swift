@@ -115,12 +115,18 @@ package enum Limits {
     package static let missingPointersMax = 1_000
     /// What a reference counts: its row, and that of the index by who refers.
     package static let referenceOverheadBytes = 48
-    /// Skeletons that one connection has read and keeps, some KiB each.
-    package static let skeletonsKeptMax = 256
+    /// Bytes of skeletons that one connection has read and keeps; read they take some times that.
+    ///
+    /// One that has an eighth of it is read each time.
+    package static let skeletonsKeptBytesMax = 2 << 20
     /// References that are followed to say which answers show what one step has changed, about 0.3 s
     /// in which nothing else is written; beyond it watchers find it out from the log, each for what
     /// it watches.
     package static let followedReferencesMax = 65_536
+    /// The same where somebody comes back, for a page of the log; beyond it is told that it lagged.
+    package static let followedOnReturnMax = 8 * followedReferencesMax
+    /// Entities that a frame names of those by which an entry has changed.
+    package static let toldChangedMax = 100
     /// Rows that are looked at to find out whether one that shows an entity is protected.
     package static let followedParentsMax = 1_000
     /// Entities that are remembered to be looked after, as something has ceased to refer to them;

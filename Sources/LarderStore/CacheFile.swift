@@ -8,6 +8,7 @@ final class CacheFile {
     let statements: CacheWriterStatements
     let log: ChangeLog
     let references: ReferenceReader
+    let referenceStatements: ReferenceStatements
     let wal: WriteAheadLog
     private let database: DatabaseFile
     private var stamp: FileStamp?
@@ -28,6 +29,7 @@ final class CacheFile {
         statements = try CacheWriterStatements(connection)
         log = try ChangeLog(connection, hasModifiers: false)
         references = try ReferenceReader(connection)
+        referenceStatements = try ReferenceStatements(connection)
         wal = WriteAheadLog(of: connection)
         stamp = FileStamp(database.path)
         walStamp = FileStamp(database.path + "-wal")

@@ -63,11 +63,12 @@ extension StoreReader {
                 let changed = entities.compactMap(\.changedEntity)
                 guard let cause = changed.first?.cause else { continue }
                 let known = Set(entities.compactMap(\.id))
-                let showing = try entries(
+                let found = try entries(
                     of: key(for: scope),
                     showing: changed.map(\.name),
                     where: { isWanted($0) && !known.contains($0) }
                 )
+                guard let showing = found else { return nil }
                 for (id, keys) in showing.sorted(by: { $0.id.text < $1.id.text }) {
                     var change = Change(first.revision, scope, .put(id, cause))
                     change.name(changed: keys)

@@ -148,7 +148,7 @@ extension CacheWriter {
         var receipt = EvictionReceipt()
         var step: Revision?
         for candidate in candidates {
-            guard !shared.isProtected(candidate.key),
+            guard try !isProtected(candidate.key),
                 try revision(of: candidate.key) == candidate.revision
             else {
                 receipt.skipped += 1

@@ -45,6 +45,8 @@ extension CacheWriter {
         now: Timestamp
     ) throws(StoreError) -> Takeable? {
         if let row = try takeable(scope, id, now: now, where: { _ in true }) { return row }
+        // A normalized one may show again what is missing in it now.
+        guard let found = try find(scope, id).0, found.skeleton == nil else { return nil }
         _ = try removeShadow(scope, id)
         return nil
     }
@@ -81,8 +83,13 @@ extension CacheWriter {
 
     /// A normalized answer as it is now: what is kept for good is kept whole.
     private func takeable(_ row: NormalizedRow) throws(StoreError) -> Takeable? {
-        guard let rebuilt = try rebuild(row) else { return nil }
-        return Takeable(entry: rebuilt.entry, body: .inline(rebuilt.answer.bytes))
+        switch try rebuild(row) {
+        case .shown(let shown):
+            guard shown.answer.isComplete else { return nil }
+            return Takeable(entry: shown.entry, body: .inline(shown.answer.bytes))
+        case .deleted(let tombstone): return Takeable(entry: tombstone, body: .inline([]))
+        case .missing: return nil
+        }
     }
 
     /// Takes the row away that stands under a kept id; whether there was one that counted.

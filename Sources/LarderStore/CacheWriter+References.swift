@@ -10,31 +10,59 @@ extension CacheWriter {
         )
     }
 
-    /// Writes down what a row refers to now; of two entities with one hash what it says of both.
+    /// Writes down what a row refers to now, as far as it has not done so before; of two entities with
+    /// one hash what it says of both.
     func replaceReferences(
         of key: RowKey,
         _ references: [Reference],
         _ origin: OriginName,
         _ scope: ScopeKey
     ) throws(StoreError) {
-        try dropReferences(of: key)
+        var wanted: [Int64: [UInt8]] = [:]
         for reference in references {
             let child = RowKey(scope, EntryID(EntityName(reference.key, of: origin)))
-            statements.putReference.bind(1, child.number)
-            statements.putReference.bind(2, key.number)
-            statements.putReference.bind(3, reference.place.stored)
-            try statements.putReference.run()
+            wanted[child.number, default: []] += reference.place.stored
         }
+        for (child, members) in try writtenReferences(of: key) {
+            if let now = wanted[child] {
+                if now == members { wanted[child] = nil }
+                continue
+            }
+            referenceStatements.deleteReference.bind(1, child)
+            referenceStatements.deleteReference.bind(2, key.number)
+            try referenceStatements.deleteReference.run()
+            noteOrphan(RowKey(child))
+        }
+        for (child, members) in wanted {
+            referenceStatements.putReference.bind(1, child)
+            referenceStatements.putReference.bind(2, key.number)
+            referenceStatements.putReference.bind(3, members)
+            try referenceStatements.putReference.run()
+        }
+    }
+
+    private func writtenReferences(of key: RowKey) throws(StoreError) -> [(Int64, [UInt8])] {
+        let statement = referenceStatements.references
+        statement.bind(1, key.number)
+        defer { statement.reset() }
+        var written: [(Int64, [UInt8])] = []
+        while try statement.step() {
+            written.append((statement.integer(0), Array(statement.bytes(1))))
+        }
+        return written
+    }
+
+    private func noteOrphan(_ child: RowKey) {
+        if state.orphans.count < Limits.orphansMax { state.orphans.append(child) }
     }
 
     /// Forgets what a row refers to; entities that nothing else refers to go later.
     func dropReferences(of key: RowKey) throws(StoreError) {
-        let statement = statements.deleteReferences
+        let statement = referenceStatements.deleteReferences
         statement.bind(1, key.number)
         defer { statement.reset() }
         while try statement.step() {
-            guard state.orphans.count < Limits.orphansMax else { continue }
-            state.orphans.append(RowKey(statement.integer(0)))
+            noteOrphan(RowKey(statement.integer(0)))
         }
     }
 
@@ -45,19 +73,19 @@ extension CacheWriter {
     /// Users share them, so they are the same when all of their bytes are.
     func takeSkeleton(_ skeleton: Skeleton) throws(StoreError) -> Int64 {
         let digest = skeleton.bytes.withUnsafeBytes { Checksum.digest($0) }
-        let find = statements.findSkeleton
+        let find = referenceStatements.findSkeleton
         find.bind(1, Int64(bitPattern: digest.high))
         find.bind(2, Int64(bitPattern: digest.low))
         find.bind(3, skeleton.bytes)
         defer { find.reset() }
         if try find.step() {
             let number = find.integer(0)
-            statements.countSkeleton.bind(1, number)
-            statements.countSkeleton.bind(2, Int64(1))
-            try statements.countSkeleton.run()
+            referenceStatements.countSkeleton.bind(1, number)
+            referenceStatements.countSkeleton.bind(2, Int64(1))
+            try referenceStatements.countSkeleton.run()
             return number
         }
-        let insert = statements.insertSkeleton
+        let insert = referenceStatements.insertSkeleton
         insert.bind(1, Int64(bitPattern: digest.high))
         insert.bind(2, Int64(bitPattern: digest.low))
         insert.bind(3, skeleton.bytes)
@@ -68,13 +96,13 @@ extension CacheWriter {
 
     /// One answer less has a skeleton, which goes with the last.
     func giveBackSkeleton(_ number: Int64) throws(StoreError) {
-        statements.countSkeleton.bind(1, number)
-        statements.countSkeleton.bind(2, Int64(-1))
-        try statements.countSkeleton.run()
-        statements.deleteSkeleton.bind(1, number)
-        defer { statements.deleteSkeleton.reset() }
-        guard try statements.deleteSkeleton.step() else { return }
-        state.totals.bytes -= Self.skeletonSize(statements.deleteSkeleton.integer(0))
+        referenceStatements.countSkeleton.bind(1, number)
+        referenceStatements.countSkeleton.bind(2, Int64(-1))
+        try referenceStatements.countSkeleton.run()
+        referenceStatements.deleteSkeleton.bind(1, number)
+        defer { referenceStatements.deleteSkeleton.reset() }
+        guard try referenceStatements.deleteSkeleton.step() else { return }
+        state.totals.bytes -= Self.skeletonSize(referenceStatements.deleteSkeleton.integer(0))
     }
 
     static func skeletonSize(_ bytes: Int64) -> Int64 { bytes + Int64(Limits.rowOverheadBytes) }
@@ -98,7 +126,7 @@ extension CacheWriter {
 
     /// The rows of entities under a hash, where no row refers to it.
     private func unreferred(_ orphan: RowKey) throws(StoreError) -> [RowKey] {
-        let statement = statements.unreferred
+        let statement = referenceStatements.unreferred
         statement.bind(1, orphan.first.number)
         statement.bind(2, orphan.last.number)
         defer { statement.reset() }

@@ -66,6 +66,7 @@ final class CacheWriter: CommitWriter {
     var connection: SQLiteConnection { open.connection }
     var statements: CacheWriterStatements { open.statements }
     var references: ReferenceReader { open.references }
+    var referenceStatements: ReferenceStatements { open.referenceStatements }
 
     // MARK: Transactions
 
@@ -170,8 +171,8 @@ final class CacheWriter: CommitWriter {
         let direct = shared.takeDirectUses()
         takenDirectUses.formUnion(direct)
         for key in direct {
-            statements.markDirect.bind(1, key.number)
-            try statements.markDirect.run()
+            referenceStatements.markDirect.bind(1, key.number)
+            try referenceStatements.markDirect.run()
         }
     }
 

@@ -54,15 +54,13 @@ package final class ChangeFeed: Sendable {
         guard !revisions.isEmpty else { return }
         let tell = state.withLock { state -> (@Sendable () -> Void)? in
             state.sequencer.changed(changes)
-            let released = state.sequencer.closed(revisions)
-            guard state.isWatched else { return nil }
-            guard !released.isEmpty else {
-                if !areAll { state.isCut = true }
+            let released = state.sequencer.closed(revisions, areAll: areAll)
+            guard state.isWatched, !released.changes.isEmpty || !released.isWhole else {
                 return nil
             }
             let isFirst = state.ready.isEmpty
-            state.ready += released
-            if !areAll { state.isCut = true }
+            state.ready += released.changes
+            if !released.isWhole { state.isCut = true }
             if state.ready.count > Limits.changesReadyMax {
                 state.ready = []
                 state.isCut = true

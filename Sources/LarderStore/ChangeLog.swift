@@ -114,12 +114,15 @@ struct ChangeLog {
     /// of some.
     func append(together changes: [Change], to state: inout ChangeLogState) throws(StoreError) {
         var rest = changes[...]
+        let total = changes.reduce(0) { $0 + 1 + ($1.id?.text.utf8.count ?? 0) }
+        // However many they are, they take half of the places of a step.
+        let bytesMax = max(Limits.loggedIDsBytesMax, total / Int(Self.places / 2))
         while let first = rest.popFirst() {
             var more: [EntryID] = []
             var bytes = first.id?.text.utf8.count ?? 0
             while let next = rest.first, next.isAlike(first), let id = next.id {
                 bytes += 1 + id.text.utf8.count
-                guard bytes <= Limits.loggedIDsBytesMax else { break }
+                guard bytes <= bytesMax else { break }
                 more.append(id)
                 rest.removeFirst()
             }

@@ -143,22 +143,20 @@ extension StoreReader {
 }
 
 extension CacheWriter {
-    /// Puts a normalized answer together as the writer sees it; nil where that cannot be done.
-    func rebuild(_ row: NormalizedRow) throws(StoreError) -> RebuiltEntry? {
+    /// Puts a normalized answer together as the writer sees it.
+    func rebuild(_ row: NormalizedRow) throws(StoreError) -> Rebuilt {
         let rebuilding = RowRebuilding(
             rules: shared.rules.rules(of: row.entry.origin),
             bytesMax: shared.rebuiltBytesMax,
             isPartial: false
         )
         let skeleton = try references.skeleton(row.skeleton)
-        let rebuilt = try rebuilding.rebuild(row, skeleton: skeleton) { (id) throws(StoreError) in
+        return try rebuilding.rebuild(row, skeleton: skeleton) { (id) throws(StoreError) in
             guard let name = id.entity else { return nil }
             let found = try findEntity(row.scope, name)
             return found.row.map { old in
                 KnownEntity(held: found.held, revision: old.revision, storedAt: row.entry.storedAt)
             }
         }
-        guard case .shown(let entry) = rebuilt else { return nil }
-        return entry
     }
 }

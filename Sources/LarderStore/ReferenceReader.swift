@@ -27,6 +27,7 @@ final class ReferenceReader {
     private let skeletonData: SQLiteStatement
     /// Those read last; skeletons never change under their numbers.
     private var skeletons: [Int64: Skeleton] = [:]
+    private var keptBytes = 0
 
     init(_ connection: SQLiteConnection) throws(StoreError) {
         parentsOf = try connection.prepare(
@@ -38,12 +39,12 @@ final class ReferenceReader {
         skeletonData = try connection.prepare("SELECT data FROM skeleton WHERE skeleton = ?1")
     }
 
-    /// The rows that refer to an entity.
-    func parents(of child: RowKey) throws(StoreError) -> [Parent] {
+    /// The rows that refer to an entity, the first so many.
+    func parents(of child: RowKey, limit: Int = .max) throws(StoreError) -> [Parent] {
         parentsOf.bind(1, child.first.number)
         defer { parentsOf.reset() }
         var parents: [Parent] = []
-        while try parentsOf.step() {
+        while parents.count < limit, try parentsOf.step() {
             guard let id = try? EntryID(stored: parentsOf.text(2) ?? "") else { continue }
             let skeleton = parentsOf.integerOrNil(3)
             let bytes = parentsOf.bytes(1)
@@ -67,21 +68,25 @@ final class ReferenceReader {
         guard try skeletonData.step(),
             let skeleton = try? Skeleton(Array(skeletonData.bytes(0)))
         else { return nil }
-        if skeletons.count >= Limits.skeletonsKeptMax { skeletons.removeAll() }
+        guard skeleton.bytes.count <= Limits.skeletonsKeptBytesMax / 8 else { return skeleton }
+        if keptBytes + skeleton.bytes.count > Limits.skeletonsKeptBytesMax { forget() }
         skeletons[number] = skeleton
+        keptBytes += skeleton.bytes.count
         return skeleton
     }
 
     /// What was read in a transaction that was rolled back had numbers that others may get.
     func forget() {
         skeletons.removeAll()
+        keptBytes = 0
     }
 
     // MARK: Who shows what has changed
 
     /// The entries that show what has changed.
     ///
-    /// At most `limit` references are followed. `isWanted` says of which entries it matters.
+    /// At most `limit` references are followed, upward and downward. `isWanted` says of which entries
+    /// it matters.
     func entries(
         showing changes: [EntityChange],
         limit: Int = .max,
@@ -91,10 +96,13 @@ final class ReferenceReader {
         var left = limit
         for change in changes {
             let above = try above(change, &left, isWanted)
-            if !above.isWhole { showing.isWhole = false }
+            guard above.isWhole else {
+                showing.isWhole = false
+                break
+            }
             for (key, answer) in above.answers {
                 guard let skeleton = try skeleton(answer.skeleton),
-                    above.isShown(change, by: answer, skeleton)
+                    above.isShown(change, by: answer, skeleton, &left)
                 else { continue }
                 showing.entries[key, default: (answer.id, [])].changed.append(change.name.key)
             }
@@ -123,9 +131,16 @@ final class ReferenceReader {
         var answers: [RowKey: Answer] = [:]
         var isWhole = true
 
-        /// Whether an answer shows a change: by which lists each entity is shown in it is found from
-        /// its own text downward.
-        func isShown(_ change: EntityChange, by answer: Answer, _ skeleton: Skeleton) -> Bool {
+        /// Whether an answer shows a change.
+        ///
+        /// By which lists each entity is shown in it is found from its own text downward. One that
+        /// takes too long to look through counts as one that does.
+        func isShown(
+            _ change: EntityChange,
+            by answer: Answer,
+            _ skeleton: Skeleton,
+            _ left: inout Int
+        ) -> Bool {
             struct Place: Hashable {
                 let entity: RowKey
                 let list: Int
@@ -141,11 +156,13 @@ final class ReferenceReader {
                     if skeleton.list(place.list, hasAnyOf: members) { return true }
                 }
                 for edge in edges[place.entity] ?? [] {
+                    guard left > 0 else { return true }
                     let next = skeleton.places(
                         in: edge.members,
                         of: place.list,
                         type: types[edge.child] ?? []
                     )
+                    left -= next.steps
                     // That it is there shows, also where nothing of it does.
                     if edge.child == goal, change.members == nil, next.isListed { return true }
                     for list in next.lists {
@@ -168,7 +185,7 @@ final class ReferenceReader {
         above.types[first] = Array(change.name.key.type.utf8)
         var waiting = [first]
         while let child = waiting.popLast() {
-            for parent in try parents(of: child) {
+            for parent in try parents(of: child, limit: left + 1) {
                 guard left > 0 else {
                     above.isWhole = false
                     return above
@@ -196,7 +213,8 @@ final class ReferenceReader {
         var known: Set<RowKey> = [child.first]
         var waiting = [child]
         while let next = waiting.popLast(), known.count < Limits.followedParentsMax {
-            for parent in try parents(of: next) where known.insert(parent.key.first).inserted {
+            let parents = try parents(of: next, limit: Limits.followedParentsMax)
+            for parent in parents where known.insert(parent.key.first).inserted {
                 if holds(parent.key) { return true }
                 if parent.skeleton == nil { waiting.append(parent.key) }
             }

@@ -18,6 +18,8 @@ struct RevisionSequencer {
     struct Slot {
         var isOpen = true
         var changes: [Change] = []
+        /// Whether these are all that it has changed.
+        var isWhole = true
     }
 
     /// Every number up to this one is committed or given up.
@@ -45,16 +47,30 @@ struct RevisionSequencer {
         }
     }
 
-    /// A step is committed, or given up; what is released by it.
-    mutating func closed(_ revisions: [Revision]) -> [Change] {
-        for revision in revisions { slots[index(of: revision)].isOpen = false }
+    /// What steps that were released have changed.
+    struct Release {
         var changes: [Change] = []
+        /// Whether these are all: else they stand in the log only.
+        var isWhole = true
+    }
+
+    /// A step is committed, or given up; what is released by it.
+    ///
+    /// `areAll` says whether what it has changed was all told.
+    mutating func closed(_ revisions: [Revision], areAll: Bool = true) -> Release {
+        for revision in revisions {
+            let index = index(of: revision)
+            slots[index].isOpen = false
+            slots[index].isWhole = areAll
+        }
+        var release = Release()
         while let first = slots.first, !first.isOpen {
-            changes += first.changes
+            release.changes += first.changes
+            release.isWhole = release.isWhole && first.isWhole
             slots.removeFirst()
             released = Revision(released.number + 1)
         }
-        return changes
+        return release
     }
 
     private func index(of revision: Revision) -> Int {

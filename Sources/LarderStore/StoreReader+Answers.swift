@@ -16,11 +16,9 @@ extension StoreReader {
     package func atOneMoment<Value, Failure: Error>(
         _ work: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
-        let isOutermost = !isHeld
-        // It begins with what was committed until now; what fails here fails again when it is read.
-        if isOutermost { _ = try? openTransaction() }
-        isHeld = true
-        defer { if isOutermost { isHeld = false } }
+        let isOutermost = hold == .none
+        if isOutermost { hold = .begun }
+        defer { if isOutermost { hold = .none } }
         return try work()
     }
 
@@ -51,13 +49,14 @@ extension StoreReader {
         return found ?? nil
     }
 
-    /// The entries that show what steps have changed, as the references are now; `isWanted` says of
-    /// which it matters.
+    /// The entries that show what steps have changed, as the references are now.
+    ///
+    /// Nil where they are too many to be followed; `isWanted` says of which entries it matters.
     package func entries(
         of scope: ScopeKey,
         showing entities: [EntityName],
         where isWanted: (EntryID) -> Bool
-    ) throws(StoreError) -> [(id: EntryID, changed: [EntityKey])] {
+    ) throws(StoreError) -> [(id: EntryID, changed: [EntityKey])]? {
         let changes = entities.map { name in
             let id = EntryID(name)
             return EntityChange(
@@ -68,9 +67,11 @@ extension StoreReader {
             )
         }
         let showing = try reading { file throws(StoreError) in
-            try file.references().entries(showing: changes, where: isWanted)
+            let limit = Limits.followedOnReturnMax
+            return try file.references().entries(showing: changes, limit: limit, where: isWanted)
         }
-        return showing.map { Array($0.entries.values) } ?? []
+        guard let showing else { return [] }
+        return showing.isWhole ? Array(showing.entries.values) : nil
     }
 
     /// The rows that refer to an entity, each with where.

@@ -5,6 +5,8 @@ import LarderNormalize
 package enum BatchRow: Sendable {
     /// The bytes are nil where they are not read: see ``StoreReader/batch(_:_:now:bytesMax:)``.
     case found(Entry, [UInt8]?)
+    /// A normalized answer as it is now; its bytes are nil likewise.
+    case rebuilt(RebuiltEntry, [UInt8]?)
     /// A chunk of the body is missing or damaged, so the row has to go.
     case damaged(ChunkedBody)
     case missing
@@ -58,7 +60,10 @@ extension StoreReader {
                 let shared = key(for: .shared)
                 row = try batchRow(shared, id, now: now, bytesMax: left, file)
             }
-            if case .found(_, let bytes?) = row { left -= bytes.count }
+            switch row {
+            case .found(_, let bytes?), .rebuilt(_, let bytes?): left -= bytes.count
+            case .found, .rebuilt, .damaged, .missing: break
+            }
             rows.append(row)
         }
         return rows
@@ -85,7 +90,7 @@ extension StoreReader {
                 switch try rebuild(row, now: now) {
                 case .shown(let shown):
                     let bytes = shown.answer.bytes
-                    return .found(shown.entry, bytes.count <= bytesMax ? bytes : nil)
+                    return .rebuilt(shown, bytes.count <= bytesMax ? bytes : nil)
                 case .deleted(let tombstone): return .found(tombstone, nil)
                 case .missing: return .missing
                 }

@@ -23,8 +23,15 @@ package final class StoreReader {
     private let report: @Sendable (StoreError, Generation) -> Void
     private let openKept: @Sendable () throws(StoreError) -> KeptReader
     let reportDamage: @Sendable (ScopeKey, EntryID, Digest) -> Void
-    /// Whether the open transaction is not renewed: several reads are to see one moment.
-    var isHeld = false
+    /// Whether the open transaction is renewed: several reads may be to see one moment.
+    enum Hold {
+        case none
+        /// The first of them renews it.
+        case begun
+        case held
+    }
+
+    var hold = Hold.none
     /// Opened when something pinned is first read.
     private var openedKept: KeptReader?
     /// Told once whenever a transaction was opened, so that the owner can see to its end.
@@ -214,7 +221,9 @@ package final class StoreReader {
     /// file.
     func openTransaction() throws(StoreError) -> ReaderFile? {
         let commit = shared.commitNumber
-        if openedAtCommit == commit || isHeld && openedAtCommit != nil { return opened }
+        let isOpen = hold == .held && openedAtCommit != nil
+        if hold == .begun { hold = .held }
+        if isOpen || openedAtCommit == commit { return opened }
         if openedAtCommit != nil {
             endTransaction()
         }

@@ -137,6 +137,7 @@ struct SingleFlightTests {
                     origin: engine.context.origins.origins[0],
                     cached: nil,
                     isOriginDown: false,
+                    rules: nil,
                     client: nil
                 )
                 let joined = engine.flights.join(key, scope, now: .zero) {

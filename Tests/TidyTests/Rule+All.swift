@@ -144,10 +144,11 @@ private let layers: [String: Set<String>] = [
     "LarderNormalize": ["LarderModel", "LarderJSON"],
     "LarderStrategy": ["LarderModel"],
     "LarderWire": ["LarderModel", "LarderJSON"],
-    "LarderStore": ["LarderModel"],
+    "LarderStore": ["LarderModel", "LarderNormalize"],
     "LarderUpstream": ["LarderModel"],
     "LarderEngine": [
-        "LarderModel", "LarderJSON", "LarderStrategy", "LarderWire", "LarderStore",
+        "LarderModel", "LarderJSON", "LarderNormalize", "LarderStrategy", "LarderWire",
+        "LarderStore",
         "LarderUpstream",
     ],
     "LarderServer": [
