@@ -40,19 +40,7 @@ final class CacheWriterStatements {
         entry = try connection.prepare(
             "SELECT \(EntryRow.columnsWithForm) FROM entry WHERE key = ?1"
         )
-        putEntry = try connection.prepare(
-            """
-            INSERT INTO entry (key, scope, id, kind, stored_at, fresh_until, rev, origin, status,
-                media_type, etag, last_modified, headers, bytes, json, digest_high, digest_low,
-                body, data, skeleton, checksum)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-                ?18, ?19, ?20, ?21)
-            ON CONFLICT (key) DO UPDATE SET kind = ?4, stored_at = ?5, fresh_until = ?6, rev = ?7,
-                origin = ?8, status = ?9, media_type = ?10, etag = ?11, last_modified = ?12,
-                headers = ?13, bytes = ?14, json = ?15, digest_high = ?16, digest_low = ?17,
-                body = ?18, data = ?19, skeleton = ?20, checksum = ?21
-            """
-        )
+        putEntry = try connection.prepare(Self.putEntrySQL)
         putRecency = try connection.prepare(
             """
             INSERT INTO recency (key, last_used, size, stored_at, expires_at)
@@ -93,4 +81,16 @@ final class CacheWriterStatements {
             """
         )
     }
+
+    private static let putEntrySQL = """
+        INSERT INTO entry (key, scope, id, kind, stored_at, fresh_until, rev, origin, status,
+            media_type, etag, last_modified, headers, bytes, json, digest_high, digest_low,
+            body, data, skeleton, checksum)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
+            ?18, ?19, ?20, ?21)
+        ON CONFLICT (key) DO UPDATE SET kind = ?4, stored_at = ?5, fresh_until = ?6, rev = ?7,
+            origin = ?8, status = ?9, media_type = ?10, etag = ?11, last_modified = ?12,
+            headers = ?13, bytes = ?14, json = ?15, digest_high = ?16, digest_low = ?17,
+            body = ?18, data = ?19, skeleton = ?20, checksum = ?21
+        """
 }
