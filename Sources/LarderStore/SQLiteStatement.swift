@@ -27,7 +27,13 @@ final class SQLiteStatement {
 
     /// Goes to the next row; false when there is none.
     func step() throws(StoreError) -> Bool {
-        try connection.check(before: sql)
+        do throws(StoreError) {
+            try connection.check(before: sql)
+        } catch {
+            // As where SQLite itself fails: a statement that stays in a row holds up a checkpoint.
+            reset()
+            throw error
+        }
         switch sqlite3_step(handle) {
         case SQLITE_ROW: return true
         case SQLITE_DONE: return false
