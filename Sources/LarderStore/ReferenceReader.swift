@@ -89,7 +89,7 @@ final class ReferenceReader {
     /// it matters.
     func entries(
         showing changes: [EntityChange],
-        limit: Int = .max,
+        limit: Int,
         where isWanted: (EntryID) -> Bool = { _ in true }
     ) throws(StoreError) -> Showing {
         var showing = Showing()
@@ -185,7 +185,7 @@ final class ReferenceReader {
         above.types[first] = Array(change.name.key.type.utf8)
         var waiting = [first]
         while let child = waiting.popLast() {
-            for parent in try parents(of: child, limit: left + 1) {
+            for parent in try parents(of: child, limit: max(0, left) + 1) {
                 guard left > 0 else {
                     above.isWhole = false
                     return above

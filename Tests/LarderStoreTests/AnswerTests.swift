@@ -203,6 +203,47 @@ struct AnswerTests {
         #expect(heard == ["put example/B:1", #"put b by ["B:1"]"#, #"put a by ["B:1"]"#])
     }
 
+    @Test("Whatever bound there is to following references, nobody is left out in silence")
+    func bounded() async throws {
+        let answers = try AnswerFixture()
+        for number in 0..<5 {
+            try await answers.put(
+                "a/\(number)",
+                #"{"type":"A","id":\#(number),"m":[{"type":"B","id":1,"c":{"type":"C","id":1,"n":1}},"#
+                    + #"{"type":"B","id":2,"c":{"type":"C","id":1,"n":1}}]}"#
+            )
+        }
+        for id in ["d/0", "d/1"] { try await answers.put(id, #"[{"type":"D","id":1}]"#) }
+        let all = try await shown(by: answers, limit: 100_000)
+        #expect(all.ids.count == 7)
+        #expect(all.isWhole)
+        var wholes = 0
+        for limit in 0..<200 {
+            let some = try await shown(by: answers, limit: limit)
+            #expect(!some.isWhole || some.ids == all.ids, "\(limit)")
+            wholes += some.isWhole ? 1 : 0
+        }
+        #expect(wholes > 0)
+    }
+
+    /// Who shows a member of two entities, as far as so many references tell.
+    private func shown(
+        by answers: AnswerFixture,
+        limit: Int
+    ) async throws -> (ids: Set<String>, isWhole: Bool) {
+        let names = [try answers.name("C:1"), try answers.name("D:1")]
+        let scope = answers.scope
+        return try await answers.store.queue.submit { writer throws(StoreError) in
+            let changes = names.map { name in
+                let id = EntryID(name)
+                let event = Change.Event.put(id, ChangeCause(.network))
+                return EntityChange(name, at: RowKey(scope, id), .created, event)
+            }
+            let showing = try writer.references.entries(showing: changes, limit: limit)
+            return (Set(showing.entries.values.map(\.id.text)), showing.isWhole)
+        }
+    }
+
     @Test("The log has what a step has done to many entities in few rows, and gives all back")
     func logged() async throws {
         let answers = try AnswerFixture()
@@ -216,6 +257,18 @@ struct AnswerTests {
             of: answers.scope.scope
         )
         #expect(page?.changes.count == 3_001)
+    }
+
+    @Test("Reading an answer is a use of every entity that it shows")
+    func touched() async throws {
+        let answers = try AnswerFixture(configure: { $0.maxBytes = ByteSize(bytes: 30_000) })
+        try await answers.put("a/1", Self.article(1, "Ann"))
+        try await answers.put("a/2", Self.article(2, "Bob").replacing("7", with: "8"))
+        for number in 0..<40 {
+            try await answers.temporary.put("b\(number)", .pattern(2_000))
+            #expect(try await answers.shown("a/1") == Self.article(1, "Ann"), "\(number)")
+        }
+        #expect(try await answers.shown("a/2") == "miss")
     }
 
     @Test("What an entry shows is not evicted while the entry is protected")
