@@ -33,8 +33,8 @@ package struct RebuiltAnswer: Equatable, Sendable {
     package let bytes: [UInt8]
     /// Whether nothing is missing.
     package let isComplete: Bool
-    /// Where something is missing, in document order: `null` stands there, or an object without the
-    /// member; at most ``Limits/missingPointersMax``.
+    /// Where something is missing, in document order: `null` stands there, an object without the
+    /// member, or one without any (`{}`); at most ``Limits/missingPointersMax``.
     package let missing: [JSONPointer]
     /// The entities that it was made of, each once.
     package let used: [EntityKey]

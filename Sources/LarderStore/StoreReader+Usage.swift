@@ -37,18 +37,16 @@ package struct StoreUsage: Equatable, Sendable {
 /// What normalized answers share, and what holds them together.
 package struct NormalizedUsage: Equatable, Sendable {
     /// How many there are, and their accounted size.
-    package typealias Count = (count: Int64, bytes: Int64)
-
-    package var entities: Count = (0, 0)
-    /// Those that several scopes have count for each.
-    package var skeletons: Count = (0, 0)
-    /// Part of the sizes of the rows that refer.
-    package var references: Count = (0, 0)
-
-    package static func == (left: NormalizedUsage, right: NormalizedUsage) -> Bool {
-        left.entities == right.entities && left.skeletons == right.skeletons
-            && left.references == right.references
+    package struct Count: Equatable, Sendable {
+        package var count: Int64 = 0
+        package var bytes: Int64 = 0
     }
+
+    package var entities = Count()
+    /// Those that several scopes have count for each.
+    package var skeletons = Count()
+    /// Part of the sizes of the rows that refer.
+    package var references = Count()
 }
 
 extension StoreReader {
@@ -94,8 +92,8 @@ extension StoreReader {
             let statement = try file.connection.statement(sql)
             query.bindScope(to: statement)
             defer { statement.reset() }
-            guard try statement.step() else { return (0, 0) }
-            return (statement.integer(0), statement.integer(1))
+            guard try statement.step() else { return NormalizedUsage.Count() }
+            return NormalizedUsage.Count(count: statement.integer(0), bytes: statement.integer(1))
         }
         let first = EntryID.firstOfEntries
         return NormalizedUsage(

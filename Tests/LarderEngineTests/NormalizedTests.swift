@@ -258,6 +258,28 @@ struct NormalizedTests {
         }
     }
 
+    @Test("What there is when a watch begins is told first, entities too")
+    func initial() async throws {
+        try await run { fixture in
+            let url = try fixture.url("/articles/1")
+            try await fixture.cache(url, .json(Self.article(1, "Ann")))
+            let keys = [try EntityKey("User:7"), try EntityKey("User:8")]
+            let byKey = try await Watch(fixture) {
+                $0.keys = keys
+                $0.listsFirst = true
+            }
+            let told = try await byKey.frames(upTo: 2)
+            #expect(told.map(\.name) == ["put example/User:7", "bookmark"])
+            #expect(told.first?.encodedText.contains(#""initial":true"#) == true)
+            let all = try await Watch(fixture) { $0.listsFirst = true }
+            let names = Set(try await all.frames(upTo: 4).map(\.name))
+            #expect(
+                names == ["put example/Article:1", "put example/User:7", "put \(url)", "bookmark"]
+            )
+            for watch in [byKey, all] { watch.hangUp() }
+        }
+    }
+
     @Test("Without an origin a key is the only one's that has rules; nobody else's")
     func originNeeded() async throws {
         try await EngineFixture.run { fixture in
