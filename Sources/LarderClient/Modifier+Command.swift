@@ -7,8 +7,7 @@ extension Modifier {
     func command(_ account: AccountName) throws(LarderError) -> ModifierCommand {
         var changes: [ModifierCommand.Change] = []
         for change in self.changes {
-            let target = try Self.target(change.target)
-            changes.append(ModifierCommand.Change(target: target, effect: try change.effect.wire))
+            changes.append(try change.wire)
         }
         var command = ModifierCommand(changes: changes, request: try request(for: changes))
         command.account = account
@@ -50,14 +49,19 @@ extension Modifier {
     static func id(_ text: String) throws(LarderError) -> ModifierID {
         try LarderError.checking(.badRequest) { () throws(ModelError) in try ModifierID(text) }
     }
+}
 
-    /// An id, in its one spelling where it is a URL.
-    static func target(_ text: String) throws(LarderError) -> EntryID {
-        try LarderError.checking(.badID) { () throws(ModelError) in
-            guard text.contains("://"), let url = try? WebURL(text) else {
-                return try EntryID(text)
+extension Modifier.Change {
+    /// As it travels; refused where the daemon would refuse it.
+    fileprivate var wire: ModifierCommand.Change {
+        get throws(LarderError) {
+            let (target, effect) = (try target.wire, try effect.wire)
+            do throws(Problem) {
+                try target.refuseMisfit(effect)
+            } catch {
+                throw .problem(error)
             }
-            return try EntryID(url)
+            return ModifierCommand.Change(target: target, effect: effect)
         }
     }
 }
@@ -75,7 +79,7 @@ extension Modifier.Lane {
     var wire: LarderModel.Lane {
         get throws(LarderError) {
             switch self {
-            case .target(let id): .id(try Modifier.target(id))
+            case .target(let id): .id(try Modifier.Target.id(id))
             case .entity(let entity): .id(EntryID(try entity.name))
             case .name(let name):
                 .name(

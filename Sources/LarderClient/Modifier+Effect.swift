@@ -21,7 +21,7 @@ extension Modifier {
         case listAdd([String: ListChange])
         /// Takes out of the lists at these places.
         case listRemove([String: ListChange])
-        /// The entry is gone.
+        /// The entry, or the entity, is gone.
         case delete
         /// Nothing shows; the request is sent in its turn.
         case nothing

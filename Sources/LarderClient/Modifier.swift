@@ -7,17 +7,29 @@
 /// Modifiers of the same target, or of the same ``lane``, are sent in the order in which they were
 /// accepted.
 public struct Modifier: Equatable, Sendable {
-    /// One target, and how its value alters.
+    /// One target, and how it alters.
     public struct Change: Equatable, Sendable {
-        /// The id of an entry, which for a server's is its URL.
-        public var target: String
+        /// An entry, or an entity.
+        public var target: Target
         /// How it alters.
         public var effect: Effect
 
         /// A change.
-        public init(_ effect: Effect, on target: String) {
+        public init(_ effect: Effect, on target: Target) {
             self.target = target
             self.effect = effect
+        }
+
+        /// A change of an entry, by its id, which for a server's is its URL.
+        public init(_ effect: Effect, on id: String) {
+            self.init(effect, on: .entry(id))
+        }
+
+        /// A change of an entity, by its key, which shows in every answer that has it.
+        ///
+        /// The origin may be nil while only one has rules.
+        public init(_ effect: Effect, onEntity key: String, origin: String? = nil) {
+            self.init(effect, on: .entity(key, origin: origin))
         }
     }
 
@@ -39,7 +51,8 @@ public struct Modifier: Equatable, Sendable {
     /// What it changes here: at most 100 targets, none of them twice.
     public var changes: [Change]
     /// What is sent; nil: what follows from a single change of `put` (PUT), `merge`, `patch`
-    /// (PATCH) or `delete` (DELETE), to the target's own URL.
+    /// (PATCH) or `delete` (DELETE), to the target's own URL; that of an entity is the `url` of the
+    /// origin's rule for its type.
     public var request: Request?
     /// A name that it shares with what is to be sent in order with it.
     public var lane: String?
@@ -60,9 +73,27 @@ public struct Modifier: Equatable, Sendable {
         self.request = request
     }
 
-    /// A write of one change.
-    public init(_ effect: Effect, on target: String, request: Request? = nil) {
-        self.init(changes: [Change(effect, on: target)], request: request)
+    /// A write of one change of an entry, by its id, which for a server's is its URL.
+    public init(_ effect: Effect, on id: String, request: Request? = nil) {
+        self.init(changes: [Change(effect, on: id)], request: request)
+    }
+
+    /// A write of one change of an entity, by its key, which shows in every answer that has it.
+    ///
+    ///     try await larder.write(Modifier(.merge(["name": "Ada"]), onEntity: "User:7"))
+    ///
+    /// - Parameters:
+    ///   - effect: How it alters; it stays a JSON object.
+    ///   - key: `Type:id`, such as `User:7`.
+    ///   - origin: Whose it is; may be nil while only one origin has rules.
+    ///   - request: What is sent; nil: as ``request`` says.
+    public init(
+        _ effect: Effect,
+        onEntity key: String,
+        origin: String? = nil,
+        request: Request? = nil
+    ) {
+        self.init(changes: [Change(effect, onEntity: key, origin: origin)], request: request)
     }
 }
 

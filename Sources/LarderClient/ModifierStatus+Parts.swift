@@ -115,8 +115,10 @@ extension ModifierStatus {
 
     /// What one target shows without a modifier, which is what a revert restores, and with it.
     public struct Effect: Equatable, Sendable {
-        /// The target's id.
+        /// The target's id, or an entity's key.
         public let target: String
+        /// Whose entity it is; nil of an entry.
+        public let origin: String?
         /// Without it.
         public let before: View
         /// With it.
@@ -124,6 +126,7 @@ extension ModifierStatus {
 
         init(_ effect: ModifierReport.Effect) {
             target = effect.target.spelling
+            origin = effect.target.entity?.origin.text
             before = View(effect.before)
             after = View(effect.after)
         }

@@ -64,7 +64,8 @@ extension Engine {
         _ before: [NewModifier],
         _ now: Timestamp
     ) async throws(Problem) -> NewModifier {
-        let origin = try context.origin(of: command.request.url, in: scope)
+        guard let url = command.request.url else { throw .keyTarget }
+        let origin = try context.origin(of: url, in: scope)
         let id = command.id ?? context.modifierID(at: now)
         let (body, mediaType) = try await requestBody(command.request, scope)
         var headers = command.request.headers
@@ -76,7 +77,7 @@ extension Engine {
             origin: origin.name,
             request: QueuedRequest(
                 method: command.request.method,
-                url: command.request.url,
+                url: url,
                 headers: headers,
                 mediaType: type,
                 body: body
@@ -103,12 +104,13 @@ extension Engine {
     ) async throws(Problem) -> [NewChange] {
         var changes: [NewChange] = []
         for change in command.changes {
+            guard case .id(let target) = change.target else { throw .keyTarget }
             let isOfSharedRow = try await storing { () async throws(StoreError) in
-                try await context.targetsSharedRow(change.target, scope)
+                try await context.targetsSharedRow(target, scope)
             }
             changes.append(
                 NewChange(
-                    id: change.target,
+                    id: target,
                     effect: change.effect.bytes,
                     isOfSharedRow: isOfSharedRow
                 )
@@ -430,6 +432,14 @@ extension Engine {
 extension Problem {
     static func noSuchModifier(_ id: ModifierID) -> Problem {
         Problem(.noSuchModifier, "there is no modifier '\(id)'")
+    }
+
+    fileprivate static var keyTarget: Problem {
+        Problem(
+            .unsupported,
+            "target: this version knows targets by id only",
+            hint: "Name the entry with \"target\": {\"id\": …}."
+        )
     }
 
     fileprivate static func alreadySettled(_ report: ModifierReport) -> Problem {

@@ -102,56 +102,29 @@ extension ModifierCommand {
                 throw error.at("changes[\(place)]")
             }
         }
-        guard Set(changes.map(\.target)).count == changes.count else {
-            throw Problem(
-                .badRequest,
-                "changes: a target is given twice",
-                hint: "Put both changes of it into one effect, or into two modifiers."
-            )
-        }
+        guard Set(changes.map(\.target)).count == changes.count else { throw .targetTwice }
         return changes
     }
 
     private static func change(_ members: inout CommandMembers) throws(Problem) -> Change {
         let target = try members.takeObject("target") { members throws(Problem) in
-            if try members.takeString("key") != nil {
-                throw Problem(
-                    .unsupported,
-                    "target: this version knows targets by id only",
-                    hint: "Name the entry with \"target\": {\"id\": …}."
-                )
-            }
-            guard let id = try members.takeString("id") else {
-                throw Problem(.badRequest, "target: id is missing")
-            }
-            try members.refuseRest()
-            return try Self.target(id)
+            try Target(&members)
         }
         guard let target else { throw Problem(.badRequest, "target is missing") }
         guard let value = members.take("effect") else {
             throw Problem(.badRequest, "effect is missing")
         }
         try members.refuseRest()
+        let effect: Effect
         do throws(EffectError) {
-            let effect = try Effect(value)
+            effect = try Effect(value)
             // That a body which is no JSON takes the target's place, only its PUT can say.
             if case .replace = effect { throw .unknownType(effect.typeName) }
-            return Change(target: target, effect: effect)
         } catch {
             throw Problem(.badRequest, error.message)
         }
-    }
-
-    /// An id, as ``WebURL`` spells it where it is a URL.
-    private static func target(_ text: String) throws(Problem) -> EntryID {
-        do throws(ModelError) {
-            guard text.contains("://"), let url = try? WebURL(text) else {
-                return try EntryID(text)
-            }
-            return try EntryID(url)
-        } catch {
-            throw Problem(.badID, "target: \(error.message)")
-        }
+        try target.refuseMisfit(effect)
+        return Change(target: target, effect: effect)
     }
 
     private static func dependencies(
@@ -191,13 +164,14 @@ extension ModifierCommand {
         json.beginArray()
         for change in changes {
             json.object { json in
-                json.member("target") { $0.member("id", change.target.text) }
+                json.member("target") { change.target.write(to: &$0) }
                 json.name("effect")
                 json.effect(change.effect)
             }
         }
         json.endArray()
-        json.member("request") { request.write(to: &$0) }
+        // Without a URL it is derived again, by whoever reads this.
+        if let url = request.url { json.member("request") { request.write(to: &$0, url) } }
         if account != .default { json.member("account", account.text) }
         if let lane { json.member("lane", lane.text) }
         if !dependsOn.isEmpty { json.member("depends_on", dependsOn.map(\.text)) }
@@ -258,7 +232,7 @@ extension ModifierCommand.Request {
         }
     }
 
-    func write(to json: inout JSONWriter) {
+    fileprivate func write(to json: inout JSONWriter, _ url: WebURL) {
         json.member("method", method)
         json.member("url", url.text)
         json.member("headers") { json in

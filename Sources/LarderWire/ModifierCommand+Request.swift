@@ -13,14 +13,15 @@ extension ModifierCommand {
 
         /// A token of RFC 9110 9.1, in upper case; neither GET, HEAD, CONNECT nor TRACE.
         package var method: String
-        package var url: WebURL
+        /// Nil where it follows from a change of an entity: its own, which the rule of its type says.
+        package var url: WebURL?
         /// Checked by ``RequestHeaderRules``; with the Content-Type of the body, if there is one.
         package var headers: HeaderFields
         package var body: Body
 
         package init(
             method: String,
-            url: WebURL,
+            url: WebURL?,
             headers: HeaderFields = HeaderFields(),
             body: Body = .none
         ) {

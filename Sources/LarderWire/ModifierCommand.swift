@@ -6,12 +6,16 @@ package import LarderModel
 package struct ModifierCommand: Equatable, Sendable {
     /// One target and how its value alters.
     package struct Change: Equatable, Sendable {
-        package var target: EntryID
+        package var target: Target
         package var effect: Effect
 
-        package init(target: EntryID, effect: Effect) {
+        package init(target: Target, effect: Effect) {
             self.target = target
             self.effect = effect
+        }
+
+        package init(target: EntryID, effect: Effect) {
+            self.init(target: .id(target), effect: effect)
         }
     }
 
@@ -40,11 +44,16 @@ package struct ModifierCommand: Equatable, Sendable {
 
     /// The request that a single change makes by itself, where its effect says which; else nil.
     ///
-    /// It goes to the target's own URL.
+    /// It goes to the target's own URL, which for an entity is left open.
     package static func derivedRequest(for changes: [Change]) -> Request? {
-        guard changes.count == 1, let change = changes.first,
-            let url = try? WebURL(change.target.text)
-        else { return nil }
+        guard changes.count == 1, let change = changes.first else { return nil }
+        let url: WebURL?
+        switch change.target {
+        case .id(let id):
+            guard let own = try? WebURL(id.text) else { return nil }
+            url = own
+        case .key: url = nil
+        }
         var body = JSONWriter()
         var request = Request(method: "PATCH", url: url)
         switch change.effect {

@@ -1,0 +1,153 @@
+import LarderJSON
+import LarderModel
+import LarderWire
+import Testing
+
+@Suite("What the changes of a modifier are of")
+struct ModifierTargetTests {
+    private static func command(_ json: String) throws(Problem) -> ModifierCommand {
+        try ModifiersCommand(json: Array(json.utf8)).modifiers[0]
+    }
+
+    private static func json(
+        _ target: String,
+        _ effect: String = #"{"type":"merge","value":{"name":"Ada"}}"#,
+        _ rest: String = ""
+    ) -> String {
+        #"{"changes":[{"target":\#(target),"effect":\#(effect)}]\#(rest)}"#
+    }
+
+    private static let user = #"{"key":"User:7","origin":"example"}"#
+
+    @Test(
+        "An entity is named by its key, with or without an origin, and written so again",
+        arguments: [
+            (#"{"key":"User:7","origin":"example"}"#, "User:7", "example"),
+            (#"{"key":"User:7"}"#, "User:7", nil),
+            (#"{"key":"User:a/b"}"#, "User:a%2Fb", nil),
+            (#"{"key":"Book:tmp:1","origin":null}"#, "Book:tmp:1", nil),
+        ] as [(String, String, String?)]
+    )
+    func keys(target: String, key: String, origin: String?) throws {
+        let command = try Self.command(Self.json(target))
+        let named = ModifierCommand.Target.key(
+            try EntityKey(key),
+            origin: try origin.map { try OriginName($0) }
+        )
+        #expect(command.changes.map(\.target) == [named])
+        let given = ModifiersCommand(command)
+        let text = String(decoding: given.encodedJSON(), as: UTF8.self)
+        let written =
+            origin.map { #"{"key":"\#(key)","origin":"\#($0)"}"# } ?? #"{"key":"\#(key)"}"#
+        #expect(text.contains(#""target":\#(written),"#), "\(text)")
+        #expect(try ModifiersCommand(json: given.encodedJSON()) == given)
+    }
+
+    @Test(
+        "The request of an entity's change is derived, but for the URL",
+        arguments: [
+            (#"{"type":"put","value":{"a":1.50}}"#, "PUT", "application/json", #"{"a":1.50}"#),
+            (
+                #"{"type":"merge","value":{"name":null}}"#, "PATCH",
+                "application/merge-patch+json", #"{"name":null}"#
+            ),
+            (
+                #"{"type":"patch","value":[{"op":"remove","path":"/a"}]}"#, "PATCH",
+                "application/json-patch+json", #"[{"op":"remove","path":"/a"}]"#
+            ),
+            (#"{"type":"delete"}"#, "DELETE", nil, nil),
+        ] as [(String, String, String?, String?)]
+    )
+    func derived(effect: String, method: String, type: String?, body: String?) throws {
+        let command = try Self.command(Self.json(Self.user, effect))
+        #expect(command.request.method == method)
+        #expect(command.request.url == nil)
+        #expect(command.request.headers["Content-Type"] == type)
+        #expect(command.request.body == (body.map { .bytes(Array($0.utf8)) } ?? .none))
+        let given = ModifiersCommand(command)
+        #expect(!String(decoding: given.encodedJSON(), as: UTF8.self).contains("request"))
+        #expect(try ModifiersCommand(json: given.encodedJSON()) == given)
+    }
+
+    @Test("A request that is given is kept, whatever the effect is")
+    func given() throws {
+        let rest = #","request":{"method":"POST","url":"https://api.example.com/users/7/seen"}"#
+        let effect = #"{"type":"add","value":{"/seen":1}}"#
+        let command = try Self.command(Self.json(Self.user, effect, rest))
+        #expect(command.request.method == "POST")
+        #expect(command.request.url?.text == "https://api.example.com/users/7/seen")
+        let given = ModifiersCommand(command)
+        #expect(try ModifiersCommand(json: given.encodedJSON()) == given)
+    }
+
+    @Test(
+        "Of an entity, too, only a single put, merge, patch or delete says what to send",
+        arguments: [
+            json(user, #"{"type":"set","value":{"set":{"/a":1}}}"#),
+            json(user, #"{"type":"add","value":{"/a":1}}"#),
+            json(user, #"{"type":"list_add","value":{"/a":[1]}}"#),
+            json(user, #"{"type":"none"}"#),
+            #"{"changes":[{"target":\#(user),"effect":{"type":"delete"}},"#
+                + #"{"target":{"key":"User:8"},"effect":{"type":"delete"}}]}"#,
+        ]
+    )
+    func noRequest(json: String) {
+        expect(json, .noRequest, 422, "no request")
+    }
+
+    @Test(
+        "What names no target is refused by name and place",
+        arguments: [
+            (#"{"id":"notes/1","key":"User:7"}"#, .badRequest, "id and key"),
+            (#"{}"#, .badRequest, "target: id is missing"),
+            (#"{"origin":"example"}"#, .badRequest, "target: id is missing"),
+            (#"{"id":"notes/1","origin":"example"}"#, .badRequest, "origin"),
+            (#"{"key":"User"}"#, .badID, "'User'"),
+            (#"{"key":":7"}"#, .badID, "empty"),
+            (#"{"key":"User:%zz"}"#, .badID, "%zz"),
+            (#"{"key":7}"#, .badRequest, "'key'"),
+            (#"{"key":"User:7","origin":"a b"}"#, .badRequest, "origin"),
+            (#"{"key":"User:7","orgin":"a"}"#, .unknownMember, "orgin"),
+        ] as [(String, ProblemKind, String)]
+    )
+    func badTargets(target: String, kind: ProblemKind, part: String) {
+        expect(Self.json(target), kind, 400, part)
+        expect(Self.json(target), kind, 400, "changes[0]")
+    }
+
+    @Test(
+        "An entity does not become what is no object",
+        arguments: ["put", "merge"],
+        ["null", "1", #""Ada""#, "[]", "true"]
+    )
+    func misfits(type: String, value: String) {
+        let effect = #"{"type":"\#(type)","value":\#(value)}"#
+        expect(Self.json(Self.user, effect), .badRequest, 422, "'User:7' is an entity")
+        // An entry's body may be anything.
+        let ofEntry = Self.json(#"{"id":"https://a.example/1"}"#, effect)
+        #expect(throws: Never.self) { try Self.command(ofEntry) }
+    }
+
+    @Test("An entity that stands in two changes is refused, one of another origin is another")
+    func twice() throws {
+        func json(_ second: String) -> String {
+            let delete = #""effect":{"type":"delete"}"#
+            let request = #"{"method":"POST","url":"https://a.example/"}"#
+            return #"{"changes":[{"target":\#(Self.user),\#(delete)},"#
+                + #"{"target":\#(second),\#(delete)}],"request":\#(request)}"#
+        }
+        expect(json(Self.user), .badRequest, 400, "twice")
+        #expect(try Self.command(json(#"{"key":"User:7","origin":"other"}"#)).changes.count == 2)
+    }
+
+    private func expect(_ json: String, _ kind: ProblemKind, _ status: Int, _ part: String) {
+        do throws(Problem) {
+            _ = try Self.command(json)
+            Issue.record("it was taken: \(json)")
+        } catch {
+            #expect(error.kind == kind)
+            #expect(error.status == status)
+            #expect(error.detail.contains(part), "\(error.detail)")
+        }
+    }
+}
