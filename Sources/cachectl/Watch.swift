@@ -8,7 +8,8 @@ struct Watch: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Prints what changes in the cache, as it happens.",
         discussion: """
-            A line an event: what, its revision, the id, and why. It goes on by itself when the \
+            A line an event: what, its revision, the id or an entity's origin/key, and why; of a \
+            write its id, state, and what it changes. It goes on by itself when the \
             daemon was started anew, and ends when it is interrupted. With --since it begins with \
             what has changed after a revision.
 
@@ -104,6 +105,7 @@ struct Watch: AsyncParsableCommand {
         if let mark = change.mark { words.append(mark.rawValue) }
         if let reason = change.reason { words.append("(\(reason.rawValue))") }
         let state = words.joined(separator: " ")
-        return "modifier\t\(event.revision.number)\t\(change.id)\t\(state)"
+        let targets = change.targets.map(\.description).joined(separator: " ")
+        return "modifier\t\(event.revision.number)\t\(change.id)\t\(state)\t\(targets)"
     }
 }

@@ -35,19 +35,36 @@ struct QueueList: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Only those of a lane: name:NAME, or id:ID of what they change; the text before the "
-                + "colon may be left out.",
+            "Only those of a lane: name:NAME, or id:ID, key:ORIGIN/KEY or key:KEY of what they "
+                + "change; name: and id: may be left out.",
             valueName: "lane"
         ),
-        transform: laneArgument
+        transform: LaneArgument.init
     )
-    var lane: Modifier.Lane?
+    var lane: LaneArgument?
+
+    @Option(help: ArgumentHelp("Only those that change the entity of this key.", valueName: "key"))
+    var key: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Whose the key is; needed where several origins have rules.",
+            valueName: "name"
+        )
+    )
+    var origin: String?
 
     @Option(help: ArgumentHelp("How many at most; all without it.", valueName: "n"))
     var limit: Int?
 
     func validate() throws {
         if let limit, limit < 1 { throw ValidationError("--limit is a number from 1 on.") }
+        guard lane == nil || key == nil else {
+            throw ValidationError("Give one of --lane and --key.")
+        }
+        guard origin == nil || key != nil else {
+            throw ValidationError("--origin says whose the --key is; without one it says nothing.")
+        }
         _ = try whose.scope(options)
     }
 
@@ -65,9 +82,10 @@ struct QueueList: AsyncParsableCommand {
         let most = limit ?? .max
         var count = 0
         var block: [ModifierReport] = []
+        let choice = key.map { LaneArgument.entity($0, origin: origin) } ?? lane
         let list = client.modifiers(
             settled ? .settled : .open,
-            lane: lane,
+            lane: try await choice?.lane(client),
             scope: try whose.scope(options)
         )
         for try await modifier in list {

@@ -21,14 +21,16 @@ struct QueuePause: AsyncParsableCommand {
     var choice: LaneChoice
 
     func run() async throws {
-        try await options.withClient { client in
-            try await client.pauseLane(choice.lane, scope: choice.scope(options))
+        let lane = try await options.withClient { client in
+            let lane = try await choice.lane.lane(client)
+            try await client.pauseLane(lane, scope: choice.scope(options))
+            return lane
         }
         let console = Console()
         if options.json {
-            try console.write(JSONLine.object(["lane": choice.lane.text, "state": "paused"]))
+            try console.write(JSONLine.object(["lane": lane.text, "state": "paused"]))
         } else {
-            console.remark("paused \(choice.lane.text)")
+            console.remark("paused \(lane.text)")
         }
     }
 }

@@ -20,14 +20,16 @@ struct QueueResume: AsyncParsableCommand {
     var choice: LaneChoice
 
     func run() async throws {
-        try await options.withClient { client in
-            try await client.resumeLane(choice.lane, scope: choice.scope(options))
+        let lane = try await options.withClient { client in
+            let lane = try await choice.lane.lane(client)
+            try await client.resumeLane(lane, scope: choice.scope(options))
+            return lane
         }
         let console = Console()
         if options.json {
-            try console.write(JSONLine.object(["lane": choice.lane.text, "state": "resumed"]))
+            try console.write(JSONLine.object(["lane": lane.text, "state": "resumed"]))
         } else {
-            console.remark("resumed \(choice.lane.text)")
+            console.remark("resumed \(lane.text)")
         }
     }
 }

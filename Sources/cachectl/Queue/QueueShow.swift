@@ -61,7 +61,7 @@ struct QueueShow: AsyncParsableCommand {
         add("accepted", "\(report.acceptedAt.rfc3339), \(words.age) ago")
         add("settled", report.settledAt?.rfc3339)
         for effect in report.effects {
-            add("target", effect.target.text)
+            add("target", effect.target.description)
             add("  without it", effect.before.words)
             add("  with it", effect.after.words)
         }
