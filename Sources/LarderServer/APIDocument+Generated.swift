@@ -946,7 +946,7 @@ extension APIDocument {
                 "tags": ["Modifiers"],
                 "operationId": "acceptModifiers",
                 "summary": "Write, whether there is a network or not",
-                "description": "The effect shows at once, the request goes out when it can. Several are accepted all or none.",
+                "description": "The effect shows at once, the request goes out when it can. Several are accepted all or none. A change of an entity shows in every answer that has it; 400 `urn:larder:origin-needed` where the key comes without an origin and several have rules.",
                 "parameters": [
                   {
                     "name": "wait",
@@ -992,7 +992,7 @@ extension APIDocument {
                     "content": { "application/problem+json": { "schema": { "$ref": "#/components/schemas/Problem" } } }
                   },
                   "422": {
-                    "description": "`urn:larder:no-request`: there is nothing to send. `urn:larder:unsupported`: a member that this version does not know what to do with.",
+                    "description": "`urn:larder:no-request`: there is nothing to send, or nowhere, as the rule for an entity's type has no `url`. `urn:larder:bad-request`: an entity would become what is no object. `urn:larder:unsupported`: a member that this version does not know what to do with.",
                     "content": { "application/problem+json": { "schema": { "$ref": "#/components/schemas/Problem" } } }
                   },
                   "507": {
@@ -2708,19 +2708,14 @@ extension APIDocument {
                       "type": "object",
                       "required": ["target", "effect"],
                       "properties": {
-                        "target": {
-                          "type": "object",
-                          "required": ["id"],
-                          "properties": { "id": { "$ref": "#/components/schemas/EntryID" } },
-                          "additionalProperties": false
-                        },
+                        "target": { "$ref": "#/components/schemas/ModifierTarget" },
                         "effect": { "$ref": "#/components/schemas/Effect" }
                       },
                       "additionalProperties": false
                     }
                   },
                   "request": {
-                    "description": "Left out, it follows from a single change of put, merge, patch or delete, to the target's own URL.",
+                    "description": "Left out, it follows from a single change of put, merge, patch or delete, to the target's own URL; an entity's is the `url` of the origin's rule for its type.",
                     "type": "object",
                     "required": ["method", "url"],
                     "properties": {
@@ -2794,6 +2789,37 @@ extension APIDocument {
                       "headers": { "Content-Type": "application/merge-patch+json" },
                       "body_b64": "eyJsaWtlZCI6dHJ1ZX0="
                     }
+                  },
+                  {
+                    "changes": [
+                      {
+                        "target": { "key": "User:7", "origin": "example" },
+                        "effect": { "type": "merge", "value": { "name": "Ada" } }
+                      }
+                    ]
+                  }
+                ]
+              },
+              "ModifierTarget": {
+                "description": "An entry, by its id, or an entity, by its key: the change then shows in every answer that has it, and it stays a JSON object.",
+                "oneOf": [
+                  {
+                    "type": "object",
+                    "required": ["id"],
+                    "properties": { "id": { "$ref": "#/components/schemas/EntryID" } },
+                    "additionalProperties": false
+                  },
+                  {
+                    "type": "object",
+                    "required": ["key"],
+                    "properties": {
+                      "key": { "$ref": "#/components/schemas/EntityKey" },
+                      "origin": {
+                        "description": "Whose the key is; needed where several origins have rules.",
+                        "$ref": "#/components/schemas/OriginName"
+                      }
+                    },
+                    "additionalProperties": false
                   }
                 ]
               },
