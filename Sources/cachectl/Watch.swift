@@ -66,13 +66,13 @@ struct Watch: AsyncParsableCommand {
             for try await element in try client.watchLines(watch) {
                 switch element {
                 case .frame(let frame, let line):
-                    let text = text(frame)
+                    let fields = fields(frame)
                     if options.json {
                         try console.write(line + [UInt8(ascii: "\n")])
-                    } else if let text {
-                        try console.line(TerminalText.harmless(text))
+                    } else if let fields {
+                        try console.line(fields.map(TerminalText.harmless).joined(separator: "\t"))
                     }
-                    left -= text == nil ? 0 : 1
+                    left -= fields == nil ? 0 : 1
                     guard left > 0 else { return }
                 case .lost: console.note("what has changed meanwhile is not known any more")
                 case .disconnected(let error): console.note(error.description)
@@ -81,31 +81,39 @@ struct Watch: AsyncParsableCommand {
         }
     }
 
-    /// A line for a person; nil for what only a program needs.
-    private func text(_ frame: WatchFrame) -> String? {
+    /// What a line for a person says; nil for what only a program needs.
+    private func fields(_ frame: WatchFrame) -> [String]? {
         switch frame {
         case .put(let event), .delete(let event):
-            let count = event.coalesced > 1 ? "\t(\(event.coalesced) in one)" : ""
-            return "\(frame.type)\t\(event.revision.number)\t\(event.id)\t\(event.source)\(count)"
+            let count = event.coalesced > 1 ? ["(\(event.coalesced) in one)"] : []
+            return fields(frame, event.revision, [event.id.description, event.source] + count)
         case .evict(let event):
-            return "evict\t\(event.revision.number)\t\(event.id)\t\(event.reason)"
+            return fields(frame, event.revision, [event.id.description, event.reason])
         case .modifier(let event):
-            return text(event)
+            return fields(frame, event.revision, fields(event.change))
         case .auth(let revision, let name, let account, let state):
-            return "auth\t\(revision.number)\t\(name)/\(account)\t\(state)"
+            return fields(frame, revision, ["\(name)/\(account)", state])
         case .origin(let revision, let name, let state):
-            return "origin\t\(revision.number)\t\(name)\t\(state)"
+            return fields(frame, revision, ["\(name)", state])
         case .bookmark, .lagged, .end: return nil
         }
     }
 
-    private func text(_ event: WatchFrame.ModifierEvent) -> String {
-        let change = event.change
+    private func fields(
+        _ frame: WatchFrame,
+        _ revision: Revision,
+        _ rest: [String]
+    ) -> [String] {
+        [frame.type, String(revision.number)] + rest
+    }
+
+    private func fields(_ change: ModifierChange) -> [String] {
         var words = [change.state.rawValue]
         if let mark = change.mark { words.append(mark.rawValue) }
         if let reason = change.reason { words.append("(\(reason.rawValue))") }
-        let state = words.joined(separator: " ")
-        let targets = change.targets.map(\.description).joined(separator: " ")
-        return "modifier\t\(event.revision.number)\t\(change.id)\t\(state)\t\(targets)"
+        return [
+            change.id.text, words.joined(separator: " "),
+            change.targets.map(\.description).joined(separator: " "),
+        ]
     }
 }
