@@ -98,8 +98,8 @@ package struct WatchMachine: Sendable {
     ///
     /// One that it does not care for, or that it reads from the log, is left out.
     package mutating func released(_ change: Change) -> Bool {
-        defer { checkInvariants() }
         guard state == .live, change.revision > told, interest.covers(change) else { return false }
+        defer { checkInvariants() }
         guard waiting.add(change) else {
             lag(before: change.revision)
             return true

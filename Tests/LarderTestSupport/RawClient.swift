@@ -95,6 +95,15 @@ package final class RawClient: Sendable {
         }
     }
 
+    /// What has come and was not taken, as soon as there is something; empty at the end.
+    package func part() async throws -> [UInt8] {
+        try await next { bytes, isAtEnd in
+            guard !bytes.isEmpty || isAtEnd else { return nil }
+            defer { bytes = [] }
+            return bytes
+        }
+    }
+
     /// What comes until the server closes the connection.
     @discardableResult
     package func rest() async throws -> [UInt8] {

@@ -1,0 +1,38 @@
+import LarderModel
+import LarderWire
+
+/// What one of the crowd watches; of ids and prefixes none is everything.
+struct CrowdInterest: Sendable {
+    var ids: [EntryID] = []
+    var keys: [EntityKey] = []
+    var prefixes: [String] = []
+    /// None is all.
+    var kinds: [WatchKind] = []
+
+    /// Told when all is done.
+    static let last = "last"
+
+    func command(since: Revision?) throws -> WatchCommand {
+        var command = WatchCommand()
+        command.since = since
+        command.ids = ids
+        command.keys = keys
+        command.prefixes = prefixes
+        command.types = kinds
+        if !isEverything { command.ids.append(try EntryID(Self.last)) }
+        return command
+    }
+
+    var isEverything: Bool { ids.isEmpty && keys.isEmpty && prefixes.isEmpty }
+
+    /// The ids of a history that it covers.
+    func covered(in history: CrowdHistory, of origin: OriginName) -> Set<EntryID> {
+        guard !isEverything else { return Set(history.events.keys) }
+        var covered = Set(ids).union(keys.map { EntryID(EntityName($0, of: origin)) })
+        for id in history.events.keys
+        where id.text == Self.last || prefixes.contains(where: { id.text.hasPrefix($0) }) {
+            covered.insert(id)
+        }
+        return covered
+    }
+}
