@@ -8,9 +8,9 @@ import LarderModel
 ///     entity.body(entity's new value)
 ///
 /// A reference stands in the value as an object with one member, whose name neither the entity nor
-/// an effect has, and its key. What an effect makes of such an object is no reference any more, and
-/// holds nothing of it. Members that say the same afterwards keep their bytes, and so the slots of
-/// answers their own.
+/// an effect has, and its key. Effects replace it, take it away, move it; what one does within it is
+/// done to another entity, and is not shown. Members that say the same afterwards keep their bytes,
+/// and so the slots of answers their own.
 package struct EntityValue: Sendable {
     package let value: JSONValue
     private let base: EntityBody
@@ -92,6 +92,17 @@ package struct EntityValue: Sendable {
         return EntityBody(form, rows)
     }
 
+    /// A value of the entity as it is told: the key stands for each reference.
+    package func told(_ value: JSONValue) -> JSONValue {
+        switch value {
+        case .array(let elements): .array(elements.map(told))
+        case .object(let members):
+            reference(members).map { .string($0.text) }
+                ?? .object(members.map { JSONMember(name: $0.name, value: told($0.value)) })
+        case .null, .bool, .number, .string: value
+        }
+    }
+
     /// A value as it is stored.
     private struct Value {
         let bytes: [UInt8]
@@ -143,7 +154,6 @@ package struct EntityValue: Sendable {
         case .object(let members):
             if let key = reference(members) { return builder.reference(key) }
             builder.text(Array("{".utf8))
-            let members = members.filter { !$0.name.hasSameBytes(as: marker) }
             for (index, member) in members.enumerated() {
                 if index > 0 { builder.text(Array(",".utf8)) }
                 var name = JSONWriter()
@@ -159,11 +169,22 @@ package struct EntityValue: Sendable {
         }
     }
 
+    /// What an object refers to, whatever an effect has done within it.
     private func reference(_ members: [JSONMember]) -> EntityKey? {
-        guard members.count == 1, members[0].name.hasSameBytes(as: marker),
-            case .string(let text) = members[0].value
-        else { return nil }
+        let mark = members.first { $0.name.hasSameBytes(as: marker) }
+        guard case .string(let text)? = mark?.value else { return nil }
         return try? EntityKey(text)
+    }
+
+    /// Whether an effect does something within an entity that this one refers to.
+    package func isReached(within changed: JSONValue) -> Bool {
+        switch changed {
+        case .array(let elements): elements.contains(where: isReached)
+        case .object(let members):
+            reference(members) != nil
+                ? members.count > 1 : members.contains { isReached(within: $0.value) }
+        case .null, .bool, .number, .string: false
+        }
     }
 }
 

@@ -1,0 +1,129 @@
+package import LarderJSON
+
+/// What an entity shows while modifiers that are not settled change it.
+///
+/// Computed at each read from what the origin said last and the effects, in their order (P-04). An
+/// effect that would make something else of it than an object is left out.
+package struct EntityView: Sendable {
+    /// As it is shown; unknown where nothing shows.
+    package let held: HeldEntity
+    /// Whether that is all of it, and not only what effects said of it.
+    package let isComplete: Bool
+
+    /// The same from effects as they are stored; one that cannot be read does nothing.
+    package init(
+        _ base: HeldEntity,
+        stored effects: [[UInt8]],
+        body: (Int) -> [UInt8]? = { _ in nil }
+    ) {
+        self.init(base, effects.map { (try? Effect(parsing: $0)) ?? .none }, body: body)
+    }
+
+    /// `body` gives the bytes of the request that the effect at a place belongs to.
+    package init(
+        _ base: HeldEntity,
+        _ effects: [Effect],
+        body: (Int) -> [UInt8]? = { _ in nil }
+    ) {
+        guard !effects.isEmpty, let values = base.values(for: effects) else {
+            held = base
+            isComplete = true
+            return
+        }
+        let view = View.of(values.content, effects)
+        isComplete = view.isComplete
+        func made(_ value: JSONValue?) -> HeldEntity {
+            value.flatMap(values.entity.body).map { .present($0, base.stamp) } ?? base
+        }
+        switch view.content {
+        case .unknown: held = .unknown
+        case .base: held = base
+        case .deleted: held = .deleted(base.stamp)
+        case .json(let value): held = made(value)
+        case .body(let place): held = made(body(place).flatMap { try? JSONValue(parsing: $0) })
+        }
+    }
+}
+
+extension HeldEntity {
+    /// What effects are applied to, and the way back; nil for a damaged one.
+    package func values(
+        for effects: [Effect]
+    ) -> (entity: EntityValue, content: TargetContent)? {
+        switch self {
+        case .unknown: EntityValue(.empty, effects).map { ($0, .unknown) }
+        case .deleted: EntityValue(.empty, effects).map { ($0, .deleted) }
+        case .present(let body, _): EntityValue(body, effects).map { ($0, .json($0.value)) }
+        }
+    }
+
+    /// Whether what an effect does to it is done to it alone, and not within an entity that it refers
+    /// to.
+    package func takes(_ effect: Effect) -> Bool {
+        guard let values = values(for: [effect]),
+            case .json(let value, _) = effect.applied(to: values.content)
+        else { return true }
+        return !values.entity.isReached(within: value)
+    }
+
+    /// When it was said; before everything else where it was not.
+    package var stamp: EntityStamp {
+        switch self {
+        case .unknown: EntityStamp(version: nil, fetch: 0)
+        case .deleted(let stamp), .present(_, let stamp): stamp
+        }
+    }
+
+    /// What has become of it, as watchers are told.
+    package enum Difference: Equatable, Sendable {
+        case nothing
+        case changed(MergedEntity.Change)
+        /// It is deleted, or nothing is known of it any more.
+        case gone
+    }
+
+    /// What of it shows something else in another state of it.
+    package func difference(to new: HeldEntity) -> Difference {
+        switch (self, new) {
+        case (.unknown, .unknown), (.deleted, .deleted): return .nothing
+        case (_, .unknown), (_, .deleted): return .gone
+        case (.unknown, .present), (.deleted, .present): return .changed(.created)
+        case (.present(let old, _), .present(let new, _)):
+            let names = old.namesOfDifference(to: new)
+            return names.isEmpty ? .nothing : .changed(.members(names))
+        }
+    }
+}
+
+extension EntityBody {
+    /// The members that one of the two has alone, or with another value than the other.
+    fileprivate func namesOfDifference(to new: EntityBody) -> [String] {
+        var left: [[UInt8]: Member] = [:]
+        for member in members { left[Array(bytes[member.name])] = member }
+        var names: [[UInt8]] = []
+        for member in new.members {
+            let name = Array(new.bytes[member.name])
+            guard let old = left.removeValue(forKey: name), isSame(old, member, of: new) else {
+                names.append(name)
+                continue
+            }
+        }
+        return (names + left.keys).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private func isSame(_ ours: Member, _ theirs: Member, of other: EntityBody) -> Bool {
+        if ours.hasReferences == theirs.hasReferences,
+            bytes[ours.value] == other.bytes[theirs.value]
+        {
+            return true
+        }
+        guard let ours = text(of: ours), let theirs = other.text(of: theirs) else { return false }
+        return ours.isSame(as: theirs)
+    }
+
+    private func text(of member: Member) -> HoledText? {
+        bytes.withUnsafeBytes {
+            HoledText($0.part(member.value), hasReferences: member.hasReferences)
+        }
+    }
+}
