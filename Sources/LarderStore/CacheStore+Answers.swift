@@ -24,22 +24,14 @@ extension CacheStore {
 
     /// Merges an answer's entities into what is known of them and stores its own part, in one step.
     ///
-    /// Where its id is kept for good, or covered by `fence`, its entry is stored whole, as that says.
+    /// Where its id is kept for good, its entry is stored whole. Where `fence` covers its id or one
+    /// of its entities, that has the last word on what is stored.
     package func put(
         _ answer: NewAnswer,
         now: Timestamp,
         fence: AnswerFence? = nil
     ) async throws(StoreError) -> AnswerReceipt {
-        let (scope, id) = (answer.entry.scope, answer.entry.entry.id)
-        if fence?.covers(scope, id) != true {
-            let receipt = try await queue.submit { writer throws(StoreError) in
-                try writer.putUnlessKept(answer, now: now)
-            }
-            if let receipt { return receipt }
-        }
-        let receipt = try await put(answer.entry, now: now, fence: fence)
-        try await put(answer.entities, now: now)
-        return AnswerReceipt(entry: receipt, isNormalized: false)
+        try await kept.put(answer, now: now, fence: fence)
     }
 
     /// Merges entities into what is known of them.
@@ -48,9 +40,7 @@ extension CacheStore {
         _ entities: NewEntities,
         now: Timestamp
     ) async throws(StoreError) -> EntitiesReceipt {
-        try await queue.submit { writer throws(StoreError) in
-            try writer.put(entities, now: now)
-        }
+        try await kept.put(entities, now: now)
     }
 
     /// Leaves a tombstone where an entity was, unless a fetch has told of it that set out later; the
@@ -63,9 +53,7 @@ extension CacheStore {
         cause: ChangeCause,
         now: Timestamp
     ) async throws(StoreError) -> Revision? {
-        try await queue.submit { writer throws(StoreError) in
-            try writer.deleteEntity(name, in: scope, fetch: fetch, cause, now: now)
-        }
+        try await kept.deleteEntity(name, in: scope, fetch: fetch, cause, now: now)
     }
 
     /// Somebody has asked for an entity by its key: it stays while nothing refers to it, until it is

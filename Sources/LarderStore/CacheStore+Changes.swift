@@ -63,16 +63,20 @@ extension StoreReader {
                 let changed = entities.compactMap(\.changedEntity)
                 guard let cause = changed.first?.cause else { continue }
                 let known = Set(entities.compactMap(\.id))
-                let found = try entries(
-                    of: key(for: scope),
-                    showing: changed.map(\.name),
-                    where: { isWanted($0) && !known.contains($0) }
-                )
-                guard let showing = found else { return nil }
-                for (id, keys) in showing.sorted(by: { $0.id.text < $1.id.text }) {
-                    var change = Change(first.revision, scope, .put(id, cause))
-                    change.name(changed: keys)
-                    all.append(change)
+                var told = known
+                for place in places(of: key(for: scope)) {
+                    let found = try entries(
+                        of: place,
+                        showing: changed.map(\.name),
+                        where: { isWanted($0) && !told.contains($0) }
+                    )
+                    guard let showing = found else { return nil }
+                    for (id, keys) in showing.sorted(by: { $0.id.text < $1.id.text }) {
+                        told.insert(id)
+                        var change = Change(first.revision, scope, .put(id, cause))
+                        change.name(changed: keys)
+                        all.append(change)
+                    }
                 }
             }
             guard all.count - changes.count <= Limits.changesReadyMax else { return nil }

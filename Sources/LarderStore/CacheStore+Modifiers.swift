@@ -171,6 +171,9 @@ extension CacheStore {
 
     package var queueTotals: QueueTotals { shared.kept.queueTotals }
 
+    /// Whether anything is kept at all; while nothing is, nothing is targeted.
+    package var hasTargets: Bool { !shared.kept.isEmpty }
+
     /// Whether unsettled changes target an id.
     package func isTargeted(_ scope: ScopeKey, _ id: EntryID) -> Bool {
         (shared.kept.place(scope, id)?.targets ?? 0) > 0

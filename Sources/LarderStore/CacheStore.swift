@@ -14,6 +14,7 @@ package final class CacheStore: Sendable {
     let kept: KeptStore
     let pins: PinStore
     let modifiers: ModifierStore
+    private let teller: EntityTeller
     private let stateLock: DirectoryLock
     private let cacheFolder: FolderHold?
     let cacheReserve: Reserve
@@ -97,6 +98,11 @@ package final class CacheStore: Sendable {
             findings: found
         )
         pins = PinStore(kept)
+        let followReader = Self.makeReader(database, configuration, shared, queue, stateFile)
+        let teller = EntityTeller(followReader, shared)
+        // It is this store's, and holds what holds this closure.
+        shared.kept.whenEntitiesChange { [weak teller] in teller?.tell($0) }
+        self.teller = teller
         let baseReader = Self.makeReader(database, configuration, shared, queue, stateFile)
         modifiers = ModifierStore(kept, BaseReader(baseReader, queue))
         snapshots = Self.makeSnapshots(configuration, stateFile.file, stateReserve, found)

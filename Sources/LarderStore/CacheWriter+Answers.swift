@@ -9,18 +9,30 @@ extension CacheWriter {
         let cause: ChangeCause
         /// Taken with the first change.
         var revision: Revision?
+        /// The number of a step that `state.db` has a part in, which is open until all is done.
+        var sharedRevision: Revision?
         var changes: [EntityChange] = []
         /// Rows that the step has written, which do not make room for each other.
         var rows: Set<RowKey> = []
         var bytes: Int64 = 0
+        /// Entities that `state.db` keeps, by their places in the answer: what they hold with it,
+        /// and who watches them was told.
+        var kept: [Int: MergedEntity] = [:]
     }
 
     /// Stores an answer and merges its entities into what is known of them; nil when its id is kept,
-    /// so that the entry belongs into the other file.
-    func putUnlessKept(_ answer: NewAnswer, now: Timestamp) throws(StoreError) -> AnswerReceipt? {
+    /// so that the entry belongs into the other file, or one of its entities, but for those that
+    /// were merged there.
+    func putUnlessKept(
+        _ answer: NewAnswer,
+        _ kept: KeptEntities = KeptEntities(),
+        now: Timestamp
+    ) throws(StoreError) -> AnswerReceipt? {
         let (scope, id) = (answer.entry.scope, answer.entry.entry.id)
-        guard !shared.kept.concerns(scope, id) else { return nil }
-        var step = EntityStep(scope: scope, cause: answer.entities.cause)
+        guard answer.kept != nil || !shared.kept.concerns(scope, id),
+            !concernsMore(answer.entities, than: kept)
+        else { return nil }
+        var step = EntityStep(scope: scope, cause: answer.entities.cause, kept)
         let merged = try merge(answer.entities, &step, now: now)
         let receipt: AnswerReceipt
         let split = answer.entities.split
@@ -31,6 +43,9 @@ extension CacheWriter {
                 entry: try put(answer, template, &step, now: now),
                 isNormalized: true
             )
+        } else if let kept = answer.kept {
+            try tell(&step, entry: nil)
+            receipt = AnswerReceipt(entry: kept, isNormalized: false)
         } else {
             // What it brought of its entities still counts.
             try tell(&step, entry: nil)
@@ -43,10 +58,23 @@ extension CacheWriter {
         return receipt
     }
 
-    /// Merges entities into what is known of them.
+    /// Whether `state.db` keeps entities that were not merged there.
+    private func concernsMore(_ entities: NewEntities, than kept: KeptEntities) -> Bool {
+        guard !shared.kept.isEmpty else { return false }
+        return entities.ids.enumerated().contains { number, id in
+            !kept.inTurn.contains(number) && shared.kept.concerns(entities.scope, id)
+        }
+    }
+
+    /// Merges entities into what is known of them; nil where one is kept that was not merged there.
     @discardableResult
-    func put(_ entities: NewEntities, now: Timestamp) throws(StoreError) -> EntitiesReceipt {
-        var step = EntityStep(scope: entities.scope, cause: entities.cause)
+    func putUnlessKept(
+        _ entities: NewEntities,
+        _ kept: KeptEntities = KeptEntities(),
+        now: Timestamp
+    ) throws(StoreError) -> EntitiesReceipt? {
+        guard !concernsMore(entities, than: kept) else { return nil }
+        var step = EntityStep(scope: entities.scope, cause: entities.cause, kept)
         let first = try entities.split.keys.first.map { key throws(StoreError) in
             try findEntity(step.scope, EntityName(key, of: entities.origin))
         }
@@ -57,6 +85,15 @@ extension CacheWriter {
             revision: step.revision ?? first?.row?.revision ?? Revision(0),
             isNew: first.map { $0.row == nil || $0.isDeleted } ?? false
         )
+    }
+
+    /// Writes what `state.db` says of an entity, which is told there: so that what it refers to is
+    /// known, and for when it is given back.
+    func mirror(_ mirrored: MirroredEntity, now: Timestamp) throws(StoreError) {
+        var step = EntityStep(scope: mirrored.scope, cause: ChangeCause(.network))
+        let found = try findEntity(mirrored.scope, mirrored.name)
+        try write(mirrored.held, nil, found, &step, at: mirrored.revision, now: mirrored.storedAt)
+        try makeRoom(for: step.bytes, keeping: step.rows, now: now)
     }
 
     /// Leaves a tombstone, unless a later fetch has told of the entity; nil where nothing has changed.
@@ -85,8 +122,13 @@ extension CacheWriter {
         merged.reserveCapacity(new.split.keys.count)
         for (number, key) in new.split.keys.enumerated() {
             let found = try findEntity(step.scope, EntityName(key, of: new.origin))
-            let entity = new.split.merged(number, into: found.held, fetch: new.fetch.number)
-            if entity.isWritten { try write(entity.held, entity.change, found, &step, now: now) }
+            let kept = step.kept[number]
+            let entity =
+                kept ?? new.split.merged(number, into: found.held, fetch: new.fetch.number)
+            if entity.isWritten {
+                let told = kept == nil ? entity.change : nil
+                try write(entity.held, told, found, &step, now: now)
+            }
             step.rows.insert(found.key)
             merged.append(entity)
         }
@@ -124,31 +166,33 @@ extension CacheWriter {
         return FoundEntity(name: name, id: id, row: row, key: key, held: held)
     }
 
-    /// Writes what is known of an entity now.
+    /// Writes what is known of an entity now; nil for a change that is told elsewhere.
     func write(
         _ held: HeldEntity,
-        _ change: MergedEntity.Change,
+        _ change: MergedEntity.Change?,
         _ found: FoundEntity,
         _ step: inout EntityStep,
+        at given: Revision? = nil,
         now: Timestamp
     ) throws(StoreError) {
         guard let bytes = held.stored else { return }
         let isDeleted = if case .deleted = held { true } else { false }
         // What is only said again is not told; what takes a damaged row's place is new.
-        let isTold = change != .nothing || found.row == nil || isDeleted != found.isDeleted
+        let isOther = change != .nothing || found.row == nil || isDeleted != found.isDeleted
+        let isTold = isOther && change != nil
         var entry = Entry(
             id: found.id,
             kind: isDeleted ? .tombstone : .entity,
             status: isDeleted ? 404 : 200,
             storedAt: now,
-            revision: found.row?.revision ?? Revision(0),
+            revision: given ?? found.row?.revision ?? Revision(0),
             body: BodySummary(of: bytes, isJSON: false)
         )
         entry.origin = found.name.origin
         if isTold { entry.revision = try revision(of: &step) }
         if found.row == nil { try evictOccupant(of: found.key) }
         let references = held.references
-        if isTold {
+        if isOther {
             try replaceReferences(of: found.key, references, found.name.origin, step.scope)
         }
         let size =
@@ -160,15 +204,17 @@ extension CacheWriter {
         state.totals.entries += found.row == nil ? 1 : 0
         step.bytes += size
         step.rows.insert(found.key)
-        guard isTold else { return }
+        guard isTold, let change else { return }
         let event: Change.Event =
             isDeleted ? .delete(found.id, step.cause) : .put(found.id, step.cause)
         step.changes.append(EntityChange(found.name, at: found.key, change, event))
     }
 
     private func revision(of step: inout EntityStep) throws(StoreError) -> Revision {
-        if let revision = step.revision { return revision }
-        let revision = try nextRevision()
+        let known = step.revision ?? step.sharedRevision
+        let revision: Revision
+        if let known { revision = known } else { revision = try nextRevision() }
+        state.highestRevision = max(state.highestRevision, revision)
         step.revision = revision
         return revision
     }
@@ -196,8 +242,13 @@ extension CacheWriter {
             old.map { $0.kind == .fetched && $0.skeleton == skeleton && $0.checksum == checksum }
             ?? false
         var entry = new.entry
-        entry.revision =
-            if isSame, let old { old.revision } else { try revision(of: &step) }
+        if let kept = answer.kept {
+            entry.revision = kept.revision
+            state.highestRevision = max(state.highestRevision, entry.revision)
+        } else {
+            entry.revision =
+                if isSame, let old { old.revision } else { try revision(of: &step) }
+        }
         if old == nil { try evictOccupant(of: key) }
         if let old { try letGo(of: old) }
         try write(
@@ -214,6 +265,11 @@ extension CacheWriter {
         state.totals.entries += old == nil ? 1 : 0
         step.bytes += size
         step.rows.insert(key)
+        if let kept = answer.kept {
+            // It was told where it is kept, as far as other bytes came.
+            try tell(&step, entry: nil, except: kept.isSame ? nil : key)
+            return kept
+        }
         if case .uploaded(let upload) = new.body { forget(upload) }
         let told = isSame ? nil : (key: key, change: new.change(at: entry.revision))
         try tell(&step, entry: told)
@@ -234,7 +290,8 @@ extension CacheWriter {
     /// Those are told but not written down: who comes back finds them by the references again.
     func tell(
         _ step: inout EntityStep,
-        entry: (key: RowKey, change: Change?)?
+        entry: (key: RowKey, change: Change?)?,
+        except known: RowKey? = nil
     ) throws(StoreError) {
         let isHeard = shared.changes.isWatched || !shared.watches.isEmpty
         var showing = ReferenceReader.Showing()
@@ -247,7 +304,10 @@ extension CacheWriter {
             } else {
                 showing.isWhole = false
             }
-            if !showing.isWhole { state.hasUntold = true }
+            if !showing.isWhole {
+                state.hasUntold = true
+                if let shared = step.sharedRevision { self.shared.changes.isNotWhole(shared) }
+            }
         }
         guard let revision = step.revision ?? entry?.change?.revision else { return }
         let scope = step.scope.scope
@@ -258,12 +318,19 @@ extension CacheWriter {
             }
             try log(change)
         }
+        if let known { showing.entries[known] = nil }
         for (key, shown) in showing.entries.sorted(by: { $0.value.id.text < $1.value.id.text }) {
             var change = Change(revision, scope, .put(shown.id, step.cause))
             change.name(changed: shown.changed)
             state.log.changes.append(change)
             noteChange(of: key)
         }
+    }
+}
+
+extension CacheWriter.EntityStep {
+    init(scope: ScopeKey, cause: ChangeCause, _ kept: KeptEntities) {
+        self.init(scope: scope, cause: cause, sharedRevision: kept.step, kept: kept.merged)
     }
 }
 

@@ -68,7 +68,7 @@ extension CacheWriter {
         }
         if let normalized = row.normalized(in: scope) {
             statement.reset()
-            return try takeable(normalized)
+            return try takeable(normalized, found)
         }
         if let chunked = row.chunkedBody {
             shared.leases.take(chunked.number)
@@ -81,21 +81,72 @@ extension CacheWriter {
         return Takeable(entry: entry, body: .inline(bytes))
     }
 
-    /// A normalized answer as it is now: what is kept for good is kept whole.
-    private func takeable(_ row: NormalizedRow) throws(StoreError) -> Takeable? {
+    /// A normalized answer as it is now: what is kept for good is kept whole, and the row stays as its
+    /// mirror.
+    private func takeable(
+        _ row: NormalizedRow,
+        _ found: FoundRow
+    ) throws(StoreError) -> Takeable? {
         switch try rebuild(row) {
         case .shown(let shown):
             guard shown.answer.isComplete else { return nil }
+            if shown.entry.body != row.entry.body { try rewrite(row, found, as: shown.entry) }
             return Takeable(entry: shown.entry, body: .inline(shown.answer.bytes))
         case .deleted(let tombstone): return Takeable(entry: tombstone, body: .inline([]))
         case .missing: return nil
         }
     }
 
+    /// Has a normalized row say that its answer came as this entry.
+    private func rewrite(
+        _ row: NormalizedRow,
+        _ found: FoundRow,
+        as entry: Entry
+    ) throws(StoreError) {
+        let bytes = row.template.count
+        let size =
+            found.size + entry.rowSize(in: row.scope, dataBytes: bytes)
+            - row.entry.rowSize(in: row.scope, dataBytes: bytes)
+        try write(
+            entry,
+            at: found.key,
+            scope: row.scope,
+            body: .inline(row.template),
+            form: (row.skeleton, found.checksum ?? 0)
+        )
+        try writeRecency(entry, at: found.key, size: size)
+        state.totals.bytes += size - found.size
+        noteChange(of: found.key)
+    }
+
+    /// Takes up what is given back of an answer whose normalized row is here: false where that is of
+    /// another answer.
+    func takeBack(_ entry: Entry, _ scope: ScopeKey) throws(StoreError) -> Bool {
+        guard let found = try find(scope, entry.id).0, found.skeleton != nil,
+            found.digest == entry.body.digest
+        else { return false }
+        statements.entry.bind(1, found.key.number)
+        defer { statements.entry.reset() }
+        guard try statements.entry.step() else { return false }
+        let read = EntryRow(statements.entry, hasForm: true)
+        guard let row = read.normalized(in: scope) else { return false }
+        statements.entry.reset()
+        try rewrite(row, found, as: entry)
+        state.highestRevision = max(state.highestRevision, entry.revision)
+        return true
+    }
+
     /// Takes the row away that stands under a kept id; whether there was one that counted.
-    func removeShadow(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Bool {
-        guard let found = try find(scope, id).0 else { return false }
-        try remove(found.key)
+    ///
+    /// An entity's stays, as it says who refers to whom. With `sparingMirrors` so does an answer's
+    /// that is normalized: who reads it sees whether it is of what is kept.
+    func removeShadow(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        sparingMirrors isSparing: Bool = false
+    ) throws(StoreError) -> Bool {
+        guard !id.isEntity, let found = try find(scope, id).0 else { return false }
+        if !isSparing || found.skeleton == nil { try remove(found.key) }
         return found.kind != .tombstone
     }
 

@@ -126,7 +126,9 @@ final class CacheWriter: CommitWriter {
     /// The revisions of the transaction are done with: after the commit is published, so that
     /// whoever is told reads it.
     private func release(_ changes: [Change]) {
-        revisions.close(openRevisions, changes, areAll: !state.hasUntold)
+        // A step that is not the cache's alone is closed by who opened it.
+        shared.changes.changed(changes)
+        revisions.close(openRevisions, areAll: !state.hasUntold)
         openRevisions.removeAll(keepingCapacity: true)
     }
 

@@ -47,6 +47,12 @@ package final class ChangeFeed: Sendable {
         state.withLock { $0.sequencer.changed(changes) }
     }
 
+    /// A step whose number is still open has changed more than is told: whoever watches reads the
+    /// log instead.
+    func isNotWhole(_ revision: Revision) {
+        state.withLock { $0.sequencer.isNotWhole(revision) }
+    }
+
     /// These numbers are done with: committed together with `changes`, or given up.
     ///
     /// Where those are not all, whoever watches reads the log instead.

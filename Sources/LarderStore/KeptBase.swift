@@ -1,4 +1,5 @@
 package import LarderModel
+package import LarderNormalize
 
 /// The last thing that the server, or a client of its own blob, said an id is.
 package enum KeptBase: Sendable {
@@ -8,6 +9,24 @@ package enum KeptBase: Sendable {
     case deleted(Entry)
     /// Its bytes are there if they are one JSON text; others are not read.
     case value(Entry, [UInt8]?)
+    /// It is an entity, which may be deleted.
+    case entity(Entry, HeldEntity)
+
+    /// The base that an entry with bytes in its row is; nil for bytes that are not read.
+    init(_ entry: Entry, _ bytes: [UInt8]?) {
+        let isDeleted = entry.kind == .tombstone
+        if entry.id.isEntity, let bytes {
+            let held = try? HeldEntity(stored: bytes, isDeleted: isDeleted)
+            self = held.map { .entity(entry, $0) } ?? .unknown
+        } else {
+            self = isDeleted ? .deleted(entry) : .value(entry, entry.body.isJSON ? bytes : nil)
+        }
+    }
+
+    /// What is held of an entity by it.
+    package var held: HeldEntity {
+        if case .entity(_, let held) = self { held } else { .unknown }
+    }
 }
 
 /// Keeps an answer that set out before a write from undoing it (P-06).

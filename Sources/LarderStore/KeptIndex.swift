@@ -34,10 +34,8 @@ final class KeptIndex: Sendable {
     // Released after a change of the keys, acquired before a look at them, so that readers need no
     // lock while nothing is kept.
     private let count = Atomic<Int>(0)
-    // Released before the cache may hold an older row of a kept id, acquired by every read.
+    // Released before the cache may hold an older row of a kept id, acquired by whoever sweeps them.
     private let first = Atomic<Bool>(false)
-    // Likewise: rows that such a row is still to be taken from the cache of.
-    private let drops = Atomic<Int>(0)
     // Released when a row has left `state.db`, acquired by a read before and after its two looks.
     private let departed = Atomic<Int>(0)
     private let publishedPins: Mutex<PinTotals>
@@ -45,6 +43,7 @@ final class KeptIndex: Sendable {
     /// Uploads given up, until the writer's next transaction.
     private let abandoned = Mutex<[UploadID]>([])
     private let listener = Mutex<@Sendable () -> Void>({})
+    private let entityListener = Mutex<@Sendable ([EntityNews]) -> Void>({ _ in })
 
     init(pinsMaxBytes: Int64, sharedScope: ScopeKey) {
         publishedPins = Mutex(PinTotals(maxBytes: pinsMaxBytes))
@@ -116,19 +115,11 @@ final class KeptIndex: Sendable {
     /// Moves when a row has left `state.db`.
     var departures: Int { departed.load(ordering: .acquiring) }
 
-    /// Whether kept rows are looked up before the cache: while a row that one has replaced is still to
-    /// be taken out of it, and when that has failed.
-    var comesFirst: Bool { hasShadows || drops.load(ordering: .acquiring) > 0 }
-
-    /// Whether there may be such rows that nobody is about to take out.
+    /// Whether the cache may have rows under kept ids that nobody is about to take out.
     var hasShadows: Bool {
         get { first.load(ordering: .acquiring) }
         set { first.store(newValue, ordering: .releasing) }
     }
-
-    func dropIsPosted() { drops.add(1, ordering: .releasing) }
-
-    func dropIsDone() { drops.subtract(1, ordering: .releasing) }
 
     // MARK: Copies of shared rows
 
@@ -191,5 +182,17 @@ final class KeptIndex: Sendable {
 
     func tellNews() {
         listener.withLock { $0 }()
+    }
+
+    // MARK: Whoever shows entities
+
+    /// Has `tell` called with what a commit has made of what entities show, before its steps are
+    /// done with.
+    func whenEntitiesChange(_ tell: @escaping @Sendable ([EntityNews]) -> Void) {
+        entityListener.withLock { $0 = tell }
+    }
+
+    func tellNews(of entities: [EntityNews]) {
+        entityListener.withLock { $0 }(entities)
     }
 }

@@ -379,6 +379,25 @@ extension KeptReader {
         statement.bind(2, id.text)
         return try statement.step() ? Int(statement.integer(0)) : 0
     }
+
+    /// The entities of a scope that dead letters have changed, with how many did.
+    func failedEntities(_ scope: ScopeKey) throws(StoreError) -> [EntryID: Int] {
+        let statement = try connection.statement(
+            """
+            SELECT id, count(DISTINCT modifier) FROM change INDEXED BY change_dead
+            WHERE scope = ?1 AND id >= ?2 AND id < ?3 AND settled = 1 GROUP BY id
+            """
+        )
+        statement.bind(1, scope.text)
+        statement.bind(2, EntryID.entityMark)
+        statement.bind(3, EntryID.firstOfEntries)
+        var counts: [EntryID: Int] = [:]
+        while try statement.step() {
+            guard let id = statement.text(0).flatMap({ try? EntryID(stored: $0) }) else { continue }
+            counts[id] = Int(statement.integer(1))
+        }
+        return counts
+    }
 }
 
 /// Which of a target's unsettled changes are read.

@@ -119,9 +119,8 @@ extension KeptStore {
         _ inline: [UInt8],
         _ chunked: ChunkedBody?
     ) async throws(StoreError) -> KeptBase {
-        guard entry.kind != .tombstone else { return .deleted(entry) }
-        guard entry.body.isJSON else { return .value(entry, nil) }
-        guard let chunked else { return .value(entry, inline) }
-        return .value(entry, try await carrier.bytes(of: chunked))
+        guard let chunked else { return KeptBase(entry, inline) }
+        guard entry.body.isJSON else { return KeptBase(entry, nil) }
+        return KeptBase(entry, try await carrier.bytes(of: chunked))
     }
 }

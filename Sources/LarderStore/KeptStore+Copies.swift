@@ -1,4 +1,5 @@
 import LarderModel
+import LarderNormalize
 
 /// How copies of shared rows go.
 extension KeptStore {
@@ -21,11 +22,16 @@ extension KeptStore {
             }
             guard let found, found.isReleased, found.isShared else { return false }
             let behind = try await sharedEntry(original, id, now)
-            if mayWait, found.isAhead(of: behind, now) { return true }
-            let event = found.change(to: behind, id)
+            if mayWait, found.isAhead(of: behind?.entry, now) { return true }
+            let event = found.change(to: behind?.entry, id)
+            let difference = id.isEntity ? found.held.difference(to: held(behind)) : .nothing
             try await revisions.step { (step) async throws(StoreError) in
                 try await file.settle { writer throws(StoreError) in
                     guard try writer.removeReleased(scope, id) else { return }
+                    guard !id.isEntity else {
+                        let name = TargetName(scope, id)
+                        return try writer.log(difference, of: name, step, ChangeCause(.network))
+                    }
                     try writer.log(event.map { Change(step, scope.scope, $0) })
                 }
             }
@@ -38,16 +44,24 @@ extension KeptStore {
         _ scope: ScopeKey,
         _ id: EntryID,
         _ now: Timestamp
-    ) async throws(StoreError) -> Entry? {
+    ) async throws(StoreError) -> CacheWriter.Takeable? {
         let row = try await cache.submit { writer throws(StoreError) in
             try writer.base(scope, id, now: now)
         }
         row?.giveBack(to: shared, cache)
-        return row?.entry
+        return row
+    }
+
+    private func held(_ row: CacheWriter.Takeable?) -> HeldEntity {
+        guard let row, case .inline(let bytes) = row.body else { return .unknown }
+        return KeptBase(row.entry, bytes).held
     }
 }
 
 extension StateWriter.KeptEntry {
+    /// What it says of an entity.
+    fileprivate var held: HeldEntity { entry.map { KeptBase($0, inline).held } ?? .unknown }
+
     /// Whether it says what the shared row does not say yet.
     fileprivate func isAhead(of original: Entry?, _ now: Timestamp) -> Bool {
         guard let entry, entry.storedAt <= now,

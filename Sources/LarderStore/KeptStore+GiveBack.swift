@@ -13,6 +13,12 @@ extension KeptStore {
     ) async throws(StoreError) -> EvictionReason? {
         guard let entry = row.entry else { return nil }
         guard !entry.isExpired(at: now) else { return .expired }
+        if let entity = MirroredEntity(entry, row.inline, in: scope) {
+            _ = try await cache.submit { writer throws(StoreError) in
+                try writer.mirror(entity, now: entity.storedAt)
+            }
+            return nil
+        }
         if let status = row.goneStatus {
             var new = NewEntry(scope: scope, entry: entry.tombstone(status), body: .inline([]))
             new.isTold = false
@@ -21,6 +27,10 @@ extension KeptStore {
             }
             return nil
         }
+        let isTaken = try await cache.submit { writer throws(StoreError) in
+            try writer.takeBack(entry, scope)
+        }
+        if isTaken { return nil }
         var body = NewBody.inline(row.inline)
         if let chunked = row.chunked {
             body = .uploaded(

@@ -15,8 +15,8 @@ import LarderModel
 ///    commands are carried out in order.
 /// 3. A shadow is never newer than its row. It arises when a row gets its first entry, and the next
 ///    command takes it away, and when a row is given back. Where that fails, and after a crash
-///    between the two commits, or when the power's loss brings an older `cache.db` back, readers
-///    look here before the cache (``KeptIndex/comesFirst``) until every shadow is gone.
+///    between the two commits, or when the power's loss brings an older `cache.db` back, it is swept
+///    later. Readers look here before the cache.
 /// 4. A pin without an entry leaves its id to the cache: its row there, if there is one, is an
 ///    ordinary one that is not evicted. A target without an entry does not: its first answer goes
 ///    into its row.
@@ -418,17 +418,25 @@ final class KeptStore: Sendable {
 
     /// Whether there was one.
     @discardableResult
-    func dropShadow(_ scope: ScopeKey, _ id: EntryID) async -> Bool {
-        await dropShadows([(scope, id)])
+    func dropShadow(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        sparingMirrors isSparing: Bool = false
+    ) async -> Bool {
+        await dropShadows([(scope, id)], sparingMirrors: isSparing)
     }
 
     /// Takes away the rows of `cache.db` under kept rows; whether there was one that counted.
-    func dropShadows(_ rows: [(ScopeKey, EntryID)]) async -> Bool {
+    func dropShadows(
+        _ rows: [(ScopeKey, EntryID)],
+        sparingMirrors isSparing: Bool = false
+    ) async -> Bool {
         do throws(StoreError) {
             return try await cache.submit { writer throws(StoreError) in
                 var wasThere = false
-                for (scope, id) in rows where try writer.removeShadow(scope, id) {
-                    wasThere = true
+                for (scope, id) in rows {
+                    let found = try writer.removeShadow(scope, id, sparingMirrors: isSparing)
+                    wasThere = wasThere || found
                 }
                 return wasThere
             }
@@ -439,16 +447,13 @@ final class KeptStore: Sendable {
     }
 
     /// The same for which nobody waits: whatever is done in the cache later comes after it.
-    ///
-    /// Until it is done readers look at kept rows first: a write may be settled before the cache's
-    /// writer comes to it.
     func postDropOfShadows(_ rows: [(ScopeKey, EntryID)]) {
-        shared.kept.dropIsPosted()
         cache.post { writer throws(StoreError) in
-            for (scope, id) in rows { _ = try writer.removeShadow(scope, id) }
+            for (scope, id) in rows {
+                _ = try writer.removeShadow(scope, id, sparingMirrors: true)
+            }
         } done: { [shared] hasSucceeded in
             if !hasSucceeded { shared.kept.hasShadows = true }
-            shared.kept.dropIsDone()
         }
     }
 
@@ -457,7 +462,9 @@ final class KeptStore: Sendable {
         let names = rows.filter { $0.hasEntry || !$0.isPinned || $0.isTargeted }
             .map { (shared.key(for: $0.scope), $0.id) }
         try await cache.submit { writer throws(StoreError) in
-            for (scope, id) in names { _ = try writer.removeShadow(scope, id) }
+            for (scope, id) in names {
+                _ = try writer.removeShadow(scope, id, sparingMirrors: true)
+            }
         }
     }
 }

@@ -34,6 +34,7 @@ extension ModifierStore {
                 for settlement in ready where !settled.contains(settlement.number) {
                     abandon([settlement])
                 }
+                kept.postMirrors(ready.flatMap { $0.mirrors(at: revision) })
                 return SettleReceipt(settled: settled, revision: revision)
             } catch {
                 abandon(ready)
@@ -135,10 +136,9 @@ extension ModifierStore {
             case .put(let entry, let body):
                 let new = NewEntry(scope: name.scope, entry: entry, body: body)
                 let taken = try await taken(new, now)
-                let bytes: [UInt8]? = entry.body.isJSON ? try await self.bytes(new) : nil
-                let value =
-                    entry.kind == .tombstone ? KeptBase.deleted(entry) : .value(entry, bytes)
-                return (.put(entry, taken), value)
+                let isRead = entry.body.isJSON || name.id.isEntity
+                let bytes: [UInt8]? = isRead ? try await self.bytes(new) : nil
+                return (.put(entry, taken), KeptBase(entry, bytes))
             }
         }
     }
@@ -195,6 +195,17 @@ extension ModifierStore {
     }
 }
 
+extension StateWriter.ReadySettlement {
+    /// What the cache's rows of its entities are to say.
+    fileprivate func mirrors(at revision: Revision) -> [MirroredEntity] {
+        targets.compactMap { target in
+            guard case .put(var entry, .inline(let bytes)) = target.fate else { return nil }
+            entry.revision = revision
+            return MirroredEntity(entry, bytes, in: target.name.scope)
+        }
+    }
+}
+
 extension Settlement.Outcome {
     fileprivate var state: ModifierState {
         switch self {
@@ -214,7 +225,7 @@ extension KeptBase {
         let origin: OriginName? =
             switch self {
             case .unknown: nil
-            case .deleted(let entry), .value(let entry, _): entry.origin
+            case .deleted(let entry), .value(let entry, _), .entity(let entry, _): entry.origin
             }
         var entry = Entry(
             id: id,

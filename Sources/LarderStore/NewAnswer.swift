@@ -25,11 +25,54 @@ package struct NewEntities: Sendable {
     }
 }
 
+extension NewEntities {
+    /// By their places.
+    var ids: some Sequence<EntryID> {
+        split.keys.lazy.map { EntryID(EntityName($0, of: origin)) }
+    }
+}
+
+/// Entities of an answer that `state.db` keeps, with it merged into them there.
+struct KeptEntities: Sendable {
+    /// By their places in the answer.
+    var merged: [Int: MergedEntity] = [:]
+    /// Those that were looked at, in their turns.
+    var inTurn: Set<Int> = []
+    /// The number of the step, which is open; nil where nothing was merged.
+    var step: Revision?
+}
+
+/// What `state.db` says of an entity, for its row in `cache.db`.
+struct MirroredEntity: Sendable {
+    let scope: ScopeKey
+    let name: EntityName
+    let held: HeldEntity
+    let revision: Revision
+    let storedAt: Timestamp
+}
+
+extension MirroredEntity {
+    /// Nil for what is no entity.
+    init?(_ entry: Entry, _ bytes: [UInt8], in scope: ScopeKey) {
+        guard let name = entry.id.entity else { return nil }
+        self.init(
+            scope: scope,
+            name: name,
+            held: KeptBase(entry, bytes).held,
+            revision: entry.revision,
+            storedAt: entry.storedAt
+        )
+    }
+}
+
 /// An answer that is to be kept normalized: stored in one step with its entities.
 package struct NewAnswer: Sendable {
     /// Its body is the answer as it came, for where it is kept whole.
     package var entry: NewEntry
     package let entities: NewEntities
+    /// What storing it in `state.db` came to, where its id is kept there: then its normalized row is a
+    /// mirror of that.
+    var kept: PutReceipt?
 
     package init(_ entry: NewEntry, _ entities: NewEntities) {
         self.entry = entry
@@ -53,12 +96,24 @@ package struct EntitiesReceipt: Equatable, Sendable {
 }
 
 /// What a step has made of an entity, and what of it shows.
-struct EntityChange {
+struct EntityChange: Sendable {
     let name: EntityName
     let key: RowKey
     /// The names of the members that have another value; nil where all that shows of it may differ.
     let members: Set<[UInt8]>?
     let event: Change.Event
+
+    init(
+        _ name: EntityName,
+        at key: RowKey,
+        _ members: Set<[UInt8]>?,
+        _ event: Change.Event
+    ) {
+        self.name = name
+        self.key = key
+        self.members = members
+        self.event = event
+    }
 
     init(_ name: EntityName, at key: RowKey, _ change: MergedEntity.Change, _ event: Change.Event) {
         self.name = name

@@ -26,6 +26,8 @@ package struct RebuiltEntry: Sendable {
     /// stale where something is missing.
     package let entry: Entry
     package let answer: RebuiltAnswer
+    /// What modifiers have made of the entities in it.
+    package let pending: PendingChanges
 }
 
 /// The rules of origins by which answers are put together; guarded by a lock.
@@ -74,6 +76,7 @@ struct RowRebuilding {
             let template = try? Template(row.template, skeleton)
         else { return .missing }
         var revision = row.entry.revision
+        var pending = PendingChanges()
         let outcome = try Rebuilder(rules, bytesMax: bytesMax).rebuild(
             template,
             skeleton,
@@ -83,12 +86,13 @@ struct RowRebuilding {
                     return .evicted
                 }
                 revision = max(revision, found.revision)
+                pending.add(found.pending)
                 return FoundEntity(found.held)
             }
         )
         switch outcome {
         case .shown(let answer):
-            return .shown(RebuiltEntry(row.entry, answer, revision: revision))
+            return .shown(RebuiltEntry(row.entry, answer, pending, revision: revision))
         case .deleted:
             var tombstone = row.entry.tombstone(404)
             tombstone.revision = revision
@@ -100,7 +104,12 @@ struct RowRebuilding {
 }
 
 extension RebuiltEntry {
-    fileprivate init(_ entry: Entry, _ answer: RebuiltAnswer, revision: Revision) {
+    fileprivate init(
+        _ entry: Entry,
+        _ answer: RebuiltAnswer,
+        _ pending: PendingChanges,
+        revision: Revision
+    ) {
         var entry = entry
         let isJSON = answer.bytes.count <= Limits.inlineJSONBytesMax
         let body = BodySummary(of: answer.bytes, isJSON: isJSON)
@@ -111,9 +120,10 @@ extension RebuiltEntry {
         }
         entry.body = body
         entry.revision = revision
-        if !answer.isComplete { entry.freshUntil = nil }
+        if !answer.isComplete || !pending.isComplete { entry.freshUntil = nil }
         self.entry = entry
         self.answer = answer
+        self.pending = pending
     }
 }
 
@@ -124,9 +134,11 @@ extension StoreReader {
     /// What it shows counts as used.
     package func rebuild(
         _ row: NormalizedRow,
+        for sight: EntitySight,
         now: Timestamp,
         isPartial: Bool = false
     ) throws(StoreError) -> Rebuilt {
+        let failed = try failedEntities(for: sight)
         let skeleton = try reading { file throws(StoreError) in
             try file.references().skeleton(row.skeleton)
         }
@@ -137,8 +149,16 @@ extension StoreReader {
         )
         return try rebuilding.rebuild(row, skeleton: skeleton ?? nil) {
             (id) throws(StoreError) in
-            try entity(row.scope, id, now: now)
+            var found = try entity(row.scope, id, for: sight, now: now)
+            if let failed = failed[id] { found?.pending.failed = failed }
+            return found
         }
+    }
+
+    /// The entities of which there are dead letters, with how many.
+    private func failedEntities(for sight: EntitySight) throws(StoreError) -> [EntryID: Int] {
+        guard case .view(let scope) = sight, shared.kept.queueTotals.dead > 0 else { return [:] }
+        return try keptReader().failedEntities(scope)
     }
 }
 

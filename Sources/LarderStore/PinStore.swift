@@ -120,7 +120,7 @@ final class PinStore: Sendable {
             kept.carrier.abandon(new.body)
             throw error
         }
-        await kept.dropShadow(scope, row.entry.id)
+        await kept.dropShadow(scope, row.entry.id, sparingMirrors: true)
     }
 
     private func mark(

@@ -47,6 +47,11 @@ struct RevisionSequencer {
         }
     }
 
+    /// A step that is not closed yet has changed more than is told.
+    mutating func isNotWhole(_ revision: Revision) {
+        slots[index(of: revision)].isWhole = false
+    }
+
     /// What steps that were released have changed.
     struct Release {
         var changes: [Change] = []
@@ -61,7 +66,7 @@ struct RevisionSequencer {
         for revision in revisions {
             let index = index(of: revision)
             slots[index].isOpen = false
-            slots[index].isWhole = areAll
+            slots[index].isWhole = slots[index].isWhole && areAll
         }
         var release = Release()
         while let first = slots.first, !first.isOpen {

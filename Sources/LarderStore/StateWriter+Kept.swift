@@ -136,7 +136,8 @@ extension StateWriter {
         guard let row = try find(new.scope, new.entry.id) else { return .notKept }
         let isSame = row.hasEntry && row.goneStatus == nil && row.matches(new.entry)
         let name = TargetName(new.scope, new.entry.id)
-        let view = row.isTargeted && !isSame && isNews ? try view(of: name) : nil
+        let isCompared = row.isTargeted || name.id.isEntity
+        let view = isCompared && !isSame && isNews ? try view(of: name) : nil
         var entry = new.entry
         if isSame { entry.revision = row.revision }
         try write(entry, new.body, size: size, to: row, in: new.scope)

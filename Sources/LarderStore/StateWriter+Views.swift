@@ -1,4 +1,5 @@
 import LarderModel
+import LarderNormalize
 
 /// What a step changes of what its targets show, written down for watchers.
 ///
@@ -31,7 +32,7 @@ extension StateWriter {
             let after = try view(of: name).target
             var before = after
             before?.changes.removeAll { $0.number == number }
-            try log(change(from: before, to: after), of: name, revision, cause)
+            try log(from: before, to: after, of: name, revision, cause)
         }
     }
 
@@ -47,8 +48,56 @@ extension StateWriter {
         for view in views {
             var after = view.target == nil ? nil : try target(view.name)
             after?.changes.removeAll { $0.number == number }
-            try log(change(from: view.target, to: after), of: view.name, revision, cause)
+            try log(from: view.target, to: after, of: view.name, revision, cause)
         }
+    }
+
+    private func log(
+        from before: Target?,
+        to after: Target?,
+        of name: TargetName,
+        _ revision: Revision,
+        _ cause: ChangeCause
+    ) throws(StoreError) {
+        guard name.id.isEntity else {
+            return try log(change(from: before, to: after), of: name, revision, cause)
+        }
+        try log(entityDifference(from: before, to: after), of: name, revision, cause)
+    }
+
+    /// Writes down what has become of an entity, and remembers it for those who show it.
+    func log(
+        _ difference: HeldEntity.Difference,
+        of name: TargetName,
+        _ revision: Revision,
+        _ cause: ChangeCause
+    ) throws(StoreError) {
+        guard let entity = name.id.entity else { return }
+        let (event, shown): (Change.Event, MergedEntity.Change)
+        switch difference {
+        case .nothing: return
+        case .gone: (event, shown) = (.delete(name.id, cause), .nothing)
+        case .changed(let told): (event, shown) = (.put(name.id, cause), told)
+        }
+        try log(Change(revision, name.scope.scope, event))
+        let key = RowKey(name.scope, name.id)
+        state.entities.append(
+            EntityNews(
+                scope: name.scope,
+                revision: revision,
+                cause: cause,
+                change: EntityChange(entity, at: key, shown, event)
+            )
+        )
+    }
+
+    private func entityDifference(
+        from before: Target?,
+        to after: Target?
+    ) -> HeldEntity.Difference {
+        guard let before, let after else { return .changed(.created) }
+        let bodies = { [reader] number in (try? reader.requestBody(of: number))?.bytes }
+        return before.entityView(bodies).held.difference(to: after.entityView(bodies).held)
     }
 
     /// Where they are nil there is more than is compared, which counts as a change.

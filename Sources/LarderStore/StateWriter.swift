@@ -65,6 +65,7 @@ final class StateWriter: CommitWriter {
         watches.rowsChanged(state.changedRows)
         publishChanges()
         state.changedRows.removeAll(keepingCapacity: true)
+        state.entities.removeAll(keepingCapacity: true)
         guard state.hasNews else { return }
         state.hasNews = false
         index.tellNews()
@@ -159,6 +160,8 @@ struct StateWriterState {
     var unlinkedBodies: [Int64] = []
     /// The ids that the open transaction has changed, for those who watch them.
     var changedRows: [RowKey] = []
+    /// What the open transaction has made of what entities show.
+    var entities: [EntityNews] = []
     /// Whether the open transaction has given a pin what it wanted, or made it want it again.
     var hasNews = false
     /// Uploads that are under way.

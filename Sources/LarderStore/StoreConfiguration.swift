@@ -40,8 +40,8 @@ package struct StoreConfiguration: Sendable {
     }
 
     /// What each connection to `cache.db` has of ``memoryBytes``: the owned readers, the writer, the
-    /// two that read off the event loops, and the one for bases.
+    /// two that read off the event loops, the one for bases, and the one that follows references.
     var pageCacheBytes: Int64 {
-        memoryBytes.bytes / Int64(readers + 4)
+        memoryBytes.bytes / Int64(readers + 5)
     }
 }

@@ -8,6 +8,48 @@ package struct KnownEntity: Sendable {
     package let revision: Revision
     /// When it was last said.
     package let storedAt: Timestamp
+    /// What modifiers make of it.
+    package var pending = PendingChanges()
+}
+
+/// What is to be said of what is shown, as modifiers have a part in it.
+package struct PendingChanges: Equatable, Sendable {
+    /// The ids of modifiers that are not settled, by their numbers.
+    package internal(set) var modifiers: [ModifierNumber: String] = [:]
+    /// Dead letters.
+    package internal(set) var failed = 0
+    /// Whether what is shown is all of it, and not only what effects said.
+    package internal(set) var isComplete = true
+
+    package init() {}
+
+    package mutating func add(_ other: PendingChanges) {
+        modifiers.merge(other.modifiers) { own, _ in own }
+        failed += other.failed
+        isComplete = isComplete && other.isComplete
+    }
+}
+
+/// What an id has.
+package enum ShownRow<Value> {
+    /// What was made of the row of what is kept whole.
+    case whole(Value)
+    /// A normalized answer as it is now, and as it came.
+    case normalized(Rebuilt, of: Entry)
+}
+
+/// Who is shown an entity, and how: entities are one scope's, or everybody's, but what modifiers
+/// make of them is seen by their own user only.
+package enum EntitySight: Sendable {
+    case view(of: ScopeKey)
+    /// What the origin said last, whatever modifiers make of it.
+    case base(of: ScopeKey)
+
+    var scope: ScopeKey {
+        switch self {
+        case .view(let scope), .base(let scope): scope
+        }
+    }
 }
 
 /// What a normalized answer is put together from.
@@ -16,10 +58,92 @@ extension StoreReader {
     package func atOneMoment<Value, Failure: Error>(
         _ work: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
-        let isOutermost = hold == .none
-        if isOutermost { hold = .begun }
-        defer { if isOutermost { hold = .none } }
-        return try work()
+        guard hold == .none else { return try work() }
+        var round = 0
+        while true {
+            let departures = shared.kept.departures
+            hold = .begun
+            defer { hold = .none }
+            let value = try work()
+            round += 1
+            // What has left `state.db` meanwhile may be older in the moment that was seen.
+            if shared.kept.departures == departures || round == Limits.keptRoundsMax {
+                return value
+            }
+        }
+    }
+
+    /// Hands what an id has to `read`, or where that is a normalized answer puts it together.
+    ///
+    /// What is kept for good is shown with its entities as they are now, as long as all of them are
+    /// there, else as it was kept.
+    package func shownRow<Value>(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        for sight: EntitySight,
+        now: Timestamp,
+        isPartial: Bool = false,
+        _ read: (borrowing EntryRow) -> Value
+    ) throws(StoreError) -> ShownRow<Value>? {
+        try atOneMoment { () throws(StoreError) -> ShownRow<Value>? in
+            if shared.kept.covers(scope, id), let (entry, value) = try kept(scope, id, read) {
+                let mirror = try entry.flatMap { entry throws(StoreError) in
+                    try rebuiltMirror(of: entry, scope, for: sight, now: now)
+                }
+                guard let entry, let mirror else { return .whole(value) }
+                return .normalized(.shown(mirror), of: entry)
+            }
+            let found = try withEntry(scope, id, now: now) { row in
+                row.normalized(in: scope).map(FoundRow.normalized) ?? .whole(read(row))
+            }
+            switch found {
+            case nil: return nil
+            case .whole(let value)?: return .whole(value)
+            case .normalized(let row)?:
+                let rebuilt = try rebuild(row, for: sight, now: now, isPartial: isPartial)
+                return .normalized(rebuilt, of: row.entry)
+            }
+        }
+    }
+
+    private enum FoundRow<Value> {
+        case whole(Value)
+        case normalized(NormalizedRow)
+    }
+
+    func kept<Value>(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        _ read: (borrowing EntryRow) -> Value
+    ) throws(StoreError) -> (Entry?, Value)? {
+        try withKept(scope, id) { row in (row.kind == .fetched ? row.entry() : nil, read(row)) }
+    }
+
+    /// A kept answer with its entities as they are now; nil where one is not there, or nothing says
+    /// what they are.
+    package func rebuiltMirror(
+        of entry: Entry,
+        _ scope: ScopeKey,
+        for sight: EntitySight,
+        now: Timestamp
+    ) throws(StoreError) -> RebuiltEntry? {
+        for place in places(of: scope) {
+            let found = try withCached(place, entry.id, now: now, isUse: true) { row in
+                row.normalized(in: place)
+            }
+            guard let row = found ?? nil, row.entry.body == entry.body else { continue }
+            let mirror = NormalizedRow(
+                entry: entry,
+                scope: place,
+                template: row.template,
+                skeleton: row.skeleton
+            )
+            guard case .shown(let shown) = try rebuild(mirror, for: sight, now: now),
+                shown.answer.isComplete
+            else { return nil }
+            return shown
+        }
+        return nil
     }
 
     /// The entities in a normalized answer's own text, with the members that it shows of each.
@@ -36,17 +160,49 @@ extension StoreReader {
         }
     }
 
-    /// What is known of an entity; nil where nothing is.
+    /// What is known of an entity, as one sees it; nil where nothing is.
+    ///
+    /// What modifiers target stands in `state.db`, and is what it says there.
     package func entity(
         _ scope: ScopeKey,
         _ id: EntryID,
+        for sight: EntitySight,
         now: Timestamp,
         isUse: Bool = true
     ) throws(StoreError) -> KnownEntity? {
-        let found = try withEntry(scope, id, now: now, isUse: isUse) { row in
+        if let kept = try keptEntity(id, for: sight) { return kept }
+        let cached = try withCached(scope, id, now: now, isUse: isUse) { row in
             row.held.map { KnownEntity(held: $0, revision: row.revision, storedAt: row.storedAt) }
         }
-        return found ?? nil
+        return cached ?? nil
+    }
+
+    private func keptEntity(
+        _ id: EntryID,
+        for sight: EntitySight
+    ) throws(StoreError) -> KnownEntity? {
+        let scope = sight.scope
+        guard shared.kept.covers(scope, id) else { return nil }
+        var damaged: Digest?
+        let target = try keptReader().target(scope, id, .all, &damaged)
+        if let damaged { reportDamage(scope, id, damaged) }
+        // What is being accepted is not there yet, what was given back is not there any more.
+        guard let target, target.entry != nil || !target.changes.isEmpty else { return nil }
+        var pending = PendingChanges()
+        var held = target.base.held
+        if case .view = sight, !target.changes.isEmpty {
+            let view = target.entityView { number in (try? requestBody(of: number))?.bytes }
+            held = view.held
+            pending.isComplete = view.isComplete
+            for change in target.changes { pending.modifiers[change.number] = change.modifier }
+        }
+        let revisions = [target.entry?.revision].compactMap { $0 } + target.changes.map(\.revision)
+        return KnownEntity(
+            held: held,
+            revision: revisions.max() ?? Revision(0),
+            storedAt: target.entry?.storedAt ?? target.changes[0].acceptedAt,
+            pending: pending
+        )
     }
 
     /// The entries that show what steps have changed, as the references are now.

@@ -55,10 +55,10 @@ extension StoreReader {
         var rows: [BatchRow] = []
         rows.reserveCapacity(ids.count)
         for id in ids {
-            var row = try batchRow(scope, id, now: now, bytesMax: left, file)
+            var row = try batchRow(scope, id, for: scope, now: now, bytesMax: left, file)
             if case .missing = row, sharing.contains(id) {
                 let shared = key(for: .shared)
-                row = try batchRow(shared, id, now: now, bytesMax: left, file)
+                row = try batchRow(shared, id, for: scope, now: now, bytesMax: left, file)
             }
             switch row {
             case .found(_, let bytes?), .rebuilt(_, let bytes?): left -= bytes.count
@@ -72,13 +72,14 @@ extension StoreReader {
     private func batchRow(
         _ scope: ScopeKey,
         _ id: EntryID,
+        for viewer: ScopeKey,
         now: Timestamp,
         bytesMax: Int,
         _ file: ReaderFile?
     ) throws(StoreError) -> BatchRow {
         var last: ChunkedBody?
         while true {
-            switch try found(scope, id, now: now, bytesMax: bytesMax, file) {
+            switch try found(scope, id, for: viewer, now: now, bytesMax: bytesMax, file) {
             case .whole(let entry, let bytes)?:
                 return .found(entry, bytes)
             case .chunked(let entry, let body)?:
@@ -87,13 +88,16 @@ extension StoreReader {
                 guard body.file == .state, body != last else { return .damaged(body) }
                 last = body
             case .normalized(let row)?:
-                switch try rebuild(row, now: now) {
+                switch try rebuild(row, for: .view(of: viewer), now: now) {
                 case .shown(let shown):
                     let bytes = shown.answer.bytes
                     return .rebuilt(shown, bytes.count <= bytesMax ? bytes : nil)
                 case .deleted(let tombstone): return .found(tombstone, nil)
                 case .missing: return .missing
                 }
+            case .mirror(let shown)?:
+                let bytes = shown.answer.bytes
+                return .rebuilt(shown, bytes.count <= bytesMax ? bytes : nil)
             case .unreadable?, nil:
                 return .missing
             }
@@ -103,12 +107,18 @@ extension StoreReader {
     private func found(
         _ scope: ScopeKey,
         _ id: EntryID,
+        for viewer: ScopeKey,
         now: Timestamp,
         bytesMax: Int,
         _ file: ReaderFile?
     ) throws(StoreError) -> Found? {
         let read = { (row: borrowing EntryRow) in Self.found(row, in: scope, upTo: bytesMax) }
-        if shared.kept.comesFirst, let pinned = try withKept(scope, id, read) { return pinned }
+        if shared.kept.covers(scope, id), let (entry, found) = try kept(scope, id, read) {
+            let mirror = try entry.flatMap { entry throws(StoreError) in
+                try rebuiltMirror(of: entry, scope, for: .view(of: viewer), now: now)
+            }
+            return mirror.map(Found.mirror) ?? found
+        }
         if let file, let cached = try readEntry(file, scope, id, now: now, read) { return cached }
         return try withKept(scope, id, read)
     }
@@ -117,6 +127,8 @@ extension StoreReader {
         case whole(Entry, [UInt8]?)
         case chunked(Entry, ChunkedBody)
         case normalized(NormalizedRow)
+        /// What is kept for good, with its entities as they are now.
+        case mirror(RebuiltEntry)
         case unreadable
     }
 

@@ -8,11 +8,28 @@ extension StoreReader {
         after cursor: RowCursor?,
         limit: Int
     ) throws(StoreError) -> [ListedRow] {
-        let cached = try cachedRows(filter, order: order, after: cursor, limit: limit)
-        guard !shared.kept.isEmpty else { return cached }
+        guard !shared.kept.isEmpty else {
+            return try cachedRows(filter, order: order, after: cursor, limit: limit)
+        }
+        var cached: [ListedRow] = []
+        var last = cursor
+        while cached.count < limit {
+            let page = try cachedRows(filter, order: order, after: last, limit: limit)
+            for row in page where try !isMirror(key(for: row.scope), row.entry.id) {
+                cached.append(row)
+            }
+            guard page.count == limit else { break }
+            last = page.last?.cursor(order)
+        }
         let query = RowQuery(filter: filter, order: order, cursor: cursor, table: .keptEntries)
         let kept = try keptReader().listed(query, limit: limit)
         return ListedRow.merged(cached.map(marked), kept, by: order, limit: limit)
+    }
+
+    /// Whether a row of the cache only mirrors one that is kept for good.
+    private func isMirror(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Bool {
+        guard shared.kept.covers(scope, id) else { return false }
+        return try keptReader().listed(scope, id) != nil
     }
 
     /// Whether a row of the cache is one of a pinned id, which has no bytes there yet.
@@ -81,6 +98,8 @@ extension StoreReader {
             var candidates: [EvictionCandidate] = []
             while candidates.count < limit, try statement.step() {
                 guard let id = try? EntryID(stored: statement.text(2) ?? "") else { continue }
+                let scope = statement.text(1).flatMap(Scope.init(text:)).map(key(for:))
+                if let scope, try isMirror(scope, id) { continue }
                 candidates.append(Self.candidate(statement, statement.text(1) ?? "", id))
             }
             return candidates

@@ -76,7 +76,8 @@ package final class StoreReader {
         isUse: Bool = true,
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> Value? {
-        if shared.kept.comesFirst, let value = try withKept(scope, id, read) { return value }
+        // What is kept has a mirror in the cache where it is of entities, and may have a shadow.
+        if let value = try withKept(scope, id, read) { return value }
         let departures = shared.kept.departures
         do throws(StoreError) {
             if let value = try withCached(scope, id, now: now, isUse: isUse, read) { return value }
@@ -116,8 +117,9 @@ package final class StoreReader {
         return opened
     }
 
+    /// Hands a row of the cache's own to `read`; nil where there is none, and for a lost file.
     @inline(__always)
-    private func withCached<Value>(
+    func withCached<Value>(
         _ scope: ScopeKey,
         _ id: EntryID,
         now: Timestamp,

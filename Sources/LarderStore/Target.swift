@@ -21,11 +21,10 @@ package struct Target: Sendable {
     /// The base that the changes are applied to.
     package var base: KeptBase {
         guard let entry else { return .unknown }
-        guard !isDeleted else { return .deleted(entry) }
-        switch body {
-        case .inline(let bytes): return .value(entry, entry.body.isJSON ? bytes : nil)
-        case .chunked: return .value(entry, nil)
-        }
+        var bytes: [UInt8]?
+        if case .inline(let inline) = body { bytes = inline }
+        guard !isDeleted || entry.id.isEntity else { return .deleted(entry) }
+        return KeptBase(entry, bytes)
     }
 }
 

@@ -1,4 +1,5 @@
 package import LarderModel
+import LarderNormalize
 
 /// What has become of what a target shows, as watchers are told it.
 package enum ViewChange: Equatable, Sendable {
@@ -7,7 +8,8 @@ package enum ViewChange: Equatable, Sendable {
     /// What showed is deleted, or nothing is known any more.
     case delete
 
-    /// Compares what a target shows before and after a step; nil where it is the same.
+    /// Compares what a target that is no entity shows before and after a step; nil where it is the
+    /// same.
     ///
     /// Given are base and unsettled changes of both moments, and a way to the bytes of the requests
     /// of these modifiers. Called on the writer's thread, in the transaction of the step.
@@ -20,4 +22,11 @@ struct ViewBefore {
     let name: TargetName
     /// Nil where it has more changes than are compared.
     var target: Target?
+}
+
+extension Target {
+    /// What an entity shows by it; `body` gives the bytes of a modifier's request.
+    func entityView(_ body: (ModifierNumber) -> [UInt8]?) -> EntityView {
+        EntityView(base.held, stored: changes.map(\.effect)) { body(changes[$0].number) }
+    }
 }

@@ -66,7 +66,12 @@ struct AnswerFixture {
                 }
                 guard let (normalized, bytes) = row else { return "miss" }
                 guard let normalized else { return String(decoding: bytes, as: UTF8.self) }
-                switch try reader.rebuild(normalized, now: .epoch, isPartial: isPartial) {
+                switch try reader.rebuild(
+                    normalized,
+                    for: .view(of: scope),
+                    now: .epoch,
+                    isPartial: isPartial
+                ) {
                 case .shown(let shown):
                     let text = String(decoding: shown.answer.bytes, as: UTF8.self)
                     return shown.answer.isComplete ? text : "partly " + text

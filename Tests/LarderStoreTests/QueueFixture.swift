@@ -97,6 +97,7 @@ extension KeptBase {
         case .unknown: nil
         case .deleted: "deleted"
         case .value(_, let bytes): bytes.map { String(decoding: $0, as: UTF8.self) } ?? "no JSON"
+        case .entity(let entry, _): entry.kind == .tombstone ? "deleted" : "entity"
         }
     }
 }

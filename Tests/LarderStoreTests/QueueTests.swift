@@ -202,7 +202,6 @@ struct QueueTests {
         gate.letGo()
         try await temporary.store.settle()
         #expect(try await temporary.text("a") == "[2]")
-        #expect(!temporary.store.shared.kept.comesFirst)
     }
 
     @Test("A shared row stays for the others, and its answers go into each base too")

@@ -1,0 +1,91 @@
+import LarderModel
+import LarderNormalize
+import Synchronization
+
+/// What a step in `state.db` has made of what an entity shows.
+struct EntityNews: Sendable {
+    let scope: ScopeKey
+    let revision: Revision
+    let cause: ChangeCause
+    let change: EntityChange
+}
+
+/// Tells whoever watches an entry that an entity which it shows looks different, as a modifier of
+/// the entity was accepted or has left the queue, or its base has changed under one.
+///
+/// Who refers to whom stands in `cache.db`, so it is looked up there behind the commit; the steps
+/// are not done with by then, so it is one step for all who watch.
+final class EntityTeller: Sendable {
+    private let reader: Mutex<StoreReader>
+    private let shared: SharedCacheState
+
+    init(_ reader: consuming sending StoreReader, _ shared: SharedCacheState) {
+        self.reader = Mutex(reader)
+        self.shared = shared
+    }
+
+    /// Called on the thread of the writer of `state.db`.
+    func tell(_ news: [EntityNews]) {
+        guard shared.changes.isWatched || !shared.watches.isEmpty else { return }
+        var changes: [Change] = []
+        var rows: [RowKey] = []
+        var isWhole = true
+        reader.withLock { reader in
+            defer { reader.endTransaction() }
+            for (revision, step) in Dictionary(grouping: news, by: \.revision) {
+                for (scope, news) in Dictionary(grouping: step, by: \.scope) {
+                    let found = try? reader.entries(showing: news, to: scope)
+                    guard let showing = found ?? nil else {
+                        shared.changes.isNotWhole(revision)
+                        isWhole = false
+                        continue
+                    }
+                    for (key, shown) in showing.sorted(by: { $0.value.id.text < $1.value.id.text })
+                    {
+                        guard let cause = news.first?.cause else { continue }
+                        var change = Change(revision, scope.scope, .put(shown.id, cause))
+                        change.name(changed: shown.changed)
+                        changes.append(change)
+                        rows.append(key)
+                    }
+                }
+            }
+        }
+        shared.changes.changed(changes)
+        if isWhole { shared.watches.rowsChanged(rows) } else { shared.watches.allChanged() }
+    }
+}
+
+extension StoreReader {
+    /// The entries that show news of entities to one who sees what is shared, too; nil where they
+    /// are too many to be followed.
+    fileprivate func entries(
+        showing news: [EntityNews],
+        to scope: ScopeKey
+    ) throws(StoreError) -> [RowKey: (id: EntryID, changed: [EntityKey])]? {
+        var entries: [RowKey: (id: EntryID, changed: [EntityKey])] = [:]
+        for place in places(of: scope) {
+            let changes = news.map { $0.change.moved(to: place) }
+            let found = try reading { file throws(StoreError) in
+                let limit = Limits.followedReferencesMax
+                return try file.references().entries(showing: changes, limit: limit)
+            }
+            guard let found else { continue }
+            guard found.isWhole else { return nil }
+            entries.merge(found.entries) { own, _ in own }
+        }
+        return entries
+    }
+
+    /// Where what a scope is shown may stand.
+    func places(of scope: ScopeKey) -> [ScopeKey] {
+        scope.scope == .shared ? [scope] : [scope, shared.key(for: .shared)]
+    }
+}
+
+extension EntityChange {
+    /// The same of the entity that another scope has under the name.
+    fileprivate func moved(to scope: ScopeKey) -> EntityChange {
+        EntityChange(name, at: RowKey(scope, EntryID(name)), members, event)
+    }
+}
