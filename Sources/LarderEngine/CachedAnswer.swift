@@ -41,19 +41,38 @@ struct CachedAnswer {
         guard let target = try reader.target(scope, id) else {
             try self.init(base: reader, sight, id, now: now, isPartial: isPartial)
             let failed = try reader.deadLetters(scope, id)
-            overlay.failed = failed
+            overlay.failed += failed
             return
         }
-        let shown = try ShownEntry(id, target, in: scope, reader)
+        let base = try Self.base(of: target, scope, reader, now)
+        let shown = try ShownEntry(id, base.value, target.changes, in: scope, reader)
         guard let entry = shown.entry else { return nil }
         if let made = shown.bytes {
             let body = FrameBody(entry, in: scope.scope, bytes: made)
-            self.init(entry, .ready(body), known: target.base.entry, in: scope)
+            self.init(entry, .ready(body), known: base.known, in: scope)
             self.made = made
         } else {
             try self.init(base: reader, Sight(scope), id, now: now)
         }
-        overlay = shown.overlay
+        overlay = base.overlay.map(shown.overlay.adding) ?? shown.overlay
+    }
+
+    /// What a target's effects are applied to: where its answer is of entities, with these as they
+    /// are now.
+    private static func base(
+        of target: Target,
+        _ scope: ScopeKey,
+        _ reader: StoreReader,
+        _ now: Timestamp
+    ) throws(StoreError) -> (value: KeptBase, known: Entry?, overlay: Overlay?) {
+        let base = target.base
+        guard case .value(let entry, _?) = base,
+            let shown = try reader.rebuiltMirror(of: entry, scope, for: .view(of: scope), now: now)
+        else { return (base, base.entry, nil) }
+        let isAsItCame = shown.entry.body.digest == entry.body.digest
+        return (
+            .value(shown.entry, shown.answer.bytes), isAsItCame ? entry : nil, Overlay(shown)
+        )
     }
 
     /// Reads an id's row, whatever modifiers make of it; nil when there is none.
@@ -65,46 +84,41 @@ struct CachedAnswer {
         isPartial: Bool = false
     ) throws(StoreError) {
         for place in sight.scopes {
-            let found = try reader.atOneMoment { () throws(StoreError) -> CachedAnswer?? in
-                let read = try reader.withEntry(place, id, now: now) { row in
-                    row.normalized(in: place).map(Found.normalized)
-                        ?? .whole(CachedAnswer(row, in: place, for: sight.own.scope))
-                }
-                switch read {
-                case nil: return nil
-                case .whole(let answer)?: return answer
-                case .normalized(let row)?:
-                    let rebuilt = try reader.rebuild(row, now: now, isPartial: isPartial)
-                    return CachedAnswer(row, rebuilt, for: sight.own.scope)
-                }
-            }
+            let found = try reader.shownRow(
+                place,
+                id,
+                for: .view(of: sight.own),
+                now: now,
+                isPartial: isPartial
+            ) { row in CachedAnswer(row, in: place, for: sight.own.scope) }
             guard let found else { continue }
-            guard let answer = found else { return nil }
+            let answer: CachedAnswer? =
+                switch found {
+                case .whole(let answer): answer
+                case .normalized(let rebuilt, let came):
+                    CachedAnswer(came, rebuilt, in: place, for: sight.own.scope)
+                }
+            guard let answer else { return nil }
             self = answer
             return
         }
         return nil
     }
 
-    private enum Found {
-        case whole(CachedAnswer?)
-        case normalized(NormalizedRow)
-    }
-
     /// Nil for a miss, of which nothing is shown and its validators are not asked with.
-    private init?(_ row: NormalizedRow, _ rebuilt: Rebuilt, for scope: Scope) {
+    private init?(_ came: Entry, _ rebuilt: Rebuilt, in place: ScopeKey, for scope: Scope) {
         switch rebuilt {
         case .shown(let shown):
             let bytes = shown.answer.bytes
             let body = FrameBody(shown.entry, in: scope, bytes: bytes)
             // A 304 would confirm the bytes that came, and not those that are shown.
-            let isAsItCame = shown.entry.body.digest == row.entry.body.digest
-            self.init(shown.entry, .ready(body), known: isAsItCame ? row.entry : nil, in: row.scope)
+            let isAsItCame = shown.entry.body.digest == came.body.digest
+            self.init(shown.entry, .ready(body), known: isAsItCame ? came : nil, in: place)
             made = bytes
-            overlay = Overlay(missing: shown.answer)
+            overlay = Overlay(shown)
             isNormalized = true
         case .deleted(let tombstone):
-            self.init(tombstone, .ready(.bytes([])), known: nil, in: row.scope)
+            self.init(tombstone, .ready(.bytes([])), known: nil, in: place)
         case .missing:
             return nil
         }
@@ -124,6 +138,15 @@ struct CachedAnswer {
             return
         }
         self.init(entry, .chunked(chunked), known: entry, in: place, chunks: chunked)
+    }
+
+    /// An entity under its own URL, of which no answer is cached.
+    init(_ entry: Entry, _ shown: ShownEntity, in place: ScopeKey) {
+        let body = FrameBody(entry, in: place.scope, bytes: shown.bytes)
+        self.init(entry, .ready(body), known: nil, in: place)
+        made = shown.bytes
+        overlay = shown.overlay
+        isNormalized = true
     }
 
     private init(

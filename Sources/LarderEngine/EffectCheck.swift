@@ -36,10 +36,9 @@ struct EffectCheck: Sendable {
         let scope = context.store.key(for: whole.modifier.scope)
         var contents: [EntryID: TargetContent] = [:]
         for id in whole.modifier.targets where effects[id] != nil {
-            guard let url = try? WebURL(id.text),
-                let origin = try? context.origin(of: url, in: scope)
-            else { return .refused }
-            switch await ask(url, origin, isJSON: bases[id]?.isJSON ?? false) {
+            guard let (url, origin) = address(of: id, in: scope) else { return .refused }
+            let isJSON = id.isEntity || bases[id]?.isJSON ?? false
+            switch await ask(url, origin, isJSON: isJSON) {
             case .content(let content): contents[id] = content
             case .nothing: return .refused
             case .notNow where Task.isCancelled || context.isDraining: return nil
@@ -47,6 +46,16 @@ struct EffectCheck: Sendable {
             }
         }
         return effects.areShown { contents[$0] ?? .unknown } ? .confirmed(.none) : .refused
+    }
+
+    private func address(
+        of id: EntryID,
+        in scope: ScopeKey
+    ) -> (url: WebURL, origin: OriginSettings)? {
+        if let name = id.entity { return context.ownURL(of: name, in: scope) }
+        guard let url = try? WebURL(id.text), let origin = try? context.origin(of: url, in: scope)
+        else { return nil }
+        return (url, origin)
     }
 
     private func ask(_ url: WebURL, _ origin: OriginSettings, isJSON: Bool) async -> Found {

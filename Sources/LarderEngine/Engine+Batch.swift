@@ -80,7 +80,7 @@ extension BatchFrame {
         case .found(let entry, let body): (found, bytes) = (entry, body)
         case .rebuilt(let rebuilt, let body):
             (found, bytes) = (rebuilt.entry, body)
-            overlay = Overlay(missing: rebuilt.answer)
+            overlay = Overlay(rebuilt)
         case .damaged, .missing: break
         }
         if let shown {

@@ -75,7 +75,7 @@ extension Engine {
     ) async throws(Problem) -> EntityShown {
         let now = clock.now()
         let sight = context.sight(scope, EntryID(name))
-        let depth = command.expansion
+        let (depth, isBase) = (command.expansion, command.form == .base)
         let rules = context.entityRules(of: name.origin)
         let shown: EntityShown
         do throws(StoreError) {
@@ -84,6 +84,7 @@ extension Engine {
                     let found = try reader.showEntity(
                         name,
                         in: place,
+                        for: isBase ? .base(of: scope) : .view(of: scope),
                         rules,
                         expanding: depth,
                         now
@@ -213,25 +214,65 @@ extension EntityListItem {
     }
 }
 
+extension EngineContext {
+    /// What modifiers make of an entity under its own URL, of which no answer is cached (case 1); nil
+    /// where none targets it.
+    func targetedEntity(
+        at id: EntryID,
+        _ scope: ScopeKey,
+        _ reader: StoreReader,
+        now: Timestamp
+    ) throws(StoreError) -> (entry: Entry, shown: ShownEntity)? {
+        guard store.hasTargets, let name = entity(at: id, in: scope),
+            store.isTargeted(scope, EntryID(name)),
+            case .shown(let shown)? = try reader.showEntity(
+                name,
+                in: scope,
+                for: .view(of: scope),
+                entityRules(of: name.origin),
+                expanding: Limits.entityExpansionMax,
+                now
+            )
+        else { return nil }
+        let body = BodySummary(of: shown.bytes, isJSON: true)
+        var entry = Entry(
+            id: id,
+            kind: .fetched,
+            storedAt: shown.storedAt,
+            revision: shown.revision,
+            body: body
+        )
+        entry.origin = name.origin
+        entry.mediaType = MediaType.json
+        return (entry, shown)
+    }
+}
+
 extension StoreReader {
     /// An entity as it is in one scope; nil where nothing is known of it there.
     fileprivate func showEntity(
         _ name: EntityName,
         in place: ScopeKey,
+        for sight: EntitySight,
         _ rules: EntityRules,
         expanding depth: Int,
         _ now: Timestamp
     ) throws(StoreError) -> EntityShown? {
         try atOneMoment { () throws(StoreError) -> EntityShown? in
-            guard let known = try entity(place, EntryID(name), now: now) else { return nil }
-            var revision = known.revision
+            guard let known = try entity(place, EntryID(name), for: sight, now: now) else {
+                return nil
+            }
+            var (revision, pending) = (known.revision, PendingChanges())
             if case .deleted = known.held { return .deleted(revision) }
             let rebuilder = Rebuilder(rules, bytesMax: Limits.normalizedBodyBytesMax)
             let outcome = try rebuilder.show(name.key, expanding: depth, isPartial: true) {
                 (key) throws(StoreError) -> FoundEntity in
                 let id = EntryID(EntityName(key, of: name.origin))
-                guard let found = try entity(place, id, now: now) else { return .evicted }
+                guard let found = try entity(place, id, for: sight, now: now) else {
+                    return .evicted
+                }
                 revision = max(revision, found.revision)
+                pending.add(found.pending)
                 return FoundEntity(found.held)
             }
             guard case .shown(let answer) = outcome else { return .deleted(revision) }
@@ -241,7 +282,7 @@ extension StoreReader {
                     storedAt: known.storedAt,
                     bytes: answer.bytes,
                     digest: BodySummary(of: answer.bytes, isJSON: true).digest,
-                    overlay: Overlay(missing: answer)
+                    overlay: Overlay(missing: answer, pending)
                 )
             )
         }

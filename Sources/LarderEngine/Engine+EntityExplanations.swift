@@ -19,7 +19,14 @@ extension Engine {
         do throws(StoreError) {
             found = try await store.read { reader throws(StoreError) in
                 for place in sight.scopes {
-                    let explained = try EntityExplanation(name, in: place, rules, reader, now)
+                    let explained = try EntityExplanation(
+                        name,
+                        in: place,
+                        for: scope,
+                        rules,
+                        reader,
+                        now
+                    )
                     if let explained { return (place, explained) }
                 }
                 return nil
@@ -88,7 +95,13 @@ extension FormExplanation {
         _ now: Timestamp
     ) throws(StoreError) {
         let skeleton = "\(row.skeleton)"
-        guard case .shown(let shown) = try reader.rebuild(row, now: now, isPartial: true),
+        guard
+            case .shown(let shown) = try reader.rebuild(
+                row,
+                for: .view(of: row.scope),
+                now: now,
+                isPartial: true
+            ),
             case .split(let split) = Splitter(rules).split(shown.answer.bytes, path: path)
         else {
             self.init(
@@ -122,6 +135,7 @@ extension EntityExplanation {
     fileprivate init?(
         _ name: EntityName,
         in place: ScopeKey,
+        for scope: ScopeKey,
         _ rules: EntityRules,
         _ reader: StoreReader,
         _ now: Timestamp
@@ -130,11 +144,12 @@ extension EntityExplanation {
         guard let row = try reader.row(place, id), let item = EntityListItem(row) else {
             return nil
         }
-        let held = try reader.entity(place, id, now: now, isUse: false)?.held ?? .unknown
+        let base = EntitySight.base(of: scope)
+        let held = try reader.entity(place, id, for: base, now: now, isUse: false)?.held
         let view: ViewReport
         var references: [Reference] = []
         var stamp: EntityStamp?
-        switch held {
+        switch held ?? .unknown {
         case .unknown: view = .unknown
         case .deleted(let told): (view, stamp) = (.deleted, told)
         case .present(let body, let told):
@@ -142,11 +157,15 @@ extension EntityExplanation {
             references = body.references
             stamp = told
         }
+        let target = try reader.target(scope, id)
+        let pending = try target.map { target throws(StoreError) in
+            try PendingExplanation(of: target, id, reader)
+        }
         let referrers = try reader.referrers(place, name)
         self.init(
             item: item,
             protectedBy: [],
-            pending: PendingExplanation(count: 0, base: view, view: view),
+            pending: pending ?? PendingExplanation(count: 0, base: view, view: view),
             referencedBy: ReferenceList(
                 count: referrers.count,
                 items: referrers.prefix(Limits.toldReferencesMax).map { referrer in

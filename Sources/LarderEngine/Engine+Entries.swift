@@ -7,17 +7,25 @@ package import LarderWire
 extension Engine {
     /// Reads an entry where it lies, on the reader's own thread: the hot path.
     ///
-    /// A tombstone is handed to `read` like any row; a normalized answer is put together.
+    /// A tombstone is handed to `read` like any row; a normalized answer is put together, with what
+    /// modifiers make of its entities unless `isBase` says otherwise.
     package func readEntry<Value>(
         _ id: EntryID,
         _ scope: ScopeKey,
         _ reader: StoreReader,
+        isBase: Bool = false,
         now: Timestamp,
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> EntryRead<Value> {
-        var found = try readEntry(in: scope, id, reader, now, read)
+        let sight = isBase ? EntitySight.base(of: scope) : .view(of: scope)
+        var found = try readEntry(in: scope, id, sight, reader, now, read)
         if found == nil, let shared = context.sharedScope(of: id) {
-            found = try readEntry(in: shared, id, reader, now, read)
+            found = try readEntry(in: shared, id, sight, reader, now, read)
+        }
+        if found == nil, !isBase,
+            let made = try context.targetedEntity(at: id, scope, reader, now: now)
+        {
+            found = .rebuilt(made.entry, made.shown.bytes, made.shown.overlay)
         }
         context.count(isHit: found?.isHit ?? false)
         return found ?? .miss
@@ -26,32 +34,19 @@ extension Engine {
     private func readEntry<Value>(
         in scope: ScopeKey,
         _ id: EntryID,
+        _ sight: EntitySight,
         _ reader: StoreReader,
         _ now: Timestamp,
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> EntryRead<Value>? {
-        try reader.atOneMoment { () throws(StoreError) -> EntryRead<Value>? in
-            let found = try reader.withEntry(scope, id, now: now) { row in
-                row.normalized(in: scope).map(FoundEntry.normalized) ?? .row(read(row))
-            }
-            switch found {
-            case nil: return nil
-            case .row(let value)?: return .row(value)
-            case .normalized(let row)?:
-                switch try reader.rebuild(row, now: now) {
-                case .shown(let shown):
-                    let bytes = shown.answer.bytes
-                    return .rebuilt(shown.entry, bytes, Overlay(missing: shown.answer))
-                case .deleted(let tombstone): return .rebuilt(tombstone, [], .none)
-                case .missing: return .miss
-                }
-            }
+        switch try reader.shownRow(scope, id, for: sight, now: now, read) {
+        case nil: nil
+        case .whole(let value)?: .row(value)
+        case .normalized(.shown(let shown), _)?:
+            .rebuilt(shown.entry, shown.answer.bytes, Overlay(shown))
+        case .normalized(.deleted(let tombstone), _)?: .rebuilt(tombstone, [], .none)
+        case .normalized(.missing, _)?: .miss
         }
-    }
-
-    private enum FoundEntry<Value> {
-        case row(Value)
-        case normalized(NormalizedRow)
     }
 
     /// The body of an entry that ``readEntry(_:_:_:now:_:)`` has read; nil when it was replaced.

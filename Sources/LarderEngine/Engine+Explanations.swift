@@ -84,7 +84,7 @@ extension Engine {
                 entry = shown
             }
             pending = try target.map { target throws(StoreError) in
-                try PendingExplanation(of: target, reader)
+                try PendingExplanation(of: target, id, reader)
             }
         }
 
@@ -105,15 +105,20 @@ extension Engine {
 
 extension PendingExplanation {
     /// Views are told one after the other until they are too much in all.
-    fileprivate init(of target: Target, _ reader: StoreReader) throws(StoreError) {
-        let base = TargetContent(target.base)
+    init(
+        of target: Target,
+        _ id: EntryID,
+        _ reader: StoreReader
+    ) throws(StoreError) {
         let changes = target.changes
         let effects = changes.map(\.known)
+        let values = TargetValues(target.base, of: id, effects)
+        let base = values.content
         let whole = View.of(base, effects)
         self.init(
             count: changes.count,
-            base: try ViewReport(View.of(base, []), of: target, [], reader),
-            view: try ViewReport(whole, of: target, changes, reader)
+            base: try ViewReport(View.of(base, []), of: target, values, [], reader),
+            view: try ViewReport(whole, of: target, values, changes, reader)
         )
         let leftOut = Dictionary(
             whole.leftOut.map { ($0.place, $0.reason.message) },
@@ -127,14 +132,14 @@ extension PendingExplanation {
             let through = Array(changes[...place])
             if room > 0 {
                 let view = View.of(base, effects[...place])
-                step.after = try ViewReport(view, of: target, through, reader)
+                step.after = try ViewReport(view, of: target, values, through, reader)
                 room -= step.after?.byteCount ?? 0
             }
             if room > 0, changes.count <= Limits.toldPendingMax {
                 var others = changes
                 others.remove(at: place)
                 let view = View.of(base, others.map(\.known))
-                step.without = try ViewReport(view, of: target, others, reader)
+                step.without = try ViewReport(view, of: target, values, others, reader)
                 room -= step.without?.byteCount ?? 0
             }
             steps.append(step)
@@ -147,6 +152,7 @@ extension ViewReport {
     init(
         _ view: View,
         of target: Target,
+        _ values: TargetValues,
         _ changes: [OpenChange],
         _ reader: StoreReader
     ) throws(StoreError) {
@@ -154,15 +160,19 @@ extension ViewReport {
         case .unknown: self = .unknown
         case .deleted: self = .deleted
         case .json(let value):
-            var json = JSONWriter()
-            json.value(value)
-            self = .json(json.bytes, isComplete: view.isComplete)
+            self = .json(values.bytes(value), isComplete: view.isComplete)
         case .base:
             switch target.base {
             case .unknown: self = .unknown
             case .deleted: self = .deleted
             case .value(_, let bytes?): self = .json(bytes, isComplete: true)
             case .value(let entry, nil): self = .bytes(entry.body.byteCount)
+            case .entity:
+                guard case .json(let value) = values.content else {
+                    self = values.content == .deleted ? .deleted : .unknown
+                    return
+                }
+                self = .json(values.bytes(value), isComplete: true)
             }
         case .body(let place):
             self = .bytes(try reader.requestBody(of: changes[place].number)?.bytes.count ?? 0)

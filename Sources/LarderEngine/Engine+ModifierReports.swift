@@ -112,8 +112,8 @@ extension Engine {
                 effects.append(
                     ModifierReport.Effect(
                         target: id,
-                        before: try Self.view(of: target, before, reader),
-                        after: try Self.view(of: target, through, reader)
+                        before: try Self.view(of: id, target, before, reader),
+                        after: try Self.view(of: id, target, through, reader)
                     )
                 )
             }
@@ -122,12 +122,14 @@ extension Engine {
     }
 
     private static func view(
-        of target: Target,
+        of id: EntryID,
+        _ target: Target,
         _ changes: [OpenChange],
         _ reader: StoreReader
     ) throws(StoreError) -> ViewReport {
-        let view = View.of(TargetContent(target.base), changes.map(\.known))
-        return try ViewReport(view, of: target, changes, reader)
+        let effects = changes.map(\.known)
+        let values = TargetValues(target.base, of: id, effects)
+        return try ViewReport(View.of(values.content, effects), of: target, values, changes, reader)
     }
 
     /// Those of unsettled modifiers of which an effect is left out of the view, as it does not fit

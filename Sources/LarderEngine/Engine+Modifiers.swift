@@ -64,8 +64,8 @@ extension Engine {
         _ before: [NewModifier],
         _ now: Timestamp
     ) async throws(Problem) -> NewModifier {
-        guard let url = command.request.url else { throw .keyTarget }
-        let origin = try context.origin(of: url, in: scope)
+        let (command, targets) = try await named(command, scope)
+        let (url, origin) = try address(of: command.request, targets, scope)
         let id = command.id ?? context.modifierID(at: now)
         let (body, mediaType) = try await requestBody(command.request, scope)
         var headers = command.request.headers
@@ -82,7 +82,7 @@ extension Engine {
                 mediaType: type,
                 body: body
             ),
-            changes: try await changes(command, scope),
+            changes: try await changes(command, targets, scope),
             digest: BodySummary(of: ModifiersCommand(command).encodedJSON(), isJSON: true).digest
         )
         new.lane = command.lane
@@ -100,11 +100,11 @@ extension Engine {
 
     private func changes(
         _ command: ModifierCommand,
+        _ targets: [EntryID],
         _ scope: ScopeKey
     ) async throws(Problem) -> [NewChange] {
         var changes: [NewChange] = []
-        for change in command.changes {
-            guard case .id(let target) = change.target else { throw .keyTarget }
+        for (change, target) in zip(command.changes, targets) {
             let isOfSharedRow = try await storing { () async throws(StoreError) in
                 try await context.targetsSharedRow(target, scope)
             }
@@ -432,14 +432,6 @@ extension Engine {
 extension Problem {
     static func noSuchModifier(_ id: ModifierID) -> Problem {
         Problem(.noSuchModifier, "there is no modifier '\(id)'")
-    }
-
-    fileprivate static var keyTarget: Problem {
-        Problem(
-            .unsupported,
-            "target: this version knows targets by id only",
-            hint: "Name the entry with \"target\": {\"id\": …}."
-        )
     }
 
     fileprivate static func alreadySettled(_ report: ModifierReport) -> Problem {

@@ -31,7 +31,9 @@ extension EngineContext {
                 cause: plan.cause
             )
             let answer = NewAnswer(new, entities)
-            return try await store.put(answer, now: new.entry.storedAt, fence: fence)
+            let receipt = try await store.put(answer, now: new.entry.storedAt, fence: fence)
+            noteRead(of: entities)
+            return receipt
         }
     }
 
@@ -50,6 +52,35 @@ extension EngineContext {
     ) async throws(StoreError) -> [UInt8]? {
         if let bytes = taken.bytes { return bytes }
         return try await store.bytes(of: new)
+    }
+
+    /// The URL of an entity's own, and whose it is; nil where its type has none, or a scope knows no
+    /// such origin.
+    func ownURL(of name: EntityName, in scope: ScopeKey) -> (url: WebURL, origin: OriginSettings)? {
+        guard let base = origins[name.origin]?.settings.baseURL,
+            let path = entityRules(of: name.origin).path(of: name.key),
+            let url = try? WebURL(base.text.removingTrailingSlash + path),
+            let origin = try? origin(of: url, in: scope), origin.name == name.origin
+        else { return nil }
+        return (url, origin)
+    }
+
+    /// The entity whose own URL an id is, by the rules of its origin; nil for any other.
+    func entity(at id: EntryID, in scope: ScopeKey) -> EntityName? {
+        guard id.text.contains("://"), let url = try? WebURL(id.text), url.text == id.text,
+            url.path == url.pathAndQuery[...], let origin = try? origin(of: url, in: scope),
+            let rules = origins.entityRules[origin.name], let path = origin.path(of: url),
+            let key = rules.key(ofPath: path)
+        else { return nil }
+        return EntityName(key, of: origin.name)
+    }
+
+    /// The origin has said something of entities.
+    func noteRead(of entities: NewEntities) {
+        guard (store.queueTotals.byState[.accepted] ?? 0) > 0 else { return }
+        for key in entities.split.keys {
+            noteRead(of: EntryID(EntityName(key, of: entities.origin)), in: entities.scope, nil)
+        }
     }
 
     /// What has a URL for its own is deleted with it, wherever it is shown.
@@ -77,6 +108,12 @@ extension Flight.Plan {
     /// What the watchers of its entities hear.
     fileprivate var cause: ChangeCause {
         ChangeCause(.network, text: "fetch:\(key.url)", client: client)
+    }
+}
+
+extension String {
+    fileprivate var removingTrailingSlash: String {
+        hasSuffix("/") ? String(dropLast()) : self
     }
 }
 

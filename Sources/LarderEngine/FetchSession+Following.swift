@@ -62,7 +62,7 @@ extension FetchSession {
         guard following != nil else { return }
         let known: CachedAnswer?
         do throws(StoreError) {
-            known = try request.lookUp(reader, sight, now: context.clock.now())
+            known = try request.lookUp(reader, sight, in: context)
         } catch {
             known = nil
             context.noteUnread(error)

@@ -82,7 +82,7 @@ struct FetchSession {
     mutating func run(_ reader: StoreReader) async -> Problem? {
         started = context.clock.monotonic()
         do throws(StoreError) {
-            cached = try request.lookUp(reader, sight, now: context.clock.now())
+            cached = try request.lookUp(reader, sight, in: context)
         } catch {
             guard request.policy != .cacheOnly else { return Problem(error) }
             // The network may know it all the same.

@@ -14,20 +14,15 @@ struct LostViews: Sendable {
 
     /// The values as JSON; nil where it is nothing, or no JSON.
     @Sendable func view(_ id: EntryID, _ base: KeptBase) -> LostView {
-        let content = TargetContent(base)
+        let effect = effects[id] ?? .none
+        let values = TargetValues(base, of: id, [effect])
         var view = LostView()
-        if case .json(let value) = content { view.after = Self.bytes(value) }
-        switch (effects[id] ?? .none).applied(to: content) {
-        case .json(let value, _): view.before = Self.bytes(value)
+        if case .json(let value) = values.content { view.after = values.bytes(value) }
+        switch effect.applied(to: values.content) {
+        case .json(let value, _): view.before = values.bytes(value)
         case .unchanged, .inapplicable: view.before = view.after
         case .body, .deleted: break
         }
         return view
-    }
-
-    private static func bytes(_ value: JSONValue) -> [UInt8] {
-        var json = JSONWriter()
-        json.value(value)
-        return json.bytes
     }
 }

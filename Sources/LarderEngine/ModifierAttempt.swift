@@ -84,7 +84,7 @@ struct ModifierAttempt: Sendable {
         } else {
             context.noteAnswer(origin.name)
         }
-        guard case .confirmed(.representation) = verdict else {
+        guard case .confirmed(let shown) = verdict, shown != .none || facts.mayShowEntity else {
             let (quoted, _) = await read(reply.body, upTo: Limits.quotedBodyBytesMax)
             return End(verdict: verdict, answer: answer(reply, quoted, now))
         }

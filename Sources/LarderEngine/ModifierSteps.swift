@@ -12,16 +12,19 @@ import Synchronization
 /// nobody.
 final class ModifierSteps: Sendable {
     let context: EngineContext
-    private let board: FlightBoard
+    let board: FlightBoard
     /// What the attempts under way, and those that are to be settled, have come to; guarded by its
     /// lock.
-    private let attempts = Mutex<[ModifierNumber: Attempted]>([:])
+    let attempts = Mutex<[ModifierNumber: Attempted]>([:])
 
-    private struct Attempted {
+    struct Attempted {
         /// What the targets' bases held when it was sent; a revision moves with the view as well.
         var bases: [EntryID: BodySummary] = [:]
         var verdict: ModifierVerdict?
         var answer: ModifierAttempt.Answer?
+        /// The number of a fetch that sets out when the answer came: what it says of an entity is as
+        /// new.
+        var fetch: Revision?
         /// Base has shown the effect: it is what the server said.
         var isShownByRead = false
     }
@@ -149,7 +152,7 @@ final class ModifierSteps: Sendable {
             url: modifier.url,
             headers: headers,
             targets: modifier.targets,
-            baseIsJSON: base.entry?.body.isJSON ?? false,
+            baseIsJSON: base.isJSON,
             redirectHosts: context.origins[modifier.origin]?.settings.redirectHosts ?? []
         )
     }
@@ -179,7 +182,7 @@ final class ModifierSteps: Sendable {
             // Whoever removed it may add it again.
             return .attemptEnded(number, .neverLeft, ModifierRules())
         }
-        let bases = targets.compactMapValues { $0.base.entry?.body }
+        let bases = targets.compactMapValues { $0.base.said }
         attempts.withLock { $0[number] = Attempted(bases: bases) }
         let first = whole.changes.first.flatMap { targets[$0.id]?.base }
         let request = facts(whole.modifier, first ?? .unknown)
@@ -198,15 +201,17 @@ final class ModifierSteps: Sendable {
             guard let verdict = await check.verdict() else { return nil }
             end.verdict = verdict
         }
+        let fetch = try? context.store.nextRevision()
         attempts.withLock { attempts in
             attempts[number]?.verdict = end.verdict
             attempts[number]?.answer = end.answer
+            attempts[number]?.fetch = fetch
         }
         if case .confirmed = end.verdict { fence(whole) }
         return .attemptEnded(number, end.verdict, origin.modifiers)
     }
 
-    private func origin(of modifier: StoredModifier) -> OriginSettings? {
+    func origin(of modifier: StoredModifier) -> OriginSettings? {
         let scope = context.store.key(for: modifier.scope)
         return try? context.origin(of: modifier.url, in: scope)
     }
@@ -245,7 +250,9 @@ final class ModifierSteps: Sendable {
             let found = try await context.store.read { reader throws(StoreError) in
                 try reader.target(scope, id)
             }
-            guard let found, found.base.isKnown, found.base.entry?.body == body else { return [] }
+            guard let found, found.base.isKnown, id.isEntity || found.base.said == body else {
+                return []
+            }
             var contents = [id: TargetContent(found.base)]
             var shown: [ModifierNumber] = []
             var later: [EntryID: [Effect]] = [:]
@@ -279,7 +286,7 @@ final class ModifierSteps: Sendable {
         attempts.withLock { $0[number, default: Attempted()].isShownByRead = true }
     }
 
-    private func isShownByRead(_ number: ModifierNumber) -> Bool {
+    func isShownByRead(_ number: ModifierNumber) -> Bool {
         attempts.withLock { $0[number]?.isShownByRead ?? false }
     }
 
@@ -316,7 +323,7 @@ final class ModifierSteps: Sendable {
         context.watchers.credentialChanged(scope, at: origin, isRefused: isRefused)
     }
 
-    private func answer(to number: ModifierNumber) -> StoredAnswer? {
+    func answer(to number: ModifierNumber) -> StoredAnswer? {
         attempts.withLock { $0[number]?.answer }.map { answer in
             StoredAnswer(
                 status: answer.status,
@@ -326,117 +333,10 @@ final class ModifierSteps: Sendable {
         }
     }
 
-    // MARK: Settling
-
-    private func settle(
-        _ number: ModifierNumber,
-        _ outcome: ModifierQueue.Outcome,
-        _ dependants: [ModifierNumber]
-    ) async -> ModifierKeeper.Event? {
-        await untilDone("a modifier was not settled") { () async throws(StoreError) in
-            var settlements: [Settlement] = []
-            var reverting: Set<ModifierNumber> = []
-            var modifier: StoredModifier?
-            var asked: [(ScopeKey, EntryID)] = []
-            for (member, fate) in [(number, outcome)]
-                + dependants.map({ ($0, outcome.ofDependants) })
-            {
-                guard let whole = try await self.context.store.modifier(member) else { continue }
-                settlements.append(self.settlement(of: whole, fate))
-                if whole.showsSomething { reverting.insert(member) }
-                if member == number { modifier = whole.modifier }
-                guard fate != .cancelled, !self.isShownByRead(member) else { continue }
-                let scope = self.context.store.key(for: whole.modifier.scope)
-                asked += whole.modifier.targets.map { (scope, $0) }
-            }
-            let now = self.context.clock.now()
-            let receipt = try await self.context.store.settle(settlements, now: now)
-            for settlement in settlements where receipt.settled.contains(settlement.number) {
-                self.count(settlement, reverting.contains(settlement.number))
-            }
-            for (scope, id) in asked { self.askAgain(id, scope) }
-            if case .confirmed = outcome, let modifier {
-                self.context.watchers.credentialChanged(
-                    modifier.scope,
-                    at: modifier.origin,
-                    isRefused: false
-                )
-            }
-        }
-        attempts.withLock { $0[number] = nil }
-        return .settleCommitted(number)
-    }
-
-    private func count(_ settlement: Settlement, _ showsSomething: Bool) {
-        switch settlement.outcome {
-        case .confirmed: context.meter.modifierConfirmed()
-        case .cancelled: context.meter.modifierCancelled()
-        case .dead: context.meter.modifierDied(isRevert: showsSomething)
-        }
-    }
-
-    private func settlement(
-        of whole: WholeModifier,
-        _ outcome: ModifierQueue.Outcome
-    ) -> Settlement {
-        let number = whole.modifier.number
-        let fate: Settlement.Outcome =
-            switch outcome {
-            case .cancelled: .cancelled
-            case .dead(let reason): .dead(reason, LostViews(whole).view)
-            case .confirmed: .confirmed(baseUpdate(for: whole))
-            }
-        var settlement = Settlement(number: number, outcome: fate, answer: answer(to: number))
-        if case .dead(let reason) = outcome {
-            let last = settlement.answer ?? whole.answer
-            settlement.problem = Problem(deadLetter: whole.modifier, reason, last).encoded()
-        }
-        return settlement
-    }
-
-    private func baseUpdate(
-        for whole: WholeModifier
-    ) -> @Sendable (EntryID, KeptBase) -> BaseUpdate {
-        let attempted = attempts.withLock { $0[whole.modifier.number] } ?? Attempted()
-        var effects: [EntryID: Effect] = [:]
-        for change in whole.changes { effects[change.id] = try? Effect(parsing: change.effect) }
-        let known = effects
-        let (context, origin) = (context, origin(of: whole.modifier))
-        return { id, base in
-            if case .confirmed(.representation(id)) = attempted.verdict,
-                let answer = attempted.answer, let origin,
-                let settled = SettledBase(id, representedBy: answer, origin)
-            {
-                return BaseUpdate(settled)
-            }
-            guard !attempted.isShownByRead else { return .keep }
-            let settled = SettledBase(
-                id,
-                known[id] ?? .none,
-                on: base,
-                body: whole.body,
-                mediaType: whole.modifier.mediaType,
-                isPatchable: base.entry?.body == attempted.bases[id],
-                whole.modifier.origin,
-                at: context.clock.now()
-            )
-            return BaseUpdate(settled)
-        }
-    }
-
-    /// Has the origin say what a target is now; what comes of it lands in the cache.
-    private func askAgain(_ id: EntryID, _ scope: ScopeKey) {
-        guard id.text.contains("://"), let url = try? WebURL(id.text), url.text == id.text,
-            let origin = try? context.origin(of: url, in: scope)
-        else { return }
-        let request = FetchRequest(FetchCommand(url: url), origin: origin)
-        board.board(request, scope, cached: nil) { _ in }
-    }
-
     // MARK: Failures
 
     /// Tries again and again, as what is to be written down must not be lost.
-    private func untilDone(
+    func untilDone(
         _ trouble: Logger.Message,
         _ work: () async throws(StoreError) -> Void
     ) async {
@@ -455,16 +355,6 @@ final class ModifierSteps: Sendable {
 
     private func note(_ trouble: Logger.Message, _ error: StoreError) {
         context.logger.warning(trouble, metadata: .larder([.reason: "\(error.message)"]))
-    }
-}
-
-extension BaseUpdate {
-    fileprivate init(_ settled: SettledBase) {
-        switch settled {
-        case .stale: self = .markStale
-        case .value(let entry, let bytes): self = .put(entry, .inline(bytes))
-        case .deleted(let entry): self = .tombstone(status: entry.status)
-        }
     }
 }
 

@@ -58,7 +58,7 @@ struct RawSession {
     /// Runs until it is known what the client gets; nil when it has hung up.
     mutating func run(_ reader: StoreReader) async -> RawReply? {
         do throws(StoreError) {
-            cached = try request.lookUp(reader, sight, now: context.clock.now())
+            cached = try request.lookUp(reader, sight, in: context)
         } catch {
             guard rules.policy != .cacheOnly else {
                 return .problem(Problem(error), HeaderFields())

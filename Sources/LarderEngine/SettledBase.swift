@@ -1,5 +1,6 @@
 import LarderJSON
 import LarderModel
+import LarderNormalize
 import LarderStore
 import LarderStrategy
 
@@ -9,6 +10,8 @@ enum SettledBase: Equatable, Sendable {
     case stale
     case value(Entry, [UInt8])
     case deleted(Entry)
+    /// An entity, which may be deleted.
+    case entity(Entry, [UInt8])
 
     /// The answer to the write is the target as it is now.
     ///
@@ -86,6 +89,66 @@ enum SettledBase: Equatable, Sendable {
         }
     }
 
+    /// The same of an entity.
+    init(
+        _ id: EntryID,
+        _ effect: Effect,
+        onEntity base: KeptBase,
+        body: [UInt8],
+        isPatchable: Bool,
+        _ origin: OriginName,
+        at now: Timestamp
+    ) {
+        if case .patch = effect, !isPatchable {
+            self = .stale
+            return
+        }
+        let values = TargetValues(base, of: id, [effect])
+        var made: JSONValue?
+        switch effect.applied(to: values.content) {
+        case .unchanged, .inapplicable: break
+        case .json(let value, let isComplete): made = isComplete ? value : nil
+        case .body: made = try? JSONValue(parsing: body)
+        case .deleted:
+            self = SettledBase(.deleted(base.held.stamp), id, origin, now)
+            return
+        }
+        guard let body = made.flatMap(values.body) else {
+            self = .stale
+            return
+        }
+        self = SettledBase(.present(body, base.held.stamp), id, origin, now)
+    }
+
+    /// The answer to the write says what an entity is now.
+    ///
+    /// Nil where it does not.
+    init?(
+        _ id: EntryID,
+        shownBy answer: ModifierAttempt.Answer,
+        _ rules: EntityRules,
+        path: String,
+        on base: KeptBase,
+        fetch: Revision,
+        _ origin: OriginName
+    ) {
+        guard let name = id.entity, case .split(let split) = rules.split(answer, path: path),
+            let number = split.keys.firstIndex(of: name.key)
+        else { return nil }
+        let merged = split.merged(number, into: base.held, fetch: fetch.number)
+        self = SettledBase(merged.held, id, origin, answer.at)
+    }
+
+    private init(
+        _ held: HeldEntity,
+        _ id: EntryID,
+        _ origin: OriginName,
+        _ now: Timestamp
+    ) {
+        let entry = Entry(held, id, of: origin, now)
+        self = entry.map { .entity($0, held.stored ?? []) } ?? .stale
+    }
+
     /// It has no validator that the origin knows, and is stale.
     private static func made(
         _ id: EntryID,
@@ -116,28 +179,9 @@ enum SettledBase: Equatable, Sendable {
     }
 }
 
-extension KeptBase {
-    var isKnown: Bool {
-        if case .unknown = self { false } else { true }
-    }
-
-    /// The value; nil where there is none.
-    var entry: Entry? {
-        switch self {
-        case .unknown, .deleted: nil
-        case .value(let entry, _): entry
-        }
-    }
-}
-
-extension TargetContent {
-    init(_ base: KeptBase) {
-        switch base {
-        case .unknown: self = .unknown
-        case .deleted: self = .deleted
-        case .value(_, let bytes):
-            let value = bytes.flatMap { try? JSONValue(parsing: $0) }
-            self = value.map { .json($0) } ?? .opaque
-        }
+extension EntityRules {
+    /// Splits what an origin has answered to a write.
+    func split(_ answer: ModifierAttempt.Answer, path: String) -> SplitOutcome {
+        Splitter(self, bodyBytesMax: Limits.normalizedBodyBytesMax).split(answer.body, path: path)
     }
 }

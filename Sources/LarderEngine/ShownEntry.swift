@@ -107,22 +107,35 @@ package struct Overlay: Equatable, Sendable {
 
     /// What is said of modifiers here, with what is said of a normalized answer there.
     package func adding(_ answer: Overlay) -> Overlay {
-        Overlay(
-            pending: pending,
-            failed: failed,
+        let known = Set(pending)
+        return Overlay(
+            pending: pending + answer.pending.filter { !known.contains($0) },
+            failed: failed + answer.failed,
             isComplete: isComplete && answer.isComplete,
             missing: missing + answer.missing
         )
     }
 
-    /// What is to be said of a normalized answer that no modifier touches.
-    init(missing answer: RebuiltAnswer) {
+    /// What is to be said of a normalized answer: as modifiers have changed its entities, and where
+    /// some are missing.
+    init(_ shown: RebuiltEntry) {
+        self.init(missing: shown.answer, shown.pending)
+    }
+
+    init(missing answer: RebuiltAnswer, _ pending: PendingChanges) {
         self.init(
-            pending: [],
-            failed: 0,
-            isComplete: answer.isComplete,
+            pending: pending.ids,
+            failed: pending.failed,
+            isComplete: answer.isComplete && pending.isComplete,
             missing: answer.missing.map(\.text)
         )
+    }
+}
+
+extension PendingChanges {
+    /// The modifiers, in their order.
+    var ids: [ModifierID] {
+        modifiers.sorted { $0.key < $1.key }.compactMap { try? ModifierID($0.value) }
     }
 }
 

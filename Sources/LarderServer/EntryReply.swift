@@ -24,8 +24,8 @@ enum EntryReply {
         do {
             let (account, form) = try Self.parameters(head.query)
             let scope = loop.key(for: peer.scope(account))
-            let shown =
-                form == .view ? try engine.shown(id, scope, loop.reader, now: now) : nil
+            let isBase = form == .base
+            let shown = isBase ? nil : try engine.shown(id, scope, loop.reader, now: now)
             switch shown {
             case .made(let entry, let bytes, let overlay):
                 self.init(entry, bytes, overlay, head, date: loop.date(at: now), now)
@@ -36,7 +36,7 @@ enum EntryReply {
             case .base(let overlay):
                 try self.init(id, head, scope, overlay, loop, engine, now)
             case nil:
-                try self.init(id, head, scope, .none, loop, engine, now)
+                try self.init(id, head, scope, .none, isBase: isBase, loop, engine, now)
             }
         } catch let problem as Problem {
             self = .problem(problem)
@@ -53,12 +53,13 @@ enum EntryReply {
         _ head: HTTPRequestHead,
         _ scope: ScopeKey,
         _ overlay: Overlay,
+        isBase: Bool = false,
         _ loop: LoopReader,
         _ engine: Engine,
         _ now: Timestamp
     ) throws(StoreError) {
         let date = loop.date(at: now)
-        let read = try engine.readEntry(id, scope, loop.reader, now: now) { row in
+        let read = try engine.readEntry(id, scope, loop.reader, isBase: isBase, now: now) { row in
             EntryReply(row, id, head, scope, date: date, now, overlay)
         }
         switch read {

@@ -126,6 +126,12 @@ package struct ModifierRequest: Equatable, Sendable {
         return targets.first { $0 == id }
     }
 
+    /// Whether the body of a 2xx may say what an entity is that it targets: the rules find its key
+    /// in it then (case 5).
+    package var mayShowEntity: Bool {
+        method != "DELETE" && targets.contains(where: \.isEntity)
+    }
+
     /// The target that the request's URL names, or the only one.
     private var ownTarget: EntryID? {
         if let id = try? EntryID(flight.url), targets.contains(id) { return id }

@@ -107,3 +107,11 @@ extension ScriptedAnswer {
 
     static let notModified = ScriptedAnswer.reply(status: 304)
 }
+
+extension SnapshotFrame {
+    /// The body as text, where it is JSON.
+    var text: String {
+        guard case .json(let bytes) = entry.body else { return "\(entry.body)" }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -185,7 +185,7 @@ struct NormalizedTests {
         }
     }
 
-    @Test("A pinned answer is kept whole, and found again after a loss of the cache")
+    @Test("A pinned answer shows its author's new name, is told, and keeps him from eviction")
     func pinned() async throws {
         try await run { fixture in
             let url = try fixture.url("/articles/1")
@@ -195,8 +195,34 @@ struct NormalizedTests {
                 Issue.record("what is cached is held")
                 return
             }
-            try await fixture.evict("User:7")
             #expect(try fixture.read(url) == Self.article(1, "Anna"))
+            let id = try EntryID(url)
+            let watch = try await Watch(fixture) { $0.ids = [id] }
+            try await fixture.cache(
+                try fixture.url("/users/7"),
+                .json(#"{"type":"User","id":7,"name":"Bea"}"#)
+            )
+            #expect(try fixture.read(url) == Self.article(1, "Bea"))
+            #expect(try await fixture.cached(url).lastShown?.text == Self.article(1, "Bea"))
+            #expect(try await watch.frames(upTo: 2).last?.name == "put \(url)")
+            let command = EvictCommand(.keys([try EntityKey("User:7")], origin: nil))
+            #expect(try await fixture.engine.evict(command, .one(fixture.scope)).evicted == 0)
+            // What comes for it goes to the pin, and is told once.
+            try await fixture.cache(url, .json(Self.article(1, "Cleo")))
+            #expect(try fixture.read(url) == Self.article(1, "Cleo"))
+            let frames = try await watch.frames(upTo: 3)
+            #expect(frames.last?.name == "put \(url)")
+            let list = try await fixture.engine.list(
+                EntryListCommand(query: ""),
+                .one(fixture.scope)
+            )
+            #expect(list.items.map(\.id.text).filter { $0 == url.text }.count == 1)
+            #expect(try await fixture.engine.unpin(EntryID(url), fixture.scope))
+            try await fixture.cache(try fixture.url("/users/7"), .json(Self.author))
+            #expect(try fixture.read(url) == Self.article(1, "Anna"))
+            _ = try await watch.frames(upTo: 4)
+            watch.hangUp()
+            #expect(try await watch.all().filter { $0.name == "put \(url)" }.count == 3)
         }
     }
 
@@ -219,12 +245,20 @@ struct NormalizedTests {
             #expect(view?.pending == 1)
             #expect(view?.text.contains(#""name":"Anna""#) == true)
             #expect(view?.text.contains(#""n":1"#) == true)
+            // Its author is told of anew, while it is kept with the write.
+            try await fixture.cache(
+                try fixture.url("/users/7"),
+                .json(#"{"type":"User","id":7,"name":"Bea"}"#)
+            )
+            let changed = try await fixture.cached(url).lastShown
+            #expect(changed?.text.contains(#""name":"Bea""#) == true)
+            #expect(changed?.text.contains(#""n":1"#) == true)
             _ = try await fixture.engine.removeModifier(
                 try ModifierID("m"),
                 fixture.scope,
                 discarding: false
             )
-            #expect(try await fixture.cached(url).lastShown?.text == Self.article(1, "Anna"))
+            #expect(try await fixture.cached(url).lastShown?.text == Self.article(1, "Bea"))
         }
     }
 
@@ -388,14 +422,6 @@ struct NormalizedTests {
             #expect(usage.normalized.skeletons.count == 2)
             #expect(usage.normalized.references.count == 3)
         }
-    }
-}
-
-extension SnapshotFrame {
-    /// The body as text.
-    fileprivate var text: String {
-        guard case .json(let bytes) = entry.body else { return "\(entry.body)" }
-        return String(decoding: bytes, as: UTF8.self)
     }
 }
 

@@ -1,0 +1,78 @@
+import LarderJSON
+import LarderModel
+import LarderNormalize
+import LarderStore
+import LarderWire
+
+/// What modifiers are about: entries by their ids, entities by their keys.
+extension Engine {
+    /// A modifier's command in which each target has its one name, and the ids of these.
+    ///
+    /// An id that is an entity's own URL by the rules is that entity, so that every view of it shows
+    /// what is changed there; but where an effect reaches into another entity, and where modifiers
+    /// stand under the id already, it stays what it is.
+    func named(
+        _ command: ModifierCommand,
+        _ scope: ScopeKey
+    ) async throws(Problem) -> (command: ModifierCommand, targets: [EntryID]) {
+        var command = command
+        var targets: [EntryID] = []
+        for place in command.changes.indices {
+            let change = command.changes[place]
+            switch change.target {
+            case .id(let id):
+                targets.append(try await name(of: id, change.effect, scope))
+            case .key(let key, let origin):
+                let name = try entityName(key, of: origin, for: scope.scope.uid)
+                command.changes[place].target = .key(key, origin: name.origin)
+                targets.append(EntryID(name))
+            }
+        }
+        guard Set(targets).count == targets.count else { throw .targetTwice }
+        return (command, targets)
+    }
+
+    private func name(
+        of id: EntryID,
+        _ effect: Effect,
+        _ scope: ScopeKey
+    ) async throws(Problem) -> EntryID {
+        guard let name = context.entity(at: id, in: scope), !store.isTargeted(scope, id) else {
+            return id
+        }
+        let entity = EntryID(name)
+        let (now, places) = (clock.now(), context.sight(scope, entity).scopes)
+        do throws(StoreError) {
+            return try await store.read { reader throws(StoreError) in
+                for place in places {
+                    let sight = EntitySight.base(of: scope)
+                    let known = try reader.entity(place, entity, for: sight, now: now, isUse: false)
+                    if let known { return known.held.takes(effect) ? entity : id }
+                }
+                return entity
+            }
+        } catch {
+            throw Problem(error)
+        }
+    }
+
+    /// Where a modifier's request goes, and whose that is.
+    ///
+    /// What is derived for an entity goes to its own URL.
+    func address(
+        of request: ModifierCommand.Request,
+        _ targets: [EntryID],
+        _ scope: ScopeKey
+    ) throws(Problem) -> (url: WebURL, origin: OriginSettings) {
+        if let url = request.url { return (url, try context.origin(of: url, in: scope)) }
+        guard let name = targets.first?.entity, let address = context.ownURL(of: name, in: scope)
+        else {
+            throw Problem(
+                .noRequest,
+                "the rules say of no URL where '\(targets.first?.description ?? "")' is",
+                hint: "Give a request, or the rule of its type a url."
+            )
+        }
+        return address
+    }
+}

@@ -1,0 +1,441 @@
+import LarderJSON
+import LarderModel
+import LarderNormalize
+import LarderStore
+import LarderTestSupport
+import LarderUpstream
+import LarderWire
+import Testing
+
+@testable import LarderEngine
+
+/// Modifiers whose target is an entity: what they change shows wherever the entity does (case 28).
+@Suite("Modifiers of entities", .timeLimit(.minutes(5)))
+struct EntityModifierTests {
+    /// A user has a URL of their own.
+    private static let rules = NormalizeRules(
+        byType: .standard,
+        types: [TypeRule(type: "User", url: "/users/{id}")]
+    )
+
+    private func run(_ body: (EngineFixture) async throws -> Void) async throws {
+        let setup = try EngineSetup.with { $0.origin.normalize = Self.rules }
+        try await EngineFixture.run(setup, body)
+    }
+
+    private static func user(_ name: String, _ rest: String = "") -> String {
+        #"{"type":"User","id":7,"name":"\#(name)"\#(rest)}"#
+    }
+
+    private static func merge(_ text: String) throws -> Effect {
+        .merge(try JSONValue(parsing: Array(text.utf8)))
+    }
+
+    private static let renamed = Effect.merge(
+        .object([JSONMember(name: "name", value: .string("Bea"))])
+    )
+
+    private static func article(_ id: Int, _ name: String) -> String {
+        NormalizedTests.article(id, name)
+    }
+
+    // MARK: Shown and taken back
+
+    @Test("A modifier and its revert show in each view in one step, and nobody is told twice")
+    func shownAndReverted() async throws {
+        try await run { fixture in
+            let urls = try await fixture.cacheArticles()
+            let gate = Gate()
+            fixture.upstream.answer(
+                try fixture.url("/users/7"),
+                with: ScriptedAnswer.reply(status: 403).held(by: gate)
+            )
+            let watches = try await fixture.watches(urls.map(\.text))
+            let id = try await fixture.accept(Self.renamed)
+            for (number, url) in urls.enumerated() {
+                let shown = try await fixture.cached(url).lastShown
+                #expect(shown?.text == Self.article(number + 1, "Bea"))
+                #expect(shown?.pending == 1)
+                #expect(shown?.pendingIDs == [id.text])
+                #expect(try fixture.read(url, isBase: true) == Self.article(number + 1, "Ann"))
+            }
+            let entity = try await fixture.entity()
+            #expect(entity.text == #"{"type":"User","id":7,"name":"Bea"}"#)
+            #expect(entity.overlay.pending == [id])
+            #expect(try await fixture.entity(.base).text == Self.user("Ann"))
+            gate.open()
+            let report = try await fixture.engine.modifier(id, fixture.scope, wait: .seconds(60))
+            #expect(report.state == .dead)
+            for (number, url) in urls.enumerated() {
+                let shown = try await fixture.cached(url).lastShown
+                #expect(shown?.text == Self.article(number + 1, "Ann"))
+                #expect(shown?.pending == 0)
+                #expect(shown?.failed == 1)
+            }
+            for (watch, url) in zip(watches, urls) {
+                let frames = try await watch.frames(upTo: 3)
+                #expect(frames.dropFirst().map(\.name) == ["put \(url)", "put \(url)"])
+                watch.hangUp()
+                #expect(try await watch.all().filter { $0.name == "put \(url)" }.count == 2)
+            }
+        }
+    }
+
+    @Test("12: what the server said meanwhile is what a revert leaves, in every view")
+    func revertedToTheServers() async throws {
+        try await run { fixture in
+            let urls = try await fixture.cacheArticles()
+            let gate = Gate()
+            let own = try fixture.url("/users/7")
+            fixture.upstream.answer(
+                own,
+                with: ScriptedAnswer.reply(status: 403).held(by: gate),
+                .json(Self.user("Cleo"))
+            )
+            let id = try await fixture.accept(Self.renamed)
+            _ = try await fixture.upstream.asked.element(2)
+            // Another answer says what the server has, while the modifier is under way.
+            try await fixture.cache(
+                try fixture.url("/articles/3"),
+                .json(Self.article(3, "Cleo"))
+            )
+            #expect(try await fixture.view(urls[0]) == Self.article(1, "Bea"))
+            #expect(try fixture.read(urls[0], isBase: true) == Self.article(1, "Cleo"))
+            gate.open()
+            _ = try await fixture.engine.modifier(id, fixture.scope, wait: .seconds(60))
+            for (number, url) in urls.enumerated() {
+                let text = try await fixture.cached(url).lastShown?.text
+                #expect(text == Self.article(number + 1, "Cleo"))
+            }
+        }
+    }
+
+    @Test("4: what a modifier wants already is no event when the server says it")
+    func sameFromTheServer() async throws {
+        try await run { fixture in
+            let urls = try await fixture.cacheArticles()
+            let watch = try await fixture.watches([urls[0].text])[0]
+            _ = try await fixture.accept(Self.renamed, hold: true)
+            try await fixture.cache(
+                try fixture.url("/articles/3"),
+                .json(Self.article(3, "Bea"))
+            )
+            try await fixture.removeModifier()
+            // It is what the server says by now, so nothing changes when the modifier goes.
+            #expect(try await fixture.view(urls[0]) == Self.article(1, "Bea"))
+            try await fixture.cache(
+                try fixture.url("/articles/3"),
+                .json(Self.article(3, "Dora"))
+            )
+            let frames = try await watch.frames(upTo: 3)
+            #expect(frames.dropFirst().map(\.name) == ["put \(urls[0])", "put \(urls[0])"])
+            let shown = try await fixture.view(urls[0])
+            #expect(shown == Self.article(1, "Dora"))
+        }
+    }
+
+    @Test("Deleted by a modifier it is dropped from lists, and back where that is refused")
+    func deleted() async throws {
+        try await run { fixture in
+            let list = try fixture.url("/users")
+            let text =
+                #"[{"type":"User","id":6,"name":"Zoe"}, {"type":"User","id":7,"name":"Ann"}]"#
+            try await fixture.cache(list, .json(text))
+            _ = try await fixture.accept(.delete, hold: true)
+            let shown = try await fixture.cached(list).lastShown
+            #expect(shown?.text == #"[{"type":"User","id":6,"name":"Zoe"}]"#)
+            try await fixture.removeModifier()
+            #expect(try await fixture.view(list) == text)
+        }
+    }
+
+    // MARK: Confirmed
+
+    @Test("6: confirmed without a body, base is what the effect makes of it, also given back")
+    func confirmed() async throws {
+        try await run { fixture in
+            let urls = try await fixture.cacheArticles()
+            let own = try fixture.url("/users/7")
+            fixture.upstream.answer(
+                own,
+                with: .reply(status: 204),
+                .failure(.unreachable(host: "api.example.com", reason: "gone"))
+            )
+            let id = try await fixture.accept(Self.renamed)
+            let report = try await fixture.engine.modifier(id, fixture.scope, wait: .seconds(60))
+            #expect(report.state == .confirmed)
+            let expected = Self.article(1, "Bea")
+            #expect(try await fixture.view(urls[0]) == expected)
+            #expect(try fixture.read(urls[0], isBase: true) == expected)
+            try await fixture.engine.store.maintain()
+            let name = try fixture.engine.entityName(EntityKey("User:7"), of: nil, for: 1_000)
+            #expect(!fixture.engine.store.isKept(fixture.scope, EntryID(name)))
+            let shown = try await fixture.cached(urls[0]).lastShown
+            #expect(shown?.text == expected)
+            #expect(shown?.pending == 0)
+        }
+    }
+
+    @Test("5: a body in which the rules find the target is what it is now")
+    func represented() async throws {
+        try await run { fixture in
+            let urls = try await fixture.cacheArticles()
+            let own = try fixture.url("/users/7")
+            fixture.upstream.answer(
+                own,
+                with: .json(Self.user("BEA", #","age":3"#)),
+                .failure(.unreachable(host: "api.example.com", reason: "gone"))
+            )
+            let id = try await fixture.accept(Self.renamed)
+            _ = try await fixture.engine.modifier(id, fixture.scope, wait: .seconds(60))
+            #expect(try await fixture.view(urls[1]) == Self.article(2, "BEA"))
+            #expect(try await fixture.entity().text.contains(#""age":3"#))
+        }
+    }
+
+    @Test("P-06: an answer that set out before a write was confirmed is asked for anew")
+    func overtaken() async throws {
+        try await run { fixture in
+            let urls = try await fixture.cacheArticles()
+            let gate = Gate()
+            fixture.upstream.answer(
+                urls[0],
+                with: ScriptedAnswer.json(Self.article(1, "Ann")).held(by: gate),
+                .json(Self.article(1, "Bea"))
+            )
+            let own = try fixture.url("/users/7")
+            fixture.upstream.answer(
+                own,
+                with: .reply(status: 204),
+                .failure(.unreachable(host: "api.example.com", reason: "gone"))
+            )
+            let fetch = fixture.start(urls[0], .networkFirst)
+            _ = try await fixture.upstream.asked.element(2)
+            let id = try await fixture.accept(Self.renamed)
+            _ = try await fixture.engine.modifier(id, fixture.scope, wait: .seconds(60))
+            gate.open()
+            let last = try await fetch.result().lastShown
+            #expect(last?.text == Self.article(1, "Bea"))
+            #expect(try await fixture.view(urls[1]) == Self.article(2, "Bea"))
+        }
+    }
+
+    // MARK: Names
+
+    @Test("One target, one name: an entity's own URL is the entity, and lanes are shared")
+    func oneName() async throws {
+        try await run { fixture in
+            let urls = try await fixture.cacheArticles()
+            let own = try fixture.url("/users/7")
+            let change = ModifierCommand.Change(
+                target: try EntryID(own),
+                effect: Self.renamed
+            )
+            let request = ModifierCommand.Request(method: "PATCH", url: own)
+            var command = ModifierCommand(changes: [change], request: request)
+            command.id = try ModifierID("m")
+            command.hold = .seconds(60)
+            _ = try await fixture.engine.accept(ModifiersCommand(command), fixture.scope)
+            #expect(try await fixture.view(urls[0]) == Self.article(1, "Bea"))
+            let report = try await fixture.engine.modifier(ModifierID("m"), fixture.scope)
+            #expect(report.lanes.map(\.text) == ["key:example/User:7"])
+            // Named twice in one command it is one target.
+            let key = ModifierCommand.Change(
+                target: .key(try EntityKey("User:7"), origin: nil),
+                effect: .delete
+            )
+            let both = ModifierCommand(changes: [change, key], request: request)
+            await #expect(throws: Problem.self) {
+                try await fixture.engine.accept(ModifiersCommand(both), fixture.scope)
+            }
+        }
+    }
+
+    @Test("1: of what was never fetched a write shows under its key and its URL")
+    func unknown() async throws {
+        try await run { fixture in
+            let own = try fixture.url("/users/7")
+            _ = try await fixture.accept(
+                .put(try JSONValue(parsing: Array(Self.user("Bea").utf8))),
+                hold: true
+            )
+            #expect(try await fixture.entity().text == Self.user("Bea"))
+            #expect(try await fixture.entity().overlay.isComplete)
+            #expect(try await fixture.view(own) == Self.user("Bea"))
+            #expect(try await fixture.cached(own).lastShown?.pending == 1)
+            try await fixture.removeModifier()
+            #expect(try await fixture.cached(own).refusal?.kind == .miss)
+        }
+    }
+
+    @Test("An effect that would reach into another entity shows nowhere and harms nothing")
+    func reachingIn() async throws {
+        try await run { fixture in
+            let urls = try await fixture.cacheArticles()
+            let effect = try Self.merge(#"{"author":{"name":"X"},"n":1}"#)
+            _ = try await fixture.accept(effect, key: "Article:1", sentTo: urls[0], hold: true)
+            #expect(try await fixture.view(urls[0]) == Self.article(1, "Ann"))
+            let article = try await fixture.entity(key: "Article:1").text
+            #expect(article.contains(#""author":"User:7""#))
+            #expect(article.contains(#""n":1"#))
+        }
+    }
+
+    @Test("Without a URL for its type an entity's modifier needs a request of its own")
+    func noRequest() async throws {
+        try await run { fixture in
+            _ = try await fixture.cacheArticles()
+            await #expect(throws: Problem.self) {
+                _ = try await fixture.accept(.delete, key: "Article:1")
+            }
+        }
+    }
+
+    // MARK: Whoever else is there
+
+    @Test("24: what is targeted outlives eviction, and a cache that was lost")
+    func kept() async throws {
+        try await run { fixture in
+            let urls = try await fixture.cacheArticles()
+            _ = try await fixture.accept(Self.renamed, hold: true)
+            let keys = [try EntityKey("User:7")]
+            let report = try await fixture.engine.evict(
+                EvictCommand(.keys(keys, origin: nil)),
+                .one(fixture.scope)
+            )
+            #expect(report.evicted == 0)
+            _ = try await fixture.engine.evict(
+                EvictCommand(.ids(urls.map { try EntryID($0) })),
+                .one(fixture.scope)
+            )
+            #expect(try await fixture.entity().text == Self.user("Bea"))
+            #expect(try await fixture.entity(.base).text == Self.user("Ann"))
+            try await fixture.removeModifier()
+            #expect(try await fixture.entity().text == Self.user("Ann"))
+        }
+    }
+
+    @Test("29: in a shared row's view a modifier shows to its own user only")
+    func shared() async throws {
+        let setup = try EngineSetup.with {
+            $0.origin.normalize = Self.rules
+            $0.origin.scope = .shared
+        }
+        try await EngineFixture.run(setup) { fixture in
+            let urls = try await fixture.cacheArticles()
+            let other = Scope.own(uid: 2_000, account: .default)
+            let watch = try await fixture.watches([urls[0].text])[0]
+            let article = try EntryID(urls[0])
+            let others = try await Watch(fixture, as: other) { $0.ids = [article] }
+            _ = try await fixture.accept(Self.renamed, hold: true)
+            #expect(try await fixture.view(urls[0]) == Self.article(1, "Bea"))
+            let theirs = try await fixture.fetch(urls[0], .cacheOnly, as: other).lastShown
+            #expect(theirs?.text == Self.article(1, "Ann"))
+            #expect(theirs?.pending == 0)
+            // What the server says goes into both, and the modifier stays on top of its own.
+            try await fixture.cache(
+                try fixture.url("/articles/3"),
+                .json(#"{"type":"Article","id":3,"author":{"type":"User","id":7,"name":"Cleo"}}"#)
+            )
+            #expect(try await fixture.view(urls[0]) == Self.article(1, "Bea"))
+            let changed = try await fixture.fetch(urls[0], .cacheOnly, as: other).lastShown
+            #expect(changed?.text == Self.article(1, "Cleo"))
+            try await fixture.removeModifier()
+            #expect(try await fixture.view(urls[0]) == Self.article(1, "Cleo"))
+            #expect(try await others.frames(upTo: 2).last?.name == "put \(urls[0])")
+            #expect(
+                try await watch.frames(upTo: 3).dropFirst().allSatisfy {
+                    $0.name == "put \(urls[0])"
+                }
+            )
+        }
+    }
+}
+
+extension EngineFixture {
+    /// Two articles of one author, in the cache.
+    fileprivate func cacheArticles() async throws -> [WebURL] {
+        let urls = [try url("/articles/1"), try url("/articles/2")]
+        for (number, url) in urls.enumerated() {
+            try await cache(url, .json(NormalizedTests.article(number + 1, "Ann")))
+        }
+        return urls
+    }
+
+    /// Has a modifier of an entity accepted; without a URL its request goes to the entity's own.
+    fileprivate func accept(
+        _ effect: Effect,
+        key: String = "User:7",
+        sentTo url: WebURL? = nil,
+        hold: Bool = false
+    ) async throws -> ModifierID {
+        let changes = [
+            ModifierCommand.Change(target: .key(try EntityKey(key), origin: nil), effect: effect)
+        ]
+        var request = try #require(ModifierCommand.derivedRequest(for: changes))
+        request.url = url
+        var command = ModifierCommand(changes: changes, request: request)
+        command.id = try ModifierID("m")
+        command.hold = hold ? .seconds(3_600) : nil
+        return try await engine.accept(ModifiersCommand(command), scope)[0].id
+    }
+
+    fileprivate func removeModifier() async throws {
+        try await engine.removeModifier(ModifierID("m"), scope, discarding: false)
+    }
+
+    /// Watches of one id each.
+    fileprivate func watches(_ ids: [String]) async throws -> [Watch] {
+        var watches: [Watch] = []
+        for id in ids {
+            let entry = try EntryID(id)
+            watches.append(
+                try await Watch(self) { command in
+                    command.ids = [entry]
+                    command.types = [.put]
+                }
+            )
+        }
+        return watches
+    }
+
+    fileprivate func entity(
+        _ form: ShownForm = .view,
+        key: String = "User:7"
+    ) async throws -> ShownEntity {
+        let name = try engine.entityName(EntityKey(key), of: nil, for: 1_000)
+        var command = EntityCommand()
+        command.form = form
+        let shown = try await engine.entity(name, command, scope)
+        guard case .shown(let entity) = shown else { throw NotShown(shown: shown) }
+        return entity
+    }
+
+    private struct NotShown: Error {
+        let shown: EntityShown
+    }
+
+    /// What a fetch from the cache shows.
+    fileprivate func view(_ url: WebURL) async throws -> String? {
+        try await cached(url).lastShown?.text
+    }
+
+    /// What `GET /v1/entries/{id}` answers of what is kept normalized.
+    fileprivate func read(_ url: WebURL, isBase: Bool) throws -> String {
+        let reader = try engine.store.makeReader()
+        defer { reader.endTransaction() }
+        let now = clock.now()
+        let read = try engine.readEntry(EntryID(url), scope, reader, isBase: isBase, now: now) {
+            row in row.withBody { String(decoding: $0, as: UTF8.self) }
+        }
+        switch read {
+        case .row(let text): return text
+        case .rebuilt(_, let bytes, _): return String(decoding: bytes, as: UTF8.self)
+        case .miss: return "miss"
+        }
+    }
+}
+
+extension ShownEntity {
+    fileprivate var text: String { String(decoding: bytes, as: UTF8.self) }
+}
