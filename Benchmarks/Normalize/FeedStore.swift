@@ -66,11 +66,9 @@ final class FeedStore {
     func read() throws -> [UInt8] {
         let now = Timestamp(milliseconds: 0)
         defer { reader.endTransaction() }
-        return try reader.atOneMoment { () throws(StoreError) in
-            let row = try reader.withEntry(scope, id, now: now) { $0.normalized(in: scope) }
-            guard let row = row ?? nil, case .shown(let shown) = try reader.rebuild(row, now: now)
-            else { fatalError("it is there") }
-            return shown.answer.bytes
-        }
+        let sight = EntitySight.view(of: scope)
+        let row = try reader.shownRow(scope, id, for: sight, now: now) { _ in }
+        guard case .normalized(.shown(let shown), _)? = row else { fatalError("it is there") }
+        return shown.answer.bytes
     }
 }

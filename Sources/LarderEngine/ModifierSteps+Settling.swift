@@ -3,6 +3,8 @@ import LarderModel
 import LarderStore
 import LarderStrategy
 import LarderWire
+import Logging
+import Synchronization
 
 /// How modifiers leave the queue: what the last thing that the server said is from then on.
 extension ModifierSteps {

@@ -37,6 +37,12 @@ package struct Change: Equatable, Sendable {
         event = .put(id, cause)
     }
 
+    /// Says of more entities that they have brought it about.
+    package mutating func add(changed keys: [EntityKey]) {
+        guard case .put(_, let cause) = event else { return }
+        name(changed: cause.changed + keys.filter { !cause.changed.contains($0) })
+    }
+
     /// Who has brought it about, if it said so.
     package var client: ClientTag? {
         switch event {

@@ -98,15 +98,17 @@ package final class CacheStore: Sendable {
             findings: found
         )
         pins = PinStore(kept)
-        let followReader = Self.makeReader(database, configuration, shared, queue, stateFile)
-        let teller = EntityTeller(followReader, shared)
-        // It is this store's, and holds what holds this closure.
-        shared.kept.whenEntitiesChange { [weak teller] in teller?.tell($0) }
-        self.teller = teller
-        let baseReader = Self.makeReader(database, configuration, shared, queue, stateFile)
-        modifiers = ModifierStore(kept, BaseReader(baseReader, queue))
+        teller = EntityTeller(
+            Self.makeReader(database, configuration, shared, queue, stateFile),
+            shared
+        )
+        modifiers = ModifierStore(
+            kept,
+            BaseReader(Self.makeReader(database, configuration, shared, queue, stateFile), queue)
+        )
         snapshots = Self.makeSnapshots(configuration, stateFile.file, stateReserve, found)
         try stateFile.load(into: shared)
+        teller.listen()
         queue.wake()
         stateFile.queue.wake()
     }

@@ -24,8 +24,13 @@ final class EntityTeller: Sendable {
         self.shared = shared
     }
 
+    /// Has itself told of what happens, for as long as somebody holds it.
+    func listen() {
+        shared.kept.whenEntitiesChange { [weak self] in self?.tell($0) }
+    }
+
     /// Called on the thread of the writer of `state.db`.
-    func tell(_ news: [EntityNews]) {
+    private func tell(_ news: [EntityNews]) {
         guard shared.changes.isWatched || !shared.watches.isEmpty else { return }
         var changes: [Change] = []
         var rows: [RowKey] = []

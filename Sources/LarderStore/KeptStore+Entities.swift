@@ -34,7 +34,7 @@ extension KeptStore {
             }
             if fence?.covers(scope, id) == true {
                 let receipt = try await put(answer.entry, now: now, fence: fence)
-                try await put(answer.entities, now: now)
+                _ = try await put(answer.entities, now: now)
                 return AnswerReceipt(entry: receipt, isNormalized: false)
             }
             var answer = answer
@@ -127,9 +127,9 @@ extension KeptStore {
     ) async throws(StoreError) -> MergedEntity? {
         let (id, number) = (entity.id, entity.number)
         return try await file.settle { [shared] writer throws(StoreError) in
-            guard shared.kept.covers(place, id), let row = try writer.entry(place, id),
-                row.entry != nil || row.isTargeted
-            else { return nil }
+            guard shared.kept.covers(place, id), let row = try writer.entry(place, id) else {
+                return nil
+            }
             let base = row.entry.map { KeptBase($0, row.inline) } ?? .unknown
             let merged = entities.split.merged(
                 number,
@@ -190,9 +190,9 @@ extension KeptStore {
     ) async throws(StoreError) -> MirroredEntity? {
         let id = EntryID(name)
         return try await file.settle { [shared] writer throws(StoreError) in
-            guard shared.kept.covers(place, id), let row = try writer.entry(place, id),
-                row.entry != nil || row.isTargeted
-            else { return nil }
+            guard shared.kept.covers(place, id), let row = try writer.entry(place, id) else {
+                return nil
+            }
             let base = row.entry.map { KeptBase($0, row.inline) } ?? .unknown
             guard let held = base.held.deleted(byFetch: fetch.number),
                 let entry = Entry(held, id, of: name.origin, now)

@@ -41,10 +41,37 @@ struct RevisionSequencer {
     }
 
     /// Steps that are not closed yet have changed something; it is told when they are released.
+    ///
+    /// What both writers have changed in one step is told once.
     mutating func changed(_ changes: [Change]) {
+        var known: [Int: [Name: Int]] = [:]
         for change in changes {
-            slots[index(of: change.revision)].changes.append(change)
+            let slot = index(of: change.revision)
+            let names = known[slot] ?? names(in: slot)
+            known[slot] = names
+            if case .put(let id, let cause) = change.event,
+                let place = names[Name(scope: change.scope, id: id)]
+            {
+                slots[slot].changes[place].add(changed: cause.changed)
+            } else {
+                slots[slot].changes.append(change)
+            }
         }
+    }
+
+    private struct Name: Hashable {
+        let scope: Scope
+        let id: EntryID
+    }
+
+    /// Where the puts stand that a slot has.
+    private func names(in slot: Int) -> [Name: Int] {
+        var names: [Name: Int] = [:]
+        for (place, change) in slots[slot].changes.enumerated() {
+            guard case .put(let id, _) = change.event else { continue }
+            names[Name(scope: change.scope, id: id)] = place
+        }
+        return names
     }
 
     /// A step that is not closed yet has changed more than is told.

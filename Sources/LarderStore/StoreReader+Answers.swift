@@ -138,9 +138,9 @@ extension StoreReader {
                 template: row.template,
                 skeleton: row.skeleton
             )
-            guard case .shown(let shown) = try rebuild(mirror, for: sight, now: now),
-                shown.answer.isComplete
-            else { return nil }
+            guard case .shown(let shown) = try rebuild(mirror, for: sight, now: now) else {
+                return nil
+            }
             return shown
         }
         return nil

@@ -60,24 +60,24 @@ struct AnswerFixture {
         let scope = scope
         let id = try EntryID(id)
         return try await store.read { reader throws(StoreError) in
-            try reader.atOneMoment { () throws(StoreError) -> String in
-                let row = try reader.withEntry(scope, id, now: .epoch) { row in
-                    (row.normalized(in: scope), row.withBody { Array($0) })
-                }
-                guard let (normalized, bytes) = row else { return "miss" }
-                guard let normalized else { return String(decoding: bytes, as: UTF8.self) }
-                switch try reader.rebuild(
-                    normalized,
-                    for: .view(of: scope),
-                    now: .epoch,
-                    isPartial: isPartial
-                ) {
-                case .shown(let shown):
-                    let text = String(decoding: shown.answer.bytes, as: UTF8.self)
-                    return shown.answer.isComplete ? text : "partly " + text
-                case .deleted: return "deleted"
-                case .missing: return "missing"
-                }
+            let shown = try reader.shownRow(
+                scope,
+                id,
+                for: .view(of: scope),
+                now: .epoch,
+                isPartial: isPartial
+            ) { row in
+                row.kind == .tombstone
+                    ? "deleted" : row.withBody { String(decoding: $0, as: UTF8.self) }
+            }
+            switch shown {
+            case nil: return "miss"
+            case .whole(let text)?: return text
+            case .normalized(.shown(let shown), _)?:
+                let text = String(decoding: shown.answer.bytes, as: UTF8.self)
+                return shown.answer.isComplete ? text : "partly " + text
+            case .normalized(.deleted, _)?: return "deleted"
+            case .normalized(.missing, _)?: return "missing"
             }
         }
     }
@@ -97,12 +97,13 @@ struct AnswerFixture {
         }
     }
 
-    /// Evicts what stands under an id.
-    func evict(_ id: EntryID) async throws {
+    /// Evicts what stands under an id; whether it went.
+    @discardableResult
+    func evict(_ id: EntryID) async throws -> Bool {
         let scope = scope
         let candidate = try await store.read { reader throws(StoreError) in
             try reader.candidate(scope, id)
         }
-        _ = try await store.evict([candidate].compactMap { $0 })
+        return try await !store.evict([candidate].compactMap { $0 }).evicted.isEmpty
     }
 }

@@ -1,3 +1,4 @@
+import LarderJSON
 import LarderModel
 import LarderNormalize
 import LarderTestSupport
@@ -5,8 +6,9 @@ import Testing
 
 @testable import LarderStore
 
-/// Random answers over a few entities, against a table in memory of what each entity and each answer
-/// is; the rows are audited, and whoever sees something else is told.
+/// Random answers over a few entities, modifiers of these and pins of those, against a table in
+/// memory of what each entity and each answer is; the rows are audited, and whoever sees something
+/// else is told.
 @Suite("Normalized answers against a model", .timeLimit(.minutes(10)))
 struct AnswerModelTests {
     @Test(
@@ -71,6 +73,9 @@ private struct AnswerLife {
     private var entities: [EntityKey: HeldEntity] = [:]
     private var kept: [String: (template: Template, skeleton: Skeleton)] = [:]
     private let ids = ["a", "b", "c", "d"]
+    /// Modifiers that are not settled, in their order.
+    private var open: [(number: ModifierNumber, key: EntityKey, effect: Effect)] = []
+    private var accepted = 0
 
     init(seed: UInt64) throws {
         random = SeededRandom(seed: seed)
@@ -115,9 +120,10 @@ private struct AnswerLife {
     }
 
     private mutating func step() async throws -> String {
-        switch random.next() % 12 {
+        switch random.next() % 20 {
         case 0:
             let id = random.pick(ids)
+            _ = try await answers.store.unpin(answers.scope, try EntryID(id), now: .epoch)
             _ = try await answers.store.delete(answers.scope, try EntryID(id))
             kept[id] = nil
             try await settle()
@@ -125,8 +131,9 @@ private struct AnswerLife {
         case 1:
             let key = anyKey()
             guard case .present? = entities[key] else { return "nothing" }
-            try await answers.evict(EntryID(EntityName(key, of: answers.origin)))
-            entities[key] = nil
+            if try await answers.evict(EntryID(EntityName(key, of: answers.origin))) {
+                entities[key] = nil
+            }
             try await settle()
             return "evict \(key)"
         case 2:
@@ -146,9 +153,81 @@ private struct AnswerLife {
         case 3:
             try await answers.reopen()
             return "reopen"
+        case 4, 5, 6: return try await accept()
+        case 7, 8: return try await settleOne()
+        case 9:
+            try await answers.store.giveBackReleased()
+            try await settle()
+            return "give back"
+        case 10:
+            let id = random.pick(ids)
+            let isPinned = random.next() % 2 == 0
+            if isPinned {
+                _ = try await answers.store.pin(
+                    answers.scope,
+                    try EntryID(id),
+                    origin: nil,
+                    now: .epoch
+                )
+            } else {
+                _ = try await answers.store.unpin(answers.scope, try EntryID(id), now: .epoch)
+            }
+            try await settle()
+            return "\(isPinned ? "pin" : "unpin") \(id)"
         default:
             return try await put()
         }
+    }
+
+    private mutating func accept() async throws -> String {
+        let key = anyKey()
+        let text =
+            switch random.next() % 5 {
+            case 0: #"{"type":"delete"}"#
+            case 1: #"{"type":"put","value":{"id":1,"x":\#(random.next() % 4)}}"#
+            case 2: #"{"type":"set","value":{"set":{"/y/in":7},"unset":["/z"]}}"#
+            default: #"{"type":"merge","value":{"x":\#(random.next() % 4),"z":null}}"#
+            }
+        accepted += 1
+        let id = EntryID(EntityName(key, of: answers.origin))
+        let effect = try Effect(parsing: Array(text.utf8))
+        var new = NewModifier.changing([], "m\(accepted)", answers.scope)
+        new.changes = [NewChange(id: id, effect: effect.bytes, isOfSharedRow: false)]
+        let number = try await answers.store.accept([new], now: .epoch)[0].number
+        open.append((number, key, effect))
+        try await settle()
+        return "accept m\(accepted) on \(key): \(text)"
+    }
+
+    private mutating func settleOne() async throws -> String {
+        guard let place = open.indices.randomElement(using: &random) else { return "nothing" }
+        let (number, key, effect) = open.remove(at: place)
+        let origin = answers.origin
+        let word: String
+        let outcome: Settlement.Outcome
+        switch random.next() % 3 {
+        case 0: (word, outcome) = ("dead", .dead(.refused) { _, _ in LostView() })
+        case 1: (word, outcome) = ("cancelled", .cancelled)
+        case _:
+            word = "confirmed"
+            outcome = .confirmed { id, base in
+                let held = EntityView(base.held, [effect]).held
+                guard let entry = Entry(held, id, of: origin, .epoch) else { return .keep }
+                return .put(entry, .inline(held.stored ?? []))
+            }
+            let held = EntityView(entities[key] ?? .unknown, [effect]).held
+            if held.stored != nil { entities[key] = held }
+        }
+        let settlement = Settlement(number: number, outcome: outcome)
+        _ = try await answers.store.settle([settlement], now: .epoch)
+        try await settle()
+        return "\(word) \(number) of \(key)"
+    }
+
+    /// An entity as it is shown.
+    private func view(_ key: EntityKey) -> HeldEntity {
+        let effects = open.filter { $0.key == key }.map(\.effect)
+        return EntityView(entities[key] ?? .unknown, effects).held
     }
 
     private mutating func put() async throws -> String {
@@ -214,7 +293,7 @@ private struct AnswerLife {
         let outcome = Rebuilder(answers.rules, bytesMax: 1 << 24).rebuild(
             answer.template,
             answer.skeleton,
-            { FoundEntity(entities[$0] ?? .unknown) }
+            { FoundEntity(view($0)) }
         )
         switch outcome {
         case .shown(let shown):
