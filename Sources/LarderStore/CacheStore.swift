@@ -55,15 +55,10 @@ package final class CacheStore: Sendable {
             maxEntryBytes: configuration.maxEntryBytes.bytes
         )
         stateFile = try StateFile(
-            directory: configuration.stateDirectory,
+            configuration,
             highest: start.highestRevision,
-            index: shared.kept,
-            watches: shared.watches,
-            changes: shared.changes,
+            shared: shared,
             reserve: stateReserve,
-            limits: configuration.queue,
-            viewChange: configuration.viewChange,
-            faults: configuration.faults,
             now: now
         )
         revisions = stateFile.makeRevisionSource()
@@ -98,10 +93,8 @@ package final class CacheStore: Sendable {
             findings: found
         )
         pins = PinStore(kept)
-        teller = EntityTeller(
-            Self.makeReader(database, configuration, shared, queue, stateFile),
-            shared
-        )
+        let reader = Self.makeReader(database, configuration, shared, queue, stateFile)
+        teller = EntityTeller(reader, shared)
         modifiers = ModifierStore(
             kept,
             BaseReader(Self.makeReader(database, configuration, shared, queue, stateFile), queue)

@@ -271,3 +271,27 @@ final class StateFile: Sendable {
         queue.close()
     }
 }
+
+extension StateFile {
+    /// The file of a store; `highest` is the highest revision that the cache knows.
+    convenience init(
+        _ configuration: StoreConfiguration,
+        highest: Revision,
+        shared: SharedCacheState,
+        reserve: Reserve,
+        now: @escaping @Sendable () -> Timestamp
+    ) throws(StoreError) {
+        try self.init(
+            directory: configuration.stateDirectory,
+            highest: highest,
+            index: shared.kept,
+            watches: shared.watches,
+            changes: shared.changes,
+            reserve: reserve,
+            limits: configuration.queue,
+            viewChange: configuration.viewChange,
+            faults: configuration.faults,
+            now: now
+        )
+    }
+}
