@@ -19,7 +19,7 @@ enum LoadFailure: Error, CustomStringConvertible {
 
 /// A blocking connection to a Unix socket.
 struct Connection: Sendable {
-    private let descriptor: CInt
+    let descriptor: CInt
 
     init(_ path: String) throws(LoadFailure) {
         descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)

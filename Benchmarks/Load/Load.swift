@@ -7,10 +7,9 @@ import Synchronization
 /// h2load gives every connection the same list of requests; where each is to be about something
 /// that no other is about, as the targets of modifiers, that does not do. Every connection is a
 /// thread that sends a request and waits for its answer.
-@main
 struct Load: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "larder-load",
+        commandName: "requests",
         abstract: "Sends numbered requests over a Unix socket and prints how many were answered.",
         discussion: """
             {n} in the path and in the body stands for the request's number. Prints one line: \
@@ -128,16 +127,7 @@ final class Worker: Sendable {
         self.status = status
     }
 
-    func start() -> pthread_t {
-        var thread = pthread_t()
-        let run: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { worker in
-            if let worker { Unmanaged<Worker>.fromOpaque(worker).takeRetainedValue().run() }
-            return nil
-        }
-        let code = pthread_create(&thread, nil, run, Unmanaged.passRetained(self).toOpaque())
-        precondition(code == 0, "pthread_create: \(code)")
-        return thread
-    }
+    func start() -> pthread_t { startThread { [self] in run() } }
 
     private func run() {
         var microseconds: [Int] = []

@@ -1,0 +1,88 @@
+/// What there is to watch, and who watches what.
+///
+/// Things are numbered: blobs first, of which the first are watched by many and change often; then
+/// authors by their keys, then pages, each with an article and its author; at last the one that
+/// tells that all is done.
+struct CrowdPlan: Sendable {
+    static let hot = 100
+    static let authors = 100
+    static let pages = 200
+    static let entitiesAndPages = authors + pages
+    /// Hot ones that each connection watches.
+    private static let hotEach = 5
+
+    let blobs: Int
+    let connections: Int
+    private let base: String
+
+    init(ids: Int, connections: Int, base: String) {
+        blobs = ids - Self.entitiesAndPages
+        self.connections = connections
+        self.base = base
+    }
+
+    var things: Int { blobs + Self.entitiesAndPages }
+    var last: Int { things }
+
+    func author(_ number: Int) -> Int { blobs + number }
+    /// The pages that show an author.
+    func pages(of author: Int) -> [Int] {
+        stride(from: author, to: Self.pages, by: Self.authors).map { blobs + Self.authors + $0 }
+    }
+
+    /// The id of a thing, or the key of an author.
+    func name(_ thing: Int) -> String {
+        if thing < blobs { return "crowd:\(thing)" }
+        if thing == last { return "crowd:last" }
+        let number = thing - blobs
+        return number < Self.authors
+            ? "User:\(number)" : "\(base)pages/\(number - Self.authors)"
+    }
+
+    /// What a connection watches.
+    func watched(by connection: Int) -> Set<Int> {
+        var things = Set(stride(from: connection, to: self.things, by: connections))
+        for number in 0..<Self.hotEach {
+            things.insert((connection * Self.hotEach + number) % Self.hot)
+        }
+        things.insert(last)
+        return things
+    }
+
+    /// The body of the watch of it.
+    func command(of connection: Int) -> String {
+        let watched = watched(by: connection).sorted()
+        func list(_ things: [Int]) -> String {
+            things.map { "\"\(name($0))\"" }.joined(separator: ",")
+        }
+        let keys = watched.filter { $0 >= blobs && $0 < blobs + Self.authors }
+        let ids = watched.filter { !keys.contains($0) }
+        return #"{"ids":[\#(list(ids))],"keys":[\#(list(keys))]}"#
+    }
+
+    // MARK: What is asked
+
+    static func request(_ method: String, _ path: String, _ body: String = "") -> [UInt8] {
+        let head = "\(method) \(path) HTTP/1.1\r\nHost: larder\r\n"
+        return Array("\(head)Content-Length: \(body.utf8.count)\r\n\r\n\(body)".utf8)
+    }
+
+    /// Has the daemon fetch all pages.
+    func publish(at socket: String, _ origin: String) throws(LoadFailure) {
+        let connection = try Connection(socket)
+        var buffer = AnswerBuffer()
+        for page in 0..<Self.pages {
+            try connection.send(Self.request("GET", "/o/\(origin)/pages/\(page)"))
+            let status = try connection.receive(&buffer)
+            guard status == 200 else { throw .status(status) }
+        }
+    }
+
+    func putLast(at socket: String) throws(LoadFailure) {
+        let connection = try Connection(socket)
+        var buffer = AnswerBuffer()
+        try connection.send(Self.request("PUT", "/v1/entries/\(name(last))", "1"))
+        let status = try connection.receive(&buffer)
+        guard (200...299).contains(status) else { throw .status(status) }
+    }
+}
