@@ -3887,7 +3887,7 @@ extension APIDocument {
                     "oneOf": [{ "$ref": "#/components/schemas/OriginEntityKey" }, { "type": "null" }]
                   },
                   "url": {
-                    "description": "The path of an entity's own answer after the base URL, with each member of its key in braces.",
+                    "description": "The path of an entity's own answer after the base URL, with each member of its key in braces. Writes to the entity go there.",
                     "type": ["string", "null"]
                   },
                   "version": {

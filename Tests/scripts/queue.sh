@@ -87,7 +87,8 @@ refuse "a credential" \
     "400 urn:larder:bad-request"
 refuse "a parent that is not there" '{"depends_on": ["nobody"]}' "404 urn:larder:no-such-modifier"
 modify '{"changes": [{"target": {"key": "A:1"}, "effect": {"type": "delete"}}]}'
-expect_equal "a key as a target is refused" "422 urn:larder:unsupported" "$status $(member .type)"
+expect_equal "a key is refused where no origin has rules" "400 urn:larder:origin-needed" \
+    "$status $(member .type)"
 modify "$(jq --null-input --arg url "$origin/b" '
     {modifiers: [{id: "l-1", changes: [{target: {id: $url}, effect: {type: "merge", value: {n: 1}}}]},
         {id: "m-3", changes: [{target: {id: $url}, effect: {type: "delete"}}]}]}')"
