@@ -264,11 +264,12 @@ extension StoreReader {
             }
             var (revision, pending) = (known.revision, PendingChanges())
             if case .deleted = known.held { return .deleted(revision) }
+            let failed = try failedEntities(for: sight)
             let rebuilder = Rebuilder(rules, bytesMax: Limits.normalizedBodyBytesMax)
             let outcome = try rebuilder.show(name.key, expanding: depth, isPartial: true) {
                 (key) throws(StoreError) -> FoundEntity in
                 let id = EntryID(EntityName(key, of: name.origin))
-                guard let found = try entity(place, id, for: sight, now: now) else {
+                guard let found = try entity(place, id, for: sight, failed, now: now) else {
                     return .evicted
                 }
                 revision = max(revision, found.revision)

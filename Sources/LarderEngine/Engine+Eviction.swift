@@ -133,12 +133,12 @@ private struct EvictionRun {
 
     /// What is targeted stays.
     ///
-    /// A pin without bytes is no entry: its row in the cache, if there is
-    /// one, is counted there.
+    /// A pin without bytes is no entry, and an entity has a row in the cache as well: where there is
+    /// one, it is counted there.
     private mutating func take(_ row: KeptRow) async throws(StoreError) {
         let hasBytes = row.hasEntry && row.kind != .tombstone
         guard !row.isTargeted, includesPinned || !row.isPinned else {
-            report.skipped += hasBytes ? 1 : 0
+            report.skipped += hasBytes && !row.id.isEntity ? 1 : 0
             return
         }
         if !isDryRun {

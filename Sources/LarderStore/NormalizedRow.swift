@@ -149,14 +149,12 @@ extension StoreReader {
         )
         return try rebuilding.rebuild(row, skeleton: skeleton ?? nil) {
             (id) throws(StoreError) in
-            var found = try entity(row.scope, id, for: sight, now: now)
-            if let failed = failed[id] { found?.pending.failed = failed }
-            return found
+            try entity(row.scope, id, for: sight, failed, now: now)
         }
     }
 
     /// The entities of which there are dead letters, with how many.
-    private func failedEntities(for sight: EntitySight) throws(StoreError) -> [EntryID: Int] {
+    package func failedEntities(for sight: EntitySight) throws(StoreError) -> [EntryID: Int] {
         guard case .view(let scope) = sight, shared.kept.queueTotals.dead > 0 else { return [:] }
         return try keptReader().failedEntities(scope)
     }

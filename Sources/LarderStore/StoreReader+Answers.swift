@@ -177,6 +177,19 @@ extension StoreReader {
         return cached ?? nil
     }
 
+    /// The same with its dead letters, as ``failedEntities(for:)`` has them.
+    package func entity(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        for sight: EntitySight,
+        _ failed: [EntryID: Int],
+        now: Timestamp
+    ) throws(StoreError) -> KnownEntity? {
+        var found = try entity(scope, id, for: sight, now: now)
+        if let failed = failed[id] { found?.pending.failed = failed }
+        return found
+    }
+
     private func keptEntity(
         _ id: EntryID,
         for sight: EntitySight
