@@ -83,6 +83,9 @@ extension HeldEntity {
     }
 
     /// What of it shows something else in another state of it.
+    ///
+    /// A value that is spelled otherwise is another one: answers compare what they have shown by its
+    /// bytes.
     package func difference(to new: HeldEntity) -> Difference {
         switch (self, new) {
         case (.unknown, .unknown), (.deleted, .deleted): return .nothing
@@ -96,34 +99,20 @@ extension HeldEntity {
 }
 
 extension EntityBody {
-    /// The members that one of the two has alone, or with another value than the other.
+    /// The members that one of the two has alone, or with other bytes than the other.
     fileprivate func namesOfDifference(to new: EntityBody) -> [String] {
         var left: [[UInt8]: Member] = [:]
         for member in members { left[Array(bytes[member.name])] = member }
         var names: [[UInt8]] = []
         for member in new.members {
             let name = Array(new.bytes[member.name])
-            guard let old = left.removeValue(forKey: name), isSame(old, member, of: new) else {
-                names.append(name)
-                continue
+            let old = left.removeValue(forKey: name)
+            let isSame = old.map { old in
+                old.hasReferences == member.hasReferences
+                    && bytes[old.value] == new.bytes[member.value]
             }
+            if isSame != true { names.append(name) }
         }
         return (names + left.keys).map { String(decoding: $0, as: UTF8.self) }
-    }
-
-    private func isSame(_ ours: Member, _ theirs: Member, of other: EntityBody) -> Bool {
-        if ours.hasReferences == theirs.hasReferences,
-            bytes[ours.value] == other.bytes[theirs.value]
-        {
-            return true
-        }
-        guard let ours = text(of: ours), let theirs = other.text(of: theirs) else { return false }
-        return ours.isSame(as: theirs)
-    }
-
-    private func text(of member: Member) -> HoledText? {
-        bytes.withUnsafeBytes {
-            HoledText($0.part(member.value), hasReferences: member.hasReferences)
-        }
     }
 }
