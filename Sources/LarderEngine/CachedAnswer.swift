@@ -67,7 +67,7 @@ struct CachedAnswer {
     ) throws(StoreError) -> (value: KeptBase, known: Entry?, overlay: Overlay?) {
         let base = target.base
         guard case .value(let entry, _?) = base,
-            let shown = try reader.rebuiltMirror(of: entry, scope, for: .view(of: scope), now: now)
+            let shown = reader.rebuiltMirror(of: entry, scope, for: .view(of: scope), now: now)
         else { return (base, base.entry, nil) }
         let isAsItCame = shown.entry.body.digest == entry.body.digest
         return (

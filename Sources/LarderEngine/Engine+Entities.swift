@@ -249,6 +249,19 @@ extension EngineContext {
 }
 
 extension StoreReader {
+    private func entity(
+        in places: [ScopeKey],
+        _ id: EntryID,
+        for sight: EntitySight,
+        _ failed: [EntryID: Int],
+        _ now: Timestamp
+    ) throws(StoreError) -> KnownEntity? {
+        for place in places {
+            if let found = try entity(place, id, for: sight, failed, now: now) { return found }
+        }
+        return nil
+    }
+
     /// An entity as it is in one scope; nil where nothing is known of it there.
     fileprivate func showEntity(
         _ name: EntityName,
@@ -263,13 +276,15 @@ extension StoreReader {
                 return nil
             }
             var (revision, pending) = (known.revision, PendingChanges())
+            // What modifiers make of it is its user's own, what it refers to may be everybody's.
+            let places = self.places(of: place)
             if case .deleted = known.held { return .deleted(revision) }
             let failed = try failedEntities(for: sight)
             let rebuilder = Rebuilder(rules, bytesMax: Limits.normalizedBodyBytesMax)
             let outcome = try rebuilder.show(name.key, expanding: depth, isPartial: true) {
                 (key) throws(StoreError) -> FoundEntity in
                 let id = EntryID(EntityName(key, of: name.origin))
-                guard let found = try entity(place, id, for: sight, failed, now: now) else {
+                guard let found = try entity(in: places, id, for: sight, failed, now) else {
                     return .evicted
                 }
                 revision = max(revision, found.revision)

@@ -40,6 +40,12 @@ extension Engine {
         guard let name = context.entity(at: id, in: scope), !store.isTargeted(scope, id) else {
             return id
         }
+        switch effect {
+        // An entity is an object.
+        case .put(let value) where value.members == nil: return id
+        case .merge(let value) where value.members == nil: return id
+        case _: break
+        }
         let entity = EntryID(name)
         let (now, places) = (clock.now(), context.sight(scope, entity).scopes)
         do throws(StoreError) {

@@ -353,7 +353,13 @@ struct FlightRun: ~Copyable {
         new.client = plan.client
         let overtaking = departure.map { Overtaking(context.fence, since: $0) }
         do throws(StoreError) {
-            let receipt = try await context.store.put(new, now: now, fence: overtaking?.fence)
+            let fence = overtaking?.fence
+            if let fence, let name = context.entity(at: id, in: plan.key.scope),
+                fence.covers(plan.key.scope, EntryID(name))
+            {
+                return overtaken()
+            }
+            let receipt = try await context.store.put(new, now: now, fence: fence)
             if overtaking?.hasHappened == true { return overtaken() }
             try await context.buryEntity(plan, number: number, now: now)
             _ = machine.stored()

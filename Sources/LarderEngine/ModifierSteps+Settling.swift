@@ -1,5 +1,6 @@
 import LarderJSON
 import LarderModel
+import LarderNormalize
 import LarderStore
 import LarderStrategy
 import LarderWire
@@ -117,6 +118,7 @@ extension ModifierSteps {
         _ attempted: Attempted
     ) -> SettledBase? {
         let origin = whole.modifier.origin
+        let made = EntityView(base.held, [effect]) { _ in whole.body }
         if case .confirmed = attempted.verdict, let answer = attempted.answer,
             let fetch = attempted.fetch,
             let path = context.origins[origin]?.settings.path(of: whole.modifier.url),
@@ -125,7 +127,7 @@ extension ModifierSteps {
                 shownBy: answer,
                 context.entityRules(of: origin),
                 path: path,
-                on: base,
+                on: made.isComplete ? made.held : base.held,
                 fetch: fetch,
                 origin
             )

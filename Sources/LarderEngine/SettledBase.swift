@@ -120,7 +120,8 @@ enum SettledBase: Equatable, Sendable {
         self = SettledBase(.present(body, base.held.stamp), id, origin, now)
     }
 
-    /// The answer to the write says what an entity is now.
+    /// The answer to the write says what an entity is now; of members that it does not have, what the
+    /// effect made of them stays.
     ///
     /// Nil where it does not.
     init?(
@@ -128,14 +129,14 @@ enum SettledBase: Equatable, Sendable {
         shownBy answer: ModifierAttempt.Answer,
         _ rules: EntityRules,
         path: String,
-        on base: KeptBase,
+        on held: HeldEntity,
         fetch: Revision,
         _ origin: OriginName
     ) {
         guard let name = id.entity, case .split(let split) = rules.split(answer, path: path),
             let number = split.keys.firstIndex(of: name.key)
         else { return nil }
-        let merged = split.merged(number, into: base.held, fetch: fetch.number)
+        let merged = split.merged(number, into: held, fetch: fetch.number)
         self = SettledBase(merged.held, id, origin, answer.at)
     }
 

@@ -29,7 +29,9 @@ extension CacheWriter {
         now: Timestamp
     ) throws(StoreError) -> AnswerReceipt? {
         let (scope, id) = (answer.entry.scope, answer.entry.entry.id)
-        guard answer.kept != nil || !shared.kept.concerns(scope, id),
+        guard
+            answer.kept != nil || answer.isCopied && !shared.kept.covers(scope, id)
+                || !shared.kept.concerns(scope, id),
             !concernsMore(answer.entities, than: kept)
         else { return nil }
         var step = EntityStep(scope: scope, cause: answer.entities.cause, kept)
@@ -91,6 +93,7 @@ extension CacheWriter {
     /// known, and for when it is given back.
     func mirror(_ mirrored: MirroredEntity, now: Timestamp) throws(StoreError) {
         var step = EntityStep(scope: mirrored.scope, cause: ChangeCause(.network))
+        state.highestRevision = max(state.highestRevision, mirrored.revision)
         let found = try findEntity(mirrored.scope, mirrored.name)
         try write(mirrored.held, nil, found, &step, at: mirrored.revision, now: mirrored.storedAt)
         try makeRoom(for: step.bytes, keeping: step.rows, now: now)

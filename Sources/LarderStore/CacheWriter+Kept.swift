@@ -47,7 +47,7 @@ extension CacheWriter {
         if let row = try takeable(scope, id, now: now, where: { _ in true }) { return row }
         // A normalized one may show again what is missing in it now.
         guard let found = try find(scope, id).0, found.skeleton == nil else { return nil }
-        _ = try removeShadow(scope, id)
+        _ = try removeShadow(scope, id, sparingMirrors: true)
         return nil
     }
 
@@ -97,6 +97,36 @@ extension CacheWriter {
         }
     }
 
+    /// A kept answer with its entities as they are now, as far as its mirror here tells.
+    func rebuiltMirror(of entry: Entry, _ scope: ScopeKey) throws(StoreError) -> RebuiltEntry? {
+        guard let row = try mirror(of: entry, scope)?.row else { return nil }
+        let mirror = NormalizedRow(
+            entry: entry,
+            scope: scope,
+            template: row.template,
+            skeleton: row.skeleton
+        )
+        guard case .shown(let shown) = try rebuild(mirror), shown.answer.isComplete else {
+            return nil
+        }
+        return shown
+    }
+
+    /// The normalized row of an answer that is kept; nil where it is of another one.
+    private func mirror(
+        of entry: Entry,
+        _ scope: ScopeKey
+    ) throws(StoreError) -> (found: FoundRow, row: NormalizedRow)? {
+        guard let found = try find(scope, entry.id).0, found.skeleton != nil,
+            found.digest == entry.body.digest
+        else { return nil }
+        statements.entry.bind(1, found.key.number)
+        defer { statements.entry.reset() }
+        guard try statements.entry.step() else { return nil }
+        let read = EntryRow(statements.entry, hasForm: true)
+        return read.normalized(in: scope).map { (found, $0) }
+    }
+
     /// Has a normalized row say that its answer came as this entry.
     private func rewrite(
         _ row: NormalizedRow,
@@ -122,15 +152,7 @@ extension CacheWriter {
     /// Takes up what is given back of an answer whose normalized row is here: false where that is of
     /// another answer.
     func takeBack(_ entry: Entry, _ scope: ScopeKey) throws(StoreError) -> Bool {
-        guard let found = try find(scope, entry.id).0, found.skeleton != nil,
-            found.digest == entry.body.digest
-        else { return false }
-        statements.entry.bind(1, found.key.number)
-        defer { statements.entry.reset() }
-        guard try statements.entry.step() else { return false }
-        let read = EntryRow(statements.entry, hasForm: true)
-        guard let row = read.normalized(in: scope) else { return false }
-        statements.entry.reset()
+        guard let (found, row) = try mirror(of: entry, scope) else { return false }
         try rewrite(row, found, as: entry)
         state.highestRevision = max(state.highestRevision, entry.revision)
         return true
@@ -138,15 +160,16 @@ extension CacheWriter {
 
     /// Takes the row away that stands under a kept id; whether there was one that counted.
     ///
-    /// An entity's stays, as it says who refers to whom. With `sparingMirrors` so does an answer's
-    /// that is normalized: who reads it sees whether it is of what is kept.
+    /// With `sparingMirrors` an entity's stays, as it says who refers to whom, and an answer's that is
+    /// normalized: who reads it sees whether it is of what is kept.
     func removeShadow(
         _ scope: ScopeKey,
         _ id: EntryID,
         sparingMirrors isSparing: Bool = false
     ) throws(StoreError) -> Bool {
-        guard !id.isEntity, let found = try find(scope, id).0 else { return false }
-        if !isSparing || found.skeleton == nil { try remove(found.key) }
+        guard let found = try find(scope, id).0 else { return false }
+        let isMirror = id.isEntity || found.skeleton != nil
+        if !isSparing || !isMirror { try remove(found.key) }
         return found.kind != .tombstone
     }
 

@@ -35,11 +35,12 @@ final class EntityTeller: Sendable {
         var changes: [Change] = []
         var rows: [RowKey] = []
         var isWhole = true
+        var left = Limits.followedReferencesMax
         reader.withLock { reader in
             defer { reader.endTransaction() }
             for (revision, step) in Dictionary(grouping: news, by: \.revision) {
                 for (scope, news) in Dictionary(grouping: step, by: \.scope) {
-                    let found = try? reader.entries(showing: news, to: scope)
+                    let found = try? reader.entries(showing: news, to: scope, atMost: &left)
                     guard let showing = found ?? nil else {
                         shared.changes.isNotWhole(revision)
                         isWhole = false
@@ -66,16 +67,18 @@ extension StoreReader {
     /// are too many to be followed.
     fileprivate func entries(
         showing news: [EntityNews],
-        to scope: ScopeKey
+        to scope: ScopeKey,
+        atMost left: inout Int
     ) throws(StoreError) -> [RowKey: (id: EntryID, changed: [EntityKey])]? {
         var entries: [RowKey: (id: EntryID, changed: [EntityKey])] = [:]
         for place in places(of: scope) {
             let changes = news.map { $0.change.moved(to: place) }
+            let limit = left
             let found = try reading { file throws(StoreError) in
-                let limit = Limits.followedReferencesMax
-                return try file.references().entries(showing: changes, limit: limit)
+                try file.references().entries(showing: changes, limit: limit)
             }
             guard let found else { continue }
+            left = found.left
             guard found.isWhole else { return nil }
             entries.merge(found.entries) { own, _ in own }
         }
@@ -83,7 +86,7 @@ extension StoreReader {
     }
 
     /// Where what a scope is shown may stand.
-    func places(of scope: ScopeKey) -> [ScopeKey] {
+    package func places(of scope: ScopeKey) -> [ScopeKey] {
         scope.scope == .shared ? [scope] : [scope, shared.key(for: .shared)]
     }
 }

@@ -7,6 +7,7 @@ import LarderModel
 final class KeptReader {
     let connection: SQLiteConnection
     private let get: SQLiteStatement
+    private var isHeld = false
     private let chunk: SQLiteStatement
     private let body: SQLiteStatement
 
@@ -57,9 +58,23 @@ final class KeptReader {
     func inTransaction<Value>(
         _ read: () throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
+        if isHeld { return try read() }
         try connection.statement("BEGIN").run()
         defer { connection.rollBack() }
         return try read()
+    }
+
+    /// From now on every read sees one commit, until ``letGo()``.
+    func hold() throws(StoreError) {
+        guard !isHeld else { return }
+        try connection.statement("BEGIN").run()
+        isHeld = true
+    }
+
+    func letGo() {
+        guard isHeld else { return }
+        isHeld = false
+        connection.rollBack()
     }
 
     // MARK: Pins

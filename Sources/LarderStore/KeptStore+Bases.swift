@@ -35,13 +35,14 @@ extension KeptStore {
         return adjusted
     }
 
-    /// Has inline bytes that are too many for a row uploaded.
+    /// Has inline bytes that are too many for a row uploaded; an entity's stand in its row, however
+    /// many they are, as they do in the cache.
     func inChunks(
         _ new: NewEntry,
         as keeping: Keeping,
         _ now: Timestamp
     ) async throws(StoreError) -> NewBody {
-        guard case .inline(let bytes) = new.body else { return new.body }
+        guard !new.entry.id.isEntity, case .inline(let bytes) = new.body else { return new.body }
         return try await carrier.upload(
             bytes,
             to: .state,

@@ -1,8 +1,46 @@
 import LarderModel
 import LarderNormalize
 
-/// How copies of shared rows go.
+/// How copies of shared rows are brought up to date, and how they go.
 extension KeptStore {
+    /// Stores an answer for a shared row in the copies of that; false when who follows it has changed
+    /// meanwhile.
+    func putIntoCopies(
+        _ new: NewEntry,
+        _ now: Timestamp,
+        _ fence: AnswerFence?
+    ) async throws(StoreError) -> Bool {
+        let (scope, id) = (new.scope, new.entry.id)
+        let followers = shared.kept.followers(scope, id)
+        return try await turns.inTurns(([scope] + followers).map { KeptKey($0, id) }) {
+            () async throws(StoreError) in
+            guard shared.kept.followers(scope, id) == followers else { return false }
+            for follower in followers { await put(new, intoCopyOf: follower, now, fence) }
+            return true
+        }
+    }
+
+    /// One that cannot take it stays as it is: it is one user's, and keeps it from nobody else.
+    func put(
+        _ new: NewEntry,
+        intoCopyOf follower: ScopeKey,
+        _ now: Timestamp,
+        _ fence: AnswerFence?
+    ) async {
+        var copy = new
+        copy.scope = follower
+        do throws(StoreError) {
+            guard let found = try await find(follower, new.entry.id) else { return }
+            copy.body = try await carrier.duplicate(copy, to: .state, as: .base, now: now)
+            guard let fenced = try await fenced(copy, by: fence, now) else { return }
+            copy = fenced
+            _ = try await put(copy, into: found, now)
+        } catch {
+            if copy.body.upload != new.body.upload { carrier.abandon(copy.body) }
+            findings.tell("a copy of \(new.entry.id) was not brought up to date: \(error.message)")
+        }
+    }
+
     /// Takes a copy away that nothing targets or pins any more, so that its user sees the shared row
     /// again; true when it stays for now.
     ///

@@ -21,8 +21,13 @@ extension KeptStore {
         fence: AnswerFence?
     ) async throws(StoreError) -> AnswerReceipt {
         let (scope, id) = (answer.entry.scope, answer.entry.entry.id)
+        var answer = answer
         for _ in 0..<Limits.keptRoundsMax {
             let covered = answer.entities.ids.contains { fence?.covers(scope, $0) == true }
+            if let kept = answer.kept, covered || fence?.covers(scope, id) == true {
+                // A newer write than it: what it says of entities is not known to be so.
+                return AnswerReceipt(entry: kept, isNormalized: false)
+            }
             if covered, let fence, fence.adjust(answer.entry, nil, .unknown) == nil {
                 carrier.abandon(answer.entry.body)
                 let receipt = PutReceipt(
@@ -37,10 +42,11 @@ extension KeptStore {
                 _ = try await put(answer.entities, now: now)
                 return AnswerReceipt(entry: receipt, isNormalized: false)
             }
-            var answer = answer
-            if shared.kept.concerns(scope, id) {
+            if !shared.kept.covers(scope, id), shared.kept.concerns(scope, id) {
+                guard try await putIntoCopies(answer.entry, now, fence) else { continue }
+                answer.isCopied = true
+            } else if answer.kept == nil, shared.kept.concerns(scope, id) {
                 answer.kept = try await put(answer.entry, now: now, fence: fence)
-                // A newer write than it: what it says of entities is not known to be so.
                 if fence?.covers(scope, id) == true { continue }
             }
             let ready = answer
@@ -81,25 +87,39 @@ extension KeptStore {
         let keys = concerned.flatMap { entity in entity.places.map { KeptKey($0, entity.id) } }
         return try await turns.inTurns(keys) { () async throws(StoreError) in
             let isFenced = concerned.contains { fence?.covers(entities.scope, $0.id) == true }
-            guard !isFenced else { return nil }
+            // Somebody may have come to keep one meanwhile.
+            guard !isFenced, self.concerned(entities) == concerned else { return nil }
             return try await revisions.step { (step) async throws(StoreError) in
-                var kept = KeptEntities(step: step)
-                for entity in concerned {
-                    kept.inTurn.insert(entity.number)
-                    for place in entity.places {
-                        let merged = try await merge(entities, entity, in: place, step, now)
-                        if let merged, place == entities.scope {
-                            kept.merged[entity.number] = merged
+                let merged = try await file.settle { [shared] writer throws(StoreError) in
+                    var merged: [Int: MergedEntity] = [:]
+                    for entity in concerned {
+                        for place in entity.places where shared.kept.covers(place, entity.id) {
+                            let found = try writer.merge(
+                                entities,
+                                entity.number,
+                                entity.id,
+                                in: place,
+                                step,
+                                now
+                            )
+                            if place == entities.scope { merged[entity.number] = found }
                         }
                     }
+                    return merged
                 }
-                return try await store(kept)
+                return try await store(
+                    KeptEntities(
+                        merged: merged,
+                        inTurn: Set(concerned.map(\.number)),
+                        step: step
+                    )
+                )
             }
         }
     }
 
     /// An entity of an answer that concerns this file.
-    private struct Concerned {
+    private struct Concerned: Equatable {
         /// Its place in the answer.
         let number: Int
         let id: EntryID
@@ -117,36 +137,6 @@ extension KeptStore {
         }
     }
 
-    /// Merges an answer into one base; what it came to, nil where it is not kept there.
-    private func merge(
-        _ entities: NewEntities,
-        _ entity: Concerned,
-        in place: ScopeKey,
-        _ step: Revision,
-        _ now: Timestamp
-    ) async throws(StoreError) -> MergedEntity? {
-        let (id, number) = (entity.id, entity.number)
-        return try await file.settle { [shared] writer throws(StoreError) in
-            guard shared.kept.covers(place, id), let row = try writer.entry(place, id) else {
-                return nil
-            }
-            let base = row.entry.map { KeptBase($0, row.inline) } ?? .unknown
-            let merged = entities.split.merged(
-                number,
-                into: base.held,
-                fetch: entities.fetch.number
-            )
-            guard merged.isWritten, let entry = Entry(merged.held, id, of: entities.origin, now)
-            else { return merged }
-            var new = NewEntry(scope: place, entry: entry, body: .inline(merged.held.stored ?? []))
-            new.entry.revision = merged.change == .nothing ? row.entry?.revision ?? step : step
-            new.client = entities.cause.client
-            new.cause = entities.cause.text
-            _ = try writer.put(new, isNews: merged.change != .nothing)
-            return merged
-        }
-    }
-
     /// Leaves a tombstone where an entity was; nil where nothing has changed.
     func deleteEntity(
         _ name: EntityName,
@@ -156,26 +146,45 @@ extension KeptStore {
         now: Timestamp
     ) async throws(StoreError) -> Revision? {
         let id = EntryID(name)
-        let places = [scope] + shared.kept.followers(scope, id)
-        return try await turns.inTurns(places.map { KeptKey($0, id) }) {
-            () async throws(StoreError) -> Revision? in
-            guard places.contains(where: { shared.kept.covers($0, id) }) else {
-                return try await cache.submit { writer throws(StoreError) in
-                    try writer.deleteEntity(name, in: scope, fetch: fetch, cause, now: now)
-                }
+        for _ in 0..<Limits.keptRoundsMax {
+            let places = [scope] + shared.kept.followers(scope, id)
+            let outcome = try await turns.inTurns(places.map { KeptKey($0, id) }) {
+                () async throws(StoreError) -> Revision?? in
+                guard [scope] + shared.kept.followers(scope, id) == places else { return nil }
+                return .some(
+                    try await deleteEntity(name, in: places, fetch: fetch, cause, now: now)
+                )
             }
-            return try await revisions.step { (step) async throws(StoreError) in
-                var isDeleted = false
-                for place in places {
-                    let held = try await bury(name, in: place, fetch, cause, step, now)
-                    guard let held else { continue }
-                    isDeleted = true
-                    await mirror(held)
-                }
-                guard !shared.kept.covers(scope, id) else { return isDeleted ? step : nil }
-                return try await cache.submit { writer throws(StoreError) in
-                    try writer.deleteEntity(name, in: scope, fetch: fetch, cause, now: now)
-                }
+            if let outcome { return outcome }
+        }
+        throw .overloaded
+    }
+
+    /// The same in the turns of all who keep it.
+    private func deleteEntity(
+        _ name: EntityName,
+        in places: [ScopeKey],
+        fetch: Revision,
+        _ cause: ChangeCause,
+        now: Timestamp
+    ) async throws(StoreError) -> Revision? {
+        let (id, scope) = (EntryID(name), places[0])
+        guard places.contains(where: { shared.kept.covers($0, id) }) else {
+            return try await cache.submit { writer throws(StoreError) in
+                try writer.deleteEntity(name, in: scope, fetch: fetch, cause, now: now)
+            }
+        }
+        return try await revisions.step { (step) async throws(StoreError) in
+            var isDeleted = false
+            for place in places {
+                let held = try await bury(name, in: place, fetch, cause, step, now)
+                guard let held else { continue }
+                isDeleted = true
+                if !shared.kept.isCopy(place, id) { await mirror(held) }
+            }
+            guard !shared.kept.covers(scope, id) else { return isDeleted ? step : nil }
+            return try await cache.submit { writer throws(StoreError) in
+                try writer.deleteEntity(name, in: scope, fetch: fetch, cause, now: now)
             }
         }
     }
@@ -228,6 +237,35 @@ extension KeptStore {
         cache.post { writer throws(StoreError) in
             for entity in entities { try writer.mirror(entity, now: entity.storedAt) }
         }
+    }
+}
+
+extension StateWriter {
+    /// Merges an answer into one base; what it came to, nil where it is not kept there.
+    fileprivate func merge(
+        _ entities: NewEntities,
+        _ number: Int,
+        _ id: EntryID,
+        in place: ScopeKey,
+        _ step: Revision,
+        _ now: Timestamp
+    ) throws(StoreError) -> MergedEntity? {
+        guard let row = try entry(place, id) else { return nil }
+        let base = row.entry.map { KeptBase($0, row.inline) } ?? .unknown
+        let merged = entities.split.merged(
+            number,
+            into: base.held,
+            fetch: entities.fetch.number
+        )
+        guard merged.isWritten, let entry = Entry(merged.held, id, of: entities.origin, now) else {
+            return merged
+        }
+        var new = NewEntry(scope: place, entry: entry, body: .inline(merged.held.stored ?? []))
+        new.entry.revision = merged.change == .nothing ? row.entry?.revision ?? step : step
+        new.client = entities.cause.client
+        new.cause = entities.cause.text
+        _ = try put(new, isNews: merged.change != .nothing)
+        return merged
     }
 }
 

@@ -14,10 +14,14 @@ extension KeptStore {
         guard let entry = row.entry else { return nil }
         guard !entry.isExpired(at: now) else { return .expired }
         if let entity = MirroredEntity(entry, row.inline, in: scope) {
-            _ = try await cache.submit { writer throws(StoreError) in
-                try writer.mirror(entity, now: entity.storedAt)
+            do throws(StoreError) {
+                _ = try await cache.submit { writer throws(StoreError) in
+                    try writer.mirror(entity, now: entity.storedAt)
+                }
+                return nil
+            } catch .tooLarge, .noRoom {
+                return .lru
             }
-            return nil
         }
         if let status = row.goneStatus {
             var new = NewEntry(scope: scope, entry: entry.tombstone(status), body: .inline([]))

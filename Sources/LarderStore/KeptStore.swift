@@ -35,7 +35,7 @@ final class KeptStore: Sendable {
     let shared: SharedCacheState
     let revisions: RevisionSource
     let carrier: BodyCarrier
-    private let findings: Findings
+    let findings: Findings
     let turns = KeptTurns()
 
     init(
@@ -127,29 +127,8 @@ final class KeptStore: Sendable {
         return found.revision
     }
 
-    /// One that cannot take it stays as it is: it is one user's, and keeps it from nobody else.
-    private func put(
-        _ new: NewEntry,
-        intoCopyOf follower: ScopeKey,
-        _ now: Timestamp,
-        _ fence: AnswerFence?
-    ) async {
-        var copy = new
-        copy.scope = follower
-        do throws(StoreError) {
-            guard let found = try await find(follower, new.entry.id) else { return }
-            copy.body = try await carrier.duplicate(copy, to: .state, as: .base, now: now)
-            guard let fenced = try await fenced(copy, by: fence, now) else { return }
-            copy = fenced
-            _ = try await put(copy, into: found, now)
-        } catch {
-            if copy.body.upload != new.body.upload { carrier.abandon(copy.body) }
-            findings.tell("a copy of \(new.entry.id) was not brought up to date: \(error.message)")
-        }
-    }
-
     /// Stores an entry in its row, in the row's turn.
-    private func put(
+    func put(
         _ new: NewEntry,
         into found: StateWriter.FoundKept,
         _ now: Timestamp
@@ -216,7 +195,12 @@ final class KeptStore: Sendable {
             return nil
         }
         if isCopy { carrier.abandon(new.body) }
-        if !hadEntry, await dropShadow(new.scope, new.entry.id) { receipt.isNew = false }
+        let isEntity = new.entry.id.isEntity
+        if !hadEntry,
+            await dropShadow(new.scope, new.entry.id, sparingMirrors: isEntity)
+        {
+            receipt.isNew = false
+        }
         return receipt
     }
 

@@ -1,4 +1,5 @@
 import LarderModel
+import LarderNormalize
 
 /// How modifiers leave the queue.
 extension ModifierStore {
@@ -34,7 +35,12 @@ extension ModifierStore {
                 for settlement in ready where !settled.contains(settlement.number) {
                     abandon([settlement])
                 }
-                kept.postMirrors(ready.flatMap { $0.mirrors(at: revision) })
+                // A copy has none: behind it stands the shared row.
+                let mirrors = ready.filter { settled.contains($0.number) }
+                    .flatMap { $0.mirrors(at: revision) }
+                kept.postMirrors(
+                    mirrors.filter { !index.isCopy($0.scope, EntryID($0.name)) }
+                )
                 return SettleReceipt(settled: settled, revision: revision)
             } catch {
                 abandon(ready)
@@ -77,8 +83,23 @@ extension ModifierStore {
             return rows
         }
         var bases: [TargetName: KeptBase] = [:]
-        for (name, row) in rows { bases[name] = try await kept.base(row) }
+        for (name, row) in rows {
+            let base = try await kept.base(row)
+            bases[name] = await withEntities(base, name)
+        }
         return bases
+    }
+
+    /// An answer's base with its entities as they are now, where the cache has a mirror of it.
+    private func withEntities(_ base: KeptBase, _ name: TargetName) async -> KeptBase {
+        guard case .value(let entry, _?) = base, entry.kind == .fetched, kept.shared.rules.hasAny
+        else { return base }
+        let scope = name.scope
+        let shown = try? await kept.cache.submit { writer throws(StoreError) in
+            try writer.rebuiltMirror(of: entry, scope)
+        }
+        guard let shown = shown ?? nil else { return base }
+        return .value(shown.entry, shown.answer.bytes)
     }
 
     /// Works out what becomes of each target, one settlement after the other.

@@ -73,6 +73,8 @@ package struct NewAnswer: Sendable {
     /// What storing it in `state.db` came to, where its id is kept there: then its normalized row is a
     /// mirror of that.
     var kept: PutReceipt?
+    /// Whether it went into the copies of its row already, which is everybody's.
+    var isCopied = false
 
     package init(_ entry: NewEntry, _ entities: NewEntities) {
         self.entry = entry

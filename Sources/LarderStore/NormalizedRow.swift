@@ -39,6 +39,8 @@ final class OriginRules: Sendable {
         rules.withLock { $0 = new }
     }
 
+    var hasAny: Bool { rules.withLock { !$0.isEmpty } }
+
     /// Those of an origin; one that has none any more is shown as it was kept.
     func rules(of origin: OriginName?) -> EntityRules {
         guard let origin else { return Self.none }

@@ -21,6 +21,8 @@ final class ReferenceReader {
         var entries: [RowKey: (id: EntryID, changed: [EntityKey])] = [:]
         /// Whether they are all there are.
         var isWhole = true
+        /// How many references might have been followed still.
+        var left = 0
     }
 
     private let parentsOf: SQLiteStatement
@@ -107,6 +109,7 @@ final class ReferenceReader {
                 showing.entries[key, default: (answer.id, [])].changed.append(change.name.key)
             }
         }
+        showing.left = max(0, left)
         return showing
     }
 

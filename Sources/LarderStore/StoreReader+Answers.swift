@@ -63,7 +63,10 @@ extension StoreReader {
         while true {
             let departures = shared.kept.departures
             hold = .begun
-            defer { hold = .none }
+            defer {
+                hold = .none
+                letKeptGo()
+            }
             let value = try work()
             round += 1
             // What has left `state.db` meanwhile may be older in the moment that was seen.
@@ -87,9 +90,7 @@ extension StoreReader {
     ) throws(StoreError) -> ShownRow<Value>? {
         try atOneMoment { () throws(StoreError) -> ShownRow<Value>? in
             if shared.kept.covers(scope, id), let (entry, value) = try kept(scope, id, read) {
-                let mirror = try entry.flatMap { entry throws(StoreError) in
-                    try rebuiltMirror(of: entry, scope, for: sight, now: now)
-                }
+                let mirror = entry.flatMap { rebuiltMirror(of: $0, scope, for: sight, now: now) }
                 guard let entry, let mirror else { return .whole(value) }
                 return .normalized(.shown(mirror), of: entry)
             }
@@ -120,30 +121,32 @@ extension StoreReader {
     }
 
     /// A kept answer with its entities as they are now; nil where one is not there, or nothing says
-    /// what they are.
+    /// what they are, be it that the cache cannot be read.
     package func rebuiltMirror(
         of entry: Entry,
         _ scope: ScopeKey,
         for sight: EntitySight,
         now: Timestamp
-    ) throws(StoreError) -> RebuiltEntry? {
-        for place in places(of: scope) {
-            let found = try withCached(place, entry.id, now: now, isUse: true) { row in
-                row.normalized(in: place)
-            }
-            guard let row = found ?? nil, row.entry.body == entry.body else { continue }
-            let mirror = NormalizedRow(
-                entry: entry,
-                scope: place,
-                template: row.template,
-                skeleton: row.skeleton
-            )
-            guard case .shown(let shown) = try rebuild(mirror, for: sight, now: now) else {
+    ) -> RebuiltEntry? {
+        // Where it fails, what was kept is shown.
+        try? atOneMoment { () throws(StoreError) -> RebuiltEntry? in
+            for place in places(of: scope) {
+                let found = try withCached(place, entry.id, now: now, isUse: true) { row in
+                    row.normalized(in: place)
+                }
+                guard let row = found ?? nil, row.entry.body == entry.body else { continue }
+                let mirror = NormalizedRow(
+                    entry: entry,
+                    scope: place,
+                    template: row.template,
+                    skeleton: row.skeleton
+                )
+                let rebuilt = try rebuild(mirror, for: sight, now: now)
+                if case .shown(let shown) = rebuilt { return shown }
                 return nil
             }
-            return shown
+            return nil
         }
-        return nil
     }
 
     /// The entities in a normalized answer's own text, with the members that it shows of each.
@@ -197,6 +200,7 @@ extension StoreReader {
         let scope = sight.scope
         guard shared.kept.covers(scope, id) else { return nil }
         var damaged: Digest?
+        if hold != .none { try keptReader().hold() }
         let target = try keptReader().target(scope, id, .all, &damaged)
         if let damaged { reportDamage(scope, id, damaged) }
         // What is being accepted is not there yet, what was given back is not there any more.

@@ -114,8 +114,8 @@ extension StoreReader {
     ) throws(StoreError) -> Found? {
         let read = { (row: borrowing EntryRow) in Self.found(row, in: scope, upTo: bytesMax) }
         if shared.kept.covers(scope, id), let (entry, found) = try kept(scope, id, read) {
-            let mirror = try entry.flatMap { entry throws(StoreError) in
-                try rebuiltMirror(of: entry, scope, for: .view(of: viewer), now: now)
+            let mirror = entry.flatMap {
+                rebuiltMirror(of: $0, scope, for: .view(of: viewer), now: now)
             }
             return mirror.map(Found.mirror) ?? found
         }

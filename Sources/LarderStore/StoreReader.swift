@@ -110,6 +110,9 @@ package final class StoreReader {
         return value ?? nil
     }
 
+    /// Ends what reads of several things as of one commit have begun in `state.db`.
+    func letKeptGo() { openedKept?.letGo() }
+
     func keptReader() throws(StoreError) -> KeptReader {
         if let openedKept { return openedKept }
         let opened = try openKept()
