@@ -193,6 +193,65 @@ struct EntityModifierTests {
         }
     }
 
+    @Test("5: what a body does not say of the target, the effect has made")
+    func representedInPart() async throws {
+        try await run { fixture in
+            let urls = try await fixture.cacheArticles()
+            fixture.upstream.answer(
+                try fixture.url("/users/7"),
+                with: .json(#"{"type":"User","id":7,"age":3}"#),
+                .failure(.unreachable(host: "api.example.com", reason: "gone"))
+            )
+            let id = try await fixture.accept(Self.renamed)
+            _ = try await fixture.engine.modifier(id, fixture.scope, wait: .seconds(60))
+            #expect(try await fixture.view(urls[0]) == Self.article(1, "Bea"))
+            #expect(try await fixture.entity().text.contains(#""age":3"#))
+        }
+    }
+
+    @Test("An entity that is larger than a row's inline bytes keeps all of it, and is given back")
+    func large() async throws {
+        try await run { fixture in
+            let text = String(repeating: "x", count: Limits.inlineBodyBytesMax + 1)
+            let own = try fixture.url("/users/7")
+            try await fixture.cache(own, .json(Self.user("Ann", #","text":"\#(text)""#)))
+            fixture.upstream.answer(
+                own,
+                with: .reply(status: 204),
+                .failure(.unreachable(host: "api.example.com", reason: "gone"))
+            )
+            let id = try await fixture.accept(Self.renamed)
+            _ = try await fixture.engine.modifier(id, fixture.scope, wait: .seconds(60))
+            for _ in 0..<2 {
+                #expect(try await fixture.entity().text == Self.user("Bea", #","text":"\#(text)""#))
+                try await fixture.engine.store.maintain()
+            }
+            let name = try fixture.engine.entityName(EntityKey("User:7"), of: nil, for: 1_000)
+            #expect(!fixture.engine.store.isKept(fixture.scope, EntryID(name)))
+        }
+    }
+
+    @Test("P-06: a 404 that set out before a write was confirmed buries nothing")
+    func overtakenDeletion() async throws {
+        try await run { fixture in
+            let urls = try await fixture.cacheArticles()
+            let (own, gate) = (try fixture.url("/users/7"), Gate())
+            fixture.upstream.answer(
+                own,
+                with: ScriptedAnswer.reply(status: 404).held(by: gate),
+                .reply(status: 204),
+                .json(Self.user("Bea"))
+            )
+            let fetch = fixture.start(own, .networkFirst)
+            _ = try await fixture.upstream.asked.element(2)
+            let id = try await fixture.accept(Self.renamed)
+            _ = try await fixture.engine.modifier(id, fixture.scope, wait: .seconds(60))
+            gate.open()
+            _ = try await fetch.result()
+            #expect(try await fixture.view(urls[0]) == Self.article(1, "Bea"))
+        }
+    }
+
     @Test("P-06: an answer that set out before a write was confirmed is asked for anew")
     func overtaken() async throws {
         try await run { fixture in
@@ -312,6 +371,37 @@ struct EntityModifierTests {
             #expect(try await fixture.entity(.base).text == Self.user("Ann"))
             try await fixture.removeModifier()
             #expect(try await fixture.entity().text == Self.user("Ann"))
+        }
+    }
+
+    @Test("29: a copy that was confirmed goes, and what is behind it is everybody's")
+    func sharedAndConfirmed() async throws {
+        let setup = try EngineSetup.with {
+            $0.origin.normalize = Self.rules
+            $0.origin.scope = .shared
+        }
+        try await EngineFixture.run(setup) { fixture in
+            let urls = try await fixture.cacheArticles()
+            fixture.clock.advance(by: .seconds(1))
+            fixture.upstream.answer(
+                try fixture.url("/users/7"),
+                with: .reply(status: 204),
+                .json(Self.user("Bea", #","age":3"#))
+            )
+            let id = try await fixture.accept(Self.renamed)
+            _ = try await fixture.engine.modifier(id, fixture.scope, wait: .seconds(60))
+            let told = try await fixture.fetch(try fixture.url("/users/7"), .networkFirst)
+            #expect(told.lastShown?.text.contains("Bea") == true)
+            try await fixture.engine.store.maintain()
+            let name = try fixture.engine.entityName(EntityKey("User:7"), of: nil, for: 1_000)
+            #expect(!fixture.engine.store.isKept(fixture.scope, EntryID(name)))
+            // What everybody hears is what the user of the write sees, and nothing of its own.
+            try await fixture.cache(
+                try fixture.url("/articles/3"),
+                .json(Self.article(3, "Cleo"))
+            )
+            #expect(try await fixture.entity().text.contains("Cleo"))
+            #expect(try await fixture.view(urls[0]) == Self.article(1, "Cleo"))
         }
     }
 
