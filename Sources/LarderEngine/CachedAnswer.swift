@@ -44,7 +44,7 @@ struct CachedAnswer {
             overlay.failed += failed
             return
         }
-        let base = try Self.base(of: target, scope, reader, now)
+        let base = target.base(in: scope, reader, now: now)
         let shown = try ShownEntry(id, base.value, target.changes, in: scope, reader)
         guard let entry = shown.entry else { return nil }
         if let made = shown.bytes {
@@ -55,24 +55,6 @@ struct CachedAnswer {
             try self.init(base: reader, Sight(scope), id, now: now)
         }
         overlay = base.overlay.map(shown.overlay.adding) ?? shown.overlay
-    }
-
-    /// What a target's effects are applied to: where its answer is of entities, with these as they
-    /// are now.
-    private static func base(
-        of target: Target,
-        _ scope: ScopeKey,
-        _ reader: StoreReader,
-        _ now: Timestamp
-    ) throws(StoreError) -> (value: KeptBase, known: Entry?, overlay: Overlay?) {
-        let base = target.base
-        guard case .value(let entry, _?) = base,
-            let shown = reader.rebuiltMirror(of: entry, scope, for: .view(of: scope), now: now)
-        else { return (base, base.entry, nil) }
-        let isAsItCame = shown.entry.body.digest == entry.body.digest
-        return (
-            .value(shown.entry, shown.answer.bytes), isAsItCame ? entry : nil, Overlay(shown)
-        )
     }
 
     /// Reads an id's row, whatever modifiers make of it; nil when there is none.
@@ -190,5 +172,23 @@ struct CachedAnswer {
             while let chunk = try await reader.next() { bytes += chunk }
             return FrameBody(entry, in: scope.scope, bytes: bytes)
         }
+    }
+}
+
+extension Target {
+    /// What its effects are applied to: where its answer is of entities, with these as they are now;
+    /// with it what an origin may be asked to confirm, and what is to be said of those.
+    func base(
+        in scope: ScopeKey,
+        _ reader: StoreReader,
+        now: Timestamp
+    ) -> (value: KeptBase, known: Entry?, overlay: Overlay?) {
+        guard case .value(let entry, _?) = base,
+            let shown = reader.rebuiltMirror(of: entry, scope, for: .view(of: scope), now: now)
+        else { return (base, base.entry, nil) }
+        let isAsItCame = shown.entry.body.digest == entry.body.digest
+        return (
+            .value(shown.entry, shown.answer.bytes), isAsItCame ? entry : nil, Overlay(shown)
+        )
     }
 }

@@ -32,7 +32,7 @@ extension Engine {
                     now: now,
                     bytesMax: Limits.batchBytesMax
                 )
-                return (rows, try Self.shown(ids, scope, reader))
+                return (rows, try Self.shown(ids, scope, reader, now: now))
             }
         } catch {
             throw Problem(error)
@@ -55,12 +55,14 @@ extension Engine {
     private static func shown(
         _ ids: [EntryID],
         _ scope: ScopeKey,
-        _ reader: StoreReader
+        _ reader: StoreReader,
+        now: Timestamp
     ) throws(StoreError) -> [EntryID: ShownEntry] {
         var shown: [EntryID: ShownEntry] = [:]
         for id in ids {
             guard let target = try reader.target(scope, id) else { continue }
-            shown[id] = try ShownEntry(id, target, in: scope, reader)
+            let base = target.base(in: scope, reader, now: now).value
+            shown[id] = try ShownEntry(id, base, target.changes, in: scope, reader)
         }
         return shown
     }
@@ -100,7 +102,7 @@ extension BatchFrame {
                     isStale: entry.isStale(at: now),
                     age: entry.age(at: now),
                     entry: FrameEntry(entry, body: FrameBody(entry, in: scope, bytes: bytes))
-                ).adding(shown?.overlay ?? overlay)
+                ).adding(shown.map { $0.overlay.adding(overlay) } ?? overlay)
             )
         case .tombstone:
             let frame = DeletedFrame(revision: entry.revision, status: entry.status)

@@ -32,6 +32,21 @@ extension Engine {
         return (command, targets)
     }
 
+    /// A lane by the name that its targets have.
+    func named(_ lane: Lane, _ scope: ScopeKey) -> Lane {
+        guard case .id(let id) = lane else { return lane }
+        return .id(name(of: id, scope))
+    }
+
+    /// The name that modifiers of an id have: the entity whose own URL it is, unless some stand under
+    /// the id.
+    func name(of id: EntryID, _ scope: ScopeKey) -> EntryID {
+        guard !store.isTargeted(scope, id), let name = context.entity(at: id, in: scope) else {
+            return id
+        }
+        return EntryID(name)
+    }
+
     private func name(
         of id: EntryID,
         _ effect: Effect,

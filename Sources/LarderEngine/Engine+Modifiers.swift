@@ -281,7 +281,12 @@ extension Engine {
         if case .one(let state) = command.selection { filter.state = state }
         switch command.lane {
         case .name(let name): filter.laneName = name
-        case .id(let id): filter.target = id
+        case .id(let id):
+            if case .one(let scope) = scopes {
+                filter.target = name(of: id, scope)
+            } else {
+                filter.target = id
+            }
         case nil: break
         }
         var items: [ModifierReport] = []
@@ -412,6 +417,7 @@ extension Engine {
         _ scope: ScopeKey,
         isPaused: Bool
     ) async throws(Problem) {
+        let lane = named(lane, scope)
         try await storing { () async throws(StoreError) in
             try await store.setPaused(scope, lane, isPaused)
         }

@@ -88,9 +88,13 @@ extension Engine {
             return problem
         }
         let hub = context.watchers
+        var interests = WatchInterest(command)
+        interests.written = Set(
+            command.ids.compactMap { context.entity(at: $0, in: scope).map(EntryID.init) }
+        )
         let number = hub.join(
             scope.scope,
-            WatchInterest(command),
+            interests,
             since: command.since,
             listsFirst: command.listsFirst,
             hasBookmarks: hasBookmarks,

@@ -23,7 +23,8 @@ struct ShownHead: Sendable {
             try self.init(base: reader, sight, id, now: now)
             return
         }
-        let shown = try ShownEntry(id, target, in: sight.own, reader)
+        let base = target.base(in: sight.own, reader, now: now).value
+        let shown = try ShownEntry(id, base, target.changes, in: sight.own, reader)
         guard let entry = shown.entry else { return nil }
         self.init(entry, in: sight.own)
     }

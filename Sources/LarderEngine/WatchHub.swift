@@ -122,7 +122,7 @@ final class WatchHub: Sendable {
                 if state.broad[scope]?.isEmpty == true { state.broad[scope] = nil }
                 continue
             }
-            for id in interest.ids {
+            for id in interest.ids.union(interest.written) {
                 let place = Place(scope: scope, id: id)
                 change(&state.named[place, default: []])
                 if state.named[place]?.isEmpty == true { state.named[place] = nil }

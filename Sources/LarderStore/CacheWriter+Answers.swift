@@ -241,9 +241,11 @@ extension CacheWriter {
             + Self.referencesSize(references)
         try checkSize(size, bodyBytes: new.entry.body.byteCount)
         // It looks the same to whoever has seen it, but for what its entities show.
-        let isSame =
+        let hasSameForm =
             old.map { $0.kind == .fetched && $0.skeleton == skeleton && $0.checksum == checksum }
             ?? false
+        var isSame = hasSameForm
+        if !isSame { isSame = try shows(new.entry.body, old, step) }
         var entry = new.entry
         if let kept = answer.kept {
             entry.revision = kept.revision
@@ -277,6 +279,20 @@ extension CacheWriter {
         let told = isSame ? nil : (key: key, change: new.change(at: entry.revision))
         try tell(&step, entry: told)
         return PutReceipt(revision: entry.revision, isNew: old == nil, isSame: isSame)
+    }
+
+    /// Whether a row shows the bytes that come for it already, though it came to them otherwise: as
+    /// another answer has told of an entity in it.
+    private func shows(
+        _ body: BodySummary,
+        _ old: FoundRow?,
+        _ step: EntityStep
+    ) throws(StoreError) -> Bool {
+        guard step.changes.isEmpty, step.kept.isEmpty, let old,
+            let row = try normalizedRow(old, step.scope),
+            case .shown(let shown) = try rebuild(row)
+        else { return false }
+        return shown.answer.isComplete && shown.entry.body == body
     }
 
     /// Lets go of what a row that is replaced or goes has beside itself.

@@ -120,11 +120,16 @@ extension CacheWriter {
         guard let found = try find(scope, entry.id).0, found.skeleton != nil,
             found.digest == entry.body.digest
         else { return nil }
+        return try normalizedRow(found, scope).map { (found, $0) }
+    }
+
+    /// The row of a normalized answer that was found; nil for another.
+    func normalizedRow(_ found: FoundRow, _ scope: ScopeKey) throws(StoreError) -> NormalizedRow? {
+        guard found.skeleton != nil else { return nil }
         statements.entry.bind(1, found.key.number)
         defer { statements.entry.reset() }
         guard try statements.entry.step() else { return nil }
-        let read = EntryRow(statements.entry, hasForm: true)
-        return read.normalized(in: scope).map { (found, $0) }
+        return EntryRow(statements.entry, hasForm: true).normalized(in: scope)
     }
 
     /// Has a normalized row say that its answer came as this entry.

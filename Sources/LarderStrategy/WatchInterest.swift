@@ -5,6 +5,8 @@ package struct WatchInterest: Equatable, Sendable {
     package var ids: Set<EntryID>
     package var prefixes: [String]
     package var kinds: Set<WatchKind>
+    /// Entities whose own URLs are among the ids: a modifier of one is told under its key.
+    package var written: Set<EntryID> = []
 
     /// Neither ids nor prefixes: every entry.
     package init(
@@ -23,7 +25,9 @@ package struct WatchInterest: Equatable, Sendable {
         case .delete(let id, _): kinds.contains(.delete) && covers(id)
         case .evict(let id, _, _): kinds.contains(.evict) && covers(id)
         case .modifier(let modifier):
-            kinds.contains(.modifier) && (isEverything || modifier.targets.contains(where: covers))
+            kinds.contains(.modifier)
+                && (isEverything
+                    || modifier.targets.contains { covers($0) || written.contains($0) })
         }
     }
 

@@ -56,6 +56,26 @@ struct NormalizedTests {
         }
     }
 
+    @Test("A page that comes again as what it shows already is no change")
+    func again() async throws {
+        try await run { fixture in
+            let url = try fixture.url("/articles/1")
+            try await fixture.cache(url, .json(Self.article(1, "Ann")))
+            try await fixture.cache(try fixture.url("/users/7"), .json(Self.author))
+            let shown = try await fixture.cached(url).lastShown
+            let id = try EntryID(url)
+            let watch = try await Watch(fixture) { $0.ids = [id] }
+            try await fixture.cache(url, .json(Self.article(1, "Anna")))
+            let again = try await fixture.cached(url).lastShown
+            #expect(again?.text == Self.article(1, "Anna"))
+            #expect(again?.revision == shown?.revision)
+            try await fixture.cache(url, .json(Self.article(1, "Bea")))
+            #expect(try await watch.frames(upTo: 2).count == 2)
+            watch.hangUp()
+            #expect(try await watch.all().filter { $0.name == "put \(url)" }.count == 1)
+        }
+    }
+
     @Test("What the network says is shown as what it makes, also when it comes late")
     func late() async throws {
         try await run { fixture in

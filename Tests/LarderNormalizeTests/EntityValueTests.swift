@@ -75,14 +75,19 @@ struct EntityValueTests {
         return try #require(entity.body(value))
     }
 
-    @Test("A merge into a reference puts what it says in its place, and nothing of the reference")
+    @Test("A merge into a reference is done to another entity, and the reference stays")
     func mergeIntoReference() throws {
         let view = try view(
             #"{"type":"A","id":1,"by":{"type":"U","id":1}}"#,
             #"{"type":"merge","value":{"by":{"name":"N"}}}"#
         )
-        #expect(try text(view) == #"{"type":"A","id":1,"by":{"name":"N"}}"#)
-        #expect(view.references.isEmpty)
+        #expect(try text(view) == #"{"type":"A","id":1,"by":"U:1"}"#)
+        #expect(view.references.map(\.key.text) == ["U:1"])
+        let held = HeldEntity.present(view, EntityStamp(version: nil, fetch: 1))
+        for (value, isTaken) in [(#"{"name":"N"}"#, false), ("null", true), ("1", true)] {
+            let effect = #"{"type":"merge","value":{"by":\#(value)}}"#
+            #expect(held.takes(try Effect(parsing: Array(effect.utf8))) == isTaken)
+        }
     }
 
     @Test("What an effect says is never taken for a reference, whatever names it has")

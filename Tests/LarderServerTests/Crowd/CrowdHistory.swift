@@ -11,9 +11,6 @@ struct CrowdEvent: Sendable {
         /// The answer holds an entity that has changed, and its bytes stay equal: nobody is told
         /// but, it may be, who comes back.
         case equal
-        /// The answer came again with what its entities are already. It may be told, as its
-        /// template may be another one.
-        case refetched
     }
 
     let kind: WatchKind
@@ -27,7 +24,7 @@ struct CrowdEvent: Sendable {
     var isDue: Bool {
         switch ground {
         case .row, .shown: true
-        case .equal, .refetched: false
+        case .equal: false
         }
     }
 }

@@ -117,7 +117,6 @@ struct CrowdJudge {
             }
             switch event.ground {
             case .equal: continue
-            case .refetched: maybe += 1
             case .shown where replayed.map { event.revision ?? $0 <= $0 } ?? false: maybe += 1
             case .shown, .row:
                 // A put may stand for those before it.

@@ -180,19 +180,13 @@ struct NewsroomWriter: Sendable {
         }
         for cached in room.cached {
             let concerned = room.entities(in: cached).intersection(changed)
-            let isItself = cached == answer
-            guard !concerned.isEmpty || isItself, let id = id(cached) else { continue }
+            let isNewItself = cached == answer && isNew
+            // One that comes again as what it shows already is no change.
+            guard !concerned.isEmpty || isNewItself, let id = id(cached) else { continue }
             let ground: CrowdEvent.Ground =
-                if isItself, isNew { .row } else if concerned.isEmpty { .refetched } else if isShown
-                {
-                    .shown
-                } else { .equal }
+                if isNewItself { .row } else if isShown { .shown } else { .equal }
             // A client that has seen these bytes is told the revision that it knows.
-            var event = CrowdEvent(
-                kind: .put,
-                ground: ground,
-                revision: ground == .refetched ? nil : revision
-            )
+            var event = CrowdEvent(kind: .put, ground: ground, revision: revision)
             event.changed = concerned
             history.add(id, event)
         }
