@@ -191,9 +191,17 @@ status_of() {
 
 # -- nginx
 
+# A port below those that the kernel gives to connections (32768 and up): an origin that is down for
+# a while finds its port free when it comes back, whatever other scripts do meanwhile.
 free_port() {
-    perl -MIO::Socket::INET \
-        -e 'print IO::Socket::INET->new(Listen => 1, LocalAddr => "127.0.0.1")->sockport'
+    perl -MIO::Socket::INET -e '
+        for (1 .. 1000) {
+            my $port = 12000 + int rand 20000;
+            IO::Socket::INET->new(Listen => 1, LocalAddr => "127.0.0.1", LocalPort => $port) or next;
+            print $port;
+            exit;
+        }
+        die "no port is free\n";'
 }
 
 # Sets `port` and `origin`, and writes a configuration that serves the folder `www`; stdin adds to
@@ -251,7 +259,7 @@ stop_nginx() {
 # the log of its effects says was done.
 start_origin() {
     rm -f "$work/origin.port"
-    "$bin/larder-test-origin" --port "${port:-0}" --log "$work/effects" "$@" \
+    "$bin/larder-test-origin" --port "${port:-$(free_port)}" --log "$work/effects" "$@" \
         >"$work/origin.port" 2>>"$work/origin.log" &
     test_origin=$!
     await 10 test -s "$work/origin.port" || give_up "the origin starts" "it listens within 10 s" \
