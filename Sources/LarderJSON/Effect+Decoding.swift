@@ -22,11 +22,14 @@ extension Effect {
         guard !weight.isTooDeep else {
             throw .malformed(at: .whole, reason: "is nested too deeply")
         }
-        var reader = try EffectReader(json, at: .whole)
-        let type = try reader.needString("type")
-        guard Self.typeNames.contains(where: { $0.hasSameBytes(as: type) }) else {
+        // A later version's effect may have other members, too.
+        if let type = json["type"]?.string,
+            !Self.typeNames.contains(where: { $0.hasSameBytes(as: type) })
+        {
             throw .unknownType(type)
         }
+        var reader = try EffectReader(json, at: .whole, of: ["type", "value"])
+        let type = try reader.needString("type")
         switch type {
         case "delete": self = .delete
         case "none": self = .none
@@ -54,7 +57,14 @@ extension Effect {
 
 extension Effect {
     private static func set(_ value: JSONValue) throws(EffectError) -> Effect {
-        var reader = try EffectReader(value, at: valuePlace)
+        if let pointer = value.members?.first?.name, pointer.hasPrefix("/") {
+            let wanted = "{\"set\": {\"\(pointer)\": …}}"
+            throw .malformed(
+                at: valuePlace,
+                reason: "has pointers, which stand in it so: \(wanted)"
+            )
+        }
+        var reader = try EffectReader(value, at: valuePlace, of: ["set", "unset"])
         var assignments: [JSONAssignment] = []
         if let set = try reader.take("set") {
             for (pointer, value, _) in try places(set, at: valuePlace.appending("set")) {
@@ -111,7 +121,7 @@ extension Effect {
             guard value.members != nil else {
                 throw .wrongKind(value, "an array, or an object with 'by' and 'values',", at: place)
             }
-            var reader = try EffectReader(value, at: place)
+            var reader = try EffectReader(value, at: place, of: ["by", "values"])
             let key = try reader.needString("by")
             let list = try reader.need("values")
             let values = place.appending("values")

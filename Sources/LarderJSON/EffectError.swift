@@ -1,3 +1,5 @@
+import LarderModel
+
 /// Why a value is no effect.
 package enum EffectError: Error, Equatable, Sendable {
     /// A type that this version does not know; a later one might.
@@ -11,7 +13,8 @@ package enum EffectError: Error, Equatable, Sendable {
     package var message: String {
         switch self {
         case .unknownType(let name):
-            "the effect '\(name)' is unknown, there are \(Effect.typeNames.joined(separator: ", "))"
+            "the effect '\(name)' is unknown, "
+                + nearestNameAdvice(on: name, among: Effect.typeNames)
         case .malformed(let pointer, let reason):
             pointer == .whole
                 ? "the effect \(reason)" : "the effect's member '\(pointer.text)' \(reason)"

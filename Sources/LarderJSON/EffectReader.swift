@@ -1,3 +1,5 @@
+import LarderModel
+
 /// The members of an object within an effect, each of which must be taken by name.
 struct EffectReader {
     /// Where the object stands within the effect.
@@ -5,12 +7,23 @@ struct EffectReader {
     private var members: [JSONMember]
     private var taken: [String] = []
 
-    init(_ value: JSONValue, at place: JSONPointer) throws(EffectError) {
+    /// Reads an object; where `names` are given, a member that has none of them is refused before
+    /// anything else is looked at.
+    init(
+        _ value: JSONValue,
+        at place: JSONPointer,
+        of names: [String]? = nil
+    ) throws(EffectError) {
         guard case .object(let members) = value else {
             throw .wrongKind(value, "an object", at: place)
         }
         self.members = members
         self.place = place
+        guard let names else { return }
+        let stranger = members.first { member in
+            !names.contains { member.name.hasSameBytes(as: $0) }
+        }
+        if let stranger { throw unknown(stranger.name, names) }
     }
 
     /// The value of a member, also where it is null; nil where it is not there.
@@ -50,10 +63,13 @@ struct EffectReader {
     /// Refuses what nobody took.
     func refuseRest() throws(EffectError) {
         guard let first = members.first else { return }
-        let known = taken.map { "'\($0)'" }.joined(separator: ", ")
-        throw .malformed(
-            at: place.appending(first.name),
-            reason: "is unknown, there are \(known)"
+        throw unknown(first.name, taken)
+    }
+
+    private func unknown(_ name: String, _ known: [String]) -> EffectError {
+        .malformed(
+            at: place.appending(name),
+            reason: "is unknown, \(nearestNameAdvice(on: name, among: known))"
         )
     }
 

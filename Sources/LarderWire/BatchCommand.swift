@@ -13,10 +13,9 @@ package struct BatchCommand: Equatable, Sendable {
 
     /// Reads the body of a POST, and refuses every unknown member.
     package init(json: [UInt8]) throws(Problem) {
-        var members = try CommandMembers(json)
+        var members = try CommandMembers(json, of: ["ids", "account"])
         let elements = try members.take("ids", "an array of strings", { $0.elements })
         account = try members.takeAccount()
-        try members.refuseRest()
         guard let elements else { throw Problem(.badRequest, "ids is missing") }
         ids = try Self.ids(elements)
     }

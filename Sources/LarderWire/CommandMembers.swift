@@ -1,26 +1,28 @@
 import LarderJSON
 import LarderModel
 
-/// The members of a command's JSON body, each of which must be taken by name.
+/// The members of a command's JSON body, none of them but those that the command knows.
 ///
-/// The counterpart of ``QueryParameters`` for bodies: a route takes what it knows, then calls
-/// ``refuseRest()``. A member that is null counts as not given.
+/// The counterpart of ``QueryParameters`` for bodies. What is unknown or comes twice is refused
+/// before anything else is looked at, as it is what explains all the rest: who writes `change` for
+/// `changes` is not told that nothing changes. A member that is null counts as not given.
 struct CommandMembers {
     private var members: [JSONMember]
-    private var taken: [String] = []
+    private let names: [String]
 
-    init(_ json: [UInt8]) throws(Problem) {
+    /// Reads a body whose members have these names.
+    init(_ json: [UInt8], of names: [String]) throws(Problem) {
         let value: JSONValue
         do throws(JSONError) {
             value = try JSONValue(parsing: json)
         } catch {
             throw Problem(.badRequest, "the body cannot be read: \(error.message)")
         }
-        try self.init(value, is: "the body")
+        try self.init(value, is: "the body", of: names)
     }
 
     /// Reads a part of it, which `place` names in a refusal.
-    init(_ value: JSONValue, is place: String) throws(Problem) {
+    init(_ value: JSONValue, is place: String, of names: [String]) throws(Problem) {
         guard let members = value.members else {
             throw Problem(
                 .badRequest,
@@ -28,6 +30,28 @@ struct CommandMembers {
             )
         }
         self.members = members
+        self.names = names
+        try refuseUnknown()
+    }
+
+    /// Refuses the first member that has none of the names, or comes a second time.
+    private func refuseUnknown() throws(Problem) {
+        var seen: [String] = []
+        for name in members.lazy.map(\.name) {
+            guard names.contains(where: { $0.hasSameBytes(as: name) }) else {
+                let advice = nearestNameAdvice(on: name, among: names.sorted())
+                throw Problem(.unknownMember, "unknown member '\(name)', \(advice)")
+            }
+            guard !seen.contains(where: { $0.hasSameBytes(as: name) }) else {
+                throw Problem(.badRequest, "the member '\(name)' is given twice")
+            }
+            seen.append(name)
+        }
+    }
+
+    /// Whether a member of the name is there, be it null.
+    func has(_ name: String) -> Bool {
+        members.contains { $0.name.hasSameBytes(as: name) }
     }
 
     mutating func take(_ name: String) -> JSONValue? {
@@ -36,7 +60,7 @@ struct CommandMembers {
 
     /// The same where null is a value like any other.
     mutating func takeEvenNull(_ name: String) -> JSONValue? {
-        taken.append(name)
+        assert(names.contains(name), "'\(name)' is taken and not known")
         guard let index = members.firstIndex(where: { $0.name.hasSameBytes(as: name) }) else {
             return nil
         }
@@ -102,13 +126,14 @@ struct CommandMembers {
         }
     }
 
-    /// Takes an object that `read` takes apart.
+    /// Takes an object, whose members have these names, and that `read` takes apart.
     mutating func takeObject<Value>(
         _ name: String,
+        of names: [String],
         _ read: (inout CommandMembers) throws(Problem) -> Value
     ) throws(Problem) -> Value? {
         guard let value = take(name) else { return nil }
-        var members = try CommandMembers(value, is: "the member '\(name)'")
+        var members = try CommandMembers(value, is: "the member '\(name)'", of: names)
         return try read(&members)
     }
 
@@ -131,17 +156,5 @@ struct CommandMembers {
             }
         }
         return json.bytes
-    }
-
-    /// Refuses the first member that nobody took, or that came a second time.
-    func refuseRest() throws(Problem) {
-        guard let first = members.first else { return }
-        guard !taken.contains(where: { $0.hasSameBytes(as: first.name) }) else {
-            throw Problem(.badRequest, "the member '\(first.name)' is given twice")
-        }
-        throw Problem(
-            .unknownMember,
-            "the member '\(first.name)' is unknown, \(QueryParameters.known(taken))"
-        )
     }
 }

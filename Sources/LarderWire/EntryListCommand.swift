@@ -47,8 +47,7 @@ package struct EntryListCommand: Equatable, Sendable {
 
     private static func sort(_ text: String) throws(Problem) -> EntrySort {
         guard let sort = EntrySort(rawValue: text) else {
-            let known = EntrySort.allCases.map(\.rawValue).joined(separator: ", ")
-            throw Problem(.badRequest, "sort: '\(text)' is none of \(known)")
+            throw Problem("sort", text, isNoneOf: EntrySort.allCases.map(\.rawValue))
         }
         return sort
     }

@@ -4,12 +4,11 @@ import LarderModel
 extension EvictCommand {
     /// Reads the body of a POST: exactly one selection, and no unknown member.
     package init(json: [UInt8]) throws(Problem) {
-        var members = try CommandMembers(json)
+        var members = try CommandMembers(json, of: Self.names)
         let selections = try Self.selections(&members)
         isDryRun = try members.takeBool("dry_run") ?? false
         includesPinned = try members.takeBool("include_pinned") ?? false
         scope = try members.takeScope()
-        try members.refuseRest()
         guard selections.count == 1, let selection = selections.first else {
             throw Problem(
                 .badRequest,
@@ -19,6 +18,11 @@ extension EvictCommand {
         }
         self.selection = selection
     }
+
+    private static let names = [
+        "ids", "keys", "prefix", "origin", "older_than", "to_bytes", "all", "dry_run",
+        "include_pinned", "scope", "account",
+    ]
 
     /// The body that ``init(json:)`` reads back.
     package func encodedJSON() -> [UInt8] {

@@ -43,7 +43,7 @@ package struct FetchCommand: Equatable, Sendable {
 
     /// Reads the body of a POST, and refuses every unknown member.
     package init(json: [UInt8]) throws(Problem) {
-        var members = try CommandMembers(json)
+        var members = try CommandMembers(json, of: Self.names)
         try self.init(
             url: members.takeString("url"),
             policy: members.takeString("policy"),
@@ -57,8 +57,12 @@ package struct FetchCommand: Equatable, Sendable {
         if let given = try members.take("headers", "an object", { $0.members }) {
             headers = try RequestHeaderRules.fields(given)
         }
-        try members.refuseRest()
     }
+
+    private static let names = [
+        "url", "policy", "network_wait", "timeout", "account", "normalize", "partial", "follow",
+        "headers",
+    ]
 
     private init(
         url: String?,
@@ -96,8 +100,7 @@ extension FetchCommand {
 
     private static func policy(_ text: String) throws(Problem) -> FetchPolicy {
         guard let policy = FetchPolicy(rawValue: text) else {
-            let known = FetchPolicy.allCases.map(\.rawValue).joined(separator: ", ")
-            throw Problem(.badRequest, "policy: '\(text)' is none of \(known)")
+            throw Problem("policy", text, isNoneOf: FetchPolicy.allCases.map(\.rawValue))
         }
         return policy
     }

@@ -4,12 +4,17 @@ import LarderModel
 extension ModifiersCommand {
     /// Reads the body of `POST /v1/modifiers`, and refuses every unknown member.
     package init(json: [UInt8]) throws(Problem) {
-        var members = try CommandMembers(json)
+        var members = try CommandMembers(json, of: ["modifiers"] + ModifierCommand.names)
         guard let list = try members.take("modifiers", "an array", { $0.elements }) else {
             self.init(try ModifierCommand(&members))
             return
         }
-        try members.refuseRest()
+        if let name = ModifierCommand.names.first(where: members.has) {
+            throw Problem(
+                .unknownMember,
+                "the member '\(name)' stands beside 'modifiers': put it into each of them"
+            )
+        }
         guard (1...Limits.modifiersPerCommandMax).contains(list.count) else {
             throw Problem(
                 .badRequest,
@@ -19,7 +24,11 @@ extension ModifiersCommand {
         var modifiers: [ModifierCommand] = []
         for (place, value) in list.enumerated() {
             do throws(Problem) {
-                var members = try CommandMembers(value, is: "an element of 'modifiers'")
+                var members = try CommandMembers(
+                    value,
+                    is: "an element of 'modifiers'",
+                    of: ModifierCommand.names
+                )
                 modifiers.append(try ModifierCommand(&members))
             } catch {
                 throw error.at("modifiers[\(place)]")
@@ -56,10 +65,12 @@ extension ModifierCommand {
     init(_ members: inout CommandMembers) throws(Problem) {
         let id = try members.takeModel("id") { text throws(ModelError) in try ModifierID(text) }
         let changes = try Self.changes(&members)
-        let given = try members.takeObject("request") { members throws(Problem) in
-            try Request(&members)
+        let derived = Self.derivedRequest(for: changes)
+        let given = try members.takeObject("request", of: Request.names) {
+            members throws(Problem) in
+            try Request(&members, derived)
         }
-        guard let request = given ?? Self.derivedRequest(for: changes) else {
+        guard let request = given ?? derived else {
             throw Problem(
                 .noRequest,
                 "the modifier has no request, and none follows from its changes"
@@ -77,13 +88,17 @@ extension ModifierCommand {
         }
         if let text = try members.takeString("after_unknown") {
             guard let rule = ModifierRules.UnknownRule(rawValue: text) else {
-                throw Problem(.badRequest, "after_unknown: '\(text)' is none of auto, resend, hold")
+                throw Problem("after_unknown", text, isNoneOf: ["auto", "resend", "hold"])
             }
             afterUnknown = rule
         }
         try Self.refuseConflictRules(&members)
-        try members.refuseRest()
     }
+
+    fileprivate static let names = [
+        "id", "changes", "request", "account", "lane", "depends_on", "hold", "expires", "attempts",
+        "if_match", "on_conflict", "after_unknown",
+    ]
 
     private static func changes(_ members: inout CommandMembers) throws(Problem) -> [Change] {
         let list = try members.take("changes", "an array") { $0.elements } ?? []
@@ -96,7 +111,11 @@ extension ModifierCommand {
         var changes: [Change] = []
         for (place, value) in list.enumerated() {
             do throws(Problem) {
-                var members = try CommandMembers(value, is: "an element of 'changes'")
+                var members = try CommandMembers(
+                    value,
+                    is: "an element of 'changes'",
+                    of: ["target", "effect"]
+                )
                 changes.append(try change(&members))
             } catch {
                 throw error.at("changes[\(place)]")
@@ -107,14 +126,13 @@ extension ModifierCommand {
     }
 
     private static func change(_ members: inout CommandMembers) throws(Problem) -> Change {
-        let target = try members.takeObject("target") { members throws(Problem) in
+        let target = try members.takeObject("target", of: Target.names) { members throws(Problem) in
             try Target(&members)
         }
         guard let target else { throw Problem(.badRequest, "target is missing") }
         guard let value = members.take("effect") else {
             throw Problem(.badRequest, "effect is missing")
         }
-        try members.refuseRest()
         let effect: Effect
         do throws(EffectError) {
             effect = try Effect(value)
@@ -183,7 +201,16 @@ extension ModifierCommand {
 }
 
 extension ModifierCommand.Request {
-    fileprivate init(_ members: inout CommandMembers) throws(Problem) {
+    fileprivate static let names = [
+        "method", "url", "headers", "body", "body_text", "body_b64", "body_entry",
+    ]
+
+    /// Reads a request; one that says no body takes that of the `derived` one, if their methods are
+    /// the same.
+    fileprivate init(
+        _ members: inout CommandMembers,
+        _ derived: ModifierCommand.Request?
+    ) throws(Problem) {
         guard let method = try members.takeString("method"),
             let url = try members.takeString("url")
         else { throw Problem(.badRequest, "request: method and url are needed") }
@@ -198,11 +225,16 @@ extension ModifierCommand.Request {
         if let given = try members.take("headers", "an object", { $0.members }) {
             headers = try RequestHeaderRules.modifierFields(given)
         }
-        try takeBody(&members)
-        try members.refuseRest()
+        if try !takeBody(&members), let derived, derived.method == method {
+            body = derived.body
+            if headers["Content-Type"] == nil, let type = derived.headers["Content-Type"] {
+                headers.append("Content-Type", type)
+            }
+        }
     }
 
-    private mutating func takeBody(_ members: inout CommandMembers) throws(Problem) {
+    /// Takes the one body that is given; false where none is.
+    private mutating func takeBody(_ members: inout CommandMembers) throws(Problem) -> Bool {
         var given: [(name: String, body: Body, type: String?)] = []
         if let value = members.takeEvenNull("body") {
             var json = JSONWriter()
@@ -225,11 +257,12 @@ extension ModifierCommand.Request {
             let names = given.map(\.name).joined(separator: " and ")
             throw Problem(.badRequest, "request: \(names) are given, one body is taken")
         }
-        guard let only = given.first else { return }
+        guard let only = given.first else { return false }
         body = only.body
         if headers["Content-Type"] == nil, let type = only.type {
             headers.append("Content-Type", type)
         }
+        return true
     }
 
     fileprivate func write(to json: inout JSONWriter, _ url: WebURL) {

@@ -12,12 +12,13 @@ extension ModifierCommand {
 }
 
 extension ModifierCommand.Target {
+    static let names = ["id", "key", "origin"]
+
     /// Reads an object with `id`, or with `key` and perhaps `origin`.
     init(_ members: inout CommandMembers) throws(Problem) {
         let id = try members.takeString("id")
         let key = try members.takeString("key")
         let origin = try members.takeOrigin()
-        try members.refuseRest()
         switch (id, key) {
         case (let id?, nil):
             guard origin == nil else {

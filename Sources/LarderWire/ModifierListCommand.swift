@@ -19,6 +19,10 @@ package struct ModifierListCommand: Equatable, Sendable {
             }
         }
 
+        /// What ``init(text:)`` takes.
+        package static let texts =
+            ModifierState.allCases.map(\.rawValue) + ["settled", "unsettled"]
+
         package var text: String {
             switch self {
             case .one(let state): state.rawValue
@@ -46,9 +50,7 @@ package struct ModifierListCommand: Equatable, Sendable {
         var parameters = try QueryParameters(query)
         if let text = parameters.take("state") {
             guard let selection = Selection(text: text) else {
-                let states = ModifierState.allCases.map(\.rawValue) + ["settled", "unsettled"]
-                let known = states.joined(separator: ", ")
-                throw Problem(.badRequest, "state: '\(text)' is none of \(known)")
+                throw Problem("state", text, isNoneOf: Selection.texts)
             }
             self.selection = selection
         }

@@ -19,8 +19,7 @@ package struct OriginCheckCommand: Equatable, Sendable {
     /// Reads the body, which may be missing.
     package init(json: [UInt8]) throws(Problem) {
         guard !json.isEmpty else { return }
-        var members = try CommandMembers(json)
+        var members = try CommandMembers(json, of: ["path"])
         path = try members.takeString("path")
-        try members.refuseRest()
     }
 }

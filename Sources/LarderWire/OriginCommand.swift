@@ -24,7 +24,7 @@ package struct OriginCommand: Equatable, Sendable {
 
     /// Reads the body of a POST, in which `name` stands among the keys.
     package init(json: [UInt8]) throws(Problem) {
-        var members = try CommandMembers(json)
+        var members = try CommandMembers(json, of: ["name"] + Self.keys)
         guard let name = try members.takeString("name") else {
             throw Problem(.badRequest, "the member 'name' is missing")
         }
@@ -32,14 +32,12 @@ package struct OriginCommand: Equatable, Sendable {
             name: try OriginName(command: name),
             settings: members.takeObject(of: Self.keys)
         )
-        try members.refuseRest()
     }
 
     /// Reads the body of a PUT, where the name stands in the path.
     package init(_ name: OriginName, json: [UInt8]) throws(Problem) {
-        var members = try CommandMembers(json)
+        var members = try CommandMembers(json, of: Self.keys)
         self.init(name: name, settings: members.takeObject(of: Self.keys))
-        try members.refuseRest()
     }
 
     /// What stands under an origin's name; a test holds it equal to the configuration's.

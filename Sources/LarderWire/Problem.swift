@@ -35,6 +35,13 @@ package struct Problem: Error, Equatable, Sendable {
         self.hint = hint ?? kind.hint
     }
 
+    /// A word of a request that is none of those that there are; a near one is named.
+    init(_ name: String, _ text: String, isNoneOf known: [String]) {
+        let meant = nearestName(to: text, among: known).map { ", did you mean '\($0)'?" } ?? ""
+        let words = known.joined(separator: ", ")
+        self.init(.badRequest, "\(name): '\(text)' is none of \(words)\(meant)")
+    }
+
     package var isRetryable: Bool { kind.isRetryable }
     package var type: String { "urn:larder:\(kind.rawValue)" }
 }

@@ -155,7 +155,7 @@ package enum ProblemKind: String, Sendable, CaseIterable {
         case .unknownMember: "Leave the member out, or correct its name."
         case .originNeeded:
             "Name the origin whose entity it is: origin=NAME; GET /v1/origins says which there are."
-        case .notFound: "Correct the path; the README lists every route."
+        case .notFound: "Correct the path; GET /v1/openapi.json lists every route."
         case .methodNotAllowed: "Use one of the methods in the Allow header."
         case .bodyTooLarge: "Send a smaller body."
         case .headTooLarge: "Send a shorter URL and fewer headers; long lists go in a POST's body."

@@ -72,16 +72,12 @@ package struct QueryParameters: Sendable {
                 hint: hint
             )
         }
+        let advice = nearestNameAdvice(on: first.name, among: taken.sorted())
         throw Problem(
             .unknownParameter,
-            "the query parameter '\(first.name)' is unknown, \(Self.known(taken))",
+            "unknown query parameter '\(first.name)', \(advice)",
             hint: hint
         )
-    }
-
-    /// Which names there are, as a refusal says it.
-    static func known(_ names: [String]) -> String {
-        names.isEmpty ? "there are none" : "there are: \(names.sorted().joined(separator: ", "))"
     }
 
     /// `true` or `false`; nil where it is not given.

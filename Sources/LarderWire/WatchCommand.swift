@@ -48,7 +48,7 @@ package struct WatchCommand: Equatable, Sendable {
 
     /// Reads the body of a POST, and refuses every unknown member.
     package init(json: [UInt8]) throws(Problem) {
-        var members = try CommandMembers(json)
+        var members = try CommandMembers(json, of: Self.names)
         since = try members.take("since", "a revision", { $0.integer }).map {
             number throws(Problem) in
             try Self.since(number, String(number))
@@ -63,8 +63,12 @@ package struct WatchCommand: Equatable, Sendable {
             try Self.duration("timeout", text, in: .zero...Limits.fetchTimeMax)
         }
         account = try members.takeAccount()
-        try members.refuseRest()
     }
+
+    private static let names = [
+        "since", "ids", "keys", "origin", "prefixes", "types", "initial", "heartbeat", "timeout",
+        "account",
+    ]
 
     /// The revision in a `Last-Event-ID` header, which a browser sends when it comes back: it counts
     /// before the `since` of the URL, which is where it has begun.
@@ -157,8 +161,7 @@ extension WatchCommand {
     private static func types(_ texts: [String]) throws(Problem) -> [WatchKind] {
         try texts.map { text throws(Problem) in
             guard let kind = WatchKind(rawValue: text) else {
-                let known = WatchKind.allCases.map(\.rawValue).joined(separator: ", ")
-                throw Problem(.badRequest, "types: '\(text)' is none of \(known)")
+                throw Problem("types", text, isNoneOf: WatchKind.allCases.map(\.rawValue))
             }
             return kind
         }

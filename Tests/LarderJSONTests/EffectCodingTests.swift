@@ -42,11 +42,11 @@ struct EffectCodingTests {
             ),
             (
                 #"{"type":"put","value":1,"values":2}"#,
-                "the effect's member '/values' is unknown, there are 'type', 'value'"
+                "the effect's member '/values' is unknown, did you mean 'value'?"
             ),
             (
                 #"{"type":"delete","value":1}"#,
-                "the effect's member '/value' is unknown, there are 'type'"
+                "the effect's member '/value' is unknown, there are: type"
             ),
             (
                 #"{"type":"set","value":[]}"#,
@@ -58,7 +58,7 @@ struct EffectCodingTests {
             ),
             (
                 #"{"type":"set","value":{"sets":{}}}"#,
-                "the effect's member '/value/sets' is unknown, there are 'set', 'unset'"
+                "the effect's member '/value/sets' is unknown, did you mean 'set'?"
             ),
             (
                 #"{"type":"set","value":{"set":{"a":1}}}"#,

@@ -64,7 +64,7 @@ struct FetchCommandTests {
     func notEncoded() {
         let problem = refusal(query: "url=https://a/x?b=1&page=2")
         #expect(problem?.kind == .unknownParameter)
-        #expect(problem?.detail.hasPrefix("the query parameter 'page' is unknown, ") == true)
+        #expect(problem?.detail.hasPrefix("unknown query parameter 'page', ") == true)
         #expect(problem?.hint.contains("curl -G --data-urlencode url=") == true)
     }
 

@@ -116,9 +116,9 @@ struct HostileInputTests {
         let problem = #expect(throws: Problem.self) {
             try EvictCommand(json: bytes("{\"all\":true,\(members)}"))
         }
-        #expect(problem?.detail.hasPrefix("the member 'm0' is unknown, there are: ") == true)
+        #expect(problem?.detail.hasPrefix("unknown member 'm0', ") == true)
         let parameters = (0..<10_000).map { "p\($0)=1" }.joined(separator: "&")
         let refused = #expect(throws: Problem.self) { try EntryListCommand(query: parameters[...]) }
-        #expect(refused?.detail.hasPrefix("the query parameter 'p0' is unknown, ") == true)
+        #expect(refused?.detail.hasPrefix("unknown query parameter 'p0', ") == true)
     }
 }

@@ -101,10 +101,58 @@ struct ModifierCommandTests {
     }
 
     @Test(
+        "A request that says no body takes that which follows from the change, if it is sent alike",
+        arguments: [
+            ("PATCH", "", "application/merge-patch+json", #"{"a":1}"#),
+            (
+                "PATCH", #","headers":{"Content-Type":"application/x-own"}"#, "application/x-own",
+                #"{"a":1}"#
+            ),
+            ("PATCH", #","body_text":"""#, "text/plain; charset=utf-8", ""),
+            ("POST", "", nil, nil),
+        ] as [(String, String, String?, String?)]
+    )
+    func requestWithoutBody(method: String, rest: String, type: String?, body: String?) throws {
+        let request = #","request":{"method":"\#(method)","url":"https://a.example/x"\#(rest)}"#
+        let command = try Self.command(
+            Self.change(#"{"type":"merge","value":{"a":1}}"#, request)
+        )
+        #expect(command.request.url?.text == "https://a.example/x")
+        #expect(command.request.headers["Content-Type"] == type)
+        #expect(command.request.body == (body.map { .bytes(Array($0.utf8)) } ?? .none))
+    }
+
+    @Test(
         "Bad input is refused by name and place",
         arguments: [
             (#"[]"#, .badRequest, "the body is"),
-            (#"{"chages":[]}"#, .noRequest, ""),
+            (#"{"chages":[]}"#, .unknownMember, "unknown member 'chages', did you mean 'changes'?"),
+            (
+                #"{"change":[],"request":{"method":"FLY"}}"#, .unknownMember,
+                "unknown member 'change', did you mean 'changes'?"
+            ),
+            (
+                #"{"changes":[{"target":{"uri":"a"},"efect":{}}]}"#, .unknownMember,
+                "changes[0]: unknown member 'efect', did you mean 'effect'?"
+            ),
+            (
+                #"{"changes":[{"target":{"kye":"a"},"effect":{}}]}"#, .unknownMember,
+                "changes[0]: unknown member 'kye', did you mean 'key'?"
+            ),
+            (
+                #"{"request":{"methd":"PUT"}}"#, .unknownMember,
+                "unknown member 'methd', did you mean 'method'?"
+            ),
+            (#"{"modifiers":[{}],"lane":"a"}"#, .unknownMember, "'lane' stands beside 'modifiers'"),
+            (#"{"lane":"a","lane":"a"}"#, .badRequest, "the member 'lane' is given twice"),
+            (
+                change(#"{"type":"delete"}"#, #","after_unknown":"auot""#), .badRequest,
+                "did you mean 'auto'?"
+            ),
+            (
+                change(#"{"type":"set","value":{"/a":1}}"#), .badRequest,
+                #"which stand in it so: {"set": {"/a": …}}"#
+            ),
             (change(#"{"type":"delete"}"#, #","lanes":"a""#), .unknownMember, "lanes"),
             (change(#"{"type":"rename"}"#), .badRequest, "rename"),
             (change(#"{"type":"replace"}"#), .badRequest, "replace"),

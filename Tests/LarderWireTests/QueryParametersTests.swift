@@ -27,7 +27,7 @@ struct QueryParametersTests {
             problem
                 == Problem(
                     .unknownParameter,
-                    "the query parameter 'colour' is unknown, there are: a, b",
+                    "unknown query parameter 'colour', there are: a, b",
                     hint: "h"
                 )
         )

@@ -75,7 +75,7 @@ struct OriginRoutes {
     private func refuseBody() async throws(Problem) {
         let command = try OriginCheckCommand(json: try await exchange.command())
         guard command.path == nil else {
-            throw Problem(.unknownMember, "the member 'path' is unknown")
+            throw Problem(.unknownMember, "unknown member 'path', there are none")
         }
     }
 }

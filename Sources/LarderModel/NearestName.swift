@@ -2,12 +2,18 @@
 ///
 /// Near is at most one slip for every three letters of the name, and at least one; and a beginning
 /// of three letters or more that only one name has, as `warn` for `warning`.
-func nearestName(to text: String, among names: [String]) -> String? {
+package func nearestName(to text: String, among names: [String]) -> String? {
     let rated = names.map { (name: $0, slips: editDistance(text.lowercased(), $0.lowercased())) }
     let near = rated.filter { $0.slips <= max(1, $0.name.count / 3) }
     if let nearest = near.min(by: { $0.slips < $1.slips }) { return nearest.name }
     let longer = names.filter { text.count >= 3 && $0.hasPrefix(text) }
     return longer.count == 1 ? longer.first : nil
+}
+
+/// Says which of `names` was meant, or where none is near, which there are: the end of a refusal.
+package func nearestNameAdvice(on text: String, among names: [String]) -> String {
+    if let nearest = nearestName(to: text, among: names) { return "did you mean '\(nearest)'?" }
+    return names.isEmpty ? "there are none" : "there are: \(names.joined(separator: ", "))"
 }
 
 /// How many letters must be put in, left out, replaced or swapped with their neighbour to make

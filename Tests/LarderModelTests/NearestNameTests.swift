@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LarderConfiguration
+@testable import LarderModel
 
 @Suite("The name that was meant")
 struct NearestNameTests {
@@ -25,5 +25,12 @@ struct NearestNameTests {
         #expect(nearestName(to: "max", among: names) == nil)
         #expect(nearestName(to: "sockets", among: names) == nil)
         #expect(nearestName(to: String(repeating: "a", count: 5_000), among: names) == nil)
+    }
+
+    @Test("A refusal says which name was meant, or which there are")
+    func advice() {
+        #expect(nearestNameAdvice(on: "change", among: ["changes"]) == "did you mean 'changes'?")
+        #expect(nearestNameAdvice(on: "x", among: ["changes", "id"]) == "there are: changes, id")
+        #expect(nearestNameAdvice(on: "x", among: []) == "there are none")
     }
 }
