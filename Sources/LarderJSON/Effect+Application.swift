@@ -1,3 +1,5 @@
+import LarderModel
+
 /// What became of a target by one effect.
 package enum EffectOutcome: Equatable, Sendable {
     /// The value after it; `isComplete` is false where it shows on `{}` as nothing else is known.
@@ -13,7 +15,7 @@ package enum EffectOutcome: Equatable, Sendable {
 extension Effect {
     /// Applies it to what the target is.
     package func applied(to content: TargetContent) -> EffectOutcome {
-        var fold = EffectFold(content)
+        var fold = EffectFold(content, steps: Limits.viewStepsMax)
         do throws(Inapplicability) {
             try fold.apply(self)
         } catch {
@@ -37,20 +39,25 @@ struct EffectFold {
     private(set) var content: TargetContent
     /// Whether the content is all of the target and not only what effects said of it.
     private(set) var isComplete: Bool
-    private var budget = EffectBudget()
+    private var budget: EffectBudget
 
-    init(_ base: TargetContent) {
+    /// The steps are what all effects together may take.
+    init(_ base: TargetContent, steps: Int) {
         content = base
+        budget = EffectBudget(steps: steps)
         isComplete = base != .unknown
     }
 
-    /// Where it throws, nothing has changed.
+    /// What the effects that come may still take.
+    var stepsLeft: Int { max(0, budget.steps) }
+
+    /// Where it throws, nothing has changed but the steps that are left.
     mutating func apply(_ effect: Effect) throws(Inapplicability) {
         let before = budget
         do throws(Inapplicability) {
             try change(by: effect)
         } catch {
-            budget = before
+            budget.leaveOut(since: before)
             throw error
         }
     }
@@ -60,8 +67,8 @@ struct EffectFold {
         case .none: return
         case .replace: become(.opaque)
         case .put(let value):
-            budget.begin(on: nil)
             try located(nil) { () throws(Inapplicability.Cause) in
+                try budget.begin(on: nil)
                 try budget.admit(value, below: 0)
             }
             become(.json(value))
@@ -160,7 +167,7 @@ extension EffectFold {
             guard let empty else { throw Inapplicability(.unknownTarget) }
             value = empty
         }
-        budget.begin(on: value)
+        try located(nil) { () throws(Inapplicability.Cause) in try budget.begin(on: value) }
         try body(&value, &budget)
         content = .json(value)
         isComplete = isComplete || isWhole

@@ -1,21 +1,37 @@
 import LarderModel
 
-/// What the effects on one value may still cost: steps for each, bytes for all of them.
+/// What the effects on one value may still cost, all of them together: steps and bytes.
 ///
-/// Bytes are counted as they come in, not as they are replaced; when half of what is allowed is
-/// counted, the value is counted anew. So an effect may be refused whose result would just fit.
+/// What was done for an effect that is left out stays spent. Bytes are counted as they come in, not
+/// as they are replaced; when half of what is allowed is counted, the value is counted anew. So an
+/// effect may be refused whose result would just fit.
 struct EffectBudget {
-    private var steps = Limits.effectStepsMax
+    private(set) var steps: Int
     private var bytes = 0
+    /// Elements of the largest array that the effect has reached into.
+    private var copied = 0
+
+    init(steps: Int) {
+        self.steps = steps
+    }
 
     /// Begins an effect on `value`, which may be as large as it is.
-    mutating func begin(on value: JSONValue?) {
-        steps = Limits.effectStepsMax
+    mutating func begin(on value: JSONValue?) throws(Inapplicability.Cause) {
+        copied = 0
         guard let value else {
             bytes = 0
             return
         }
-        if bytes == 0 || bytes > Limits.viewBytesMax / 2 { bytes = JSONWeight.bytes(of: value) }
+        guard bytes == 0 || bytes > Limits.viewBytesMax / 2 else { return }
+        var weight = JSONWeight(stepsMax: steps, depthMax: Limits.frameDepthMax)
+        weight.add(value)
+        try spend(weight.steps)
+        bytes = weight.bytes
+    }
+
+    /// An effect has left the value as it was `before`; the steps that it took are taken.
+    mutating func leaveOut(since before: EffectBudget) {
+        bytes = before.bytes
     }
 
     mutating func spend(_ count: Int) throws(Inapplicability.Cause) {
@@ -26,6 +42,14 @@ struct EffectBudget {
     /// Elements of an array give place to another one: memory is moved, which is quick.
     mutating func spendMove(_ count: Int) throws(Inapplicability.Cause) {
         try spend(1 + count / 8)
+    }
+
+    /// An effect reaches into an array, which is copied the first time, as the value before it is
+    /// kept until it is known to fit.
+    mutating func reach(intoArrayOf count: Int) throws(Inapplicability.Cause) {
+        guard count > copied else { return }
+        copied = count
+        try spendMove(count)
     }
 
     /// Lets `value` in below so many tokens of a pointer.
@@ -71,12 +95,6 @@ struct JSONWeight {
     init(stepsMax: Int, depthMax: Int) {
         self.stepsMax = stepsMax
         self.depthMax = depthMax
-    }
-
-    static func bytes(of value: JSONValue) -> Int {
-        var weight = JSONWeight(stepsMax: .max, depthMax: Limits.frameDepthMax)
-        weight.add(value)
-        return weight.bytes
     }
 
     /// Ends early where it is too much or too deep.

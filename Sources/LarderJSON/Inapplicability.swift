@@ -22,6 +22,7 @@ package struct Inapplicability: Error, Equatable, Sendable {
         case tooManyDigits
         case tooDeep
         case tooLarge
+        /// What the effects of a view may take is used up.
         case tooMuchWork
     }
 
@@ -59,7 +60,7 @@ extension Inapplicability.Cause {
         case .tooManyDigits: "the sum\(place) has more than \(Limits.decimalDigitsMax) digits"
         case .tooDeep: "the value\(place) would be nested more than \(Limits.jsonDepthMax) deep"
         case .tooLarge: "the view would be larger than \(Limits.viewBytesMax) bytes"
-        case .tooMuchWork: "it would take more than \(Limits.effectStepsMax) steps"
+        case .tooMuchWork: "the view would take more than \(Limits.viewStepsMax) steps"
         }
     }
 }

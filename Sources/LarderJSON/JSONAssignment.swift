@@ -36,6 +36,7 @@ extension JSONValue {
         case .array(var elements):
             guard let index = JSONPointer.index(token) else { throw .notAnIndex(token) }
             guard index <= elements.count else { throw .missing }
+            try budget.reach(intoArrayOf: elements.count)
             self = .null
             if index == elements.count { elements.append(.null) }
             try elements[index].assign(new, at: tokens.dropFirst(), &budget)

@@ -53,6 +53,7 @@ extension JSONValue {
             self = .object(members)
         case .array(var elements):
             guard let index = elements.index(of: token) else { throw .missing }
+            try budget.reach(intoArrayOf: elements.count)
             self = .null
             try elements[index].change(at: tokens.dropFirst(), &budget, body)
             self = .array(elements)

@@ -1,3 +1,5 @@
+import LarderModel
+
 /// What a target shows: base plus the effects of its unsettled modifiers, in their order.
 ///
 /// It is computed at each read, from what the server said last, and never stored as truth.
@@ -32,20 +34,62 @@ package struct View: Equatable, Sendable {
     /// Whether it says anything else than base does.
     package let isChanged: Bool
 
-    /// Applies the effects in their order, leaving out those that do not fit.
+    /// Applies the effects in their order, leaving out those that do not fit, and those for which
+    /// the steps do not suffice that a view may take.
     package static func of(_ base: TargetContent, _ effects: some Sequence<Effect>) -> View {
-        var fold = EffectFold(base)
-        var leftOut: [LeftOut] = []
-        var body: Int?
-        for (place, effect) in effects.enumerated() {
-            do throws(Inapplicability) {
-                try fold.apply(effect)
-                if case .replace = effect { body = place }
-            } catch {
-                leftOut.append(LeftOut(place: place, reason: error))
-            }
+        var steps = Limits.viewStepsMax
+        return of(base, effects, steps: &steps)
+    }
+
+    /// Takes what it needs from `steps`, which may be those of several views.
+    package static func of(
+        _ base: TargetContent,
+        _ effects: some Sequence<Effect>,
+        steps: inout Int
+    ) -> View {
+        var run = ViewRun(base, steps: steps)
+        for effect in effects { run.add(effect) }
+        steps = run.stepsLeft
+        return run.view
+    }
+
+    /// Whether the steps did not suffice for all that would fit.
+    package var isCut: Bool { leftOut.contains { $0.reason.cause == .tooMuchWork } }
+}
+
+/// A view while effects come to it one after the other.
+package struct ViewRun {
+    private let base: TargetContent
+    private var fold: EffectFold
+    private var count = 0
+    private var body: Int?
+    private var leftOut: [View.LeftOut] = []
+
+    /// The steps are what all effects together may take.
+    package init(_ base: TargetContent, steps: Int = Limits.viewStepsMax) {
+        self.base = base
+        fold = EffectFold(base, steps: steps)
+    }
+
+    package var stepsLeft: Int { fold.stepsLeft }
+
+    /// Why it is left out; nil where it is not.
+    @discardableResult
+    package mutating func add(_ effect: Effect) -> Inapplicability? {
+        defer { count += 1 }
+        do throws(Inapplicability) {
+            try fold.apply(effect)
+            if case .replace = effect { body = count }
+            return nil
+        } catch {
+            leftOut.append(View.LeftOut(place: count, reason: error))
+            return error
         }
-        let (content, isChanged) = content(fold.content, on: base, body: body)
+    }
+
+    /// What is shown as far as they have come.
+    package var view: View {
+        let (content, isChanged) = View.content(fold.content, on: base, body: body)
         return View(
             content: content,
             isComplete: fold.isComplete,
@@ -53,8 +97,10 @@ package struct View: Equatable, Sendable {
             isChanged: isChanged
         )
     }
+}
 
-    private static func content(
+extension View {
+    fileprivate static func content(
         _ content: TargetContent,
         on base: TargetContent,
         body: Int?

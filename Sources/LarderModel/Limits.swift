@@ -60,10 +60,12 @@ package enum Limits {
     package static let jsonPointerBytesMax = 8_192
     /// What a view may grow to by the effects on it, without escapes: 16 bodies that stand inline.
     package static let viewBytesMax = 16 << 20
-    /// Members, elements and values that one effect may look at; about a second's work.
+    /// Members, elements and values that the effects of one view may look at, all of them together;
+    /// about a second's work.
     ///
-    /// A command of 1 MiB has room for 30,000 operations, each of which may pass over a large body.
-    package static let effectStepsMax = 1 << 24
+    /// A command of 1 MiB has room for 30,000 operations, each of which may pass over a large body,
+    /// and a target may have as many modifiers as the queue takes.
+    package static let viewStepsMax = 1 << 24
     /// Digits that sums are calculated with; the largest double has 309 before the point.
     package static let decimalDigitsMax = 1_024
     /// How long a client may ask a fetch to wait.
@@ -164,6 +166,15 @@ package enum Limits {
     ///
     /// A connection costs about 10 KiB.
     package static let connectionsMax = 8_192
+    /// Reads that are done for clients at once, off the event loops.
+    ///
+    /// Each has a connection to both files; more would wait for the disk or a processor anyway.
+    package static let clientReadersMax = 4
+    /// Of these for one user: somebody else's read finds one that is free.
+    package static let clientReadersPerUserMax = clientReadersMax / 2
+    /// Reads of one user that wait for one of these: one of each connection, and as many of clients
+    /// that have gone since.
+    package static let readsWaitingPerUserMax = 2 * connectionsPerUserMax
     /// Open connections of one uid, so that one user cannot shut the others out.
     package static let connectionsPerUserMax = 4_096
     /// A connection that has sent nothing for this long between requests is closed.

@@ -79,19 +79,82 @@ struct EffectLimitTests {
         #expect(View.of(.json(.object([])), same).leftOut.isEmpty)
     }
 
-    @Test("A patch that handles a large value again and again is stopped by the work")
-    func work() throws {
+    /// A quarter of what a view may be, and a patch that moves it there and back so many times: each
+    /// is a 64th of the steps that a view may take.
+    private func moved(_ count: Int) throws -> (base: JSONValue, effect: Effect) {
         let text = String(repeating: "x", count: Limits.viewBytesMax / 4)
         let base = JSONValue.object([JSONMember(name: "a", value: .string(text))])
         let (here, there) = (try JSONPointer("/a"), try JSONPointer("/b"))
         let moves: [JSONPatchOperation] = [
             .move(from: here, to: there), .move(from: there, to: here),
         ]
-        func moved(_ count: Int) -> Effect {
-            .patch(Array(repeating: moves, count: count).flatMap { $0 })
+        return (base, .patch(Array(repeating: moves, count: count).flatMap { $0 }))
+    }
+
+    @Test("A patch that handles a large value again and again is stopped by the work")
+    func work() throws {
+        let (base, much) = try moved(20)
+        #expect(much.applied(to: .json(base)) == .unchanged)
+        #expect(cause(try moved(40).effect, on: base) == .tooMuchWork)
+    }
+
+    @Test("The effects of a view share its steps: what goes beyond them is left out, and told")
+    func workOfAll() throws {
+        let (base, some) = try moved(10)
+        let small = Effect.set([JSONAssignment(try JSONPointer("/c"), .bool(true))])
+        let view = View.of(.json(base), [some, small, some, some, some, small, .delete])
+        #expect(view.leftOut.map(\.place) == [4, 5])
+        #expect(view.leftOut.allSatisfy { $0.reason.cause == .tooMuchWork })
+        #expect(view.isCut)
+        #expect(view.content == .deleted)
+        #expect(!View.of(.json(base), [some, small, some]).isCut)
+    }
+
+    @Test("Several views can share steps, of which each leaves what it did not take")
+    func stepsOfSeveral() throws {
+        let (base, some) = try moved(10)
+        var steps = Limits.viewStepsMax
+        #expect(!View.of(.json(base), [some], steps: &steps).isCut)
+        let left = steps
+        #expect(left < Limits.viewStepsMax)
+        #expect(!View.of(.json(.null), [.put(.null)], steps: &steps).isCut)
+        #expect(left - steps < 16)
+        #expect(View.of(.json(base), [some, some, some], steps: &steps).isCut)
+        #expect(steps == 0)
+    }
+
+    @Test("An effect that reaches into a long array pays for the copy of it, once")
+    func copies() throws {
+        let elements = (0..<80_000).map { _ in JSONValue.null }
+        let base = JSONValue.object([JSONMember(name: "a", value: .array(elements))])
+        let operation = JSONPatchOperation.replace(try JSONPointer("/a/0"), .bool(true))
+        var before = Limits.viewStepsMax
+        _ = View.of(.json(base), [.patch([operation])], steps: &before)
+        var two = Limits.viewStepsMax
+        _ = View.of(.json(base), [.patch([operation]), .patch([operation])], steps: &two)
+        #expect(before - two > elements.count / 8)
+        var long = Limits.viewStepsMax
+        let operations = Array(repeating: operation, count: 100)
+        #expect(!View.of(.json(base), [.patch(operations)], steps: &long).isCut)
+        #expect(before - long < elements.count / 8)
+    }
+
+    @Test("What shows on the way is what the effects as far as there make")
+    func onTheWay() throws {
+        let base = TargetContent.json(try json(#"{"n":1}"#))
+        let texts = [
+            #"{"type":"add","value":{"/n":1}}"#, #"{"type":"add","value":{"/m":1}}"#,
+            #"{"type":"replace"}"#, #"{"type":"add","value":{"/n":1}}"#,
+            #"{"type":"put","value":{"n":1}}"#, #"{"type":"delete"}"#,
+        ]
+        let effects = try texts.map { try Effect(parsing: Array($0.utf8)) }
+        var run = ViewRun(base)
+        for (place, effect) in effects.enumerated() {
+            let reason = run.add(effect)
+            let view = View.of(base, effects[...place])
+            #expect(run.view == view)
+            #expect(reason == view.leftOut.first { $0.place == place }?.reason)
         }
-        #expect(moved(20).applied(to: .json(base)) == .unchanged)
-        #expect(cause(moved(40), on: base) == .tooMuchWork)
     }
 
     @Test("Lists and merges of thousands fit within the work that is allowed")
