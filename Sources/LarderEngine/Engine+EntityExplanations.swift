@@ -9,7 +9,8 @@ extension Engine {
     /// Everything that is known of an entity; nil when nothing is.
     package func explainEntity(
         _ name: EntityName,
-        _ scope: ScopeKey
+        _ scope: ScopeKey,
+        interest: Interest = Interest()
     ) async throws(Problem) -> EntityExplanation? {
         let now = clock.now()
         let id = EntryID(name)
@@ -25,7 +26,8 @@ extension Engine {
                         for: scope,
                         rules,
                         reader,
-                        now
+                        now,
+                        interest
                     )
                     if let explained { return (place, explained) }
                 }
@@ -138,10 +140,13 @@ extension EntityExplanation {
         for scope: ScopeKey,
         _ rules: EntityRules,
         _ reader: StoreReader,
-        _ now: Timestamp
+        _ now: Timestamp,
+        _ interest: Interest
     ) throws(StoreError) {
         let id = EntryID(name)
-        guard let row = try reader.row(place, id), let item = EntityListItem(row) else {
+        guard !interest.isGivenUp, let row = try reader.row(place, id),
+            let item = EntityListItem(row)
+        else {
             return nil
         }
         let base = EntitySight.base(of: scope)
@@ -159,7 +164,7 @@ extension EntityExplanation {
         }
         let target = try reader.target(scope, id)
         let pending = try target.map { target throws(StoreError) in
-            try PendingExplanation(of: target, id, reader)
+            try PendingExplanation(of: target, id, reader, interest)
         }
         let referrers = try reader.referrers(place, name)
         self.init(

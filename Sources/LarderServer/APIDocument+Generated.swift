@@ -3029,7 +3029,7 @@ extension APIDocument {
                   { "$ref": "#/components/schemas/EntryListItem" },
                   {
                     "type": "object",
-                    "required": ["last_modified", "headers", "digest", "protected_by", "form", "whole_reason", "skeleton", "entities", "keyless", "repeated", "pending", "base", "view", "modifiers"],
+                    "required": ["last_modified", "headers", "digest", "protected_by", "form", "whole_reason", "skeleton", "entities", "keyless", "repeated", "pending", "base", "view", "modifiers", "truncated"],
                     "properties": {
                       "last_modified": {
                         "description": "The origin's validator, as it spelled it.",
@@ -3105,7 +3105,8 @@ extension APIDocument {
                         "description": "The first 100 of what is to be sent, in its order.",
                         "type": "array",
                         "items": { "$ref": "#/components/schemas/PendingStep" }
-                      }
+                      },
+                      "truncated": { "$ref": "#/components/schemas/Truncated" }
                     }
                   }
                 ],
@@ -3150,7 +3151,8 @@ extension APIDocument {
                         "after": { "state": "value", "complete": true, "body": { "liked": true } },
                         "without": { "state": "value", "complete": true, "body": { "liked": false } }
                       }
-                    ]
+                    ],
+                    "truncated": false
                   }
                 ]
               },
@@ -3230,7 +3232,7 @@ extension APIDocument {
                   { "$ref": "#/components/schemas/EntityListItem" },
                   {
                     "type": "object",
-                    "required": ["version", "fetch", "protected_by", "pending", "base", "view", "modifiers", "referenced_by", "refers_to"],
+                    "required": ["version", "fetch", "protected_by", "pending", "base", "view", "modifiers", "truncated", "referenced_by", "refers_to"],
                     "properties": {
                       "version": {
                         "description": "What the origin's rule for versions found in it; null without one.",
@@ -3263,6 +3265,7 @@ extension APIDocument {
                         "type": "array",
                         "items": { "$ref": "#/components/schemas/PendingStep" }
                       },
+                      "truncated": { "$ref": "#/components/schemas/Truncated" },
                       "referenced_by": {
                         "description": "The entries and entities that show it or refer to it.",
                         "$ref": "#/components/schemas/References"
@@ -3293,6 +3296,7 @@ extension APIDocument {
                     "base": { "state": "value", "complete": true, "body": { "id": 7, "name": "Ada" } },
                     "view": { "state": "value", "complete": true, "body": { "id": 7, "name": "Ada" } },
                     "modifiers": [],
+                    "truncated": false,
                     "referenced_by": {
                       "count": 1,
                       "items": [{ "id": "https://api.example.com/articles/42", "members": ["id", "name"] }]
@@ -3327,8 +3331,12 @@ extension APIDocument {
                   }
                 }
               },
+              "Truncated": {
+                "description": "Whether not all is told: of the modifiers the first 100, of their views 4 MiB in all beside `view`, and what takes a second's work.",
+                "type": "boolean"
+              },
               "PendingStep": {
-                "description": "A write that is to be sent, and what it makes of an entry. Views of 4 MiB in all are told, those behind are null; `without` also where more than 100 are to be sent.",
+                "description": "A write that is to be sent, and what it makes of an entry. A view that is not told is null; `without` always where more than 100 are to be sent.",
                 "type": "object",
                 "required": ["id", "state", "effect", "inapplicable", "after", "without"],
                 "properties": {

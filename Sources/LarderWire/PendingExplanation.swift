@@ -32,6 +32,8 @@ package struct PendingExplanation: Equatable, Sendable {
     package var view: ViewReport
     /// The first ``Limits/toldPendingMax`` of them, in their order.
     package var steps: [Step] = []
+    /// Whether less is told than there is: of the modifiers, or of what they make.
+    package var isTruncated = false
 
     package init(count: Int, base: ViewReport, view: ViewReport) {
         self.count = count
@@ -49,6 +51,7 @@ package struct PendingExplanation: Equatable, Sendable {
         json.beginArray()
         for step in steps { json.object { step.write(to: &$0) } }
         json.endArray()
+        json.member("truncated", isTruncated)
     }
 
     /// Nil where there are none.
@@ -62,6 +65,7 @@ package struct PendingExplanation: Equatable, Sendable {
             view: try ViewReport(view)
         )
         for step in try object.objects("modifiers") { steps.append(try Step(step)) }
+        isTruncated = try object.bool("truncated")
     }
 
     static func writeNone(to json: inout JSONWriter) {
@@ -69,6 +73,7 @@ package struct PendingExplanation: Equatable, Sendable {
         json.member("base", nil as String?)
         json.member("view", nil as String?)
         json.member("modifiers", [String]())
+        json.member("truncated", false)
     }
 }
 

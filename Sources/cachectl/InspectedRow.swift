@@ -134,6 +134,9 @@ private struct Facts {
             if let view = step.after { add("  with it", view.words) }
             if let view = step.without { add("  without it", view.words) }
         }
+        if pending.isTruncated {
+            add("not told", "more than this: \(pending.count) are to be sent in all")
+        }
         add("view", pending.view.words)
     }
 }

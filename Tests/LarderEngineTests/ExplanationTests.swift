@@ -1,10 +1,11 @@
-import LarderEngine
 import LarderJSON
 import LarderModel
 import LarderStore
 import LarderTestSupport
 import LarderWire
 import Testing
+
+@testable import LarderEngine
 
 @Suite("What is explained of writes that are to be sent", .timeLimit(.minutes(5)))
 struct ExplanationTests {
@@ -59,6 +60,7 @@ struct ExplanationTests {
             #expect(pending.count == 3)
             #expect(pending.base == json(#"{"n":1,"m":1}"#))
             #expect(pending.view == json(#"{"n":7,"m":1}"#))
+            #expect(!pending.isTruncated)
             let steps = pending.steps
             #expect(steps.map(\.id.text) == ["m-1", "m-2", "m-3"])
             #expect(steps.map(\.effect) == ["merge", "patch", "add"])
@@ -115,6 +117,7 @@ struct ExplanationTests {
             let many = try #require(try await explain(fixture, "/a")?.pending)
             #expect(many.count == 101)
             #expect(many.steps.count == 100)
+            #expect(many.isTruncated)
             #expect(many.steps.allSatisfy { $0.after == json("1") && $0.without == nil })
             let text = "\"" + String(repeating: "x", count: 900_000) + "\""
             for number in 1...5 {
@@ -123,10 +126,55 @@ struct ExplanationTests {
             }
             let large = try #require(try await explain(fixture, "/l")?.pending)
             #expect(large.steps.count == 5)
+            #expect(large.isTruncated)
             #expect(large.steps.first?.after == json(text))
             #expect(large.steps.last?.after == nil)
             let told = large.steps.flatMap { [$0.after, $0.without] }.compactMap(\.self)
             #expect(told.count < 6)
+        }
+    }
+
+    @Test("What would be left without each is told as far as the work of one view goes")
+    func work() async throws {
+        try await EngineFixture.run { fixture in
+            try await fixture.cache(fixture.url("/a"), .json(#"{"n":1}"#))
+            // Each takes a 24th of a view's steps, and leaves nothing behind.
+            let text = String(repeating: "x", count: 500_000)
+            let moves = (0..<11).map { _ in
+                #"{"op":"move","from":"/t","path":"/u"},{"op":"move","from":"/u","path":"/t"}"#
+            }
+            let patch =
+                #"{"type":"patch","value":[{"op":"add","path":"/t","value":"\#(text)"},"#
+                + moves.joined(separator: ",") + #",{"op":"remove","path":"/t"}]}"#
+            for number in 1...12 { try await accept(fixture, "m-\(number)", "/a", patch) }
+            let pending = try #require(try await explain(fixture, "/a")?.pending)
+            #expect(pending.steps.map(\.after) == Array(repeating: json(#"{"n":1}"#), count: 12))
+            #expect(
+                pending.steps.map { $0.without != nil } == [true]
+                    + .init(repeating: false, count: 11)
+            )
+            #expect(pending.isTruncated)
+        }
+    }
+
+    @Test("For a client that has gone nothing more is worked out")
+    func clientGone() async throws {
+        try await EngineFixture.run { fixture in
+            let id = try EntryID(try fixture.url("/a"))
+            try await fixture.cache(fixture.url("/a"), .json(#"{"n":1}"#))
+            try await accept(fixture, "m-1", "/a", #"{"type":"merge","value":{"n":2}}"#)
+            let interest = Interest()
+            interest.giveUp()
+            let scope = fixture.scope
+            #expect(try await fixture.engine.explain(id, scope, interest: interest) == nil)
+            // One that goes while its explanation is being worked out.
+            let pending = try await fixture.engine.store.read { reader throws(StoreError) in
+                try reader.target(scope, id).map { target throws(StoreError) in
+                    try PendingExplanation(of: target, id, reader, interest)
+                }
+            }
+            #expect(pending?.steps == [])
+            #expect(pending?.isTruncated == true)
         }
     }
 

@@ -140,6 +140,7 @@ struct EntityTests {
         #expect(
             text(explanation.encoded()) == head
                 + #""pending":0,"base":\#(view),"view":\#(view),"modifiers":[],"#
+                + #""truncated":false,"#
                 + #""referenced_by":{"count":102,"items":[\#(referrers)]},"#
                 + #""refers_to":{"count":0,"items":[]}}"#
         )

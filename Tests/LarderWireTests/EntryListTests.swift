@@ -78,7 +78,7 @@ struct EntryListTests {
             + #""headers":[{"name":"Vary","value":"Accept"},{"name":"vary","value":"X"}],"#
             + #""digest":"00000000000000010000000000000002","protected_by":["in flight"],"#
             + whole
-        let none = #""pending":0,"base":null,"view":null,"modifiers":[]}"#
+        let none = #""pending":0,"base":null,"view":null,"modifiers":[],"truncated":false}"#
         #expect(text(explanation.encoded()) == expected + none)
         #expect(try EntryExplanation(decoding: explanation.encoded()) == explanation)
         let (old, new) = (bytes("1"), bytes("[\n2]"))
@@ -97,6 +97,7 @@ struct EntryListTests {
         step.after = .json(bytes("[ 2]"), isComplete: false)
         step.without = .bytes(7)
         pending.steps.append(step)
+        pending.isTruncated = true
         explanation.pending = pending
         let head = #""pending":102,"base":{"state":"value","complete":true,"body":1},"#
         let first =
@@ -107,7 +108,9 @@ struct EntryListTests {
             + #""inapplicable":"there is nothing at '/a'","after":{"state":"value","#
             + #""complete":false,"body":[ 2]},"#
             + #""without":{"state":"value","complete":true,"bytes":7}}"#
-        let tail = #""view":{"state":"deleted"},"modifiers":[\#(first),\#(second)]}"#
+        let tail =
+            #""view":{"state":"deleted"},"modifiers":[\#(first),\#(second)],"#
+            + #""truncated":true}"#
         #expect(text(explanation.encoded()) == expected + head + tail)
         #expect(try EntryExplanation(decoding: explanation.encoded()) == explanation)
         explanation.pending?.view = .json(new, isComplete: true)

@@ -69,7 +69,9 @@ struct EntityRoutes {
         try parameters.refuseRest()
         let name = try name(key, origin)
         let scope = try exchange.row(selection, for: "explain \(name)")
-        guard let explanation = try await engine.explainEntity(name, scope) else {
+        let interest = exchange.interest
+        guard let explanation = try await engine.explainEntity(name, scope, interest: interest)
+        else {
             throw Problem.miss(name)
         }
         await exchange.respond(explanation.encoded())

@@ -39,7 +39,8 @@ struct EntryRoutes {
         let selection = try parameters.takeScope()
         try parameters.refuseRest()
         let scope = try exchange.row(selection, for: "explain \(id)")
-        guard let explanation = try await engine.explain(id, scope) else {
+        let interest = exchange.interest
+        guard let explanation = try await engine.explain(id, scope, interest: interest) else {
             throw Problem.miss(id)
         }
         await exchange.respond(explanation.encoded())
