@@ -49,7 +49,7 @@ extension Engine {
     /// Throws unless a read of the store succeeds.
     package func checkStore() async throws(Problem) {
         do throws(StoreError) {
-            try await store.read { reader throws(StoreError) in try reader.check() }
+            try await store.check()
         } catch {
             throw Problem(error)
         }

@@ -77,7 +77,11 @@ package final class Engine: Sendable {
             group.addTask { await self.keepHouse() }
             group.addTask { await self.context.watchers.run() }
             group.addTask { await self.keeper.run(self.context, self.board) }
-            group.addTask { await self.context.modifiers.run(self.steps) }
+            group.addTask {
+                await Reading.$current.withValue(.sending) {
+                    await self.context.modifiers.run(self.steps)
+                }
+            }
             await work.run(cancellingTheRest: true)
             group.cancelAll()
         }

@@ -46,7 +46,7 @@ extension Problem {
         case .modifierExists: self.init(.modifierExists, error.message)
         case .queueFull: self.init(.queueFull, error.message)
         case .pinsFull, .tooManyPins: self.init(.pinsFull, error.message)
-        case .overloaded: self.init(.overloaded, error.message)
+        case .overloaded, .tooManyReads, .longRead: self.init(.overloaded, error.message)
         case .closed: self.init(.shuttingDown, error.message)
         case .noFile, .uploadLost: self.init(.storage, error.message, status: 503)
         case .cannotOpen, .inUse, .newer, .unusable, .sqlite, .corrupt, .badChunk:

@@ -1,6 +1,7 @@
 import DequeModule
 import LarderEngine
 import LarderModel
+import LarderStore
 import LarderWire
 import NIOCore
 import NIOHTTP1
@@ -157,7 +158,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
             interest: interest,
             server: server
         )
-        if !jobs.add({ await answer(exchange) }) {
+        let reading = Reading.asked(by: .uid(peer.uid))
+        if !jobs.add({ await Reading.$current.withValue(reading) { await answer(exchange) } }) {
             context.close(promise: nil)
         }
     }

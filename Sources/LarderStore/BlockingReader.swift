@@ -19,13 +19,26 @@ final class BlockingReader: Sendable {
         _ work: @escaping @Sendable (StoreReader) throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
         let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
-            queue.async { [confined] in
-                let result = Result { () throws(StoreError) in try work(confined.reader) }
-                confined.reader.endTransaction()
-                continuation.resume(returning: result)
-            }
+            begin(work) { continuation.resume(returning: $0) }
         }
         return try result.get()
+    }
+
+    /// Has `tell` called with what was read, on the reader's queue.
+    func begin<Value: Sendable>(
+        _ work: @escaping @Sendable (StoreReader) throws(StoreError) -> Value,
+        _ tell: @escaping @Sendable (Result<Value, StoreError>) -> Void
+    ) {
+        queue.async { [confined] in
+            let result = Result { () throws(StoreError) in try work(confined.reader) }
+            confined.reader.endTransaction()
+            tell(result)
+        }
+    }
+
+    /// Blocks the calling thread until what was asked for so far is done.
+    func wait() {
+        queue.sync {}
     }
 
     /// Begins nothing until ``release()``.
@@ -33,9 +46,9 @@ final class BlockingReader: Sendable {
         queue.suspend()
     }
 
-    /// Blocks the calling thread until what was asked for so far is done.
+    /// Lets go, and blocks the calling thread until what was asked for so far is done.
     func release() {
         queue.resume()
-        queue.sync {}
+        wait()
     }
 }

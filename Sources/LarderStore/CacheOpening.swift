@@ -109,7 +109,7 @@ extension StoreError {
         case .cannotOpen, .inUse, .sqlite, .diskFull, .tooLarge, .noRoom, .pinned, .targeted,
             .queueFull, .modifierExists,
             .pinsFull,
-            .tooManyPins, .overloaded, .closed,
+            .tooManyPins, .overloaded, .tooManyReads, .longRead, .closed,
             .badChunk, .noFile, .uploadLost:
             false
         }

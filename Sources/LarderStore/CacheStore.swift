@@ -19,10 +19,7 @@ package final class CacheStore: Sendable {
     private let cacheFolder: FolderHold?
     let cacheReserve: Reserve
     let stateReserve: Reserve
-    /// Chunks of large bodies are read here, off the event loops.
-    private let bodyReader: BlockingReader
-    /// Lists are read here, so that a long one holds up no body.
-    private let listReader: BlockingReader
+    private let readers: StoreReaders
     /// Looks at the files themselves.
     let examiner = FileExaminer()
     let snapshots: StateSnapshots
@@ -76,19 +73,14 @@ package final class CacheStore: Sendable {
         )
         writer.start(with: start, nextRevision: stateFile.foundNextRevision)
         queue = CommitQueue(writer, label: "larder.cache-writer", now: now)
-        bodyReader = BlockingReader(
-            "larder.bodies",
+        readers = StoreReaders { [database, shared, queue, stateFile] in
             Self.makeReader(database, configuration, shared, queue, stateFile)
-        )
-        listReader = BlockingReader(
-            "larder.lists",
-            Self.makeReader(database, configuration, shared, queue, stateFile)
-        )
+        }
         kept = KeptStore(
             cache: queue,
             state: stateFile,
             shared: shared,
-            bodies: bodyReader,
+            bodies: readers.bodies,
             revisions: revisions,
             findings: found
         )
@@ -324,10 +316,10 @@ package final class CacheStore: Sendable {
         let reader = BodyReader(
             body,
             leases: body.file == .cache ? shared.leases : stateFile.leases,
-            source: bodyReader,
+            source: readers.bodies,
             owner: owner
         )
-        let state = try await bodyReader.read { connection throws(StoreError) -> BodyState in
+        let state = try await readers.bodies.read { connection throws(StoreError) -> BodyState in
             defer { connection.endTransaction() }
             let found = try connection.withEntry(scope, id, now: now, isUse: false) { row in
                 row.chunkedBody
@@ -378,11 +370,18 @@ package final class CacheStore: Sendable {
 
     // MARK: Lists and totals
 
-    /// Reads off the event loops; for what may take long.
+    /// Reads off the event loops, for what may take long; ``Reading/current`` says for whom.
+    ///
+    /// Throws `tooManyReads` where as many of one user wait as may.
     package func read<Value: Sendable>(
         _ work: @escaping @Sendable (StoreReader) throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
-        try await listReader.read(work)
+        try await readers.read(Reading.current, work)
+    }
+
+    /// Throws unless something that is always there can be read; it waits for nobody's reads.
+    package func check() async throws(StoreError) {
+        try await readers.read(.check) { reader throws(StoreError) in try reader.check() }
     }
 
     /// How many writes each transaction of the cache took.
@@ -449,13 +448,11 @@ package final class CacheStore: Sendable {
     /// So a simulation that takes one step after the other on one thread runs the same way every
     /// time.
     package func alone<Value>(_ step: () -> Value) -> Value {
-        listReader.hold()
-        bodyReader.hold()
+        readers.hold()
         queue.hold()
         stateFile.queue.hold()
         defer {
-            listReader.release()
-            bodyReader.release()
+            readers.release()
             queue.release()
             stateFile.queue.release()
         }

@@ -178,7 +178,7 @@ extension StoreError {
             [SQLITE_ERROR, SQLITE_CONSTRAINT, SQLITE_MISMATCH].contains(code & 0xFF)
         case .cannotOpen, .inUse, .newer, .unusable, .diskFull, .tooLarge, .noRoom, .pinned,
             .targeted, .queueFull, .modifierExists,
-            .pinsFull, .tooManyPins, .overloaded,
+            .pinsFull, .tooManyPins, .overloaded, .tooManyReads, .longRead,
             .closed, .badChunk, .noFile, .uploadLost:
             false
         }

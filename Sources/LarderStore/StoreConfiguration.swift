@@ -39,9 +39,9 @@ package struct StoreConfiguration: Sendable {
         self.stateDirectory = stateDirectory
     }
 
-    /// What each connection to `cache.db` has of ``memoryBytes``: the owned readers, the writer, the
-    /// two that read off the event loops, the one for bases, and the one that follows references.
+    /// What each connection to `cache.db` has of ``memoryBytes``: the owned readers, those for what
+    /// clients ask, the writer, and one each for bodies, sending, checks, bases, and references.
     var pageCacheBytes: Int64 {
-        memoryBytes.bytes / Int64(readers + 5)
+        memoryBytes.bytes / Int64(readers + Limits.clientReadersMax + 6)
     }
 }

@@ -1,3 +1,5 @@
+import LarderModel
+
 /// What the store can fail with: what was tried, on what, and the cause.
 package enum StoreError: Error, Equatable {
     /// A file or folder cannot be opened, made or locked.
@@ -33,6 +35,10 @@ package enum StoreError: Error, Equatable {
     case tooManyPins(limit: Int)
     /// More commands wait than the writer takes.
     case overloaded
+    /// As many reads of one user wait as may.
+    case tooManyReads
+    /// It is more than an event loop is kept busy with; nothing of it was shown.
+    case longRead
     /// The store was closed.
     case closed
     /// A chunk of a large body is missing or does not match its checksum.
@@ -64,6 +70,8 @@ package enum StoreError: Error, Equatable {
             "\(bytes) bytes do not fit beside the other pins into pins.max_bytes (\(limit))"
         case .tooManyPins(let limit): "one user can have \(limit) pins"
         case .overloaded: "too many writes are waiting"
+        case .tooManyReads: "\(Limits.readsWaitingPerUserMax) reads of this user wait already"
+        case .longRead: "it takes too long to be read on an event loop"
         case .closed: "the store is closed"
         case .badChunk: "a part of the body is missing or damaged"
         case .noFile(let reason): "nothing is stored now: \(reason)"

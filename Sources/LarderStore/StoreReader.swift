@@ -277,6 +277,7 @@ package final class StoreReader {
     /// the damage.
     private func wasLost(after error: StoreError) -> Bool {
         if case .noFile = error { return true }
+        if case .longRead = error { return false }
         guard let generation = opened?.generation else { return false }
         if shared.generation != generation { return true }
         tell(error, generation)

@@ -102,7 +102,9 @@ extension StoreError {
         case .cannotOpen, .unusable, .diskFull: 73
         case .sqlite, .corrupt: 74
         case .inUse, .tooLarge, .noRoom, .pinned, .targeted, .queueFull, .modifierExists,
-            .pinsFull, .tooManyPins, .overloaded, .closed, .badChunk, .noFile, .uploadLost:
+            .pinsFull, .tooManyPins, .overloaded, .tooManyReads, .longRead, .closed, .badChunk,
+            .noFile,
+            .uploadLost:
             1
         }
     }

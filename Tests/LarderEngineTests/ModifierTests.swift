@@ -49,6 +49,25 @@ struct ModifierTests {
         }
     }
 
+    @Test("While clients hold every reader, a write is accepted, sent and settled, and all is well")
+    func heldReaders() async throws {
+        try await EngineFixture.run { fixture in
+            let url = try fixture.url("/a")
+            let store = fixture.engine.store
+            fixture.upstream.answer(url, with: .reply(status: 204))
+            try await store.holdingReaders(by: .all) {
+                let id = try await accept(fixture, url, .put(.null))
+                _ = try await fixture.upstream.asked.element(0)
+                try await fixture.engine.checkStore()
+                let report = try await Reading.$current.withValue(.sending) {
+                    try await fixture.engine.modifier(id, fixture.scope, wait: .seconds(60))
+                }
+                #expect(report.state == .confirmed)
+                try await fixture.engine.checkStore()
+            }
+        }
+    }
+
     @Test("Whoever cancels one that is leaving with another is answered")
     func cancelledWithAnother() async throws {
         let hold = StepHold()

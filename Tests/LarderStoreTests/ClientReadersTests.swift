@@ -1,0 +1,54 @@
+import LarderModel
+import LarderTestSupport
+import Testing
+
+@testable import LarderStore
+
+@Suite("Who waits for whose reads", .timeLimit(.minutes(1)))
+struct ClientReadersTests {
+    private func rows(_ store: CacheStore, as reading: Reading) async throws -> Int {
+        let filter = RowFilter(.one(store.key(for: .first)))
+        return try await Reading.$current.withValue(reading) {
+            try await store.read { reader throws(StoreError) in
+                try reader.list(filter, order: .id, after: nil, limit: 10).count
+            }
+        }
+    }
+
+    @Test("While clients hold every reader, modifiers are sent and settled, and the check answers")
+    func heldReaders() async throws {
+        let temporary = try TemporaryStore()
+        let store = temporary.store
+        try await temporary.answer("https://a/1", "[1]")
+        let number = try await temporary.accept("m-1", "https://a/1")
+        #expect([Reading.User].all.count == Limits.clientReadersMax)
+        try await store.holdingReaders(by: .all) {
+            try await store.check()
+            let read = try await Reading.$current.withValue(.sending) {
+                try await (store.modifierAndTargets(number), store.unsettledModifiers(after: nil))
+            }
+            #expect(read.0?.1.count == 1 && read.1.count == 1)
+            #expect(try await store.send(number))
+            let receipt = try await temporary.confirm(number, "[2]")
+            #expect(receipt.settled == [number])
+            try await store.check()
+        }
+        #expect(try await temporary.text("https://a/1") == "[2]")
+        try await temporary.close()
+    }
+
+    @Test("A user who holds their share of the readers keeps nobody else's list waiting")
+    func share() async throws {
+        let temporary = try TemporaryStore()
+        let store = temporary.store
+        try await temporary.put("a", [1])
+        let share = Array(repeating: Reading.User.uid(1), count: Limits.clientReadersPerUserMax)
+        try await store.holdingReaders(by: share) {
+            let others = try await rows(store, as: .asked(by: .uid(2)))
+            let daemon = try await rows(store, as: .asked(by: .daemon))
+            #expect([others, daemon] == [1, 1])
+        }
+        #expect(try await rows(store, as: .asked(by: .uid(1))) == 1)
+        try await temporary.close()
+    }
+}
