@@ -9,7 +9,7 @@ public enum FetchUpdate: Sendable {
     case snapshot(Snapshot)
     /// The network has what the snapshot before showed.
     case unchanged
-    /// The origin says that it is gone (404 or 410).
+    /// It is gone: its origin says or has said so (404 or 410), or a change that waits to be sent.
     case deleted
     /// The network failed after the cached answer, which stays.
     case failed(LarderProblem)
@@ -22,7 +22,7 @@ public enum FetchUpdate: Sendable {
         case network
         /// The network confirmed what was cached.
         case unchanged
-        /// The origin says that it is gone.
+        /// The last word was that it is gone.
         case deleted
         /// The network was not asked, or not waited for.
         case cache

@@ -32,7 +32,7 @@ struct FollowPlan: Equatable {
         streamSpoke()
         if let shown, revision == shown { return .skip }
         // The cache of before: something newer was shown that is no longer cached.
-        if let shown, revision < shown, source == .cache { return .skip }
+        if let shown, revision < shown, source != .network { return .skip }
         shown = revision
         isDeleted = false
         return .tell

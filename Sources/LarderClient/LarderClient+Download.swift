@@ -137,7 +137,7 @@ extension LarderClient {
             case .failed(let problem) where problem.rawPath != nil:
                 throw .problem(problem.problem)
             case .deleted:
-                throw .problem(Problem(.deleted, "the origin says that \(url) is gone"))
+                throw .problem(Problem(.deleted, "\(url) is gone, or is to be deleted"))
             case .unchanged, .failed, .end:
                 continue
             }

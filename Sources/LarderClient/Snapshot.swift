@@ -8,6 +8,8 @@ public enum SnapshotSource: String, Sendable {
     case cache
     /// The origin's server.
     case network
+    /// Changes of this device that wait to be sent: no server has said it.
+    case modifier
 }
 
 /// What is known of a URL at one moment.
@@ -22,11 +24,12 @@ public struct Snapshot: Sendable {
 
     /// The text that the entry is found by: the URL in its one spelling.
     public var id: String { frame.entry.id.text }
-    /// Whether it is what was cached or what the network said.
+    /// Who says it.
     public var source: SnapshotSource {
         switch frame.source {
         case .cache: .cache
         case .network: .network
+        case .modifier: .modifier
         }
     }
     /// The daemon's number of the step that made it.

@@ -4,7 +4,8 @@ import LarderNormalize
 import LarderStore
 import LarderWire
 
-/// What is shown under an id, read on the loop; a body too large for that follows later.
+/// An ``EntryView`` that is shown behind its read: its bytes are copied out, but for a body too large
+/// for that, which follows later.
 struct CachedAnswer {
     /// As it is shown: the view.
     let entry: Entry
@@ -14,10 +15,11 @@ struct CachedAnswer {
     /// Where the body stands in chunks.
     let chunks: ChunkedBody?
     /// The body that effects made, or that of a normalized answer.
-    private(set) var made: [UInt8]?
-    private(set) var overlay = Overlay.none
+    let made: [UInt8]?
+    let overlay: Overlay
+    let source: AnswerSource
     /// Whether it is kept normalized.
-    private(set) var isNormalized = false
+    let isNormalized: Bool
     /// Where the row stands.
     let place: ScopeKey
 
@@ -27,123 +29,68 @@ struct CachedAnswer {
         case chunked(ChunkedBody)
     }
 
-    /// Reads what an id shows; nil for a miss.
+    /// A row that is shown as it lies, copied out; nil for one that cannot be read.
+    private struct Row {
+        let entry: Entry
+        let body: Body
+        let chunks: ChunkedBody?
+
+        init?(_ row: borrowing EntryRow, for scope: Scope) {
+            guard let entry = row.entry() else { return nil }
+            self.entry = entry
+            chunks = row.chunkedBody
+            if let chunks {
+                body =
+                    entry.body.isJSON
+                    ? .chunked(chunks) : .ready(FrameBody(entry, in: scope, bytes: nil))
+            } else {
+                body = .ready(FrameBody(entry, in: scope, bytes: row.withBody { Array($0) }))
+            }
+        }
+    }
+
+    /// Reads what a client sees under an id, to be shown behind the read; nil for a miss.
     ///
     /// With `isPartial` a normalized answer is shown also where entities of it were evicted.
     init?(
+        _ context: EngineContext,
         _ reader: StoreReader,
         _ sight: Sight,
         _ id: EntryID,
         now: Timestamp,
         isPartial: Bool = false
     ) throws(StoreError) {
-        let scope = sight.own
-        guard let target = try reader.target(scope, id) else {
-            try self.init(base: reader, sight, id, now: now, isPartial: isPartial)
-            let failed = try reader.deadLetters(scope, id)
-            overlay.failed += failed
-            return
-        }
-        let base = target.base(in: scope, reader, now: now)
-        let shown = try ShownEntry(id, base.value, target.changes, in: scope, reader)
-        guard let entry = shown.entry else { return nil }
-        if let made = shown.bytes {
-            let body = FrameBody(entry, in: scope.scope, bytes: made)
-            self.init(entry, .ready(body), known: base.known, in: scope)
-            self.made = made
-        } else {
-            try self.init(base: reader, Sight(scope), id, now: now)
-        }
-        overlay = base.overlay.map(shown.overlay.adding) ?? shown.overlay
-    }
-
-    /// Reads an id's row, whatever modifiers make of it; nil when there is none.
-    init?(
-        base reader: StoreReader,
-        _ sight: Sight,
-        _ id: EntryID,
-        now: Timestamp,
-        isPartial: Bool = false
-    ) throws(StoreError) {
-        for place in sight.scopes {
-            let found = try reader.shownRow(
-                place,
-                id,
-                for: .view(of: sight.own),
-                now: now,
-                isPartial: isPartial
-            ) { row in CachedAnswer(row, in: place, for: sight.own.scope) }
-            guard let found else { continue }
-            let answer: CachedAnswer? =
-                switch found {
-                case .whole(let answer): answer
-                case .normalized(let rebuilt, let came):
-                    CachedAnswer(came, rebuilt, in: place, for: sight.own.scope)
-                }
-            guard let answer else { return nil }
-            self = answer
-            return
-        }
-        return nil
-    }
-
-    /// Nil for a miss, of which nothing is shown and its validators are not asked with.
-    private init?(_ came: Entry, _ rebuilt: Rebuilt, in place: ScopeKey, for scope: Scope) {
-        switch rebuilt {
-        case .shown(let shown):
-            let bytes = shown.answer.bytes
-            let body = FrameBody(shown.entry, in: scope, bytes: bytes)
-            // A 304 would confirm the bytes that came, and not those that are shown.
-            let isAsItCame = shown.entry.body.digest == came.body.digest
-            self.init(shown.entry, .ready(body), known: isAsItCame ? came : nil, in: place)
-            made = bytes
-            overlay = Overlay(shown)
-            isNormalized = true
-        case .deleted(let tombstone):
-            self.init(tombstone, .ready(.bytes([])), known: nil, in: place)
-        case .missing:
-            return nil
-        }
-    }
-
-    private init?(_ row: borrowing EntryRow, in place: ScopeKey, for scope: Scope) {
-        guard let entry = row.entry() else { return nil }
-        guard let chunked = row.chunkedBody else {
-            let bytes = row.withBody { Array($0) }
+        let scope = sight.own.scope
+        let read = try context.view(
+            of: id,
+            for: sight.own,
+            in: sight,
+            reader,
+            now: now,
+            isPartial: isPartial
+        ) { row, _, _ in Row(row, for: scope) }
+        guard let view = read.view else { return nil }
+        (place, source, overlay) = (view.place, view.source, view.overlay)
+        isNormalized = view.isNormalized
+        let known: Entry?
+        switch view.content {
+        case .row(nil): return nil
+        case .row(let row?):
+            (entry, body, chunks, made) = (row.entry, row.body, row.chunks, nil)
+            known = row.entry
+        case .made(let entry, let bytes):
             let body = FrameBody(entry, in: scope, bytes: bytes)
-            self.init(entry, .ready(body), known: entry, in: place)
-            return
+            (self.entry, self.body, chunks, made) = (entry, .ready(body), nil, bytes)
+            known = view.known
+        case .deleted(let entry):
+            (self.entry, body, chunks, made) = (entry, .ready(.bytes([])), nil, nil)
+            known = nil
         }
-        guard entry.body.isJSON else {
-            let body = FrameBody(entry, in: scope, bytes: nil)
-            self.init(entry, .ready(body), known: entry, in: place, chunks: chunked)
-            return
-        }
-        self.init(entry, .chunked(chunked), known: entry, in: place, chunks: chunked)
-    }
-
-    /// An entity under its own URL, of which no answer is cached.
-    init(_ entry: Entry, _ shown: ShownEntity, in place: ScopeKey) {
-        let body = FrameBody(entry, in: place.scope, bytes: shown.bytes)
-        self.init(entry, .ready(body), known: nil, in: place)
-        made = shown.bytes
-        overlay = shown.overlay
-        isNormalized = true
-    }
-
-    private init(
-        _ entry: Entry,
-        _ body: Body,
-        known: Entry?,
-        in place: ScopeKey,
-        chunks: ChunkedBody? = nil
-    ) {
-        self.entry = entry
-        self.place = place
         self.known = known.flatMap { $0.kind == .fetched ? $0 : nil }
-        self.body = body
-        self.chunks = chunks
     }
+
+    /// Whether a modifier deletes it that is not settled.
+    var isDeletedByModifier: Bool { entry.kind == .tombstone && source == .modifier }
 
     /// The exact bytes where they are at hand.
     var readyBytes: [UInt8]? {
@@ -172,23 +119,5 @@ struct CachedAnswer {
             while let chunk = try await reader.next() { bytes += chunk }
             return FrameBody(entry, in: scope.scope, bytes: bytes)
         }
-    }
-}
-
-extension Target {
-    /// What its effects are applied to: where its answer is of entities, with these as they are now;
-    /// with it what an origin may be asked to confirm, and what is to be said of those.
-    func base(
-        in scope: ScopeKey,
-        _ reader: StoreReader,
-        now: Timestamp
-    ) -> (value: KeptBase, known: Entry?, overlay: Overlay?) {
-        guard case .value(let entry, _?) = base,
-            let shown = reader.rebuiltMirror(of: entry, scope, for: .view(of: scope), now: now)
-        else { return (base, base.entry, nil) }
-        let isAsItCame = shown.entry.body.digest == entry.body.digest
-        return (
-            .value(shown.entry, shown.answer.bytes), isAsItCame ? entry : nil, Overlay(shown)
-        )
     }
 }

@@ -20,95 +20,134 @@ extension Engine {
         let began = clock.monotonic()
         let now = clock.now()
         let ids = command.ids
-        let sharing = Set(ids.filter { context.sharedScope(of: $0) != nil })
-        var rows: [BatchRow]
-        let shown: [EntryID: ShownEntry]
+        var found: [BatchedView]
         do throws(StoreError) {
-            (rows, shown) = try await store.read { reader throws(StoreError) in
-                let rows = try reader.batch(
-                    scope,
-                    ids,
-                    sharing: sharing,
-                    now: now,
-                    bytesMax: Limits.batchBytesMax
-                )
-                return (rows, try Self.shown(ids, scope, reader, now: now))
+            found = try await store.read { [context] reader throws(StoreError) in
+                try context.batch(ids, scope, reader, now: now)
             }
         } catch {
             throw Problem(error)
         }
         let time = clock.monotonic() - began
-        rows.reverse()
+        found.reverse()
         for id in ids {
-            guard let row = rows.popLast() else { break }
-            if case .damaged(let body) = row {
-                for place in context.sight(scope, id).scopes { store.drop(body, of: place, id) }
-            }
-            let frame = BatchFrame(row, shown[id], id, scope.scope, now: now)
+            guard let view = found.popLast() else { break }
+            if case .damaged(let body, let place) = view { store.drop(body, of: place, id) }
+            let frame = BatchFrame(view, id, scope.scope, now: now)
             context.count(isHit: frame.isHit)
             guard await emit(frame) else { return }
         }
         _ = await emit(.end(EndFrame(outcome: .cache, cacheTime: time)))
     }
+}
 
-    /// What modifiers make of the rows that they target.
-    private static func shown(
+/// What a batch has read of one id.
+private enum BatchedView: Sendable {
+    case miss
+    case deleted(Entry, AnswerSource)
+    /// The bytes are nil where they are not read.
+    case shown(Entry, [UInt8]?, AnswerSource, Overlay)
+    /// A chunk of the body is missing or damaged, so the row has to go.
+    case damaged(ChunkedBody, ScopeKey)
+}
+
+extension EngineContext {
+    /// The views of several ids as they are at one moment, in the order of the ids.
+    ///
+    /// The bytes come with them, those of JSON in chunks too, as long as all of them together have at
+    /// most ``Limits/batchBytesMax``. What is larger, and what is no JSON and too large for a row,
+    /// comes without.
+    fileprivate func batch(
         _ ids: [EntryID],
         _ scope: ScopeKey,
         _ reader: StoreReader,
         now: Timestamp
-    ) throws(StoreError) -> [EntryID: ShownEntry] {
-        var shown: [EntryID: ShownEntry] = [:]
-        for id in ids {
-            guard let target = try reader.target(scope, id) else { continue }
-            let base = target.base(in: scope, reader, now: now).value
-            shown[id] = try ShownEntry(id, base, target.changes, in: scope, reader)
+    ) throws(StoreError) -> [BatchedView] {
+        defer { reader.endTransaction() }
+        return try reader.atOneMoment { () throws(StoreError) in
+            var left = Limits.batchBytesMax
+            var views: [BatchedView] = []
+            views.reserveCapacity(ids.count)
+            for id in ids {
+                let view = try batched(id, scope, reader, now: now, bytesMax: left)
+                if case .shown(_, let bytes?, _, _) = view { left -= bytes.count }
+                views.append(view)
+            }
+            return views
         }
-        return shown
+    }
+
+    private func batched(
+        _ id: EntryID,
+        _ scope: ScopeKey,
+        _ reader: StoreReader,
+        now: Timestamp,
+        bytesMax: Int
+    ) throws(StoreError) -> BatchedView {
+        var last: ChunkedBody?
+        while true {
+            let read = try view(of: id, for: scope, reader, now: now) { row, _, _ in
+                BatchedRow(row, bytesMax: bytesMax)
+            }
+            guard let view = read.view else { return .miss }
+            switch view.content {
+            case .row(nil): return .miss
+            case .deleted(let entry): return .deleted(entry, view.source)
+            case .made(let entry, let bytes):
+                let isRoom = bytes.count <= bytesMax
+                return .shown(entry, isRoom ? bytes : nil, view.source, view.overlay)
+            case .row(let row?):
+                guard let body = row.chunks else {
+                    return .shown(row.entry, row.bytes, view.source, view.overlay)
+                }
+                if let bytes = try reader.wholeBody(body) {
+                    return .shown(row.entry, bytes, view.source, view.overlay)
+                }
+                // Another body may have taken its place: then its row is another by now.
+                guard body.isReplaceable, body != last else { return .damaged(body, view.place) }
+                last = body
+            }
+        }
+    }
+}
+
+/// A row that is shown as it lies, copied out for a batch; nil for one that cannot be read.
+private struct BatchedRow {
+    let entry: Entry
+    let bytes: [UInt8]?
+    /// The body where it stands in chunks and is to be read.
+    let chunks: ChunkedBody?
+
+    init?(_ row: borrowing EntryRow, bytesMax: Int) {
+        guard let entry = row.entry() else { return nil }
+        self.entry = entry
+        let chunked = row.chunkedBody
+        let isRoom = row.byteCount <= bytesMax
+        bytes = isRoom && chunked == nil ? row.withBody { Array($0) } : nil
+        let isShown = isRoom && entry.body.isJSON && row.byteCount <= Limits.inlineJSONBytesMax
+        chunks = isShown ? chunked : nil
     }
 }
 
 extension BatchFrame {
-    fileprivate init(
-        _ row: BatchRow,
-        _ shown: ShownEntry?,
-        _ id: EntryID,
-        _ scope: Scope,
-        now: Timestamp
-    ) {
-        var (found, bytes): (Entry?, [UInt8]?) = (nil, nil)
-        var overlay = Overlay.none
-        switch row {
-        case .found(let entry, let body): (found, bytes) = (entry, body)
-        case .rebuilt(let rebuilt, let body):
-            (found, bytes) = (rebuilt.entry, body)
-            overlay = Overlay(rebuilt)
-        case .damaged, .missing: break
-        }
-        if let shown {
-            found = shown.entry
-            bytes = shown.bytes ?? bytes
-        }
-        guard let entry = found else {
-            self = .miss(id)
-            return
-        }
-        switch entry.kind {
-        case .blob, .fetched:
+    fileprivate init(_ view: BatchedView, _ id: EntryID, _ scope: Scope, now: Timestamp) {
+        switch view {
+        case .miss, .damaged: self = .miss(id)
+        case .deleted(let entry, let source):
+            self = .deleted(
+                id,
+                DeletedFrame(source: source, revision: entry.revision, status: entry.status)
+            )
+        case .shown(let entry, let bytes, let source, let overlay):
             self = .snapshot(
                 SnapshotFrame(
-                    source: .cache,
+                    source: source,
                     revision: entry.revision,
                     isStale: entry.isStale(at: now),
                     age: entry.age(at: now),
                     entry: FrameEntry(entry, body: FrameBody(entry, in: scope, bytes: bytes))
-                ).adding(shown.map { $0.overlay.adding(overlay) } ?? overlay)
+                ).adding(overlay)
             )
-        case .tombstone:
-            let frame = DeletedFrame(revision: entry.revision, status: entry.status)
-            self = .deleted(id, frame)
-        case .variants, .entity:
-            self = .miss(id)
         }
     }
 

@@ -7,8 +7,8 @@ package import LarderWire
 /// What a read of an entity came to.
 package enum EntityShown: Sendable {
     case miss
-    /// The tombstone's revision.
-    case deleted(Revision)
+    /// The tombstone's revision, who says it, and what modifiers add to it.
+    case deleted(Revision, AnswerSource, Overlay)
     case shown(ShownEntity)
 }
 
@@ -22,6 +22,8 @@ package struct ShownEntity: Sendable {
     package let digest: Digest
     /// What modifiers add to it, and where something of it is missing.
     package let overlay: Overlay
+    /// `modifier` where no server has said anything of it; else `cache`.
+    package let source: AnswerSource
 }
 
 /// What setting an entity came to.
@@ -214,37 +216,33 @@ extension EntityListItem {
     }
 }
 
-extension EngineContext {
-    /// What modifiers make of an entity under its own URL, of which no answer is cached (case 1); nil
-    /// where none targets it.
-    func targetedEntity(
-        at id: EntryID,
-        _ scope: ScopeKey,
-        _ reader: StoreReader,
-        now: Timestamp
-    ) throws(StoreError) -> (entry: Entry, shown: ShownEntity)? {
-        guard store.hasTargets, let name = entity(at: id, in: scope),
-            store.isTargeted(scope, EntryID(name)),
-            case .shown(let shown)? = try reader.showEntity(
-                name,
-                in: scope,
-                for: .view(of: scope),
-                entityRules(of: name.origin),
-                expanding: Limits.entityExpansionMax,
-                now
+extension EntityShown {
+    /// What stands for it under its own URL; nil for a miss.
+    func entry(_ id: EntryID, of origin: OriginName, now: Timestamp) -> Entry? {
+        var entry: Entry
+        switch self {
+        case .miss: return nil
+        case .deleted(let revision, let source, _):
+            entry = Entry(
+                id: id,
+                kind: .tombstone,
+                status: source == .modifier ? 410 : 404,
+                storedAt: now,
+                revision: revision,
+                body: BodySummary(of: [], isJSON: false)
             )
-        else { return nil }
-        let body = BodySummary(of: shown.bytes, isJSON: true)
-        var entry = Entry(
-            id: id,
-            kind: .fetched,
-            storedAt: shown.storedAt,
-            revision: shown.revision,
-            body: body
-        )
-        entry.origin = name.origin
-        entry.mediaType = MediaType.json
-        return (entry, shown)
+        case .shown(let shown):
+            entry = Entry(
+                id: id,
+                kind: .fetched,
+                storedAt: shown.storedAt,
+                revision: shown.revision,
+                body: BodySummary(of: shown.bytes, isJSON: true)
+            )
+            entry.mediaType = MediaType.json
+        }
+        entry.origin = origin
+        return entry
     }
 }
 
@@ -263,7 +261,7 @@ extension StoreReader {
     }
 
     /// An entity as it is in one scope; nil where nothing is known of it there.
-    fileprivate func showEntity(
+    func showEntity(
         _ name: EntityName,
         in place: ScopeKey,
         for sight: EntitySight,
@@ -278,7 +276,9 @@ extension StoreReader {
             var (revision, pending) = (known.revision, PendingChanges())
             // What modifiers make of it is its user's own, what it refers to may be everybody's.
             let places = self.places(of: place)
-            if case .deleted = known.held { return .deleted(revision) }
+            let source = known.isMade ? AnswerSource.modifier : .cache
+            let deleted = EntityShown.deleted(revision, source, Overlay(known.pending))
+            if case .deleted = known.held { return deleted }
             let failed = try failedEntities(for: sight)
             let rebuilder = Rebuilder(rules, bytesMax: Limits.normalizedBodyBytesMax)
             let outcome = try rebuilder.show(name.key, expanding: depth, isPartial: true) {
@@ -291,14 +291,15 @@ extension StoreReader {
                 pending.add(found.pending)
                 return FoundEntity(found.held)
             }
-            guard case .shown(let answer) = outcome else { return .deleted(revision) }
+            guard case .shown(let answer) = outcome else { return deleted }
             return .shown(
                 ShownEntity(
                     revision: revision,
                     storedAt: known.storedAt,
                     bytes: answer.bytes,
                     digest: BodySummary(of: answer.bytes, isJSON: true).digest,
-                    overlay: Overlay(missing: answer, pending)
+                    overlay: Overlay(missing: answer, pending),
+                    source: source
                 )
             )
         }

@@ -5,51 +5,7 @@ package import LarderWire
 
 /// The id / data / timestamp cache itself.
 extension Engine {
-    /// Reads an entry where it lies, on the reader's own thread: the hot path.
-    ///
-    /// A tombstone is handed to `read` like any row; a normalized answer is put together, with what
-    /// modifiers make of its entities unless `isBase` says otherwise.
-    package func readEntry<Value>(
-        _ id: EntryID,
-        _ scope: ScopeKey,
-        _ reader: StoreReader,
-        isBase: Bool = false,
-        now: Timestamp,
-        _ read: (borrowing EntryRow) -> Value
-    ) throws(StoreError) -> EntryRead<Value> {
-        let sight = isBase ? EntitySight.base(of: scope) : .view(of: scope)
-        var found = try readEntry(in: scope, id, sight, reader, now, read)
-        if found == nil, let shared = context.sharedScope(of: id) {
-            found = try readEntry(in: shared, id, sight, reader, now, read)
-        }
-        if found == nil, !isBase,
-            let made = try context.targetedEntity(at: id, scope, reader, now: now)
-        {
-            found = .rebuilt(made.entry, made.shown.bytes, made.shown.overlay)
-        }
-        context.count(isHit: found?.isHit ?? false)
-        return found ?? .miss
-    }
-
-    private func readEntry<Value>(
-        in scope: ScopeKey,
-        _ id: EntryID,
-        _ sight: EntitySight,
-        _ reader: StoreReader,
-        _ now: Timestamp,
-        _ read: (borrowing EntryRow) -> Value
-    ) throws(StoreError) -> EntryRead<Value>? {
-        switch try reader.shownRow(scope, id, for: sight, now: now, read) {
-        case nil: nil
-        case .whole(let value)?: .row(value)
-        case .normalized(.shown(let shown), _)?:
-            .rebuilt(shown.entry, shown.answer.bytes, Overlay(shown))
-        case .normalized(.deleted(let tombstone), _)?: .rebuilt(tombstone, [], .none)
-        case .normalized(.missing, _)?: .miss
-        }
-    }
-
-    /// The body of an entry that ``readEntry(_:_:_:now:_:)`` has read; nil when it was replaced.
+    /// The body of an entry whose row a view has shown; nil when it was replaced.
     package func openBody(
         _ body: ChunkedBody,
         of id: EntryID,
@@ -60,26 +16,6 @@ extension Engine {
             if let reader { return reader }
         }
         return nil
-    }
-
-    /// What an entry shows that modifiers target, or have failed on; nil for one that none has, which
-    /// costs two looks into memory.
-    package func shown(
-        _ id: EntryID,
-        _ scope: ScopeKey,
-        _ reader: StoreReader,
-        now: Timestamp
-    ) throws(StoreError) -> ShownRead? {
-        guard store.isTargeted(scope, id) else {
-            let failed = try reader.deadLetters(scope, id)
-            guard failed > 0 else { return nil }
-            return .base(Overlay(pending: [], failed: failed, isComplete: true))
-        }
-        let answer = try CachedAnswer(reader, Sight(scope), id, now: now)
-        context.count(isHit: answer != nil)
-        guard let answer else { return .miss }
-        guard let made = answer.made else { return .base(answer.overlay) }
-        return .made(answer.entry, made, answer.overlay)
     }
 
     /// A client's own blob on its way in; see ``BlobIntake``.
@@ -215,15 +151,4 @@ extension RowCursor {
         }
         self.init(value: value, scope: String(parts[1]), id: String(parts[2]))
     }
-}
-
-/// What a read of an entry came to.
-package enum EntryRead<Value> {
-    case row(Value)
-    /// A normalized answer as it is now, with its bytes; none for the tombstone of one that is an
-    /// entity.
-    case rebuilt(Entry, [UInt8], Overlay)
-    case miss
-
-    fileprivate var isHit: Bool { if case .miss = self { false } else { true } }
 }

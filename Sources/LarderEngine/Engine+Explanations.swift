@@ -82,7 +82,13 @@ extension Engine {
                 isPinned = row.isPinned
             } else {
                 guard let target,
-                    let shown = try ShownEntry(id, target, in: scope, reader).entry
+                    let shown = try ShownEntry(
+                        id,
+                        target.base,
+                        target.changes,
+                        in: scope,
+                        reader
+                    ).entry
                 else { return nil }
                 entry = shown
             }

@@ -138,8 +138,8 @@ extension Engine {
         let now = clock.now()
         let sight = context.sight(scope, id)
         let found = try await storing { () async throws(StoreError) in
-            try await store.read { reader throws(StoreError) in
-                try CachedAnswer(reader, sight, id, now: now).map { answer in
+            try await store.read { [context] reader throws(StoreError) in
+                try CachedAnswer(context, reader, sight, id, now: now).map { answer in
                     (answer.entry, answer.made, answer.chunks, answer.readyBytes, answer.place)
                 }
             }
@@ -302,8 +302,19 @@ extension Engine {
             let leftOut = try await storing { () async throws(StoreError) in
                 try await inapplicable(among: rows)
             }
+            let dead = rows.filter { $0.state == .dead }.map(\.number)
+            let answers = try await storing { () async throws(StoreError) in
+                try await store.lastAnswers(of: dead, bytesMax: Limits.toldAnswerBytesMax)
+            }
             for row in rows {
                 var report = await report(of: row)
+                report.answer = answers[row.number].map { answer in
+                    ModifierReport.Answer(
+                        status: answer.status,
+                        body: answer.body,
+                        at: row.settledAt ?? row.acceptedAt
+                    )
+                }
                 if leftOut.contains(row.number) { report.marks.append(.inapplicable) }
                 items.append(report)
             }

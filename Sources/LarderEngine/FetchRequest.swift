@@ -39,29 +39,22 @@ struct FetchRequest: Sendable {
         origin.scope == .shared && !FlightRules.mayHoldCredential(headers)
     }
 
-    /// What is shown for it: what is cached, or where that is nothing what modifiers make of the
-    /// entity whose own URL it is.
+    /// What is shown for it: under the URL, or under the id that its headers lead to.
     func lookUp(
         _ reader: StoreReader,
         _ sight: Sight,
         in context: EngineContext
     ) throws(StoreError) -> CachedAnswer? {
         let now = context.clock.now()
-        if let found = try lookUp(reader, sight, now: now) { return found }
-        guard headers.fields.isEmpty, let id = try? EntryID(url) else { return nil }
-        return try context.targetedEntity(at: id, sight.own, reader, now: now).map { made in
-            CachedAnswer(made.entry, made.shown, in: sight.own)
-        }
-    }
-
-    /// What is cached for it: under the URL, or under the id that its headers lead to.
-    func lookUp(
-        _ reader: StoreReader,
-        _ sight: Sight,
-        now: Timestamp
-    ) throws(StoreError) -> CachedAnswer? {
         guard let id = try id(reader, sight, now: now),
-            let found = try CachedAnswer(reader, sight, id, now: now, isPartial: isPartial)
+            let found = try CachedAnswer(
+                context,
+                reader,
+                sight,
+                id,
+                now: now,
+                isPartial: isPartial
+            )
         else { return nil }
         return isAnswered(by: found.entry) ? found : nil
     }

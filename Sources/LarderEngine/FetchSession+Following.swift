@@ -36,6 +36,7 @@ extension FetchSession {
         let row: CachedAnswer?
         do throws(StoreError) {
             row = try CachedAnswer(
+                context,
                 reader,
                 sight,
                 following.id,
@@ -52,8 +53,8 @@ extension FetchSession {
         case .show:
             if let row { await showFollowed(row) }
         case .tellDeleted:
-            guard let entry = row?.entry else { return }
-            await tellDeleted(entry.revision, status: entry.status)
+            guard let row else { return }
+            await tellDeleted(row.entry.revision, status: row.entry.status, row.source)
         }
     }
 
@@ -90,7 +91,7 @@ extension FetchSession {
         }
         // Replaced while it was read: then there is another notice on its way.
         guard let body else { return }
-        await show(.cache, row.entry, body, row.overlay)
+        await show(row.source, row.entry, body, row.overlay)
         lastWord = (.cache, row.entry.revision)
     }
 }

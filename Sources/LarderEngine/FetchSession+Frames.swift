@@ -6,8 +6,16 @@ import LarderWire
 /// What the client of a fetch gets.
 extension FetchSession {
     mutating func showCached() async {
-        guard let cached, let cachedBody else { return }
-        await show(.cache, cached.entry, cachedBody, cached.overlay)
+        guard let cached else { return }
+        guard cached.entry.kind != .tombstone else {
+            return await tellDeleted(
+                cached.entry.revision,
+                status: cached.entry.status,
+                cached.source
+            )
+        }
+        guard let cachedBody else { return }
+        await show(cached.source, cached.entry, cachedBody, cached.overlay)
     }
 
     mutating func show(
@@ -23,18 +31,24 @@ extension FetchSession {
                 SnapshotFrame(
                     source: source,
                     revision: entry.revision,
-                    isStale: source == .cache && entry.isStale(at: now),
-                    age: source == .cache ? entry.age(at: now) : .zero,
+                    isStale: source != .network && entry.isStale(at: now),
+                    age: source != .network ? entry.age(at: now) : .zero,
                     entry: FrameEntry(entry, body: body)
                 ).adding(overlay)
             )
         )
     }
 
-    mutating func tellDeleted(_ revision: Revision, status: Int) async {
-        shown?.body = nil
+    mutating func tellDeleted(
+        _ revision: Revision,
+        status: Int,
+        _ source: AnswerSource
+    ) async {
+        if let id = try? shown?.id ?? cached?.entry.id ?? EntryID(request.url) { shown = (id, nil) }
         lastWord = (.deleted, revision)
-        await send(.deleted(DeletedFrame(revision: revision, status: status)))
+        await send(
+            .deleted(DeletedFrame(source: source, revision: revision, status: status))
+        )
     }
 
     mutating func showNetwork(
@@ -49,7 +63,7 @@ extension FetchSession {
             )
             return hasSent ? await fail(problem, sequel) : refuse(problem)
         }
-        await show(.network, answer.entry, body, answer.overlay)
+        await show(answer.source, answer.entry, body, answer.overlay)
         await conclude(sequel, .network, answer.entry.revision)
     }
 
@@ -62,7 +76,7 @@ extension FetchSession {
         }
         if let cachedBody, cached?.entry.revision == answer.entry.revision { return cachedBody }
         let now = context.clock.now()
-        let found = try? CachedAnswer(reader, sight, answer.entry.id, now: now)
+        let found = try? CachedAnswer(context, reader, sight, answer.entry.id, now: now)
         guard let found, found.entry.revision == answer.entry.revision else { return nil }
         return try? await found.frameBody(context.store, scope, now: now)
     }
@@ -81,7 +95,7 @@ extension FetchSession {
         if case .current(let answer) = landing, answer.isNormalized {
             return seen(answer, reader)
         }
-        guard context.store.isTargeted(scope, id) || context.store.isCopy(scope, id) else {
+        guard context.isTargeted(scope, id) || context.store.isCopy(scope, id) else {
             guard case .current(var answer) = landing,
                 let failed = try? reader.deadLetters(scope, id), failed > 0
             else { return landing }
@@ -95,7 +109,8 @@ extension FetchSession {
                 guard case .current(let answer) = landing else { return landing }
                 return .current(knownByItsRevision(answer))
             }
-            guard let found = try CachedAnswer(reader, sight, id, now: context.clock.now()) else {
+            let now = context.clock.now()
+            guard let found = try CachedAnswer(context, reader, sight, id, now: now) else {
                 return landing
             }
             row = found
@@ -103,16 +118,22 @@ extension FetchSession {
             return .failed(Problem(error))
         }
         switch landing {
-        case .failed: return landing
-        case .deleted(let revision, let status):
-            guard row.entry.kind != .tombstone else { return .deleted(revision, status: status) }
-            return .current(answer(row, status: status))
+        case .failed: return row.isDeletedByModifier ? deleted(row) : landing
+        case .deleted(_, let status, _):
+            if row.isDeletedByModifier { return deleted(row) }
+            return row.entry.kind == .tombstone ? landing : .current(answer(row, status: status))
         case .current(let answer):
-            guard row.entry.kind != .tombstone else {
-                return .deleted(row.entry.revision, status: row.entry.status)
-            }
+            guard row.entry.kind != .tombstone else { return deleted(row) }
             return .current(self.answer(row, status: answer.status))
         }
+    }
+
+    private func deleted(_ row: CachedAnswer) -> Landing {
+        .deleted(
+            row.entry.revision,
+            status: row.entry.status,
+            source: row.source == .modifier ? .modifier : .network
+        )
     }
 
     /// A normalized answer as it is kept, as what it shows may be newer than what it brought; where it
@@ -121,6 +142,7 @@ extension FetchSession {
         let now = context.clock.now()
         let isPartial = request.isPartial
         let found = try? CachedAnswer(
+            context,
             reader,
             sight,
             answer.entry.id,
@@ -134,18 +156,17 @@ extension FetchSession {
                 )
                 : .current(answer)
         }
-        guard row.entry.kind != .tombstone else {
-            return .deleted(row.entry.revision, status: row.entry.status)
-        }
+        guard row.entry.kind != .tombstone else { return deleted(row) }
         return .current(self.answer(row, status: answer.status))
     }
 
     private func answer(_ row: CachedAnswer, status: Int) -> Landing.Answer {
         var body: FrameBody?
         if case .ready(let ready) = row.body { body = ready }
-        return knownByItsRevision(
-            Landing.Answer(entry: row.entry, body: body, status: status, overlay: row.overlay)
-        )
+        var answer = Landing.Answer(entry: row.entry, body: body, status: status)
+        answer.overlay = row.overlay
+        if row.source == .modifier { answer.source = .modifier }
+        return knownByItsRevision(answer)
     }
 
     private func knownByItsRevision(_ answer: Landing.Answer) -> Landing.Answer {

@@ -133,8 +133,9 @@ struct FetchSession {
         switch action {
         case .askCache: break
         case .askNetwork:
-            // What is cached only lends its validators.
-            return askNetwork(wait: nil)
+            // What is cached only lends its validators, unless a write deletes it.
+            askNetwork(wait: nil)
+            guard cached?.isDeletedByModifier == true else { return }
         case .askBoth(let wait): askNetwork(wait: wait)
         }
         context.count(isHit: cached != nil)
@@ -163,8 +164,12 @@ struct FetchSession {
 
     /// Answers for the cache: at once, unless the body has to be read off the loop.
     private mutating func readCache() async {
-        guard let cached, cached.entry.kind == .fetched else {
-            return await cacheAnswered(cached == nil ? .miss : .tombstone)
+        guard let cached else { return await cacheAnswered(.miss) }
+        guard cached.entry.kind == .fetched else {
+            let revision = cached.entry.revision
+            return await cacheAnswered(
+                cached.isDeletedByModifier ? .deletion(revision) : .tombstone(revision)
+            )
         }
         switch cached.body {
         case .ready(let body):
@@ -236,14 +241,18 @@ struct FetchSession {
             await showCached()
         case .showAnd(let sequel):
             await showCached()
-            await conclude(sequel, .cache, cached?.entry.revision)
+            await conclude(sequel, cachedOutcome, cached?.entry.revision)
         case .showAndFail(let problem, let sequel):
             await showCached()
             await fail(problem, sequel)
         case .refuse(let problem): refuse(problem)
         case .refuseAsMiss: refuse(Problem(.miss, "nothing is cached for \(request.url)"))
-        case .refuseAsDeleted: refuseAsDeleted(cached?.entry.status)
         }
+    }
+
+    /// How it ends where what is cached is the last word.
+    private var cachedOutcome: FetchOutcome {
+        cached?.entry.kind == .tombstone ? .deleted : .cache
     }
 
     private mutating func landed(_ landing: Landing, _ reader: StoreReader) async {
@@ -260,10 +269,12 @@ struct FetchSession {
             case .nothing, .deletedAnd, .fail, .showCachedAndFail, .refuse, .refuseAsDeleted:
                 break
             }
-        case .deleted(let revision, let status):
-            switch machine.networkAnswered(.deleted(revision)) {
+        case .deleted(let revision, let status, let source):
+            let isByModifier = source == .modifier
+            switch machine.networkAnswered(isByModifier ? .deletion(revision) : .deleted(revision))
+            {
             case .deletedAnd(let sequel):
-                await tellDeleted(revision, status: status)
+                await tellDeleted(revision, status: status, source)
                 await conclude(sequel, .deleted, revision)
             case .refuseAsDeleted:
                 refuseAsDeleted(status)
@@ -303,7 +314,7 @@ struct FetchSession {
             await conclude(.end, word.outcome, word.revision)
         case .showCachedAndEnd:
             await showCached()
-            await conclude(.end, .cache, cached?.entry.revision)
+            await conclude(.end, cachedOutcome, cached?.entry.revision)
         case .refuse: refuse(Problem(FlightFailure.shuttingDown, url: request.url))
         }
     }

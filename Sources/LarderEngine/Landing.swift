@@ -6,7 +6,7 @@ import LarderWire
 enum Landing: Sendable {
     /// What the origin has now.
     case current(Answer)
-    case deleted(Revision, status: Int)
+    case deleted(Revision, status: Int, source: AnswerSource = .network)
     case failed(Problem)
 
     struct Answer: Sendable {
@@ -19,6 +19,8 @@ enum Landing: Sendable {
         var isKept = true
         /// Whether it is kept normalized: what it shows may be newer than its bytes.
         var isNormalized = false
+        /// Who says what is shown: `modifier` where no server does.
+        var source = AnswerSource.network
         /// What modifiers add to it for the one who is told.
         var overlay = Overlay.none
     }
@@ -34,7 +36,11 @@ extension Landing.Answer {
         let base = KeptBase.value(entry, json)
         let shown = try ShownEntry(entry.id, base, target.changes, in: scope, reader)
         guard let view = shown.entry, view.kind != .tombstone else {
-            return .deleted(shown.entry?.revision ?? entry.revision, status: 404)
+            return .deleted(
+                shown.entry?.revision ?? entry.revision,
+                status: shown.entry?.status ?? 404,
+                source: shown.isMade ? .modifier : .network
+            )
         }
         var answer = self
         answer.entry = view

@@ -2,7 +2,7 @@ import LarderJSON
 import LarderModel
 import LarderStore
 
-/// What a dead letter changed: each target's view with it alone on base, and base without it.
+/// What a dead letter changed: base of each target without it, and its view with it alone on base.
 struct LostViews: Sendable {
     private let effects: [EntryID: Effect]
 
@@ -17,10 +17,10 @@ struct LostViews: Sendable {
         let effect = effects[id] ?? .none
         let values = TargetValues(base, of: id, [effect])
         var view = LostView()
-        if case .json(let value) = values.content { view.after = values.bytes(value) }
+        if case .json(let value) = values.content { view.before = values.bytes(value) }
         switch effect.applied(to: values.content) {
-        case .json(let value, _): view.before = values.bytes(value)
-        case .unchanged, .inapplicable: view.before = view.after
+        case .json(let value, _): view.after = values.bytes(value)
+        case .unchanged, .inapplicable: view.after = view.before
         case .body, .deleted: break
         }
         return view

@@ -86,6 +86,8 @@ struct RawSession {
             await cacheAnswered()
         case .askNetwork:
             askNetwork()
+            // What is cached only lends its validators, unless a write deletes it.
+            if cached?.isDeletedByModifier == true { await cacheAnswered() }
         }
         var events = mailbox.events.makeAsyncIterator()
         while !isOver, let event = await events.next() {
@@ -173,14 +175,16 @@ struct RawSession {
         case .refuseAsMiss:
             let problem = Problem(.miss, "nothing is cached for \(request.url)", status: 504)
             refuse(problem, CacheStatus(.none, detail: problem.kind.rawValue))
-        case .refuseAsDeleted:
-            refuseAsDeleted(cached?.entry.status ?? 404, CacheStatus(.hit))
         }
     }
 
     private var cacheAnswer: Machine.CacheAnswer {
-        guard let entry = cached?.entry else { return .miss }
-        guard entry.kind == .fetched else { return .tombstone }
+        guard let cached else { return .miss }
+        let entry = cached.entry
+        guard entry.kind == .fetched else {
+            return cached.isDeletedByModifier
+                ? .deletion(entry.revision) : .tombstone(entry.revision)
+        }
         let now = context.clock.now()
         let freshFor = entry.freshUntil.map { until in
             entry.isStale(at: now) ? min(.zero, until.since(now)) : until.since(now)
@@ -199,12 +203,20 @@ struct RawSession {
         switch outcome {
         case .landed(.current(let answer)):
             await current(answer, reader)
-        case .landed(.deleted(let revision, let status)):
+        case .landed(.deleted(let revision, let status, _)):
+            if let shown = targeted(reader), shown.entry.kind != .tombstone,
+                let body = await open(shown)
+            {
+                return showNetwork(shown.entry, shown.overlay, forwarded(status: status), body)
+            }
             guard case .refuseAsDeleted = machine.networkAnswered(.deleted(revision)) else {
                 return
             }
             refuseAsDeleted(status, forwarded(status: status))
         case .landed(.failed(let problem)):
+            if let shown = targeted(reader), shown.isDeletedByModifier {
+                return tellDeletion(shown)
+            }
             if passing == nil, problem.kind.isOfKeeping { return passOn() }
             await failed(.problem(problem))
         case .refused(let refusal, _):
@@ -220,7 +232,8 @@ struct RawSession {
 
     private mutating func current(_ answer: Landing.Answer, _ reader: StoreReader) async {
         let now = context.clock.now()
-        let read = try? CachedAnswer(reader, sight, answer.entry.id, now: now)
+        let read = try? CachedAnswer(context, reader, sight, answer.entry.id, now: now)
+        if let read, read.isDeletedByModifier { return tellDeletion(read) }
         let found = read.flatMap { $0.entry.kind == .fetched ? $0 : nil }
         var status = forwarded(status: answer.status)
         status.isStored = found?.known?.revision == answer.entry.revision
@@ -258,11 +271,16 @@ struct RawSession {
             case .current(let answer):
                 guard let body = answer.body?.exactBytes else { return passOn() }
                 showNetwork(answer.entry, answer.overlay, status, .bytes(body))
-            case .deleted(let revision, let code):
-                guard case .refuseAsDeleted = machine.networkAnswered(.deleted(revision)) else {
+            case .deleted(let revision, let code, let source):
+                guard source == .modifier else {
+                    guard case .refuseAsDeleted = machine.networkAnswered(.deleted(revision))
+                    else { return }
+                    return refuseAsDeleted(code, status)
+                }
+                guard case .deletedAnd = machine.networkAnswered(.deletion(revision)) else {
                     return
                 }
-                refuseAsDeleted(code, status)
+                refuse(.deleted(request.url.text, by: source), status)
             case .failed(let problem):
                 await failed(.problem(problem))
             }
@@ -277,6 +295,20 @@ struct RawSession {
         if [500, 502, 503, 504].contains(status) { return await failed(words) }
         guard case .refuseAsDeleted = machine.networkAnswered(.deleted(Revision(0))) else { return }
         refuse(words)
+    }
+
+    /// What the client sees now, where modifiers of its own have a part in it.
+    private func targeted(_ reader: StoreReader) -> CachedAnswer? {
+        guard let id = try? EntryID(request.url), context.isTargeted(scope, id) else { return nil }
+        return try? CachedAnswer(context, reader, sight, id, now: context.clock.now())
+    }
+
+    /// A write that was accepted meanwhile deletes it.
+    private mutating func tellDeletion(_ shown: CachedAnswer) {
+        guard case .deletedAnd = machine.networkAnswered(.deletion(shown.entry.revision)) else {
+            return
+        }
+        refuse(.deleted(request.url.text, by: shown.source), CacheStatus(.hit))
     }
 
     private mutating func failed(_ failure: RawFailure) async {
@@ -294,6 +326,13 @@ struct RawSession {
     }
 
     private mutating func showCached(_ way: CacheStatus.Way, detail: String? = nil) async {
+        if let cached, cached.entry.kind == .tombstone {
+            let status = CacheStatus(way, detail: detail)
+            guard cached.isDeletedByModifier else {
+                return refuseAsDeleted(cached.entry.status, status)
+            }
+            return refuse(.deleted(request.url.text, by: cached.source), status)
+        }
         guard let cached, let body = await open(cached) else {
             return refuse(evictedMeanwhile, CacheStatus(way, detail: ProblemKind.miss.rawValue))
         }

@@ -1,10 +1,10 @@
 import LarderJSON
-package import LarderModel
+import LarderModel
 import LarderNormalize
 import LarderStore
 import LarderWire
 
-/// What modifiers that are not settled make of an entry: its view, and what is to be said of it.
+/// What modifiers that are not settled make of a base: the part of an ``EntryView`` that is theirs.
 ///
 /// Computed at each read from base and the modifiers' effects, in their order (P-04).
 struct ShownEntry: Sendable {
@@ -13,17 +13,9 @@ struct ShownEntry: Sendable {
     /// The bytes that take the place of base's; nil where base's own are shown.
     let bytes: [UInt8]?
     let overlay: Overlay
+    /// Whether only modifiers say it: that it is there, or that it is not.
+    let isMade: Bool
 
-    init(
-        _ id: EntryID,
-        _ target: Target,
-        in scope: ScopeKey,
-        _ reader: StoreReader
-    ) throws(StoreError) {
-        try self.init(id, target.base, target.changes, in: scope, reader)
-    }
-
-    /// The same over another base than the one that is kept.
     init(
         _ id: EntryID,
         _ known: KeptBase,
@@ -38,6 +30,7 @@ struct ShownEntry: Sendable {
             isComplete: view.isComplete
         )
         let base = known.entry
+        isMade = view.isMade(on: known)
         let step = LastStep(of: changes)
         switch view.content {
         case .unknown:
@@ -50,7 +43,7 @@ struct ShownEntry: Sendable {
             if case .deleted(let base) = known {
                 entry = base.buried(step)
             } else {
-                entry = Entry(id, base, [], .tombstone, status: 404, step)
+                entry = Entry(id, base, [], .tombstone, status: 410, step)
             }
             bytes = []
         case .json(let value):
@@ -79,73 +72,23 @@ private struct LastStep {
     }
 }
 
+extension View {
+    /// Whether only effects say what is shown, and no server.
+    fileprivate func isMade(on base: KeptBase) -> Bool {
+        switch (base, content) {
+        case (_, .unknown), (_, .base): false
+        case (_, .deleted): isChanged
+        case (.unknown, .json), (.unknown, .body), (.deleted, .json), (.deleted, .body): true
+        case (.value, .json), (.value, .body), (.entity, .json), (.entity, .body): false
+        }
+    }
+}
+
 extension OpenChange {
     /// What it does; nothing where that cannot be read.
     var known: Effect {
         (try? Effect(parsing: effect)) ?? .none
     }
-}
-
-/// What is said of an entry beside its bytes, while modifiers touch it.
-package struct Overlay: Equatable, Sendable {
-    package static let none = Overlay(pending: [], failed: 0, isComplete: true)
-
-    /// The modifiers that are not settled and touch it, in their order.
-    package let pending: [ModifierID]
-    /// Dead letters that touched it.
-    package internal(set) var failed: Int
-    package let isComplete: Bool
-    /// JSON pointers (RFC 6901) to what is missing of a normalized answer.
-    package let missing: [String]
-
-    init(pending: [ModifierID], failed: Int, isComplete: Bool, missing: [String] = []) {
-        self.pending = pending
-        self.failed = failed
-        self.isComplete = isComplete
-        self.missing = missing
-    }
-
-    /// What is said of modifiers here, with what is said of a normalized answer there.
-    package func adding(_ answer: Overlay) -> Overlay {
-        let known = Set(pending)
-        return Overlay(
-            pending: pending + answer.pending.filter { !known.contains($0) },
-            failed: failed + answer.failed,
-            isComplete: isComplete && answer.isComplete,
-            missing: missing + answer.missing
-        )
-    }
-
-    /// What is to be said of a normalized answer: as modifiers have changed its entities, and where
-    /// some are missing.
-    init(_ shown: RebuiltEntry) {
-        self.init(missing: shown.answer, shown.pending)
-    }
-
-    init(missing answer: RebuiltAnswer, _ pending: PendingChanges) {
-        self.init(
-            pending: pending.ids,
-            failed: pending.failed,
-            isComplete: answer.isComplete && pending.isComplete,
-            missing: answer.missing.map(\.text)
-        )
-    }
-}
-
-extension PendingChanges {
-    /// The modifiers, in their order.
-    var ids: [ModifierID] {
-        modifiers.sorted { $0.key < $1.key }.compactMap { try? ModifierID($0.value) }
-    }
-}
-
-/// What a read of an entry came to that modifiers target.
-package enum ShownRead: Sendable {
-    case miss
-    /// The entry as the origin gave it.
-    case base(Overlay)
-    /// An entry that effects made, with its bytes.
-    case made(Entry, [UInt8], Overlay)
 }
 
 extension Entry {
@@ -182,18 +125,5 @@ extension Entry {
     fileprivate func buried(_ step: LastStep) -> Entry {
         guard kind != .tombstone else { return self }
         return Entry(id, self, [], .tombstone, status: 404, step)
-    }
-}
-
-extension SnapshotFrame {
-    /// The same with what is said of the modifiers that touch it.
-    func adding(_ overlay: Overlay) -> SnapshotFrame {
-        var frame = self
-        frame.pending = overlay.pending.count
-        frame.pendingIDs = overlay.pending.prefix(Limits.toldPendingMax).map(\.text)
-        frame.failed = overlay.failed
-        frame.isComplete = overlay.isComplete
-        frame.missing = overlay.missing
-        return frame
     }
 }

@@ -147,13 +147,14 @@ extension WatchSession {
     }
 
     /// What shows under ids.
-    private func heads(of ids: [EntryID]) async throws(StoreError) -> [ShownHead] {
+    private func heads(of ids: [EntryID]) async throws(StoreError) -> [EntryHead] {
         let now = context.clock.now()
-        let sights = ids.map { context.sight(scope, $0) }
-        return try await context.store.read { reader throws(StoreError) in
-            var heads: [ShownHead] = []
-            for (id, sight) in zip(ids, sights) {
-                if let head = try ShownHead(reader, sight, id, now: now) { heads.append(head) }
+        return try await context.store.read { [context, scope] reader throws(StoreError) in
+            var heads: [EntryHead] = []
+            for id in ids {
+                if let head = try context.head(of: id, for: scope, reader, now: now) {
+                    heads.append(head)
+                }
             }
             return heads
         }

@@ -203,10 +203,15 @@ struct WatchSession {
         following.rowIsRead()
         do throws(StoreError) {
             let now = context.clock.now()
-            let row = try await context.store.read { reader throws(StoreError) in
-                try ShownHead(base: reader, sight, id, now: now)
+            let row = try await context.store.read {
+                reader throws(StoreError) -> (bytes: Int64, place: ScopeKey?) in
+                for place in sight.scopes {
+                    guard let entry = try reader.entry(place, id, now: now) else { continue }
+                    return (bytes: Int64(entry.body.byteCount), place: place)
+                }
+                return (bytes: 0, place: ScopeKey?.none)
             }
-            following.rowWasRead(bytes: Int64(row?.entry.body.byteCount ?? 0), in: row?.place)
+            following.rowWasRead(bytes: row.bytes, in: row.place)
         } catch {
             context.noteUnread(error)
         }

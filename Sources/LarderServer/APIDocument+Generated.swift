@@ -372,7 +372,7 @@ extension APIDocument {
                   "200": { "$ref": "#/components/responses/EntryHead" },
                   "304": { "$ref": "#/components/responses/EntryUnchanged" },
                   "404": { "description": "A miss: nothing is cached under the id." },
-                  "410": { "description": "The origin says that it is gone." },
+                  "410": { "description": "It is gone: the origin says so, or a write that waits to be sent." },
                   "default": { "$ref": "#/components/responses/Problem" }
                 }
               },
@@ -548,7 +548,7 @@ extension APIDocument {
                   "200": { "$ref": "#/components/responses/EntryHead" },
                   "304": { "$ref": "#/components/responses/EntryUnchanged" },
                   "404": { "description": "A miss: nothing is known of it." },
-                  "410": { "description": "The origin says that it is gone." },
+                  "410": { "description": "It is gone: the origin says so, or a write that waits to be sent." },
                   "default": { "$ref": "#/components/responses/Problem" }
                 }
               },
@@ -1761,7 +1761,7 @@ extension APIDocument {
                 }
               },
               "Deleted": {
-                "description": "`urn:larder:deleted`: the origin says that it is gone.",
+                "description": "`urn:larder:deleted`: the origin says that it is gone, or a write that waits to be sent deletes it.",
                 "content": {
                   "application/problem+json": {
                     "schema": { "$ref": "#/components/schemas/Problem" }
@@ -2367,7 +2367,7 @@ extension APIDocument {
                 "properties": {
                   "type": { "const": "deleted" },
                   "id": { "$ref": "#/components/schemas/EntryID" },
-                  "source": { "const": "cache" },
+                  "source": { "enum": ["cache", "modifier"] },
                   "rev": { "$ref": "#/components/schemas/Revision" },
                   "status": { "type": "integer", "enum": [404, 410] }
                 },
@@ -2397,7 +2397,11 @@ extension APIDocument {
                 "required": ["type", "source", "rev", "stale", "age_ms", "pending", "pending_ids", "failed", "complete", "entry"],
                 "properties": {
                   "type": { "const": "snapshot" },
-                  "source": { "type": "string", "enum": ["cache", "network"] },
+                  "source": {
+                    "description": "`modifier` where no server has said it, but writes that wait to be sent.",
+                    "type": "string",
+                    "enum": ["cache", "network", "modifier"]
+                  },
                   "rev": { "$ref": "#/components/schemas/Revision" },
                   "stale": {
                     "description": "Whether it is past its freshness lifetime.",
@@ -2509,17 +2513,18 @@ extension APIDocument {
                 ]
               },
               "DeletedFrame": {
-                "description": "The origin says that it is gone.",
+                "description": "It is gone. `network`: the origin says so now. `cache`: it has said so, and the network was not asked or failed. `modifier`: a write deletes it that waits to be sent, whatever the network says; by every policy, and the status is 410.",
                 "type": "object",
                 "required": ["type", "source", "rev", "status"],
                 "properties": {
                   "type": { "const": "deleted" },
-                  "source": { "const": "network" },
+                  "source": { "type": "string", "enum": ["network", "cache", "modifier"] },
                   "rev": { "$ref": "#/components/schemas/Revision" },
                   "status": { "type": "integer", "enum": [404, 410] }
                 },
                 "examples": [
-                  { "type": "deleted", "source": "network", "rev": 8413, "status": 404 }
+                  { "type": "deleted", "source": "network", "rev": 8413, "status": 404 },
+                  { "type": "deleted", "source": "modifier", "rev": 8414, "status": 410 }
                 ]
               },
               "ErrorFrame": {
@@ -2927,7 +2932,7 @@ extension APIDocument {
                     "additionalProperties": { "$ref": "#/components/schemas/ViewReport" }
                   },
                   "after": {
-                    "description": "The same with it.",
+                    "description": "The same with it; of a dead letter as it was when it died.",
                     "type": "object",
                     "additionalProperties": { "$ref": "#/components/schemas/ViewReport" }
                   }
@@ -4735,7 +4740,7 @@ extension APIDocument {
                   { "const": "urn:larder:targeted", "title": "The entry has modifiers that are not settled", "x-status": 409, "x-retryable": false },
                   { "const": "urn:larder:not-applied", "title": "The modifier was not applied", "x-status": 409, "x-retryable": false },
                   { "const": "urn:larder:miss", "title": "Nothing is cached under the id", "x-status": 404, "x-retryable": false },
-                  { "const": "urn:larder:deleted", "title": "The origin says that it is gone", "x-status": 404, "x-retryable": false },
+                  { "const": "urn:larder:deleted", "title": "It is gone", "x-status": 404, "x-retryable": false },
                   { "const": "urn:larder:since-too-old", "title": "The changes since then are not known any more", "x-status": 410, "x-retryable": false },
                   { "const": "urn:larder:unreachable", "title": "The origin cannot be reached", "x-status": 502, "x-retryable": true },
                   { "const": "urn:larder:captive", "title": "A captive portal stands before the network", "x-status": 502, "x-retryable": true },

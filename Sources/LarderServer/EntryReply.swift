@@ -24,19 +24,19 @@ enum EntryReply {
         do {
             let (account, form) = try Self.parameters(head.query)
             let scope = loop.key(for: peer.scope(account))
-            let isBase = form == .base
-            let shown = isBase ? nil : try engine.shown(id, scope, loop.reader, now: now)
-            switch shown {
-            case .made(let entry, let bytes, let overlay):
-                self.init(entry, bytes, overlay, head, date: loop.date(at: now), now)
-                return
-            case .miss:
+            let date = loop.date(at: now)
+            let read = try engine.view(of: id, for: scope, loop.reader, now: now, as: form) {
+                row, _, overlay in EntryReply(row, head, scope, date: date, now, overlay)
+            }
+            guard case .view(let view) = read else {
                 self = .problem(.miss(id))
                 return
-            case .base(let overlay):
-                try self.init(id, head, scope, overlay, loop, engine, now)
-            case nil:
-                try self.init(id, head, scope, .none, isBase: isBase, loop, engine, now)
+            }
+            switch view.content {
+            case .row(let reply): self = reply
+            case .made(let entry, let bytes):
+                self.init(entry, bytes, view.overlay, head, date: date, now)
+            case .deleted: self = .problem(.deleted("'\(id)'", by: view.source))
             }
         } catch let problem as Problem {
             self = .problem(problem)
@@ -44,30 +44,6 @@ enum EntryReply {
             self = .problem(Problem(error))
         } catch {
             preconditionFailure("a read fails in two ways only")
-        }
-    }
-
-    /// The answer as the row has it, or where it is normalized, as that is put together.
-    private init(
-        _ id: EntryID,
-        _ head: HTTPRequestHead,
-        _ scope: ScopeKey,
-        _ overlay: Overlay,
-        isBase: Bool = false,
-        _ loop: LoopReader,
-        _ engine: Engine,
-        _ now: Timestamp
-    ) throws(StoreError) {
-        let date = loop.date(at: now)
-        let read = try engine.readEntry(id, scope, loop.reader, isBase: isBase, now: now) { row in
-            EntryReply(row, id, head, scope, date: date, now, overlay)
-        }
-        switch read {
-        case .row(let reply): self = reply
-        case .rebuilt(let entry, let bytes, let missing):
-            let overlay = overlay.adding(missing)
-            self.init(entry, bytes, overlay, head, date: date, now)
-        case .miss: self = .problem(.miss(id))
         }
     }
 
@@ -91,11 +67,6 @@ enum EntryReply {
         date: String,
         _ now: Timestamp
     ) {
-        guard entry.kind != .tombstone else {
-            let detail = "'\(entry.id)' is gone: it was deleted here, or its origin says so"
-            self = .problem(Problem(.deleted, detail, status: 410))
-            return
-        }
         let (status, headers) = Self.head(entry, overlay, head, date: date, now)
         let isSent = status == .ok && head.method != .HEAD
         self = .whole(status, headers, isSent ? ByteBuffer(bytes: bytes) : nil)
@@ -130,25 +101,12 @@ enum EntryReply {
 
     private init(
         _ row: borrowing EntryRow,
-        _ id: EntryID,
         _ head: HTTPRequestHead,
         _ scope: ScopeKey,
         date: String,
         _ now: Timestamp,
-        _ overlay: Overlay = .none
+        _ overlay: Overlay
     ) {
-        switch row.kind {
-        case .blob, .fetched:
-            break
-        case .tombstone:
-            self = .problem(
-                Problem(.deleted, "the origin says that '\(id)' is gone", status: 410)
-            )
-            return
-        case .variants, .entity:
-            self = .problem(.miss(id))
-            return
-        }
         let tag = row.entityTag
         var headers = Self.headers(row, tag, date: date, now)
         headers.add(overlay)

@@ -136,6 +136,21 @@ extension CacheStore {
         }
     }
 
+    /// The answers by which modifiers died, with at most `bytesMax` bytes of each body.
+    package func lastAnswers(
+        of numbers: [ModifierNumber],
+        bytesMax: Int
+    ) async throws(StoreError) -> [ModifierNumber: (status: Int, body: [UInt8])] {
+        guard !numbers.isEmpty else { return [:] }
+        return try await read { reader throws(StoreError) in
+            var answers: [ModifierNumber: (status: Int, body: [UInt8])] = [:]
+            for number in numbers {
+                answers[number] = try reader.keptReader().answer(of: number, bytesMax: bytesMax)
+            }
+            return answers
+        }
+    }
+
     /// One modifier with everything that belongs to it; nil when there is none that can be read.
     package func modifier(_ number: ModifierNumber) async throws(StoreError) -> WholeModifier? {
         try await read { reader throws(StoreError) in try reader.keptReader().modifier(number) }
@@ -233,6 +248,16 @@ extension StoreReader {
         if let damaged { reportDamage(scope, id, damaged) }
         // What is being accepted is not there yet, what was settled is not there any more.
         return target?.changes.isEmpty == false ? target : nil
+    }
+
+    /// What making a target's view takes, without reading it; nil for an id that nothing targets.
+    package func viewWork(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ViewWork? {
+        guard let place = shared.kept.place(scope, id), place.targets > 0 else { return nil }
+        return ViewWork(
+            baseBytes: try keptReader().listed(scope, id)?.entry.body.byteCount ?? 0,
+            effects: place.targets,
+            planBytes: Int(clamping: try keptReader().effectBytes(scope, id))
+        )
     }
 
     /// Targets of a scope of which no base is known, in the order of their ids: no list of entries

@@ -137,6 +137,24 @@ extension KeptReader {
         }
     }
 
+    /// The answer by which a modifier died, with at most `bytesMax` bytes of its body; nil where none
+    /// came.
+    func answer(
+        of number: ModifierNumber,
+        bytesMax: Int
+    ) throws(StoreError) -> (status: Int, body: [UInt8])? {
+        let statement = try connection.statement(
+            """
+            SELECT answer_status, substr(answer_body, 1, ?2) FROM modifier
+            WHERE number = ?1 AND answer_status IS NOT NULL
+            """
+        )
+        statement.bind(1, number.value)
+        statement.bind(2, Int64(bytesMax))
+        guard try statement.step() else { return nil }
+        return (Int(clamping: statement.integer(0)), Array(statement.bytes(1)))
+    }
+
     func number(of id: ModifierID, _ scope: ScopeKey) throws(StoreError) -> ModifierNumber? {
         for sql in [
             "SELECT number FROM modifier WHERE scope = ?1 AND id = ?2",

@@ -65,7 +65,7 @@ package enum BaseUpdate: Sendable {
     case markStale
 }
 
-/// What a dead letter changed, and what is shown without it; nil where that is nothing.
+/// What is shown without a dead letter and with it; nil where that is nothing.
 package struct LostView: Equatable, Sendable {
     package var before: [UInt8]?
     package var after: [UInt8]?

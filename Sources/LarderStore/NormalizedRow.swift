@@ -10,13 +10,19 @@ package struct NormalizedRow: Sendable {
     let template: [UInt8]
     /// The number of its skeleton.
     package let skeleton: Int64
+
+    /// What putting it together takes.
+    var work: ViewWork {
+        ViewWork(baseBytes: entry.body.byteCount, effects: 0, planBytes: template.count)
+    }
 }
 
 /// What a normalized answer is now.
 package enum Rebuilt: Sendable {
     case shown(RebuiltEntry)
-    /// It was an entity that is deleted: its tombstone.
-    case deleted(Entry)
+    /// It was an entity that is deleted: its tombstone, and whether only a modifier says so that is
+    /// not settled.
+    case deleted(Entry, isByModifier: Bool)
     /// An entity that it shows was evicted, or it is damaged or has become too large: a miss.
     case missing
 }
@@ -79,6 +85,7 @@ struct RowRebuilding {
         else { return .missing }
         var revision = row.entry.revision
         var pending = PendingChanges()
+        var isDeletedByModifier = false
         let outcome = try Rebuilder(rules, bytesMax: bytesMax).rebuild(
             template,
             skeleton,
@@ -89,6 +96,7 @@ struct RowRebuilding {
                 }
                 revision = max(revision, found.revision)
                 pending.add(found.pending)
+                if case .deleted = found.held { isDeletedByModifier = found.isMade }
                 return FoundEntity(found.held)
             }
         )
@@ -96,9 +104,9 @@ struct RowRebuilding {
         case .shown(let answer):
             return .shown(RebuiltEntry(row.entry, answer, pending, revision: revision))
         case .deleted:
-            var tombstone = row.entry.tombstone(404)
+            var tombstone = row.entry.tombstone(isDeletedByModifier ? 410 : 404)
             tombstone.revision = revision
-            return .deleted(tombstone)
+            return .deleted(tombstone, isByModifier: isDeletedByModifier)
         case .evicted, .tooLarge:
             return .missing
         }

@@ -10,6 +10,18 @@ package struct KnownEntity: Sendable {
     package let storedAt: Timestamp
     /// What modifiers make of it.
     package var pending = PendingChanges()
+    /// Whether only modifiers say that it is there, or that it is not.
+    package var isMade = false
+}
+
+/// What putting a view together takes, as far as it can be told before it is done.
+package struct ViewWork: Equatable, Sendable {
+    /// The bytes of base: those of a normalized answer as it came.
+    package let baseBytes: Int
+    /// The effects that are to be applied.
+    package let effects: Int
+    /// The bytes of the effects, or of a normalized answer's template, which name its slots.
+    package let planBytes: Int
 }
 
 /// What is to be said of what is shown, as modifiers have a part in it.
@@ -36,6 +48,8 @@ package enum ShownRow<Value> {
     case whole(Value)
     /// A normalized answer as it is now, and as it came.
     case normalized(Rebuilt, of: Entry)
+    /// A normalized answer that is not put together now, as that was not admitted.
+    case postponed(ViewWork)
 }
 
 /// Who is shown an entity, and how: entities are one scope's, or everybody's, but what modifiers
@@ -79,13 +93,15 @@ extension StoreReader {
     /// Hands what an id has to `read`, or where that is a normalized answer puts it together.
     ///
     /// What is kept for good is shown with its entities as they are now, as long as all of them are
-    /// there, else as it was kept.
+    /// there, else as it was kept. `admits`, where it is given, says whether an answer is put
+    /// together.
     package func shownRow<Value>(
         _ scope: ScopeKey,
         _ id: EntryID,
         for sight: EntitySight,
         now: Timestamp,
         isPartial: Bool = false,
+        admits: ((ViewWork) -> Bool)? = nil,
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> ShownRow<Value>? {
         try atOneMoment { () throws(StoreError) -> ShownRow<Value>? in
@@ -101,6 +117,7 @@ extension StoreReader {
             case nil: return nil
             case .whole(let value)?: return .whole(value)
             case .normalized(let row)?:
+                if let admits, !admits(row.work) { return .postponed(row.work) }
                 let rebuilt = try rebuild(row, for: sight, now: now, isPartial: isPartial)
                 return .normalized(rebuilt, of: row.entry)
             }
@@ -214,11 +231,20 @@ extension StoreReader {
             for change in target.changes { pending.modifiers[change.number] = change.modifier }
         }
         let revisions = [target.entry?.revision].compactMap { $0 } + target.changes.map(\.revision)
+        let isMade =
+            switch (target.base.held, held) {
+            case (.unknown, .present), (.deleted, .present), (.unknown, .deleted),
+                (.present, .deleted):
+                true
+            case (.unknown, .unknown), (.deleted, .deleted), (.present, .present), (_, .unknown):
+                false
+            }
         return KnownEntity(
             held: held,
             revision: revisions.max() ?? Revision(0),
             storedAt: target.entry?.storedAt ?? target.changes[0].acceptedAt,
-            pending: pending
+            pending: pending,
+            isMade: isMade
         )
     }
 

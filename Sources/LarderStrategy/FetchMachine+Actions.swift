@@ -21,8 +21,10 @@ extension FetchMachine {
     package enum CacheAnswer: Equatable, Sendable {
         case hit(Revision, isFresh: Bool)
         case miss
-        /// What is cached is that the origin has deleted it.
-        case tombstone
+        /// What is cached is that the origin has deleted it: told where the network cannot say.
+        case tombstone(Revision)
+        /// A write that waits to be sent deletes it, whatever the network says.
+        case deletion(Revision)
     }
 
     /// What the cache's answer leads to.
@@ -38,7 +40,6 @@ extension FetchMachine {
         case showAndFail(Failure, Sequel)
         case refuse(Failure)
         case refuseAsMiss
-        case refuseAsDeleted
     }
 
     /// What the origin has, or why it is not known.
@@ -46,6 +47,8 @@ extension FetchMachine {
         /// What the origin has now; the revision is the shown one when the bytes are.
         case current(Revision)
         case deleted(Revision)
+        /// A write that waits to be sent deletes it, whatever the origin has.
+        case deletion(Revision)
         case failed(Failure)
     }
 

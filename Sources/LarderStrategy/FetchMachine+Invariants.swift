@@ -29,7 +29,8 @@ extension FetchMachine {
     private var isBehindLastWord: Bool {
         switch state {
         case .following, .ended: true
-        case .idle, .racing, .checking, .holding, .awaitingNetwork, .awaitingCache: false
+        case .idle, .racing, .checking, .holding, .remembering, .awaitingNetwork, .awaitingCache:
+            false
         }
     }
 }

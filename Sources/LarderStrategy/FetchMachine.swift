@@ -6,6 +6,8 @@ package import LarderModel
 ///
 /// - *shown*: a snapshot has been sent; its revision is what the client has seen.
 /// - *held*: the cache has answered, but is kept back while `network_wait` runs.
+/// - *remembered*: what is cached is that the origin has deleted it; that is shown only where the
+///   network fails. What a write that waits to be sent deletes is shown at once, by every policy.
 /// - *enough*: a cached answer that the policy asks nothing beyond.
 /// - *refused*: the fetch ends with a plain problem, as nothing has been sent yet.
 /// - *followed*: behind the last word the stream stays open, and what changes is told.
@@ -27,7 +29,8 @@ package import LarderModel
 ///    └───────────────► awaitingCache ──────────────────────────────────────┘
 /// ```
 ///
-/// `network-only` starts in `awaitingNetwork`. Where the last word leads an ordinary fetch to
+/// What is remembered leads to `remembering`, from where the network's failure, the deadline and the
+/// drain show it. `network-only` starts in `awaitingNetwork`. Where the last word leads an ordinary fetch to
 /// `ended`, it leads one that follows to `following`, unless it is a refusal; from there `drainBegan`
 /// leads to the end. From every state `clientHungUp` leads to `ended`, and an `ended` fetch does
 /// nothing more: a late answer of the cache or the network changes nothing here. That a late
@@ -57,6 +60,8 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
         case checking(wait: Duration?)
         /// The cache's answer is there and held back.
         case holding(Revision)
+        /// What is cached is that the origin has deleted it.
+        case remembering(Revision)
         /// The cache has said its part; what it showed, if it had something.
         case awaitingNetwork(shown: Revision?)
         /// The network was not asked, or has failed: then what is told of that.
@@ -145,22 +150,28 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
         case (.racing(.finish), .hit(let revision, _)):
             noteCached(revision)
             return .showAnd(lastWordWasTold(of: revision))
-        case (.racing, .miss), (.racing, .tombstone):
+        case (.racing, .miss):
             state = .awaitingNetwork(shown: nil)
             return .nothing
+        case (.racing, .tombstone(let revision)):
+            state = .remembering(revision)
+            return .nothing
+        case (.racing, .deletion(let revision)), (.awaitingNetwork(nil), .deletion(let revision)),
+            (.awaitingCache, .deletion(let revision)):
+            noteCached(revision)
+            return .showAnd(lastWordWasTold(of: revision))
         case (.checking(let wait), _):
             return checked(answer, wait)
-        case (.awaitingCache(let failure, _), .hit(let revision, _)):
+        case (.awaitingCache(let failure, _), .hit(let revision, _)),
+            (.awaitingCache(_, let failure), .tombstone(let revision)):
             noteCached(revision)
             let sequel = lastWordWasTold(of: revision)
             return failure.map { .showAndFail($0, sequel) } ?? .showAnd(sequel)
         case (.awaitingCache(_, let failure), .miss):
             noteRefusal()
             return failure.map { .refuse($0) } ?? .refuseAsMiss
-        case (.awaitingCache(_, let failure), .tombstone):
-            noteRefusal()
-            return failure.map { .refuse($0) } ?? .refuseAsDeleted
-        case (.holding, _), (.awaitingNetwork, _), (.following, _), (.ended, _), (.idle, _):
+        case (.holding, _), (.remembering, _), (.awaitingNetwork, _), (.following, _), (.ended, _),
+            (.idle, _):
             return .nothing
         }
     }
@@ -178,9 +189,15 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
             }
             state = .holding(revision)
             return .askNetwork(wait: wait)
-        case .miss, .tombstone:
+        case .tombstone(let revision):
+            state = .remembering(revision)
+            return .askNetwork(wait: nil)
+        case .miss:
             state = .awaitingNetwork(shown: nil)
             return .askNetwork(wait: nil)
+        case .deletion(let revision):
+            noteCached(revision)
+            return .showAnd(lastWordWasTold(of: revision))
         }
     }
 
@@ -200,12 +217,16 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
             said.unchangedRevision = shown
             return .unchangedAnd(lastWordWasTold(of: shown))
         case (.racing, .current(let revision)), (.holding, .current(let revision)),
-            (.awaitingNetwork, .current(let revision)):
+            (.remembering, .current(let revision)), (.awaitingNetwork, .current(let revision)):
             said.networkSnapshots += 1
             return .showAnd(lastWordWasTold(of: revision))
         case (.awaitingNetwork(.some), .deleted(let revision)):
             return .deletedAnd(lastWordWasTold(of: revision))
-        case (.racing, .deleted), (.holding, .deleted), (.awaitingNetwork(nil), .deleted):
+        case (.racing, .deletion(let revision)), (.holding, .deletion(let revision)),
+            (.remembering, .deletion(let revision)), (.awaitingNetwork, .deletion(let revision)):
+            return .deletedAnd(lastWordWasTold(of: revision))
+        case (.racing, .deleted), (.holding, .deleted), (.remembering, .deleted),
+            (.awaitingNetwork(nil), .deleted):
             noteRefusal()
             return .refuseAsDeleted
         case (.awaitingNetwork(let shown), .failed(let failure)):
@@ -214,7 +235,8 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
                 return .refuse(failure)
             }
             return .fail(failure, lastWordWasTold(of: shown))
-        case (.holding(let revision), .failed(let failure)):
+        case (.holding(let revision), .failed(let failure)),
+            (.remembering(let revision), .failed(let failure)):
             noteCached(revision)
             return .showCachedAndFail(failure, lastWordWasTold(of: revision))
         case (.awaitingCache, _), (.checking, _), (.following, _), (.ended, _), (.idle, _):
@@ -237,8 +259,8 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
             state = .awaitingNetwork(shown: revision)
             noteCached(revision)
             return .showCached
-        case .idle, .racing(.show), .racing(.finish), .checking, .awaitingNetwork, .awaitingCache,
-            .following, .ended:
+        case .idle, .racing(.show), .racing(.finish), .checking, .remembering, .awaitingNetwork,
+            .awaitingCache, .following, .ended:
             return .nothing
         }
     }
@@ -251,7 +273,7 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
             return .nothing
         case .awaitingNetwork(let shown?):
             return .fail(timeout, lastWordWasTold(of: shown))
-        case .holding(let revision):
+        case .holding(let revision), .remembering(let revision):
             noteCached(revision)
             return .showCachedAndFail(timeout, lastWordWasTold(of: revision))
         case .racing, .checking, .awaitingNetwork(nil):
@@ -297,7 +319,7 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
         case .awaitingNetwork(.some), .following:
             noteEnd()
             return .end
-        case .holding(let revision):
+        case .holding(let revision), .remembering(let revision):
             noteCached(revision)
             noteEnd()
             return .showCachedAndEnd

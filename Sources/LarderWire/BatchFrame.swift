@@ -6,7 +6,7 @@ package enum BatchFrame: Equatable, Sendable {
     case snapshot(SnapshotFrame)
     /// Nothing is cached under the id.
     case miss(EntryID)
-    /// What is cached is that the origin has deleted it.
+    /// It is deleted: its origin has said so, or a write that waits to be sent.
     case deleted(EntryID, DeletedFrame)
     case end(EndFrame)
 }
@@ -41,9 +41,7 @@ extension BatchFrame: StreamFrame {
                 json.member("id", id.text)
             case .deleted(let id, let frame):
                 json.member("id", id.text)
-                json.member("source", AnswerSource.cache.rawValue)
-                json.member("rev", frame.revision.number)
-                json.member("status", frame.status)
+                frame.write(to: &json)
             case .end(let frame):
                 frame.write(to: &json)
             }
@@ -59,11 +57,7 @@ extension BatchFrame: StreamFrame {
         case "snapshot": self = .snapshot(try SnapshotFrame(object))
         case "miss": self = .miss(try object.id("id"))
         case "deleted":
-            let frame = DeletedFrame(
-                revision: try object.revision("rev"),
-                status: try object.integer("status")
-            )
-            self = .deleted(try object.id("id"), frame)
+            self = .deleted(try object.id("id"), try DeletedFrame(object))
         case "end": self = .end(try EndFrame(object))
         default: throw .unknownValue(member: "type", text: type)
         }

@@ -18,12 +18,7 @@ extension FetchFrame {
                 )
             )
         case "deleted":
-            self = .deleted(
-                DeletedFrame(
-                    revision: try object.revision("rev"),
-                    status: try object.integer("status")
-                )
-            )
+            self = .deleted(try DeletedFrame(object))
         case "error":
             self = .error(try Problem(object.object("problem")))
         case "end":
@@ -31,6 +26,16 @@ extension FetchFrame {
         default:
             throw .unknownValue(member: "type", text: type)
         }
+    }
+}
+
+extension DeletedFrame {
+    init(_ object: WireObject) throws(WireError) {
+        self.init(
+            source: try object.required("source") { AnswerSource(rawValue: $0) },
+            revision: try object.revision("rev"),
+            status: try object.integer("status")
+        )
     }
 }
 

@@ -30,9 +30,11 @@ extension FetchFrame: StreamFrame {
             case .snapshot(let frame):
                 frame.write(to: &json)
             case .unchanged(let frame):
-                Self.write(frame.revision, frame.status, to: &json)
+                json.member("source", AnswerSource.network.rawValue)
+                json.member("rev", frame.revision.number)
+                json.member("status", frame.status)
             case .deleted(let frame):
-                Self.write(frame.revision, frame.status, to: &json)
+                frame.write(to: &json)
             case .error(let problem):
                 json.member("source", AnswerSource.network.rawValue)
                 json.name("problem")
@@ -43,9 +45,11 @@ extension FetchFrame: StreamFrame {
         }
         return json.bytes
     }
+}
 
-    private static func write(_ revision: Revision, _ status: Int, to json: inout JSONWriter) {
-        json.member("source", AnswerSource.network.rawValue)
+extension DeletedFrame {
+    func write(to json: inout JSONWriter) {
+        json.member("source", source.rawValue)
         json.member("rev", revision.number)
         json.member("status", status)
     }

@@ -3,7 +3,8 @@ package import LarderModel
 /// One line of the answer to a fetch.
 ///
 /// A stream has one `snapshot` or two, or in place of the second `unchanged`, `deleted` or `error`,
-/// and then exactly one `end`; without that it was cut off. One that follows has further
+/// and then exactly one `end`; without that it was cut off. In place of the first it may have a
+/// `deleted` that is not the network's. One that follows has further
 /// `snapshot` and `deleted` before it.
 package enum FetchFrame: Equatable, Sendable {
     case snapshot(SnapshotFrame)
@@ -17,6 +18,8 @@ package enum FetchFrame: Equatable, Sendable {
 package enum AnswerSource: String, Sendable {
     case cache
     case network
+    /// Modifiers that are not settled: no server has said it.
+    case modifier
 }
 
 /// The network has what the client was shown already.
@@ -31,13 +34,15 @@ package struct UnchangedFrame: Equatable, Sendable {
     }
 }
 
-/// The origin says that it is gone.
+/// It is gone: its origin says so or has said so, or a write that waits to be sent.
 package struct DeletedFrame: Equatable, Sendable {
+    package var source: AnswerSource
     package var revision: Revision
     /// 404 or 410.
     package var status: Int
 
-    package init(revision: Revision, status: Int) {
+    package init(source: AnswerSource = .network, revision: Revision, status: Int) {
+        self.source = source
         self.revision = revision
         self.status = status
     }

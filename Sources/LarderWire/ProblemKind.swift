@@ -127,7 +127,7 @@ package enum ProblemKind: String, Sendable, CaseIterable {
         case .targeted: "The entry has modifiers that are not settled"
         case .notApplied: "The modifier was not applied"
         case .miss: "Nothing is cached under the id"
-        case .deleted: "The origin says that it is gone"
+        case .deleted: "It is gone"
         case .sinceTooOld: "The changes since then are not known any more"
         case .unreachable: "The origin cannot be reached"
         case .captive: "A captive portal stands before the network"

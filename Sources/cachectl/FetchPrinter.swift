@@ -48,7 +48,7 @@ struct FetchPrinter {
         if !console.isTerminalOut {
             console.note(Self.describe(snapshot) + Self.describe(word))
             for try await chunk in try await snapshot.bodyChunks() { try console.write(chunk) }
-        } else if showsHeld, snapshot.source == .cache {
+        } else if showsHeld, snapshot.source != .network {
             try view.show(message: Self.describe(snapshot) + Self.describe(word))
         } else {
             try await show(snapshot, Self.describe(word))
@@ -62,12 +62,13 @@ struct FetchPrinter {
             mediaType: snapshot.mediaType,
             message: Self.describe(snapshot) + word
         )
-        showsHeld = snapshot.source == .cache
+        showsHeld = snapshot.source != .network
     }
 
     private static func describe(_ snapshot: Snapshot) -> String {
         switch snapshot.source {
         case .network: "from the network"
+        case .modifier: "from a write that waits to be sent"
         case .cache:
             "from the cache, \(Words.span(snapshot.age)) old\(snapshot.isStale ? ", stale" : "")"
         }

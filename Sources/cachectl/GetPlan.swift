@@ -45,7 +45,13 @@ struct GetPlan {
         switch update {
         case .snapshot(let snapshot): snapshotArrived(snapshot)
         case .unchanged: unchangedArrived()
-        case .deleted: .fail(CommandFailure(.notFound, "the origin says that it is gone"))
+        case .deleted:
+            .fail(
+                CommandFailure(
+                    .notFound,
+                    "it is gone: the origin says so, or a write that waits to be sent"
+                )
+            )
         case .failed(let problem): broke(CommandFailure(gettingFailedWith: .problem(problem)))
         case .end: ended()
         }
@@ -63,7 +69,7 @@ struct GetPlan {
         switch snapshot.source {
         case .network:
             return .print(snapshot, .given)
-        case .cache:
+        case .cache, .modifier:
             guard waitsForNetwork || !isGoodEnough(snapshot) else {
                 return .print(snapshot, .given)
             }

@@ -21,7 +21,7 @@ struct BatchTests {
     @Test("What is there comes decoded, and what is not by its id")
     func found() async throws {
         try await withDaemon(account: "work") { daemon, client in
-            let gone = DeletedFrame(revision: Revision(3), status: 410)
+            let gone = DeletedFrame(source: .cache, revision: Revision(3), status: 410)
             let end = EndFrame(outcome: .cache)
             daemon.answer(
                 Self.path,

@@ -523,14 +523,8 @@ extension EngineFixture {
         let reader = try engine.store.makeReader()
         defer { reader.endTransaction() }
         let now = clock.now()
-        let read = try engine.readEntry(EntryID(url), scope, reader, isBase: isBase, now: now) {
-            row in row.withBody { String(decoding: $0, as: UTF8.self) }
-        }
-        switch read {
-        case .row(let text): return text
-        case .rebuilt(_, let bytes, _): return String(decoding: bytes, as: UTF8.self)
-        case .miss: return "miss"
-        }
+        let form = isBase ? ShownForm.base : .view
+        return try engine.text(of: EntryID(url), scope, reader, now: now, as: form) ?? "miss"
     }
 }
 

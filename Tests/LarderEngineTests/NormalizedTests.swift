@@ -463,13 +463,6 @@ extension EngineFixture {
     fileprivate func read(_ url: WebURL) throws -> String {
         let reader = try engine.store.makeReader()
         defer { reader.endTransaction() }
-        let read = try engine.readEntry(EntryID(url), scope, reader, now: clock.now()) { row in
-            row.withBody { String(decoding: $0, as: UTF8.self) }
-        }
-        switch read {
-        case .row(let text): return text
-        case .rebuilt(_, let bytes, _): return String(decoding: bytes, as: UTF8.self)
-        case .miss: return "miss"
-        }
+        return try engine.text(of: EntryID(url), scope, reader, now: clock.now()) ?? "miss"
     }
 }

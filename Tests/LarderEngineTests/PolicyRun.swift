@@ -129,6 +129,20 @@ final class PolicyRun {
         return problem
     }
 
+    /// What is cached, where that is that the origin has deleted it.
+    var remembered: FetchFrame {
+        .deleted(DeletedFrame(source: .cache, revision: old, status: 410))
+    }
+
+    /// What the client gets where that is cached: what the network says, or where it fails that it
+    /// was deleted once.
+    func whatIsRemembered(beside network: PolicyTests.Network) -> FetchResult {
+        let said = whatNetworkSays(network, wasShown: false)
+        guard network != .gone, let problem = said.refusal else { return said }
+        let time = network == .silent ? nil : networkTime
+        return FetchResult([remembered, .error(problem), .end(.error, old, network: time)])
+    }
+
     /// The network's part of the answer, after the cache was shown or in its place.
     func whatNetworkSays(
         _ network: PolicyTests.Network,

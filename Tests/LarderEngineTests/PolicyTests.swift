@@ -37,8 +37,11 @@ struct PolicyTests {
             let run = try PolicyRun(fixture)
             let got = try await run.fetch(.cacheThenNetwork, cached, network)
             let said = run.whatNetworkSays(network, wasShown: cached == .hit)
-            guard cached == .hit else { return #expect(got == said) }
-            #expect(got == FetchResult([try run.cachedSnapshot()] + said.frames))
+            switch cached {
+            case .hit: #expect(got == FetchResult([try run.cachedSnapshot()] + said.frames))
+            case .miss: #expect(got == said)
+            case .tombstone: #expect(got == run.whatIsRemembered(beside: network))
+            }
         }
     }
 
@@ -58,8 +61,9 @@ struct PolicyTests {
                 #expect(got == FetchResult([try run.cachedSnapshot(after: wait)] + said.frames))
             case (.hit, .same), (.hit, .notModified):
                 #expect(got == FetchResult(try run.confirmed()))
-            case (.hit, .new), (.hit, .gone), (.miss, _), (.tombstone, _):
+            case (.hit, .new), (.hit, .gone), (.miss, _):
                 #expect(got == run.whatNetworkSays(network, wasShown: false))
+            case (.tombstone, _): #expect(got == run.whatIsRemembered(beside: network))
             }
         }
     }
@@ -77,7 +81,8 @@ struct PolicyTests {
             case .miss:
                 #expect(got == .refused(Problem(.miss, "nothing is cached for \(run.url)")))
             case .tombstone:
-                #expect(got == .refused(run.deleted(status: 410)))
+                let frames = [run.remembered, .end(.deleted, run.old)]
+                #expect(got == FetchResult(frames))
             }
             #expect(fixture.upstream.asked.all.count == asked)
         }
@@ -99,8 +104,9 @@ struct PolicyTests {
                 #expect(got == FetchResult([try run.cachedSnapshot(after: wait)] + said.frames))
             case (.hit, .same), (.hit, .notModified):
                 #expect(got == FetchResult(try run.confirmed()))
-            case (.hit, .new), (.hit, .gone), (.miss, _), (.tombstone, _):
+            case (.hit, .new), (.hit, .gone), (.miss, _):
                 #expect(got == run.whatNetworkSays(network, wasShown: false))
+            case (.tombstone, _): #expect(got == run.whatIsRemembered(beside: network))
             }
         }
     }
@@ -158,7 +164,11 @@ struct PolicyTests {
             let run = try PolicyRun(fixture)
             guard cached == .hit else {
                 let got = try await run.fetch(.staleWhileRevalidate, cached, network)
-                return #expect(got == run.whatNetworkSays(network, wasShown: false))
+                return #expect(
+                    cached == .miss
+                        ? got == run.whatNetworkSays(network, wasShown: false)
+                        : got == run.whatIsRemembered(beside: network)
+                )
             }
             try await run.prepare(cached)
             run.script(network)

@@ -413,14 +413,7 @@ extension EngineFixture {
         let reader = try engine.store.makeReader()
         defer { reader.endTransaction() }
         let (key, now) = (key(scope), clock.now())
-        switch try engine.shown(id, key, reader, now: now) {
-        case .made(_, let bytes, _): return String(decoding: bytes, as: UTF8.self)
-        case .miss: return nil
-        case .base, nil:
-            return try engine.withEntry(id, key, reader, now: now) { row in
-                row.withBody { String(decoding: $0, as: UTF8.self) }
-            }
-        }
+        return try engine.text(of: id, key, reader, now: now)
     }
 
     /// What a batch of one id shows.

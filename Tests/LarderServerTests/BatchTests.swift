@@ -34,7 +34,7 @@ struct BatchTests {
             let frames = try frames(response)
             #expect(frames.map(\.type) == ["miss", "snapshot", "deleted", "snapshot", "end"])
             #expect(frames[0] == .miss(try EntryID("x")))
-            let deletion = DeletedFrame(revision: gone, status: 410)
+            let deletion = DeletedFrame(source: .cache, revision: gone, status: 410)
             #expect(frames[2] == .deleted(try EntryID("gone"), deletion))
             guard case .snapshot(let fetched) = frames[1], case .snapshot(let blob) = frames[3]
             else { return }

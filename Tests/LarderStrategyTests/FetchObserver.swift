@@ -45,6 +45,8 @@ struct FetchObserver {
     private var isSettled: Bool { isOver || frames.contains(.open) }
     private var firstOfCache: FetchEvent? { seen.first { $0.isFromCache } }
     private var hadHit: Bool { firstOfCache == .cacheFresh || firstOfCache == .cacheStale }
+    private var isDeletedByWrite: Bool { firstOfCache == .cacheDeletion }
+    private var hadNews: Bool { hadHit || isDeletedByWrite || firstOfCache == .cacheTombstone }
 
     mutating func saw(_ event: FetchEvent, _ reaction: FetchReaction) {
         let new = Self.frames(reaction)
@@ -68,8 +70,10 @@ struct FetchObserver {
         case .rowNewer: expect(new.isEmpty || new == [.further], "a view or what is known")
         case .rowDeleted: expect(new.isEmpty || new == [.deleted], "deleted or what is known")
         case .drainBegan: expect(new == [.end], "the drain ends it")
-        case .cacheFresh, .cacheStale, .cacheMiss, .cacheTombstone, .networkSame, .networkOlder,
-            .networkOther, .networkDeleted, .networkFailed, .networkWaitElapsed, .deadlineElapsed,
+        case .cacheFresh, .cacheStale, .cacheMiss, .cacheTombstone, .cacheDeletion, .networkSame,
+            .networkOlder,
+            .networkOther, .networkDeleted, .networkDeletion, .networkFailed, .networkWaitElapsed,
+            .deadlineElapsed,
             .rowAsTold, .rowOlder, .rowMissing, .clientHungUp:
             expect(new.isEmpty, "nothing new is nothing told")
         }
@@ -99,7 +103,7 @@ struct FetchObserver {
     }
 
     private mutating func checkCauses(_ event: FetchEvent, _ new: [Frame]) {
-        if new.contains(.cached) { expect(hadHit, "what is shown was read") }
+        if new.contains(.cached) { expect(hadNews, "what is shown was read") }
         if new.contains(.fetched) {
             expect(event.hasAnswer, "the network has answered")
             expect(event == .networkOther || !frames.contains(.cached), "never twice, never older")
@@ -109,7 +113,8 @@ struct FetchObserver {
             expect(isKnown && frames.contains(.cached), "as was shown")
         }
         if new.contains(.deleted) {
-            expect(event == .networkDeleted && frames.contains(.cached), "shown, then deleted")
+            let isSecond = event == .networkDeleted && frames.contains(.cached)
+            expect(isSecond || event == .networkDeletion, "shown, then deleted")
         }
     }
 
@@ -123,23 +128,26 @@ struct FetchObserver {
         case .cacheThenNetwork:
             break
         case .networkFirst:
-            let isFree = isOriginDown || isOut || !new.contains(.cached)
+            let isFree = isOriginDown || isOut || isDeletedByWrite || !new.contains(.cached)
             expect(isFree, "held back while it waits")
         case .cacheFirst:
-            let isFree = isOriginDown || isOut || firstOfCache == .cacheFresh
+            let isFree =
+                isOriginDown || isOut || isDeletedByWrite || firstOfCache == .cacheFresh
             expect(isFree || !new.contains(.cached), "a stale one is held back while it waits")
             if firstOfCache == .cacheFresh { expect(!reaction.asksNetwork, "fresh: nobody asked") }
             let isFirst = event.isFromCache && seen.filter(\.isFromCache).count == 1
-            if isFirst, event != .cacheFresh {
+            if isFirst, event != .cacheFresh, event != .cacheDeletion {
                 expect(reaction.asksNetwork, "not fresh: the network is asked")
             }
         case .staleWhileRevalidate:
-            let isCacheAlone = !frames.contains(.cached) || !frames.contains { $0.isOfNetwork }
+            let isCacheAlone =
+                !hadHit || !frames.contains(.cached) || !frames.contains { $0.isOfNetwork }
             expect(isCacheAlone, "what is cached, once")
         case .cacheOnly:
             expect(!new.contains { $0 == .fetched || $0 == .unchanged }, "nobody asked")
         case .networkOnly:
-            expect(!frames.contains(.cached), "the cache is never shown")
+            let isCached = frames.contains(.cached) && !isDeletedByWrite
+            expect(!isCached, "the cache is never shown")
         }
         if policy != .cacheFirst { expect(!reaction.asksNetwork, "asked at the start or never") }
     }
@@ -148,9 +156,9 @@ struct FetchObserver {
         let isEnough =
             switch policy {
             case .cacheOnly: true
-            case .cacheFirst: firstOfCache == .cacheFresh
-            case .staleWhileRevalidate: hadHit
-            case .cacheThenNetwork, .networkFirst, .networkOnly: false
+            case .cacheFirst: firstOfCache == .cacheFresh || isDeletedByWrite
+            case .staleWhileRevalidate: hadHit || isDeletedByWrite
+            case .cacheThenNetwork, .networkFirst, .networkOnly: isDeletedByWrite
             }
         // cache-first asks the network after the cache, and hears nobody before that.
         let heard = policy == .cacheFirst ? seen.drop { !$0.isFromCache } : seen[...]
@@ -161,7 +169,7 @@ struct FetchObserver {
             expect(isSettled || seen.contains(.clientHungUp), "nothing is waited for any more")
         }
         let isDeleted = seen.contains(.networkDeleted)
-        if isOver, hadHit, policy != .networkOnly, !isDeleted {
+        if isOver, hadNews, policy != .networkOnly, !isDeleted {
             // A client of an answer that was read in time is never sent away with nothing.
             expect(!frames.contains(.refusal), "what is cached is given")
         }
@@ -190,7 +198,7 @@ struct FetchObserver {
         case .follow(.show): [.further]
         case .follow(.tellDeleted): [.deleted]
         case .drain(.end): [.end]
-        case .cache(.refuse), .cache(.refuseAsMiss), .cache(.refuseAsDeleted), .network(.refuse),
+        case .cache(.refuse), .cache(.refuseAsMiss), .network(.refuse),
             .network(.refuseAsDeleted), .deadline(.refuse), .drain(.refuse):
             [.refusal]
         }
@@ -218,8 +226,9 @@ extension FetchReaction {
 extension FetchEvent {
     var isFromCache: Bool {
         switch self {
-        case .cacheFresh, .cacheStale, .cacheMiss, .cacheTombstone: true
-        case .networkSame, .networkOlder, .networkOther, .networkDeleted, .networkFailed,
+        case .cacheFresh, .cacheStale, .cacheMiss, .cacheTombstone, .cacheDeletion: true
+        case .networkSame, .networkOlder, .networkOther, .networkDeleted, .networkDeletion,
+            .networkFailed,
             .networkWaitElapsed, .deadlineElapsed, .rowNewer, .rowAsTold, .rowOlder, .rowDeleted,
             .rowMissing, .drainBegan, .clientHungUp:
             false
@@ -230,23 +239,26 @@ extension FetchEvent {
     var hasAnswer: Bool {
         switch self {
         case .networkSame, .networkOlder, .networkOther: true
-        case .cacheFresh, .cacheStale, .cacheMiss, .cacheTombstone, .networkDeleted,
-            .networkFailed, .networkWaitElapsed, .deadlineElapsed, .rowNewer, .rowAsTold,
+        case .cacheFresh, .cacheStale, .cacheMiss, .cacheTombstone, .cacheDeletion, .networkDeleted,
+            .networkDeletion, .networkFailed, .networkWaitElapsed, .deadlineElapsed, .rowNewer,
+            .rowAsTold,
             .rowOlder, .rowDeleted, .rowMissing, .drainBegan, .clientHungUp:
             false
         }
     }
 
     var isFromNetwork: Bool {
-        hasAnswer || self == .networkDeleted || self == .networkFailed
+        hasAnswer || [.networkDeleted, .networkDeletion, .networkFailed].contains(self)
     }
 
     /// Whether what is held back may be shown after it.
     var endsTheWait: Bool {
         switch self {
         case .networkFailed, .networkWaitElapsed, .deadlineElapsed, .drainBegan: true
-        case .cacheFresh, .cacheStale, .cacheMiss, .cacheTombstone, .networkSame, .networkOlder,
-            .networkOther, .networkDeleted, .rowNewer, .rowAsTold, .rowOlder, .rowDeleted,
+        case .cacheFresh, .cacheStale, .cacheMiss, .cacheTombstone, .cacheDeletion, .networkSame,
+            .networkOlder,
+            .networkOther, .networkDeleted, .networkDeletion, .rowNewer, .rowAsTold, .rowOlder,
+            .rowDeleted,
             .rowMissing, .clientHungUp:
             false
         }

@@ -21,7 +21,7 @@ struct FetchRow: Sendable {
 
     static let all =
         idle + racingHolding + racing + racingFinishing
-        + checking + checkingDown + holding + awaitingNetworkShown
+        + checking + checkingDown + holding + remembering + awaitingNetworkShown
         + awaitingNetworkEmpty + awaitingCache + awaitingCacheFailed + awaitingCacheBehind
         + following + followingNewer + ended
 }

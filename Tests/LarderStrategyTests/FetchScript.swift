@@ -15,10 +15,12 @@ enum FetchEvent: CaseIterable, Hashable, Sendable {
     case cacheStale
     case cacheMiss
     case cacheTombstone
+    case cacheDeletion
     case networkSame
     case networkOlder
     case networkOther
     case networkDeleted
+    case networkDeletion
     case networkFailed
     case networkWaitElapsed
     case deadlineElapsed
@@ -54,6 +56,7 @@ enum FetchPlace: CaseIterable, Hashable, Sendable {
     case checking
     case checkingDown
     case holding
+    case remembering
     case awaitingNetworkShown
     case awaitingNetworkEmpty
     case awaitingCache
@@ -73,6 +76,7 @@ enum FetchPlace: CaseIterable, Hashable, Sendable {
         case .checking: .checking(wait: Fetch.wait)
         case .checkingDown: .checking(wait: nil)
         case .holding: .holding(.cached)
+        case .remembering: .remembering(.cached)
         case .awaitingNetworkShown: .awaitingNetwork(shown: .cached)
         case .awaitingNetworkEmpty: .awaitingNetwork(shown: nil)
         case .awaitingCache: .awaitingCache(behindHit: nil, insteadOfMiss: nil)
@@ -93,6 +97,7 @@ enum FetchPlace: CaseIterable, Hashable, Sendable {
         case .checking: FetchWay(.cacheFirst)
         case .checkingDown: FetchWay(.cacheFirst, isOriginDown: true)
         case .holding: FetchWay(.networkFirst, [.cacheStale])
+        case .remembering: FetchWay(.cacheThenNetwork, [.cacheTombstone])
         case .awaitingNetworkShown: FetchWay(.cacheThenNetwork, [.cacheStale])
         case .awaitingNetworkEmpty: FetchWay(.cacheThenNetwork, [.cacheMiss])
         case .awaitingCache: FetchWay(.cacheOnly)
@@ -147,11 +152,13 @@ extension FetchMachine<Trouble> {
         case .cacheFresh: return .cache(cacheAnswered(.hit(.cached, isFresh: true)))
         case .cacheStale: return .cache(cacheAnswered(.hit(.cached, isFresh: false)))
         case .cacheMiss: return .cache(cacheAnswered(.miss))
-        case .cacheTombstone: return .cache(cacheAnswered(.tombstone))
+        case .cacheTombstone: return .cache(cacheAnswered(.tombstone(.cached)))
+        case .cacheDeletion: return .cache(cacheAnswered(.deletion(.cached)))
         case .networkSame: return .network(networkAnswered(.current(.cached)))
         case .networkOlder: return .network(networkAnswered(.current(.older)))
         case .networkOther: return .network(networkAnswered(.current(.other)))
         case .networkDeleted: return .network(networkAnswered(.deleted(.other)))
+        case .networkDeletion: return .network(networkAnswered(.deletion(.other)))
         case .networkFailed: return .network(networkAnswered(.failed(.network)))
         case .networkWaitElapsed: return .wait(networkWaitElapsed())
         case .deadlineElapsed: return .deadline(deadlineElapsed(.timeout))

@@ -1,9 +1,10 @@
 package import LarderEngine
 package import LarderModel
 package import LarderStore
+package import LarderWire
 
 extension Engine {
-    /// The row of an entry that is kept whole, as ``readEntry(_:_:_:now:_:)`` hands it out; nil for a
+    /// The row of an entry that is kept whole, as it lies, whatever modifiers make of it; nil for a
     /// miss.
     package func withEntry<Value>(
         _ id: EntryID,
@@ -12,9 +13,30 @@ extension Engine {
         now: Timestamp,
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> Value? {
-        guard case .row(let value) = try readEntry(id, scope, reader, now: now, read) else {
-            return nil
+        let found = try view(of: id, for: scope, reader, now: now, as: .base) { row, _, _ in
+            read(row)
         }
+        guard case .view(let view) = found, case .row(let value) = view.content else { return nil }
         return value
+    }
+
+    /// The text that `GET /v1/entries/{id}` answers, whichever way it is kept; nil for a miss, and
+    /// empty for what is deleted.
+    package func text(
+        of id: EntryID,
+        _ scope: ScopeKey,
+        _ reader: StoreReader,
+        now: Timestamp,
+        as form: ShownForm = .view
+    ) throws(StoreError) -> String? {
+        let found = try view(of: id, for: scope, reader, now: now, as: form) { row, _, _ in
+            row.withBody { String(decoding: $0, as: UTF8.self) }
+        }
+        guard case .view(let view) = found else { return nil }
+        switch view.content {
+        case .row(let text): return text
+        case .made(_, let bytes): return String(decoding: bytes, as: UTF8.self)
+        case .deleted: return ""
+        }
     }
 }

@@ -47,7 +47,7 @@ struct BatchTests {
     @Test("Every frame is written and reads back")
     func frames() throws {
         let id = try EntryID("a\"b")
-        let deleted = DeletedFrame(revision: Revision(9), status: 410)
+        let deleted = DeletedFrame(source: .cache, revision: Revision(9), status: 410)
         let frames: [(BatchFrame, String)] = [
             (.miss(id), #"{"type":"miss","id":"a\"b"}"#),
             (

@@ -39,12 +39,7 @@ struct EntityRoutes {
         let name = try name(key, command.origin)
         switch try await engine.entity(name, command, exchange.scope(command.account)) {
         case .miss: throw Problem.miss(name)
-        case .deleted:
-            throw Problem(
-                .deleted,
-                "'\(name)' is gone: it was deleted here, or its origin says so",
-                status: 410
-            )
+        case .deleted(_, let source, _): throw .deleted("'\(name)'", by: source)
         case .shown(let shown):
             let now = engine.clock.now()
             let (status, headers) = EntryReply.head(

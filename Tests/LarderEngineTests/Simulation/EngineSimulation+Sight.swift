@@ -59,16 +59,20 @@ extension EngineSimulation {
         let now = clock.now()
         defer { reader.endTransaction() }
         let base = try base(id, reader, now)
-        switch try daemon.engine.shown(id, scopeKey, reader, now: now) {
-        case nil: return PlainQueue.Shown(base, base.view, nil)
-        case .miss: return PlainQueue.Shown(base, .unknown, nil)
-        case .base(let overlay):
+        let read = try daemon.engine.view(of: id, for: scopeKey, reader, now: now) {
+            _,
+            _,
+            overlay in
+            overlay
+        }
+        guard case .view(let found) = read else { return PlainQueue.Shown(base, .unknown, nil) }
+        let overlay = found.overlay
+        switch found.content {
+        case .row:
             try require(overlay.isComplete, "\(path): base is shown as a part")
             return PlainQueue.Shown(base, base.view, overlay)
-        case .made(let entry, let bytes, let overlay):
-            guard entry.kind != .tombstone else {
-                return PlainQueue.Shown(base, .deleted, overlay)
-            }
+        case .deleted: return PlainQueue.Shown(base, .deleted, overlay)
+        case .made(_, let bytes):
             guard let value = PlainValue(parsing: bytes) else {
                 throw SimulationJudge.Complaint(text: "\(path) shows \(bytes.count) odd bytes")
             }
@@ -82,15 +86,19 @@ extension EngineSimulation {
         _ reader: StoreReader,
         _ now: Timestamp
     ) throws -> PlainQueue.Base {
-        let found = try daemon.engine.withEntry(id, scopeKey, reader, now: now) { row in
-            (row.kind, row.withBody { Array($0) })
+        let read = try daemon.engine.view(of: id, for: scopeKey, reader, now: now, as: .base) {
+            row, _, _ in row.withBody { Array($0) }
         }
-        guard let (kind, bytes) = found else { return .unknown }
-        guard kind != .tombstone else { return .deleted }
-        guard let value = PlainValue(parsing: bytes) else {
-            throw SimulationJudge.Complaint(text: "\(id) has \(bytes.count) odd bytes as its base")
+        guard case .view(let found) = read else { return .unknown }
+        switch found.content {
+        case .deleted: return .deleted
+        case .row(let bytes), .made(_, let bytes):
+            guard let value = PlainValue(parsing: bytes) else {
+                let text = "\(id) has \(bytes.count) odd bytes as its base"
+                throw SimulationJudge.Complaint(text: text)
+            }
+            return .value(value)
         }
-        return .value(value)
     }
 }
 

@@ -1,0 +1,336 @@
+package import LarderModel
+import LarderNormalize
+package import LarderStore
+package import LarderWire
+
+/// What a client sees under an id: its own row or everybody's, with what its modifiers that are not
+/// settled make of it (P-04).
+///
+/// Every route that shows entries is a printer of it: none looks for an id, for modifiers or for dead
+/// letters by itself. `Row` is what a route makes of a row that is shown as it lies, while it lies
+/// there.
+package struct EntryView<Row> {
+    package enum Content {
+        /// The row as it lies.
+        case row(Row)
+        /// Put together at this read: of entities, or by effects.
+        case made(Entry, [UInt8])
+        /// The tombstone: its origin has said so, or a modifier says so that is not settled.
+        case deleted(Entry)
+    }
+
+    package let content: Content
+    /// What is said of it beside its bytes.
+    package let overlay: Overlay
+    /// `modifier` where no server has said what is shown; else `cache`.
+    package let source: AnswerSource
+    /// Where the row stands; for what has none, the client's own scope.
+    let place: ScopeKey
+    /// Of what is put together: the answer that its origin can be asked to confirm.
+    var known: Entry?
+    /// Whether it is kept normalized.
+    var isNormalized = false
+}
+
+/// What a look for a view came to.
+package enum EntryViewRead<Row> {
+    case view(EntryView<Row>)
+    /// Nothing shows.
+    case miss
+    /// It is there, and was not made: its work was not admitted.
+    case postponed(ViewWork)
+
+    /// The view; nil for a miss.
+    var view: EntryView<Row>? {
+        if case .view(let view) = self { view } else { nil }
+    }
+
+    fileprivate var isHit: Bool { view != nil }
+}
+
+extension Engine {
+    /// Reads what a client sees under an id where it lies, on the reader's own thread, and counts it
+    /// for the hit rate: the hot path. See ``EngineContext/view(of:for:in:_:now:as:isPartial:admits:row:)``.
+    package func view<Row>(
+        of id: EntryID,
+        for scope: ScopeKey,
+        _ reader: StoreReader,
+        now: Timestamp,
+        as form: ShownForm = .view,
+        admits: ((ViewWork) -> Bool)? = nil,
+        row: (borrowing EntryRow, ScopeKey, Overlay) -> Row
+    ) throws(StoreError) -> EntryViewRead<Row> {
+        let read = try context.view(
+            of: id,
+            for: scope,
+            reader,
+            now: now,
+            as: form,
+            admits: admits,
+            row: row
+        )
+        if case .postponed = read { return read }
+        context.count(isHit: read.isHit)
+        return read
+    }
+}
+
+extension EngineContext {
+    /// Reads what a client of `scope` sees under an id.
+    ///
+    /// A row that is shown as it lies is handed to `row` with where it stands and with what is to be
+    /// said of it; where nothing targets an id and nothing failed on it, that is known by two looks
+    /// into memory. Everything is of one moment within ``StoreReader/atOneMoment(_:)``.
+    ///
+    /// - Parameters:
+    ///   - sight: Where it is looked for; nil: where every client looks.
+    ///   - form: With `base` what the origin said last, whatever modifiers make of it.
+    ///   - isPartial: Whether a normalized answer is shown also where entities of it were evicted.
+    ///   - isHead: Whether only its entry is wanted: a normalized answer is then given as it came, and
+    ///     it is no use of the row.
+    ///   - admits: Asked before a view is put together, where given; false postpones it.
+    func view<Row>(
+        of id: EntryID,
+        for scope: ScopeKey,
+        in sight: Sight? = nil,
+        _ reader: StoreReader,
+        now: Timestamp,
+        as form: ShownForm = .view,
+        isPartial: Bool = false,
+        isHead: Bool = false,
+        admits: ((ViewWork) -> Bool)? = nil,
+        row: (borrowing EntryRow, ScopeKey, Overlay) -> Row
+    ) throws(StoreError) -> EntryViewRead<Row> {
+        let look = EntryLook(
+            id: id,
+            viewer: form == .base ? .base(of: scope) : .view(of: scope),
+            now: now,
+            isPartial: isPartial,
+            isHead: isHead,
+            admits: admits
+        )
+        var overlay = Overlay.none
+        if form == .view {
+            if let admits, let work = try reader.viewWork(scope, id), !admits(work) {
+                return .postponed(work)
+            }
+            if let target = try reader.target(scope, id) {
+                return try look.view(of: target, in: scope, reader, row)
+            }
+            overlay.failed = try reader.deadLetters(scope, id)
+        }
+        var found = try look.row(in: scope, reader, overlay, row)
+        if found == nil, let shared = sight.map(\.shared) ?? sharedScope(of: id) {
+            found = try look.row(in: shared, reader, overlay, row)
+        }
+        // What an entity's modifiers say counts more than that its URL was gone once.
+        guard form == .view, found?.isWithoutBytes != false,
+            let made: EntryViewRead<Row> = try entityView(
+                at: id,
+                scope,
+                reader,
+                now: now,
+                admits
+            )
+        else { return found ?? .miss }
+        return made
+    }
+
+    /// Reads what a client of `scope` sees under an id, without its bytes; nil for a miss.
+    func head(
+        of id: EntryID,
+        for scope: ScopeKey,
+        _ reader: StoreReader,
+        now: Timestamp
+    ) throws(StoreError) -> EntryHead? {
+        let read = try view(of: id, for: scope, reader, now: now, isHead: true) { row, _, _ in
+            row.entry()
+        }
+        guard let view = read.view else { return nil }
+        let entry: Entry? =
+            switch view.content {
+            case .row(let entry): entry
+            case .made(let entry, _), .deleted(let entry): entry
+            }
+        return entry.map { entry in
+            EntryHead(
+                entry: entry,
+                source: view.source,
+                overlay: view.overlay,
+                place: view.place
+            )
+        }
+    }
+
+    /// What modifiers make of an entity under its own URL, of which no answer is cached (case 1); nil
+    /// where none targets it.
+    private func entityView<Row>(
+        at id: EntryID,
+        _ scope: ScopeKey,
+        _ reader: StoreReader,
+        now: Timestamp,
+        _ admits: ((ViewWork) -> Bool)?
+    ) throws(StoreError) -> EntryViewRead<Row>? {
+        guard store.hasTargets, let name = entity(at: id, in: scope),
+            store.isTargeted(scope, EntryID(name))
+        else { return nil }
+        if let admits, let work = try reader.viewWork(scope, EntryID(name)), !admits(work) {
+            return .postponed(work)
+        }
+        let shown = try reader.showEntity(
+            name,
+            in: scope,
+            for: .view(of: scope),
+            entityRules(of: name.origin),
+            expanding: Limits.entityExpansionMax,
+            now
+        )
+        guard let entry = shown?.entry(id, of: name.origin, now: now) else { return nil }
+        var view: EntryView<Row>
+        switch shown {
+        case .miss?, nil: return nil
+        case .deleted(_, let source, let overlay)?:
+            view = EntryView(
+                content: .deleted(entry),
+                overlay: overlay,
+                source: source,
+                place: scope
+            )
+        case .shown(let shown)?:
+            view = EntryView(
+                content: .made(entry, shown.bytes),
+                overlay: shown.overlay,
+                source: shown.source,
+                place: scope
+            )
+        }
+        view.isNormalized = true
+        return .view(view)
+    }
+}
+
+/// A look at one id.
+private struct EntryLook {
+    let id: EntryID
+    let viewer: EntitySight
+    let now: Timestamp
+    let isPartial: Bool
+    let isHead: Bool
+    let admits: ((ViewWork) -> Bool)?
+
+    /// What stands in an id's row, or is put together from it; nil where there is none.
+    func row<Row>(
+        in place: ScopeKey,
+        _ reader: StoreReader,
+        _ overlay: Overlay,
+        _ read: (borrowing EntryRow, ScopeKey, Overlay) -> Row
+    ) throws(StoreError) -> EntryViewRead<Row>? {
+        let content = { (row: borrowing EntryRow) -> EntryView<Row>.Content? in
+            switch row.kind {
+            case .blob, .fetched: .row(read(row, place, overlay))
+            case .tombstone: row.entry().map { .deleted($0) }
+            case .variants, .entity: nil
+            }
+        }
+        let found: ShownRow<EntryView<Row>.Content?>? =
+            isHead
+            ? try reader.withEntry(place, id, now: now, isUse: false, content).map { .whole($0) }
+            : try reader.shownRow(
+                place,
+                id,
+                for: viewer,
+                now: now,
+                isPartial: isPartial,
+                admits: admits,
+                content
+            )
+        switch found {
+        case nil: return nil
+        case .whole(nil)?, .normalized(.missing, _)?: return .miss
+        case .postponed(let work)?: return .postponed(work)
+        case .whole(let content?)?:
+            return .view(
+                EntryView(content: content, overlay: overlay, source: .cache, place: place)
+            )
+        case .normalized(.deleted(let tombstone, let isByModifier), _)?:
+            var view = EntryView<Row>(
+                content: .deleted(tombstone),
+                overlay: overlay,
+                source: isByModifier ? .modifier : .cache,
+                place: place
+            )
+            view.isNormalized = true
+            return .view(view)
+        case .normalized(.shown(let shown), let came)?:
+            var view = EntryView<Row>(
+                content: .made(shown.entry, shown.answer.bytes),
+                overlay: overlay.adding(Overlay(shown)),
+                source: .cache,
+                place: place
+            )
+            // A 304 would confirm the bytes that came, and not those that are shown.
+            view.known = shown.entry.body.digest == came.body.digest ? came : nil
+            view.isNormalized = true
+            return .view(view)
+        }
+    }
+
+    /// What unsettled changes make of their target.
+    func view<Row>(
+        of target: Target,
+        in scope: ScopeKey,
+        _ reader: StoreReader,
+        _ read: (borrowing EntryRow, ScopeKey, Overlay) -> Row
+    ) throws(StoreError) -> EntryViewRead<Row> {
+        let base = target.base(in: scope, reader, now: now)
+        let shown = try ShownEntry(id, base.value, target.changes, in: scope, reader)
+        guard let entry = shown.entry else { return .miss }
+        let isDeleted = entry.kind == .tombstone
+        guard isDeleted || shown.bytes != nil else {
+            // Base as it lies, in the scope's own row.
+            return try row(in: scope, reader, shown.overlay, read) ?? .miss
+        }
+        var view = EntryView<Row>(
+            content: isDeleted ? .deleted(entry) : .made(entry, shown.bytes ?? []),
+            overlay: base.overlay.map(shown.overlay.adding) ?? shown.overlay,
+            source: shown.isMade ? .modifier : .cache,
+            place: scope
+        )
+        view.known = base.known
+        return .view(view)
+    }
+}
+
+extension EntryViewRead {
+    /// Whether there is nothing, or a tombstone.
+    fileprivate var isWithoutBytes: Bool {
+        guard case .view(let view) = self, case .deleted = view.content else { return false }
+        return view.source == .cache
+    }
+}
+
+extension Target {
+    /// What its effects are applied to: where its answer is of entities, with these as they are now;
+    /// with it what an origin may be asked to confirm, and what is to be said of those.
+    fileprivate func base(
+        in scope: ScopeKey,
+        _ reader: StoreReader,
+        now: Timestamp
+    ) -> (value: KeptBase, known: Entry?, overlay: Overlay?) {
+        guard case .value(let entry, _?) = base,
+            let shown = reader.rebuiltMirror(of: entry, scope, for: .view(of: scope), now: now)
+        else { return (base, base.entry, nil) }
+        let isAsItCame = shown.entry.body.digest == entry.body.digest
+        return (
+            .value(shown.entry, shown.answer.bytes), isAsItCame ? entry : nil, Overlay(shown)
+        )
+    }
+}
+
+/// An ``EntryView`` without its bytes.
+struct EntryHead: Sendable {
+    let entry: Entry
+    let source: AnswerSource
+    let overlay: Overlay
+    let place: ScopeKey
+}

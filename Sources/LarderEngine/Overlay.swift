@@ -1,0 +1,75 @@
+import LarderJSON
+package import LarderModel
+import LarderNormalize
+import LarderStore
+import LarderWire
+
+/// What is said of an entry beside its bytes, while modifiers touch it.
+package struct Overlay: Equatable, Sendable {
+    package static let none = Overlay(pending: [], failed: 0, isComplete: true)
+
+    /// The modifiers that are not settled and touch it, in their order.
+    package let pending: [ModifierID]
+    /// Dead letters that touched it.
+    package internal(set) var failed: Int
+    package let isComplete: Bool
+    /// JSON pointers (RFC 6901) to what is missing of a normalized answer.
+    package let missing: [String]
+
+    init(pending: [ModifierID], failed: Int, isComplete: Bool, missing: [String] = []) {
+        self.pending = pending
+        self.failed = failed
+        self.isComplete = isComplete
+        self.missing = missing
+    }
+
+    /// What is said of modifiers here, with what is said of a normalized answer there.
+    package func adding(_ answer: Overlay) -> Overlay {
+        let known = Set(pending)
+        return Overlay(
+            pending: pending + answer.pending.filter { !known.contains($0) },
+            failed: failed + answer.failed,
+            isComplete: isComplete && answer.isComplete,
+            missing: missing + answer.missing
+        )
+    }
+
+    /// What is to be said of a normalized answer: as modifiers have changed its entities, and where
+    /// some are missing.
+    init(_ shown: RebuiltEntry) {
+        self.init(missing: shown.answer, shown.pending)
+    }
+
+    init(_ pending: PendingChanges) {
+        self.init(pending: pending.ids, failed: pending.failed, isComplete: pending.isComplete)
+    }
+
+    init(missing answer: RebuiltAnswer, _ pending: PendingChanges) {
+        self.init(
+            pending: pending.ids,
+            failed: pending.failed,
+            isComplete: answer.isComplete && pending.isComplete,
+            missing: answer.missing.map(\.text)
+        )
+    }
+}
+
+extension PendingChanges {
+    /// The modifiers, in their order.
+    var ids: [ModifierID] {
+        modifiers.sorted { $0.key < $1.key }.compactMap { try? ModifierID($0.value) }
+    }
+}
+
+extension SnapshotFrame {
+    /// The same with what is said of the modifiers that touch it.
+    func adding(_ overlay: Overlay) -> SnapshotFrame {
+        var frame = self
+        frame.pending = overlay.pending.count
+        frame.pendingIDs = overlay.pending.prefix(Limits.toldPendingMax).map(\.text)
+        frame.failed = overlay.failed
+        frame.isComplete = overlay.isComplete
+        frame.missing = overlay.missing
+        return frame
+    }
+}
