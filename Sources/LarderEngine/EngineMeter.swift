@@ -87,7 +87,7 @@ struct FetchTally {
     mutating func saw(_ frame: FetchFrame, at now: Duration) {
         if firstAnswer == nil { firstAnswer = now - started }
         switch frame {
-        case .snapshot(let frame): source = frame.source == .cache ? .cache : .network
+        case .snapshot(let frame): source = frame.source == .network ? .network : .cache
         case .end(let frame): outcome = FetchResolution(frame.outcome)
         case .unchanged, .deleted, .error: break
         }
