@@ -25,7 +25,10 @@ public struct FetchFrames: AsyncSequence, Sendable {
 
         /// The next update; nil after the end.
         public mutating func next() async throws(LarderError) -> FetchUpdate? {
-            try await lines.next().map { FetchUpdate($0.frame, client: client) }
+            while let line = try await lines.next() {
+                if let update = FetchUpdate(line.frame, client: client) { return update }
+            }
+            return nil
         }
 
         /// The same, called by `for try await`.

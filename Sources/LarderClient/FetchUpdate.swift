@@ -1,3 +1,4 @@
+import LarderModel
 package import LarderWire
 
 /// One step of a fetch.
@@ -13,6 +14,9 @@ public enum FetchUpdate: Sendable {
     case deleted
     /// The network failed after the cached answer, which stays.
     case failed(LarderProblem)
+    /// The origin is in another state, `online`, `offline`, `captive` or `unknown`; told where the
+    /// URL is followed.
+    case origin(name: String, state: String)
     /// The last update, with how it went.
     case end(FetchOutcome)
 
@@ -28,16 +32,21 @@ public enum FetchUpdate: Sendable {
         case cache
         /// The network failed after the cached answer.
         case error
+        /// The daemon ends; it may have had more to say.
+        case shutdown
     }
 }
 
 extension FetchUpdate {
-    package init(_ frame: FetchFrame, client: LarderClient) {
+    /// Nil for a heartbeat, of which no program hears.
+    package init?(_ frame: FetchFrame, client: LarderClient) {
         switch frame {
         case .snapshot(let snapshot): self = .snapshot(Snapshot(snapshot, client: client))
         case .unchanged: self = .unchanged
         case .deleted: self = .deleted
         case .error(let problem): self = .failed(LarderProblem(problem))
+        case .origin(_, let name, let state): self = .origin(name: name.text, state: state)
+        case .heartbeat: return nil
         case .end(let end): self = .end(FetchOutcome(end.outcome))
         }
     }
@@ -52,6 +61,7 @@ extension FetchUpdate.FetchOutcome {
             case .deleted: .deleted
             case .cache: .cache
             case .error: .error
+            case .shutdown: .shutdown
             }
     }
 }

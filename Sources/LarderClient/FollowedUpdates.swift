@@ -103,6 +103,9 @@ public struct FollowedUpdates<Value: Sendable>: AsyncSequence, Sendable {
             case .failed(let problem):
                 plan.streamSpoke()
                 return .failed(problem)
+            case .origin(let name, let state):
+                plan.streamSpoke()
+                return .origin(name: name, state: state)
             case .end:
                 return nil
             }

@@ -9,7 +9,8 @@ package struct FrameLine: Sendable {
     package let frame: FetchFrame
 }
 
-/// The lines of one fetch, to the `end` frame; each iterator makes a request of its own.
+/// The lines of one fetch but for heartbeats, to the `end` frame; each iterator makes a request of
+/// its own.
 package struct FrameLines: AsyncSequence, Sendable {
     let client: LarderClient
     let url: String
@@ -75,7 +76,8 @@ package struct FrameLines: AsyncSequence, Sendable {
                     }
                     switch frame {
                     case .end: state = .ended(body, client)
-                    case .snapshot, .unchanged, .deleted, .error:
+                    case .heartbeat: continue
+                    case .snapshot, .unchanged, .deleted, .error, .origin:
                         state = .reading(body, splitter, client)
                     }
                     return FrameLine(bytes: bytes, frame: frame)

@@ -59,9 +59,12 @@ extension LarderClient {
                 case .snapshot(let frame): found.append(Snapshot(frame, client: self))
                 case .miss(let id): missed.append(id.text)
                 case .deleted(let id, _): deleted.append(id.text)
-                case .end:
+                case .end(let end):
                     // The end of the answer, so that the connection can be used again.
                     while let rest = try await body.nextChunk(), !rest.isEmpty {}
+                    guard end.outcome != .shutdown else {
+                        throw .problem(Problem(.shuttingDown, "the daemon is ending"))
+                    }
                     return BatchResult(found: found, missed: missed, deleted: deleted)
                 }
             }

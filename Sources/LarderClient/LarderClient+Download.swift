@@ -138,7 +138,7 @@ extension LarderClient {
                 throw .problem(problem.problem)
             case .deleted:
                 throw .problem(Problem(.deleted, "\(url) is gone, or is to be deleted"))
-            case .unchanged, .failed, .end:
+            case .unchanged, .failed, .origin, .end:
                 continue
             }
         }

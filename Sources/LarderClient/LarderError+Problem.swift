@@ -26,7 +26,8 @@ extension LarderError {
         case .originStatus, .redirectRefused, .addressRefused, .badAnswer: .originFailed(problem)
         case .bodyTooLarge, .headTooLarge, .entryTooLarge: .tooLarge(problem)
         case .badRequest, .badID, .badURL, .unknownParameter, .unknownMember, .notFound,
-            .methodNotAllowed, .sinceTooOld, .originID, .originExists, .originInFile, .pinned,
+            .methodNotAllowed, .notAcceptable, .sinceTooOld, .originID, .originExists,
+            .originInFile, .pinned,
             .targeted, .noRequest, .unsupported, .modifierExists, .originNeeded:
             .invalid(problem)
         case .alreadySent, .alreadySettled: .tooLate(problem)

@@ -1,6 +1,6 @@
 import LarderModel
 
-/// Cuts a stream of bytes into its lines; blank ones, which are heartbeats, are left out.
+/// Cuts a stream of bytes into its lines; blank ones are left out.
 struct LineSplitter {
     private var bytes: [UInt8] = []
     /// What of `bytes` was given out already.

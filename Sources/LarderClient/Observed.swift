@@ -1,3 +1,5 @@
+import LarderWire
+
 /// What is known of a URL that is observed, as of now; see
 /// ``LarderClient/observe(_:as:options:decoder:)``.
 public struct Observed<Value: Sendable>: Sendable {
@@ -44,6 +46,17 @@ struct ObservedState<Value: Sendable> {
             isDeleted = true
             isStale = false
             error = nil
+        case .origin(_, "online"):
+            guard case .offline = error else { return nil }
+            error = nil
+        case .origin(let name, let state):
+            guard error == nil, state != "unknown" else { return nil }
+            error = .problem(
+                Problem(
+                    state == "captive" ? .captive : .unreachable,
+                    "the origin '\(name)' is \(state)"
+                )
+            )
         case .failed(let problem):
             error = .problem(problem)
         case .disconnected(let reason):

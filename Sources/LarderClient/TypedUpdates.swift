@@ -32,7 +32,7 @@ public struct TypedUpdates<Value: Decodable & Sendable>: AsyncSequence, Sendable
                 case .unchanged: return .unchanged
                 case .deleted: return .deleted
                 case .failed(let problem): return .failed(problem)
-                case .end: continue
+                case .origin, .end: continue
                 }
             }
             return nil

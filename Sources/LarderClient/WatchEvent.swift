@@ -42,7 +42,7 @@ public enum WatchEvent: Sendable {
             case .origin(_, let name, let state): self = .origin(name: name.text, state: state)
             case .bookmark(let revision, let isInitialDone):
                 self = .reached(revision: revision.number, isInitial: isInitialDone)
-            case .lagged, .end: return nil
+            case .lagged, .heartbeat, .end: return nil
             }
         }
     }

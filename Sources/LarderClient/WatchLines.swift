@@ -100,6 +100,7 @@ package struct WatchLines: AsyncSequence, Sendable {
                         // What was dropped stands in the log.
                         state = .apart(pause: nil)
                         return nil
+                    case .heartbeat: continue
                     case .end: throw .cutOff
                     case .put, .delete, .evict, .modifier, .origin, .auth, .bookmark:
                         state = .reading(body, splitter)

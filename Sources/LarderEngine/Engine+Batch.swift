@@ -6,8 +6,8 @@ import Synchronization
 extension Engine {
     /// What is cached under several ids at one moment: one frame each, in their order, then `end`.
     ///
-    /// It is read at once and told as fast as the client takes it; what is thrown is told instead
-    /// of any frame.
+    /// It is read at once and told as fast as the client takes it, or until the daemon ends; what is
+    /// thrown is told instead of any frame.
     package func batch(
         _ command: BatchCommand,
         _ scope: ScopeKey,
@@ -31,6 +31,11 @@ extension Engine {
         let time = clock.monotonic() - began
         found.reverse()
         for id in ids {
+            // A slow client would be cut off in the middle.
+            guard !context.isDraining else {
+                _ = await emit(.end(EndFrame(outcome: .shutdown, cacheTime: time)))
+                return
+            }
             guard let view = found.popLast() else { break }
             if case .damaged(let body, let place) = view { store.drop(body, of: place, id) }
             let frame = BatchFrame(view, id, scope.scope, now: now)

@@ -9,13 +9,11 @@ extension Engine {
     ///
     /// Frames go to `emit`, which says whether anybody still reads; what is returned is the problem
     /// that the client gets instead of any frame. `interest` ends when the client hangs up.
-    /// `heartbeat` says that the stream lives, and the same as `emit`.
     package func watch(
         _ command: WatchCommand,
         scope: ScopeKey,
         client: ClientTag?,
         interest: Interest,
-        heartbeat: @escaping () async -> Bool = { true },
         emit: @escaping ([WatchFrame]) async -> Bool
     ) async -> Problem? {
         await watch(
@@ -24,7 +22,6 @@ extension Engine {
             client,
             interest,
             hasBookmarks: true,
-            heartbeat: heartbeat,
             emit: emit
         )
     }
@@ -52,6 +49,7 @@ extension Engine {
             interest,
             hasBookmarks: false,
             emit: { frames in
+                guard !frames.allSatisfy(\.isHeartbeat) else { return true }
                 for frame in frames {
                     if let revision = frame.resumption { report.revision = revision }
                     if case .end = frame { continue }
@@ -70,7 +68,6 @@ extension Engine {
         _ client: ClientTag?,
         _ interest: Interest,
         hasBookmarks: Bool,
-        heartbeat: @escaping () async -> Bool = { true },
         emit: @escaping ([WatchFrame]) async -> Bool
     ) async -> Problem? {
         let mailbox = Mailbox<WatchSession.Event>()
@@ -119,7 +116,6 @@ extension Engine {
             client,
             mailbox,
             number: number,
-            heartbeat: heartbeat,
             emit: emit
         )
         return await session.run()

@@ -104,15 +104,13 @@ package final class Engine: Sendable {
     /// Frames go to `emit`, which says whether anybody still reads; what is
     /// returned is the problem that the client gets instead of any frame.
     ///
-    /// `interest` ends when the client hangs up. `heartbeat` is called now and then while the client
-    /// waits behind the first frame, and says the same as `emit`.
+    /// `interest` ends when the client hangs up.
     package func fetch(
         _ command: FetchCommand,
         scope: ScopeKey,
         client: ClientTag? = nil,
         reader: StoreReader,
         interest: Interest,
-        heartbeat: @escaping () async -> Bool = { true },
         emit: @escaping (FetchFrame) async -> Bool
     ) async -> Problem? {
         let origin: OriginSettings
@@ -144,7 +142,6 @@ package final class Engine: Sendable {
             scope,
             request,
             mailbox,
-            heartbeat: heartbeat,
             emit: { [clock] frame in
                 tally.saw(frame, at: clock.monotonic())
                 return await emit(frame)

@@ -75,11 +75,11 @@ extension EngineContext {
             )
         }
         begin(action, for: name)
-        for tell in told { tell() }
         watchers.originChanged(name) {
             let state = isOfflineByHand(name) ? .offline : health[name]?.state ?? .unknown
             return state.rawValue
         }
+        for tell in told { tell() }
     }
 
     private func begin(_ action: ProbeMachine.StartAction, for name: OriginName) {

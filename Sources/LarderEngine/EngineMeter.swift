@@ -89,7 +89,7 @@ struct FetchTally {
         switch frame {
         case .snapshot(let frame): source = frame.source == .network ? .network : .cache
         case .end(let frame): outcome = FetchResolution(frame.outcome)
-        case .unchanged, .deleted, .error: break
+        case .unchanged, .deleted, .error, .origin, .heartbeat: break
         }
     }
 

@@ -17,6 +17,8 @@ struct FetchRequest: Sendable {
     let normalizes: Bool
     /// Whether an answer is shown also where entities of it were evicted.
     let isPartial: Bool
+    /// How often its client hears that the stream lives.
+    let heartbeat: Duration
     /// Who asks, for watchers.
     let client: ClientTag?
 
@@ -31,6 +33,7 @@ struct FetchRequest: Sendable {
         follows = command.follows
         normalizes = command.normalizes ?? true
         isPartial = command.isPartial
+        heartbeat = command.heartbeat
     }
 
     /// Whether its answer may be everybody's: its origin says so, and nothing that it carries can be

@@ -21,6 +21,9 @@ extension FetchSession {
         following = Following(id, sight, context.store, followers) { [mailbox] in
             mailbox.post(.rowChanged)
         }
+        originNews = OriginNews(of: request.origin.name, context.watchers) { [mailbox] in
+            mailbox.post(.originChanged)
+        }
         if request.policy != .cacheOnly {
             waiting = context.waitForReturn(of: request.origin.name) { [mailbox] in
                 mailbox.post(.originReturned)
@@ -33,6 +36,7 @@ extension FetchSession {
     mutating func readFollowed(_ reader: StoreReader) async {
         guard let following else { return }
         following.rowIsRead()
+        let released = context.store.changes.released
         let row: CachedAnswer?
         do throws(StoreError) {
             row = try CachedAnswer(
@@ -51,11 +55,19 @@ extension FetchSession {
         switch machine.rowWasRead(view(of: row)) {
         case .nothing: break
         case .show:
-            if let row { await showFollowed(row) }
+            guard let row, await showFollowed(row) else { return }
         case .tellDeleted:
             guard let row else { return }
             await tellDeleted(row.entry.revision, status: row.entry.status, row.source)
         }
+        toldThrough = released
+    }
+
+    /// Tells that the origin goes or returns, behind what was known before.
+    mutating func tellOrigin(_ reader: StoreReader) async {
+        guard let state = originNews?.take() else { return }
+        await readFollowed(reader)
+        await send(.origin(toldThrough, request.origin.name, state: state))
     }
 
     /// Has the origin say what is new since it was down; what comes of it is heard of by the row.
@@ -82,16 +94,19 @@ extension FetchSession {
         }
     }
 
-    private mutating func showFollowed(_ row: CachedAnswer) async {
+    /// False where its body could not be read.
+    private mutating func showFollowed(_ row: CachedAnswer) async -> Bool {
         let body: FrameBody?
         do throws(StoreError) {
             body = try await row.frameBody(context.store, scope, now: context.clock.now())
         } catch {
-            return context.noteUnread(error)
+            context.noteUnread(error)
+            return false
         }
         // Replaced while it was read: then there is another notice on its way.
-        guard let body else { return }
+        guard let body else { return false }
         await show(row.source, row.entry, body, row.overlay)
-        lastWord = (.cache, row.entry.revision)
+        known = row.entry.revision
+        return true
     }
 }

@@ -45,7 +45,7 @@ extension FetchSession {
         _ source: AnswerSource
     ) async {
         if let id = try? shown?.id ?? cached?.entry.id ?? EntryID(request.url) { shown = (id, nil) }
-        lastWord = (.deleted, revision)
+        known = revision
         await send(
             .deleted(DeletedFrame(source: source, revision: revision, status: status))
         )
@@ -188,7 +188,7 @@ extension FetchSession {
         _ revision: Revision?
     ) async {
         switch sequel {
-        case .follow: lastWord = (outcome, revision)
+        case .follow: known = revision
         case .end: await end(outcome, revision)
         }
     }

@@ -15,6 +15,7 @@ struct FetchSession {
         case deadlineElapsed
         case rowChanged
         case originReturned
+        case originChanged
         case heartbeatDue
         case hungUp
         case drainBegan
@@ -29,8 +30,6 @@ struct FetchSession {
     let mailbox: Mailbox<Event>
     /// What waits beside the session: each posts an event.
     private let timers = WorkQueue()
-    /// Says that the stream lives; false when nobody reads any more.
-    let heartbeat: () async -> Bool
     /// Sends one frame; false when nobody reads any more.
     let emit: (FetchFrame) async -> Bool
 
@@ -39,12 +38,16 @@ struct FetchSession {
     var cachedBody: FrameBody?
     /// The id and the bytes of the last snapshot; no bytes once it was told that they are gone.
     var shown: (id: EntryID, body: BodySummary?)?
-    /// How the fetch would end now, if it followed.
-    var lastWord: (outcome: FetchOutcome, revision: Revision?)?
+    /// What the client knows, once it has heard the last word on what it asked.
+    var known: Revision?
+    /// Every change of what is shown up to it was told.
+    var toldThrough = Revision(0)
     /// The ear at the followed row, from the last word on.
     var following: Following?
     /// Hears, while it follows, that the origin is back.
     var waiting: OriginInterest?
+    /// Hears, while it follows, that the origin is in another state.
+    var originNews: OriginNews?
     private var isBeating = false
     var hasSent = false
     var isOver = false
@@ -61,7 +64,6 @@ struct FetchSession {
         _ scope: ScopeKey,
         _ request: FetchRequest,
         _ mailbox: Mailbox<Event>,
-        heartbeat: @escaping () async -> Bool,
         emit: @escaping (FetchFrame) async -> Bool
     ) {
         self.context = context
@@ -70,7 +72,6 @@ struct FetchSession {
         self.scope = scope
         self.request = request
         self.mailbox = mailbox
-        self.heartbeat = heartbeat
         self.emit = emit
         machine = FetchMachine(follows: request.follows)
     }
@@ -81,6 +82,7 @@ struct FetchSession {
     /// or nil when frames were sent.
     mutating func run(_ reader: StoreReader) async -> Problem? {
         started = context.clock.monotonic()
+        toldThrough = context.store.changes.released
         do throws(StoreError) {
             cached = try request.lookUp(reader, sight, in: context)
         } catch {
@@ -111,6 +113,7 @@ struct FetchSession {
         await running
         following = nil
         waiting?.end()
+        originNews = nil
         return refusal
     }
 
@@ -118,8 +121,8 @@ struct FetchSession {
     private mutating func startBeating() {
         guard !isBeating else { return }
         isBeating = true
-        _ = timers.add { [context, mailbox] in
-            while (try? await context.clock.sleep(for: Limits.heartbeatTime)) != nil {
+        _ = timers.add { [context, mailbox, heartbeat = request.heartbeat] in
+            while (try? await context.clock.sleep(for: heartbeat)) != nil {
                 mailbox.post(.heartbeatDue)
             }
         }
@@ -219,8 +222,11 @@ struct FetchSession {
             await readFollowed(reader)
         case .originReturned:
             askAgain(reader)
+        case .originChanged:
+            await tellOrigin(reader)
         case .heartbeatDue:
-            if !(await heartbeat()) { nobodyReads() }
+            await readFollowed(reader)
+            await send(.heartbeat(toldThrough))
         case .hungUp:
             nobodyReads()
         case .drainBegan:
@@ -310,11 +316,10 @@ struct FetchSession {
         switch machine.drainBegan() {
         case .nothing: break
         case .end:
-            let word = lastWord ?? (.cache, cached?.entry.revision)
-            await conclude(.end, word.outcome, word.revision)
+            await conclude(.end, .shutdown, known ?? cached?.entry.revision)
         case .showCachedAndEnd:
             await showCached()
-            await conclude(.end, cachedOutcome, cached?.entry.revision)
+            await conclude(.end, .shutdown, cached?.entry.revision)
         case .refuse: refuse(Problem(FlightFailure.shuttingDown, url: request.url))
         }
     }

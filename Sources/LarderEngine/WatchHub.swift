@@ -34,6 +34,8 @@ final class WatchHub: Sendable {
         var released = Revision(0)
         /// The last state of each origin that was told.
         var origins: [OriginName: String] = [:]
+        /// Who hears of one origin without watching.
+        var ears: [OriginName: [Int: @Sendable () -> Void]] = [:]
         /// Whose credential was refused where.
         var refused: [Scope: Set<OriginName>] = [:]
 
@@ -159,7 +161,7 @@ final class WatchHub: Sendable {
     func beatIsDue(_ number: Int) -> WatchMachine.BeatAction {
         change(number) { machine, state in
             machine.beatIsDue(released: state.released)
-        } ?? .beat
+        } ?? .beat(released)
     }
 
     /// Up to where everything was handed to the machines.
@@ -245,8 +247,9 @@ final class WatchHub: Sendable {
             let newState = look()
             guard state.origins[name] ?? "unknown" != newState else { return [] }
             state.origins[name] = newState
-            guard !state.watchers.isEmpty else { return [] }
-            var waking = take(&state)
+            var waking = state.ears[name].map { Array($0.values) } ?? []
+            guard !state.watchers.isEmpty else { return waking }
+            waking += take(&state)
             let released = state.released
             for number in Array(state.watchers.keys) {
                 Self.tell(number, &state, &waking) { machine in
@@ -256,6 +259,28 @@ final class WatchHub: Sendable {
             return waking
         }
         for wake in waking { wake() }
+    }
+
+    /// The last state of an origin that was told.
+    func state(of name: OriginName) -> String {
+        state.withLock { $0.origins[name] ?? "unknown" }
+    }
+
+    /// Has `tell` called whenever the origin is in another state, until ``stopHearing(_:_:)`` with
+    /// the number; it must be quick.
+    func hear(_ name: OriginName, _ tell: @escaping @Sendable () -> Void) -> Int {
+        state.withLock { state in
+            defer { state.next += 1 }
+            state.ears[name, default: [:]][state.next] = tell
+            return state.next
+        }
+    }
+
+    func stopHearing(_ name: OriginName, _ number: Int) {
+        state.withLock { state in
+            state.ears[name]?[number] = nil
+            if state.ears[name]?.isEmpty == true { state.ears[name] = nil }
+        }
     }
 
     /// The origin is there no more.

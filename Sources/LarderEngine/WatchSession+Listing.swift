@@ -90,11 +90,14 @@ extension WatchSession {
 
     /// Tells a page of what there is.
     ///
-    /// A daemon that ends cuts the listing: behind an `end` the client would go on with what
+    /// A daemon that ends cuts the listing, with no revision: by one the client would go on with what
     /// changes, and never hear of the rest.
     private mutating func tell(_ entries: [Entry]) async -> End? {
         guard !context.isDraining else {
-            return cut(because: Problem(.shuttingDown, "the daemon is ending"))
+            guard hasSent else {
+                return .refused(Problem(.shuttingDown, "the daemon is ending"))
+            }
+            return await send([.end(.shutdown, nil)]) ?? .told
         }
         var frames: [WatchFrame] = []
         var told: [(EntryID, Revision)] = []

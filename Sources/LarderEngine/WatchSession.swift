@@ -32,13 +32,12 @@ struct WatchSession {
     let mailbox: Mailbox<Event>
     /// The watcher's number in the hub.
     let number: Int
-    let heartbeat: () async -> Bool
     /// Sends frames; false when nobody reads any more.
     let emit: ([WatchFrame]) async -> Bool
 
     private let timers = WorkQueue()
     private var held: [EntryID: Following] = [:]
-    private var hasSent = false
+    private(set) var hasSent = false
     /// When the time is over, by the monotonic clock, and what was released by then.
     private let deadline: Duration?
     private var lastInTime: Revision?
@@ -54,7 +53,6 @@ struct WatchSession {
         _ client: ClientTag?,
         _ mailbox: Mailbox<Event>,
         number: Int,
-        heartbeat: @escaping () async -> Bool,
         emit: @escaping ([WatchFrame]) async -> Bool
     ) {
         self.context = context
@@ -64,7 +62,6 @@ struct WatchSession {
         self.client = client
         self.mailbox = mailbox
         self.number = number
-        self.heartbeat = heartbeat
         self.emit = emit
         deadline = command.timeout.map { context.clock.monotonic() + $0 }
     }
@@ -113,8 +110,8 @@ struct WatchSession {
             let seen = await seen(notices)
             handedOut = notices.last?.revision ?? handedOut
             if !seen.isEmpty, let end = await send(seen.map(frame)) { return end }
-            return isOverTime() ? await tellEnd() : nil
-        case .readLog where isDraining, .wait where isDraining: return await tellEnd()
+            return isOverTime() ? await tellEnd(.timeout) : nil
+        case .readLog where isDraining, .wait where isDraining: return await tellEnd(.shutdown)
         case .list: return await list()
         case .readLog(let after, let through): return await readLog(after, through)
         case .tellLagged(let revision, let droppedAfter):
@@ -133,20 +130,20 @@ struct WatchSession {
         case .news: return nil
         case .heartbeatDue:
             switch hub.beatIsDue(number) {
-            case .beat: return await heartbeat() ? nil : .nobodyReads
+            case .beat(let told): return await send([.heartbeat(told)])
             case .tell(let notice): return await send([frame(notice)])
             }
         case .rowChanged(let id):
             await hold(id)
             return nil
-        case .timeElapsed: return await tellEnd()
+        case .timeElapsed: return await tellEnd(.timeout)
         case .drainBegan: return nil
         case .hungUp: return .nobodyReads
         }
     }
 
-    private mutating func tellEnd() async -> End {
-        await send([.end(hub.told(number))]) ?? .told
+    private mutating func tellEnd(_ ending: WatchFrame.Ending) async -> End {
+        await send([.end(ending, hub.told(number))]) ?? .told
     }
 
     /// Whether the time is over, and more was told than what was released in it: a stream that

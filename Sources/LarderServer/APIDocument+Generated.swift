@@ -109,16 +109,18 @@ extension APIDocument {
                   {
                     "name": "follow",
                     "in": "query",
-                    "description": "Whether the stream stays open: each new view of the entry is a further `snapshot`, its deletion a `deleted`, and `end` comes when the daemon ends.",
+                    "description": "Whether the stream stays open: each new view of the entry is a further `snapshot`, its deletion a `deleted`, `origin` says when its origin goes and returns, and `end` comes when the daemon ends. With `Accept: application/json` it is 406.",
                     "schema": { "type": "boolean", "default": false },
                     "example": true
                   },
+                  { "$ref": "#/components/parameters/heartbeat" },
                   { "$ref": "#/components/parameters/account" }
                 ],
                 "responses": {
                   "200": { "$ref": "#/components/responses/FetchFrames" },
                   "403": { "$ref": "#/components/responses/UnknownOrigin" },
                   "404": { "$ref": "#/components/responses/NothingToShow" },
+                  "406": { "$ref": "#/components/responses/NotAcceptable" },
                   "502": { "$ref": "#/components/responses/NetworkFailed" },
                   "503": { "$ref": "#/components/responses/NotNow" },
                   "504": { "$ref": "#/components/responses/Timeout" },
@@ -141,6 +143,7 @@ extension APIDocument {
                   "200": { "$ref": "#/components/responses/FetchFrames" },
                   "403": { "$ref": "#/components/responses/UnknownOrigin" },
                   "404": { "$ref": "#/components/responses/NothingToShow" },
+                  "406": { "$ref": "#/components/responses/NotAcceptable" },
                   "502": { "$ref": "#/components/responses/NetworkFailed" },
                   "503": { "$ref": "#/components/responses/NotNow" },
                   "504": { "$ref": "#/components/responses/Timeout" },
@@ -204,13 +207,7 @@ extension APIDocument {
                     "schema": { "enum": ["0", "1", "false", "true"] },
                     "example": "1"
                   },
-                  {
-                    "name": "heartbeat",
-                    "in": "query",
-                    "description": "How often the stream says that it lives: 1s to 1h, without it 15s.",
-                    "schema": { "$ref": "#/components/schemas/Duration" },
-                    "example": "15s"
-                  },
+                  { "$ref": "#/components/parameters/heartbeat" },
                   {
                     "name": "timeout",
                     "in": "query",
@@ -1497,6 +1494,13 @@ extension APIDocument {
                 "schema": { "type": "string", "minLength": 1, "maxLength": 64 },
                 "example": "reader-1"
               },
+              "heartbeat": {
+                "name": "heartbeat",
+                "in": "query",
+                "description": "How often the stream says that it lives, behind the first frame: 1s to 1h, without it 15s.",
+                "schema": { "$ref": "#/components/schemas/Duration" },
+                "example": "15s"
+              },
               "lastEventID": {
                 "name": "Last-Event-ID",
                 "in": "header",
@@ -1562,7 +1566,7 @@ extension APIDocument {
             },
             "responses": {
               "FetchFrames": {
-                "description": "One JSON object a line, each a frame; the last is `end`, and a stream without it was cut off. Blank lines are heartbeats: behind the first frame one comes every 15 s that the client waits. The head waits for the first frame, so that a miss with a failing network is a problem and no 200. `Accept` chooses the form, JSON Lines where it names none of them. As `text/event-stream` each frame is an event: `event` is its type, `id` its revision, `data` the JSON; heartbeats are comments. With `follow` what the row shows later comes before `end`, each view once and in the order of the revisions; when the network fails behind the first snapshot, `error` comes and the stream goes on.",
+                "description": "One JSON object a line, each a frame; the last is `end`, and a stream without it was cut off. Behind the first frame a `heartbeat` comes every 15 s that the client waits. The head waits for the first frame, so that a miss with a failing network is a problem and no 200. `Accept` chooses the form, JSON Lines where it names none of them. As `text/event-stream` each frame is an event: `event` is its type, `id` its revision, `data` the JSON; heartbeats are comments. Where it names `application/json` and no stream, all frames but heartbeats are one array, sent with its length when the last is there; 503 `overloaded` where too many bytes wait for that. With `follow` what the row shows later comes before `end`, each view once and in the order of the revisions; when the network fails behind the first snapshot, `error` comes and the stream goes on.",
                 "headers": {
                   "Cache-Control": { "schema": { "const": "no-store" } }
                 },
@@ -1575,11 +1579,14 @@ extension APIDocument {
                   },
                   "text/event-stream": {
                     "schema": { "type": "string" }
+                  },
+                  "application/json": {
+                    "schema": { "type": "array", "items": { "$ref": "#/components/schemas/FetchFrame" } }
                   }
                 }
               },
               "WatchFrames": {
-                "description": "One JSON object a line, each a frame, in the order of the revisions. It travels as the frames of a fetch do; blank lines are heartbeats, in place of which a `bookmark` comes when the watcher has fallen behind in number though not in events. A client comes back with the `rev` of the last frame that has neither `initial` nor `more`; as `text/event-stream` only those have an `id`. As `application/json`, the answer to a long poll.",
+                "description": "One JSON object a line, each a frame, in the order of the revisions. It travels as the frames of a fetch do; in place of a `heartbeat` a `bookmark` comes when the watcher has fallen behind in number though not in events. `types` filters neither. A client comes back with the `rev` of the last frame that has one and neither `initial` nor `more`; as `text/event-stream` only those have an `id`. As `application/json`, the answer to a long poll.",
                 "headers": {
                   "Cache-Control": { "schema": { "const": "no-store" } }
                 },
@@ -1595,6 +1602,14 @@ extension APIDocument {
                   },
                   "application/json": {
                     "schema": { "$ref": "#/components/schemas/WatchReport" }
+                  }
+                }
+              },
+              "NotAcceptable": {
+                "description": "`urn:larder:not-acceptable`: what is followed has no end, and is no `application/json`.",
+                "content": {
+                  "application/problem+json": {
+                    "schema": { "$ref": "#/components/schemas/Problem" }
                   }
                 }
               },
@@ -1620,6 +1635,9 @@ extension APIDocument {
                   },
                   "text/event-stream": {
                     "schema": { "type": "string" }
+                  },
+                  "application/json": {
+                    "schema": { "type": "array", "items": { "$ref": "#/components/schemas/BatchFrame" } }
                   }
                 }
               },
@@ -1997,6 +2015,10 @@ extension APIDocument {
                     "type": "boolean",
                     "default": false
                   },
+                  "heartbeat": {
+                    "description": "How often the stream says that it lives: 1s to 1h, without it 15s.",
+                    "$ref": "#/components/schemas/Duration"
+                  },
                   "headers": {
                     "description": "Sent to the origin, at most 64 and 16,384 bytes. Those that the daemon sets itself are refused: `Host`, `Accept-Encoding`, `Range`, the conditional ones, and what belongs to one connection.",
                     "type": "object",
@@ -2014,7 +2036,7 @@ extension APIDocument {
                     "account": "work",
                     "headers": { "Accept": "application/json" }
                   },
-                  { "url": "https://api.example.com/articles/42", "normalize": false, "partial": true, "follow": true }
+                  { "url": "https://api.example.com/articles/42", "normalize": false, "partial": true, "follow": true, "heartbeat": "5s" }
                 ]
               },
               "WatchCommand": {
@@ -2054,7 +2076,7 @@ extension APIDocument {
                   },
                   "initial": { "type": "boolean", "default": false },
                   "heartbeat": {
-                    "description": "1s to 1h, without it 15s.",
+                    "description": "How often the stream says that it lives: 1s to 1h, without it 15s.",
                     "$ref": "#/components/schemas/Duration"
                   },
                   "timeout": {
@@ -2101,6 +2123,7 @@ extension APIDocument {
                   { "$ref": "#/components/schemas/AuthFrame" },
                   { "$ref": "#/components/schemas/BookmarkFrame" },
                   { "$ref": "#/components/schemas/LaggedFrame" },
+                  { "$ref": "#/components/schemas/HeartbeatFrame" },
                   { "$ref": "#/components/schemas/WatchEndFrame" }
                 ]
               },
@@ -2308,16 +2331,30 @@ extension APIDocument {
                   { "type": "lagged", "rev": 8417, "dropped_after": 8416 }
                 ]
               },
-              "WatchEndFrame": {
-                "description": "The daemon ends, or the time is over. A stream that the daemon's end cuts off before `initial_done` has none.",
+              "HeartbeatFrame": {
+                "description": "The stream lives, and everything up to here was told; a `since` to come back with. Of a fetch: everything of what it shows.",
                 "type": "object",
                 "required": ["type", "rev"],
                 "properties": {
-                  "type": { "const": "end" },
+                  "type": { "const": "heartbeat" },
                   "rev": { "$ref": "#/components/schemas/Revision" }
                 },
                 "examples": [
-                  { "type": "end", "rev": 8417 }
+                  { "type": "heartbeat", "rev": 8416 }
+                ]
+              },
+              "WatchEndFrame": {
+                "description": "The daemon ends (`shutdown`), or the `timeout` is over. Before `initial_done` it has no `rev`: the list is to be asked for anew.",
+                "type": "object",
+                "required": ["type", "outcome"],
+                "properties": {
+                  "type": { "const": "end" },
+                  "outcome": { "type": "string", "enum": ["shutdown", "timeout"] },
+                  "rev": { "$ref": "#/components/schemas/Revision" }
+                },
+                "examples": [
+                  { "type": "end", "outcome": "shutdown", "rev": 8417 },
+                  { "type": "end", "outcome": "shutdown" }
                 ]
               },
               "BatchCommand": {
@@ -2388,6 +2425,8 @@ extension APIDocument {
                   { "$ref": "#/components/schemas/UnchangedFrame" },
                   { "$ref": "#/components/schemas/DeletedFrame" },
                   { "$ref": "#/components/schemas/ErrorFrame" },
+                  { "$ref": "#/components/schemas/OriginFrame" },
+                  { "$ref": "#/components/schemas/HeartbeatFrame" },
                   { "$ref": "#/components/schemas/EndFrame" }
                 ]
               },
@@ -2559,9 +2598,9 @@ extension APIDocument {
                 "properties": {
                   "type": { "const": "end" },
                   "outcome": {
-                    "description": "`cache`: the network was not asked, or not waited for. `error`: it failed after the cached answer.",
+                    "description": "`cache`: the network was not asked, or not waited for. `error`: it failed after the cached answer. `shutdown`: the daemon ends, there may be more to say, and a batch's other ids were not answered.",
                     "type": "string",
-                    "enum": ["network", "unchanged", "deleted", "cache", "error"]
+                    "enum": ["network", "unchanged", "deleted", "cache", "error", "shutdown"]
                   },
                   "rev": { "$ref": "#/components/schemas/Revision" },
                   "timing": {
@@ -4244,7 +4283,7 @@ extension APIDocument {
                         "source": { "type": "string", "enum": ["cache", "network", "none"] },
                         "outcome": {
                           "type": "string",
-                          "enum": ["network", "unchanged", "deleted", "cache", "error", "problem", "abandoned"]
+                          "enum": ["network", "unchanged", "deleted", "cache", "error", "shutdown", "problem", "abandoned"]
                         },
                         "count": { "type": "integer", "minimum": 1 }
                       }
@@ -4717,6 +4756,7 @@ extension APIDocument {
                   { "const": "urn:larder:origin-needed", "title": "It has to be said whose the key is", "x-status": 400, "x-retryable": false },
                   { "const": "urn:larder:not-found", "title": "There is no such route", "x-status": 404, "x-retryable": false },
                   { "const": "urn:larder:method-not-allowed", "title": "The route does not take this method", "x-status": 405, "x-retryable": false },
+                  { "const": "urn:larder:not-acceptable", "title": "The answer cannot take the form that is accepted", "x-status": 406, "x-retryable": false },
                   { "const": "urn:larder:body-too-large", "title": "The body of the request is too large", "x-status": 413, "x-retryable": false },
                   { "const": "urn:larder:head-too-large", "title": "The head of the request is too large", "x-status": 431, "x-retryable": false },
                   { "const": "urn:larder:unknown-origin", "title": "The URL belongs to no configured origin", "x-status": 403, "x-retryable": false },

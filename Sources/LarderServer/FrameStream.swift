@@ -1,3 +1,4 @@
+import LarderModel
 import LarderWire
 import NIOHTTP1
 
@@ -9,7 +10,7 @@ final class FrameStream {
 
     init(_ exchange: Exchange) {
         self.exchange = exchange
-        format = FrameFormat(accepting: exchange.head.headers["Accept"])
+        format = FrameFormat(accepting: exchange.accepted)
     }
 
     /// False when nobody reads any more.
@@ -21,17 +22,65 @@ final class FrameStream {
     func send(_ frames: [some StreamFrame]) async -> Bool {
         if !hasBegun {
             hasBegun = true
-            let headers: HTTPHeaders = [
-                "Content-Type": format.mediaType, "Cache-Control": "no-store", "Vary": "Accept",
-            ]
+            let headers = exchange.frameHeaders(format.mediaType)
             guard await exchange.writer.begin(.ok, headers, isFlushed: false) else { return false }
         }
         return await exchange.writer.send(frames.flatMap(format.encode))
     }
 
-    /// Says that the stream lives; before the first frame there is none yet.
-    func beat() async -> Bool {
-        guard hasBegun else { return true }
-        return await exchange.writer.send(format.heartbeat)
+    func end() async {
+        await exchange.writer.end()
+    }
+}
+
+extension Exchange {
+    var accepted: [String] { head.headers["Accept"] }
+
+    fileprivate func frameHeaders(_ mediaType: String) -> HTTPHeaders {
+        ["Content-Type": mediaType, "Cache-Control": "no-store", "Vary": "Accept"]
+    }
+}
+
+/// The same frames as one JSON array, for a client that reads no stream: it is sent with its length
+/// once the last frame is there, and without heartbeats.
+final class FrameArray {
+    private let exchange: Exchange
+    private let share: ArrayBytes.Share
+    private var pieces: [[UInt8]] = []
+    private var refusal: Problem?
+
+    init(_ exchange: Exchange) {
+        self.exchange = exchange
+        share = exchange.server.arrays.share(of: exchange.peer.uid)
+    }
+
+    /// False when there is no room for it, which ``end()`` then says.
+    func take(_ frame: some StreamFrame) -> Bool {
+        guard !frame.isHeartbeat else { return true }
+        let mark: UInt8 = pieces.isEmpty ? UInt8(ascii: "[") : UInt8(ascii: ",")
+        let piece = [mark] + frame.encodedJSON()
+        do throws(Problem) {
+            try share.grow(by: piece.count)
+        } catch {
+            refusal = error
+            return false
+        }
+        pieces.append(piece)
+        return true
+    }
+
+    /// Sends what was taken, a frame at a time.
+    func end() async throws(Problem) {
+        if let refusal { throw refusal }
+        pieces.append(Array((pieces.isEmpty ? "[]" : "]").utf8))
+        var headers = exchange.frameHeaders(MediaType.json)
+        let length = pieces.reduce(0) { $0 + $1.count }
+        headers.add(name: "Content-Length", value: String(length))
+        guard await exchange.writer.begin(.ok, headers, isFlushed: false) else { return }
+        for index in pieces.indices {
+            guard await exchange.writer.send(pieces[index]) else { return }
+            pieces[index] = []
+        }
+        await exchange.writer.end()
     }
 }

@@ -9,6 +9,7 @@ final class ServerContext: Sendable {
     let administrators: Administrators
     let connections = ConnectionList()
     let uploads = UploadPlaces()
+    let arrays = ArrayBytes()
     let meters = LoopMeters()
     /// Sets request ids of this run apart from those of others.
     private let run: String

@@ -100,7 +100,7 @@ extension FetchMachine {
     /// What the daemon's end leads to.
     package enum DrainAction: Equatable, Sendable {
         case nothing
-        /// The `end` frame, with the outcome of the last word that was told.
+        /// The `end` frame, with outcome `shutdown`.
         case end
         case showCachedAndEnd
         case refuse

@@ -50,7 +50,8 @@ package struct WatchMachine: Sendable {
 
     /// What is done when the stream has said nothing for a while.
     package enum BeatAction: Equatable, Sendable {
-        case beat
+        /// Say that the stream lives, and up to where everything was told.
+        case beat(Revision)
         case tell(Notice)
     }
 
@@ -227,10 +228,10 @@ package struct WatchMachine: Sendable {
     /// Nothing was told for a while.
     package mutating func beatIsDue(released: Revision) -> BeatAction {
         guard state == .live, hasBookmarks, waiting.isEmpty, bookmark == nil else {
-            return .beat
+            return .beat(told)
         }
         told = max(told, released)
-        guard told > (bookmarked ?? told) else { return .beat }
+        guard told > (bookmarked ?? told) else { return .beat(told) }
         bookmarked = told
         return .tell(Notice(revision: told, content: .bookmark(isInitialDone: false)))
     }

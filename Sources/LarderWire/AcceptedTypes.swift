@@ -43,6 +43,12 @@ struct AcceptedTypes {
         return .none
     }
 
+    /// Whether a media type in lower case is accepted by its name.
+    func names(_ mediaType: String) -> Bool {
+        let match = match(mediaType)
+        return match.exactness == 3 && match.quality > 0
+    }
+
     /// The weight in thousandths; 1 where none is given, nil where it cannot be read.
     private static func quality(_ parameters: ArraySlice<String>) -> Int? {
         let weight = parameters.first { parameter in

@@ -30,6 +30,8 @@ extension BatchFrame: StreamFrame {
         }
     }
 
+    package var isHeartbeat: Bool { false }
+
     package func encodedJSON() -> [UInt8] {
         var json = JSONWriter()
         json.object { json in

@@ -30,4 +30,6 @@ package enum FetchOutcome: String, Sendable {
     case cache
     /// The network failed after the cached answer.
     case error
+    /// The daemon ends; there may be more to say.
+    case shutdown
 }

@@ -14,6 +14,7 @@ extension FetchCommand {
             if let normalizes { json.member("normalize", normalizes) }
             if isPartial { json.member("partial", true) }
             if follows { json.member("follow", true) }
+            if heartbeat != Limits.heartbeatTime { json.member("heartbeat", heartbeat.unitText) }
             guard !headers.fields.isEmpty else { return }
             json.member("headers") { json in
                 for field in headers.fields { json.member(field.name, field.value) }

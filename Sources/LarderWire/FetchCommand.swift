@@ -18,6 +18,8 @@ package struct FetchCommand: Equatable, Sendable {
     package var isPartial = false
     /// Whether the stream stays open and tells each further view: the member `follow`.
     package var follows = false
+    /// How often the client is told that the stream lives, behind the first frame.
+    package var heartbeat = Limits.heartbeatTime
     /// Sent to the origin; checked by ``RequestHeaderRules``.
     package var headers = HeaderFields()
 
@@ -38,6 +40,7 @@ package struct FetchCommand: Equatable, Sendable {
         normalizes = try parameters.takeBool("normalize")
         isPartial = try parameters.takeBool("partial") ?? false
         follows = try parameters.takeBool("follow") ?? false
+        heartbeat = try Duration(heartbeat: parameters.take("heartbeat"))
         try parameters.refuseRest(hint: Self.encodeHint)
     }
 
@@ -54,6 +57,7 @@ package struct FetchCommand: Equatable, Sendable {
         normalizes = try members.takeBool("normalize")
         isPartial = try members.takeBool("partial") ?? false
         follows = try members.takeBool("follow") ?? false
+        heartbeat = try Duration(heartbeat: members.takeString("heartbeat"))
         if let given = try members.take("headers", "an object", { $0.members }) {
             headers = try RequestHeaderRules.fields(given)
         }
@@ -61,7 +65,7 @@ package struct FetchCommand: Equatable, Sendable {
 
     private static let names = [
         "url", "policy", "network_wait", "timeout", "account", "normalize", "partial", "follow",
-        "headers",
+        "heartbeat", "headers",
     ]
 
     private init(
@@ -107,6 +111,15 @@ extension FetchCommand {
 }
 
 extension Duration {
+    /// How often a stream says that it lives; ``Limits/heartbeatTime`` where a command says nothing.
+    init(heartbeat text: String?) throws(Problem) {
+        guard let text else {
+            self = Limits.heartbeatTime
+            return
+        }
+        try self.init(command: text, of: "heartbeat", in: Limits.heartbeatTimes)
+    }
+
     /// A duration of a command within bounds; `name` is what a refusal calls it.
     init(
         command text: String,

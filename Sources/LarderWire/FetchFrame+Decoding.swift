@@ -2,8 +2,6 @@ import LarderModel
 
 extension FetchFrame {
     /// Reads one line, with or without its line feed; unknown members are ignored.
-    ///
-    /// A blank line is a heartbeat, which the reader of the stream leaves out.
     package init(line: [UInt8]) throws(WireError) {
         let object = try WireObject(parsing: line)
         let type = try object.string("type")
@@ -21,6 +19,14 @@ extension FetchFrame {
             self = .deleted(try DeletedFrame(object))
         case "error":
             self = .error(try Problem(object.object("problem")))
+        case "origin":
+            self = .origin(
+                try object.revision("rev"),
+                try object.originName(),
+                state: try object.string("state")
+            )
+        case "heartbeat":
+            self = .heartbeat(try object.revision("rev"))
         case "end":
             self = .end(try EndFrame(object))
         default:
@@ -96,6 +102,11 @@ extension EndFrame {
 }
 
 extension WireObject {
+    /// The member `origin`.
+    func originName() throws(WireError) -> OriginName {
+        try required("origin") { try? OriginName($0) }
+    }
+
     /// Milliseconds with decimals, of which three are kept.
     func optionalTime(_ name: String) throws(WireError) -> Duration? {
         guard let milliseconds = try optionalDouble(name) else { return nil }

@@ -8,6 +8,8 @@ extension FetchFrame: StreamFrame {
         case .unchanged: "unchanged"
         case .deleted: "deleted"
         case .error: "error"
+        case .origin: "origin"
+        case .heartbeat: "heartbeat"
         case .end: "end"
         }
     }
@@ -18,9 +20,12 @@ extension FetchFrame: StreamFrame {
         case .unchanged(let frame): frame.revision
         case .deleted(let frame): frame.revision
         case .error: nil
+        case .origin(let revision, _, _), .heartbeat(let revision): revision
         case .end(let frame): frame.revision
         }
     }
+
+    package var isHeartbeat: Bool { if case .heartbeat = self { true } else { false } }
 
     package func encodedJSON() -> [UInt8] {
         var json = JSONWriter()
@@ -39,6 +44,10 @@ extension FetchFrame: StreamFrame {
                 json.member("source", AnswerSource.network.rawValue)
                 json.name("problem")
                 problem.write(to: &json)
+            case .origin(let revision, let name, let state):
+                json.members(revision, name, state: state)
+            case .heartbeat(let revision):
+                json.member("rev", revision.number)
             case .end(let frame):
                 frame.write(to: &json)
             }
@@ -52,6 +61,15 @@ extension DeletedFrame {
         json.member("source", source.rawValue)
         json.member("rev", revision.number)
         json.member("status", status)
+    }
+}
+
+extension JSONWriter {
+    /// What a frame says of an origin's state.
+    mutating func members(_ revision: Revision, _ origin: OriginName, state: String) {
+        member("rev", revision.number)
+        member("origin", origin.text)
+        member("state", state)
     }
 }
 

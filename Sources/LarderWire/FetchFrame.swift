@@ -4,13 +4,17 @@ package import LarderModel
 ///
 /// A stream has one `snapshot` or two, or in place of the second `unchanged`, `deleted` or `error`,
 /// and then exactly one `end`; without that it was cut off. In place of the first it may have a
-/// `deleted` that is not the network's. One that follows has further
-/// `snapshot` and `deleted` before it.
+/// `deleted` that is not the network's. One that follows has further `snapshot` and `deleted` before
+/// it, and `origin` whenever its origin goes and returns. Heartbeats come anywhere behind the first.
 package enum FetchFrame: Equatable, Sendable {
     case snapshot(SnapshotFrame)
     case unchanged(UnchangedFrame)
     case deleted(DeletedFrame)
     case error(Problem)
+    /// The origin is in another state, as of a revision.
+    case origin(Revision, OriginName, state: String)
+    /// Everything of what is shown up to a revision was told.
+    case heartbeat(Revision)
     case end(EndFrame)
 }
 

@@ -2,7 +2,7 @@ import LarderModel
 
 /// How the frames of a stream travel; in the order in which they are preferred.
 package enum FrameFormat: CaseIterable, Sendable {
-    /// JSON Lines: each frame a line, heartbeats blank lines.
+    /// JSON Lines: each frame a line, heartbeats too.
     case jsonLines
     /// The same under its other name.
     case ndjson
@@ -21,8 +21,7 @@ package enum FrameFormat: CaseIterable, Sendable {
     /// The form that a client likes best, by the values of its Accept headers (RFC 9110 12.5.1).
     ///
     /// Of those that it likes equally, the one that it names more exactly, then the first. A client
-    /// that accepts none of them gets JSON Lines all the same: what it cannot use it can say no to,
-    /// and most that say `application/json` read them.
+    /// that accepts none of them gets JSON Lines all the same: what it cannot use it can say no to.
     package init(accepting values: [String]) {
         let accepted = AcceptedTypes(values)
         self = .jsonLines
@@ -37,12 +36,18 @@ package enum FrameFormat: CaseIterable, Sendable {
     /// Whether a client names one of them, and so wants a stream.
     package static func isNamed(in values: [String]) -> Bool {
         let accepted = AcceptedTypes(values)
-        return allCases.contains { accepted.match($0.mediaType).exactness == 3 }
+        return allCases.contains { accepted.names($0.mediaType) }
+    }
+
+    /// Whether a client names JSON and no stream, and so wants all frames as one array.
+    package static func isArrayNamed(in values: [String]) -> Bool {
+        AcceptedTypes(values).names(MediaType.json) && !isNamed(in: values)
     }
 
     package func encode(_ frame: some StreamFrame) -> [UInt8] {
         switch self {
         case .jsonLines, .ndjson: return frame.encodedLine()
+        case .eventStream where frame.isHeartbeat: return Array(":\n\n".utf8)
         case .eventStream:
             var event = Array("event: \(frame.type)\n".utf8)
             if let revision = frame.revision { event += Array("id: \(revision.number)\n".utf8) }
@@ -50,14 +55,6 @@ package enum FrameFormat: CaseIterable, Sendable {
             event += frame.encodedJSON()
             event += [UInt8(ascii: "\n"), UInt8(ascii: "\n")]
             return event
-        }
-    }
-
-    /// Says that the stream lives, and nothing else.
-    package var heartbeat: [UInt8] {
-        switch self {
-        case .jsonLines, .ndjson: [UInt8(ascii: "\n")]
-        case .eventStream: Array(":\n\n".utf8)
         }
     }
 }

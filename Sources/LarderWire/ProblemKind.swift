@@ -9,6 +9,7 @@ package enum ProblemKind: String, Sendable, CaseIterable {
     case originNeeded = "origin-needed"
     case notFound = "not-found"
     case methodNotAllowed = "method-not-allowed"
+    case notAcceptable = "not-acceptable"
     case bodyTooLarge = "body-too-large"
     case headTooLarge = "head-too-large"
     // It can, and is refused.
@@ -61,6 +62,7 @@ package enum ProblemKind: String, Sendable, CaseIterable {
         case .unknownOrigin, .notPermitted: 403
         case .notFound, .noSuchOrigin, .noSuchModifier, .miss, .deleted: 404
         case .methodNotAllowed: 405
+        case .notAcceptable: 406
         case .originID, .originExists, .originInFile, .pinned, .targeted, .modifierExists,
             .alreadySent, .alreadySettled, .notApplied:
             409
@@ -84,8 +86,8 @@ package enum ProblemKind: String, Sendable, CaseIterable {
             .storage, .cacheFull, .diskFull, .queueFull:
             true
         case .badRequest, .badID, .badURL, .unknownParameter, .unknownMember, .originNeeded,
-            .notFound, .methodNotAllowed, .bodyTooLarge, .headTooLarge, .unknownOrigin,
-            .notPermitted,
+            .notFound, .methodNotAllowed, .notAcceptable, .bodyTooLarge, .headTooLarge,
+            .unknownOrigin, .notPermitted,
             .originID, .noSuchOrigin, .originExists, .originInFile, .pinned, .pinsFull, .noRequest,
             .unsupported, .modifierExists, .noSuchModifier, .alreadySent, .alreadySettled,
             .targeted, .notApplied, .entryTooLarge, .miss, .deleted, .sinceTooOld, .originStatus,
@@ -104,6 +106,7 @@ package enum ProblemKind: String, Sendable, CaseIterable {
         case .originNeeded: "It has to be said whose the key is"
         case .notFound: "There is no such route"
         case .methodNotAllowed: "The route does not take this method"
+        case .notAcceptable: "The answer cannot take the form that is accepted"
         case .bodyTooLarge: "The body of the request is too large"
         case .headTooLarge: "The head of the request is too large"
         case .unknownOrigin: "The URL belongs to no configured origin"
@@ -157,6 +160,7 @@ package enum ProblemKind: String, Sendable, CaseIterable {
             "Name the origin whose entity it is: origin=NAME; GET /v1/origins says which there are."
         case .notFound: "Correct the path; GET /v1/openapi.json lists every route."
         case .methodNotAllowed: "Use one of the methods in the Allow header."
+        case .notAcceptable: "Accept application/jsonl or text/event-stream."
         case .bodyTooLarge: "Send a smaller body."
         case .headTooLarge: "Send a shorter URL and fewer headers; long lists go in a POST's body."
         case .unknownOrigin:

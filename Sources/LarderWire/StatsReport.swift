@@ -191,6 +191,7 @@ package enum FetchResolution: String, Sendable, CaseIterable {
     case deleted
     case cache
     case error
+    case shutdown
     /// A problem was all that it answered.
     case problem
     /// The client went away before its end.
@@ -204,6 +205,7 @@ package enum FetchResolution: String, Sendable, CaseIterable {
             case .deleted: .deleted
             case .cache: .cache
             case .error: .error
+            case .shutdown: .shutdown
             }
     }
 }

@@ -6,6 +6,8 @@ package protocol StreamFrame: Sendable {
     var type: String { get }
     /// The revision that it tells, if it does.
     var revision: Revision? { get }
+    /// Whether it only says that the stream lives, and how far it is.
+    var isHeartbeat: Bool { get }
     /// Its JSON, on one line and without the line's end.
     func encodedJSON() -> [UInt8]
 }

@@ -40,7 +40,7 @@ package struct WatchCommand: Equatable, Sendable {
             parameters.take("types").map { $0.split(separator: ",").map(String.init) } ?? []
         )
         listsFirst = try Self.flag(parameters.take("initial"))
-        heartbeat = try Self.heartbeat(parameters.take("heartbeat"))
+        heartbeat = try Duration(heartbeat: parameters.take("heartbeat"))
         timeout = try parameters.takeWait("timeout")
         account = try parameters.takeAccount()
         try parameters.refuseRest()
@@ -58,7 +58,7 @@ package struct WatchCommand: Equatable, Sendable {
         prefixes = try Self.prefixes(members.takeStrings("prefixes"))
         types = try Self.types(members.takeStrings("types"))
         listsFirst = try members.takeBool("initial") ?? false
-        heartbeat = try Self.heartbeat(members.takeString("heartbeat"))
+        heartbeat = try Duration(heartbeat: members.takeString("heartbeat"))
         timeout = try members.takeString("timeout").map { text throws(Problem) in
             try Self.duration("timeout", text, in: .zero...Limits.fetchTimeMax)
         }
@@ -173,11 +173,6 @@ extension WatchCommand {
         case "1", "true": return true
         case let text?: throw Problem(.badRequest, "initial: '\(text)' is neither 1 nor 0")
         }
-    }
-
-    private static func heartbeat(_ text: String?) throws(Problem) -> Duration {
-        guard let text else { return Limits.heartbeatTime }
-        return try duration("heartbeat", text, in: Limits.heartbeatTimes)
     }
 
     private static func duration(

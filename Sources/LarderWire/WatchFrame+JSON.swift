@@ -12,12 +12,15 @@ extension WatchFrame: StreamFrame {
         case .auth: "auth"
         case .bookmark: "bookmark"
         case .lagged: "lagged"
+        case .heartbeat: "heartbeat"
         case .end: "end"
         }
     }
 
     /// What a browser keeps as its `Last-Event-ID`.
     package var revision: Revision? { resumption }
+
+    package var isHeartbeat: Bool { if case .heartbeat = self { true } else { false } }
 
     package func encodedJSON() -> [UInt8] {
         var json = JSONWriter()
@@ -49,9 +52,7 @@ extension WatchFrame: StreamFrame {
         case .modifier(let event):
             event.write(to: &json)
         case .origin(let revision, let name, let state):
-            json.member("rev", revision.number)
-            json.member("origin", name.text)
-            json.member("state", state)
+            json.members(revision, name, state: state)
         case .auth(let revision, let name, let account, let state):
             json.member("rev", revision.number)
             json.member("origin", name.text)
@@ -63,8 +64,11 @@ extension WatchFrame: StreamFrame {
         case .lagged(let revision, let droppedAfter):
             json.member("rev", revision.number)
             json.member("dropped_after", droppedAfter.number)
-        case .end(let revision):
+        case .heartbeat(let revision):
             json.member("rev", revision.number)
+        case .end(let ending, let revision):
+            json.member("outcome", ending.rawValue)
+            if let revision { json.member("rev", revision.number) }
         }
     }
 
@@ -72,6 +76,11 @@ extension WatchFrame: StreamFrame {
     package init(line: [UInt8]) throws(WireError) {
         let object = try WireObject(parsing: line)
         let type = try object.string("type")
+        guard type != "end" else {
+            let ending = try object.required("outcome") { Ending(rawValue: $0) }
+            self = .end(ending, try object.optionalInteger("rev").map { Revision($0) })
+            return
+        }
         let revision = try object.revision("rev")
         switch type {
         case "put": self = .put(try EntryEvent(object))
@@ -79,10 +88,10 @@ extension WatchFrame: StreamFrame {
         case "evict": self = .evict(try EvictionEvent(object))
         case "modifier": self = .modifier(try ModifierEvent(object))
         case "origin":
-            let name = try object.required("origin") { try? OriginName($0) }
-            self = .origin(revision, name, state: try object.string("state"))
+            let state = try object.string("state")
+            self = .origin(revision, try object.originName(), state: state)
         case "auth":
-            let name = try object.required("origin") { try? OriginName($0) }
+            let name = try object.originName()
             let account = try object.required("account") { try? AccountName($0) }
             self = .auth(revision, name, account, state: try object.string("state"))
         case "bookmark":
@@ -90,7 +99,7 @@ extension WatchFrame: StreamFrame {
             self = .bookmark(revision, isInitialDone: isDone)
         case "lagged":
             self = .lagged(revision, droppedAfter: try object.revision("dropped_after"))
-        case "end": self = .end(revision)
+        case "heartbeat": self = .heartbeat(revision)
         default: throw .unknownValue(member: "type", text: type)
         }
     }

@@ -12,8 +12,18 @@ package enum WatchFrame: Equatable, Sendable {
     case bookmark(Revision, isInitialDone: Bool)
     /// The last line but for the connection's end: come back with `since=dropped_after`.
     case lagged(Revision, droppedAfter: Revision)
-    /// The daemon ends, or the time is over.
-    case end(Revision)
+    /// Everything up to a revision was told.
+    case heartbeat(Revision)
+    /// Nothing follows; the revision is the one to come back with, nil where the list of what there
+    /// is was not told to its end.
+    case end(Ending, Revision?)
+
+    /// Why a stream ends.
+    package enum Ending: String, Sendable {
+        case shutdown
+        /// The watcher's own time is over.
+        case timeout
+    }
 
     /// Other bytes stand under an id, or it is deleted.
     package struct EntryEvent: Equatable, Sendable {
@@ -74,8 +84,9 @@ package enum WatchFrame: Equatable, Sendable {
         case .evict(let event): event.hasMore ? nil : event.revision
         case .modifier(let event): event.hasMore ? nil : event.revision
         case .origin(let revision, _, _), .auth(let revision, _, _, _),
-            .bookmark(let revision, _), .end(let revision):
+            .bookmark(let revision, _), .heartbeat(let revision):
             revision
+        case .end(_, let revision): revision
         case .lagged(_, let droppedAfter): droppedAfter
         }
     }

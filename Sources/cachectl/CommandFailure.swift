@@ -122,8 +122,9 @@ extension CommandFailure {
         case .notApplied:
             "Send it again: cachectl queue retry ID    or drop it: cachectl queue drop ID"
         case .badRequest, .badID, .badURL, .unknownParameter, .unknownMember, .notFound,
-            .methodNotAllowed, .bodyTooLarge, .headTooLarge, .unknownOrigin, .notPermitted,
-            .originID, .originExists, .originInFile, .entryTooLarge, .cacheFull, .diskFull,
+            .methodNotAllowed, .notAcceptable, .bodyTooLarge, .headTooLarge, .unknownOrigin,
+            .notPermitted, .originID, .originExists, .originInFile, .entryTooLarge, .cacheFull,
+            .diskFull,
             .pinsFull, .unreachable, .captive, .offline, .timeout, .originStatus,
             .redirectRefused, .addressRefused, .badAnswer, .overloaded, .shuttingDown, .storage,
             .internal, .sinceTooOld, .noRequest, .unsupported, .modifierExists:
@@ -138,8 +139,9 @@ extension CommandFailure {
         case .notPermitted, .unknownOrigin: .notPermitted
         case .shuttingDown: .noDaemon
         case .unreachable, .captive, .offline, .timeout: .nothingToShow
-        case .notFound, .methodNotAllowed, .bodyTooLarge, .headTooLarge, .originID, .originExists,
-            .originInFile, .pinned, .pinsFull, .entryTooLarge, .cacheFull, .diskFull, .originStatus,
+        case .notFound, .methodNotAllowed, .notAcceptable, .bodyTooLarge, .headTooLarge, .originID,
+            .originExists, .originInFile, .pinned, .pinsFull, .entryTooLarge, .cacheFull, .diskFull,
+            .originStatus,
             .redirectRefused, .addressRefused, .badAnswer, .overloaded, .storage, .sinceTooOld,
             .internal, .noRequest, .unsupported, .modifierExists, .alreadySent, .alreadySettled,
             .queueFull, .targeted, .notApplied:

@@ -91,8 +91,10 @@ extension FetchPrinter {
         do {
             for try await line in lines {
                 try console.write(line.bytes + [UInt8(ascii: "\n")])
-                guard decided == nil else { continue }
-                let step = plan.updateArrived(FetchUpdate(line.frame, client: client))
+                guard decided == nil, let update = FetchUpdate(line.frame, client: client) else {
+                    continue
+                }
+                let step = plan.updateArrived(update)
                 switch step {
                 case .wait, .show: continue
                 case .print, .fail: decided = step

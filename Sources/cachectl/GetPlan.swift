@@ -1,4 +1,5 @@
 import LarderClient
+import LarderWire
 
 /// Decides which answer of a fetch is printed, and when.
 ///
@@ -53,8 +54,15 @@ struct GetPlan {
                 )
             )
         case .failed(let problem): broke(CommandFailure(gettingFailedWith: .problem(problem)))
+        case .end(.shutdown): broke(Self.shutdown)
         case .end: ended()
+        case .origin: .wait
         }
+    }
+
+    private static var shutdown: CommandFailure {
+        let problem = Problem(.shuttingDown, "larderd is ending")
+        return CommandFailure(gettingFailedWith: .problem(LarderProblem(problem)))
     }
 
     /// The fetch failed, or its stream broke.

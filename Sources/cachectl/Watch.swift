@@ -95,7 +95,7 @@ struct Watch: AsyncParsableCommand {
             return fields(frame, revision, ["\(name)/\(account)", state])
         case .origin(let revision, let name, let state):
             return fields(frame, revision, ["\(name)", state])
-        case .bookmark, .lagged, .end: return nil
+        case .bookmark, .lagged, .heartbeat, .end: return nil
         }
     }
 

@@ -92,6 +92,7 @@ func describe(_ update: FetchUpdate) -> String {
     case .unchanged: return "unchanged"
     case .deleted: return "deleted"
     case .failed(let problem): return "failed \(problem.type)"
+    case .origin(let name, let state): return "origin \(name) \(state)"
     case .end(let outcome): return "end \(outcome)"
     }
 }

@@ -51,11 +51,14 @@ struct BatchTests {
                 Self.path,
                 with: OriginAnswer([.fetchHead, .chunk(whole), .chunk([])]),
                 .problem(Problem(.overloaded, "too many")),
+                answer(.end(EndFrame(outcome: .shutdown))),
                 answer(try snapshot("{}"), .end(EndFrame(outcome: .cache)))
             )
             await #expect(throws: LarderError.cutOff) { try await client.batch(["a"]) }
-            await expectProblem("urn:larder:overloaded") { () async throws(LarderError) in
-                try await client.batch(["a"])
+            for problem in ["urn:larder:overloaded", "urn:larder:shutting-down"] {
+                await expectProblem(problem) { () async throws(LarderError) in
+                    try await client.batch(["a"])
+                }
             }
             let error = await #expect(throws: LarderError.self) {
                 try await client.batch(["a"], as: [Int].self)

@@ -18,7 +18,8 @@ struct ErrorTests {
         "tooLarge": [.bodyTooLarge, .headTooLarge, .entryTooLarge],
         "invalid": [
             .badRequest, .badID, .badURL, .unknownParameter, .unknownMember, .notFound,
-            .methodNotAllowed, .sinceTooOld, .originID, .originExists, .originInFile, .pinned,
+            .methodNotAllowed, .notAcceptable, .sinceTooOld, .originID, .originExists,
+            .originInFile, .pinned,
             .targeted,
             .noRequest, .unsupported, .modifierExists, .originNeeded,
         ],

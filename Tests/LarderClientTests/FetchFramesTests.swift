@@ -77,19 +77,21 @@ struct FetchFramesTests {
         }
     }
 
-    @Test("Blank lines are heartbeats and no updates")
+    @Test("Heartbeats and blank lines are no updates, and the daemon's end is one")
     func heartbeats() async throws {
         try await withDaemon { daemon, client in
             let cached = try Frames.snapshot(.cache, .json(Array("{}".utf8)))
+            let beat = FetchFrame.heartbeat(Revision(7)).encodedLine()
             daemon.answer(
                 "/v1/fetch",
                 with: OriginAnswer([
-                    .fetchHead, .chunk([10, 13, 10]), .chunk(cached.encodedLine()), .chunk([10]),
-                    .chunk(Frames.end(.cache).encodedLine()), .chunk([10]), .chunk([]),
+                    .fetchHead, .chunk(beat), .chunk([10, 13, 10]), .chunk(cached.encodedLine()),
+                    .chunk(beat), .chunk(Frames.end(.shutdown).encodedLine()), .chunk([10]),
+                    .chunk([]),
                 ])
             )
             let updates = try await collect(client.fetch(Frames.url))
-            #expect(updates == ["cache 7 {}", "end cache"])
+            #expect(updates == ["cache 7 {}", "end shutdown"])
         }
     }
 

@@ -60,6 +60,7 @@ struct FollowedUpdatesTests {
         case .unchanged: "unchanged"
         case .deleted: "deleted"
         case .failed(let problem): "failed \(problem.type)"
+        case .origin(let name, let state): "origin \(name) \(state)"
         case .disconnected(let error): "disconnected: \(error)"
         case nil: "nil"
         }
@@ -81,11 +82,19 @@ struct FollowedUpdatesTests {
             daemon.answer(
                 "/v1/fetch",
                 with: cut(try snapshot(.cache, "[1]", 7), try snapshot(.network, "[2]", 8)),
-                cut(try snapshot(.cache, "[2]", 8), Frames.unchanged),
+                cut(
+                    try snapshot(.cache, "[2]", 8),
+                    Frames.unchanged,
+                    .heartbeat(Revision(8)),
+                    .origin(Revision(8), try OriginName("example"), state: "offline"),
+                    Frames.end(.shutdown)
+                ),
                 cut(try snapshot(.cache, "[2]", 8), try snapshot(.cache, "[3]", 9))
             )
-            let told = try await collect(client.follow(Frames.url), 4)
-            #expect(told == ["cache 7", "network 8", "unchanged", "cache 9"])
+            let told = try await collect(client.follow(Frames.url), 5)
+            #expect(
+                told == ["cache 7", "network 8", "unchanged", "origin example offline", "cache 9"]
+            )
             #expect(pauses.all == [.milliseconds(250), .milliseconds(250)])
             let command = try FetchCommand(json: try await daemon.requests.element(0).body)
             #expect(command.follows)

@@ -40,6 +40,10 @@ struct ObservedTests {
             with: cut(try frame(.cache, 1, isStale: true), Frames.unchanged, Frames.unchanged),
             cut(try frame(.cache, 1, isStale: true), offline, try frame(.network, 2)),
             cut(Frames.deleted, try frame(.network, 3)),
+            cut(
+                .origin(Revision(9), try OriginName("example"), state: "offline"),
+                .origin(Revision(9), try OriginName("example"), state: "online")
+            ),
             .problem(Problem(.badRequest, "no"))
         )
         var told: [String] = []
@@ -53,7 +57,10 @@ struct ObservedTests {
             ended = error
         }
         #expect(
-            told == ["1 stale", "1", "1 (urn:larder:unreachable)", "2", "deleted", "3"]
+            told == [
+                "1 stale", "1", "1 (urn:larder:unreachable)", "2", "deleted", "3",
+                "3 (urn:larder:unreachable)", "3",
+            ]
         )
         #expect(ended?.problem?.problem.kind == .badRequest)
         await client.shutdown()

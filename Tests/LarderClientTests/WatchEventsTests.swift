@@ -48,8 +48,9 @@ struct WatchEventsTests {
         let lagged = WatchFrame.lagged(Revision(10), droppedAfter: Revision(9))
         daemon.answer(
             "/v1/watch",
-            with: stream(begin, try put(6, "a")),
+            with: stream(begin, .heartbeat(Revision(5)), try put(6, "a")),
             stream(try put(7, "b"), .put(more)),
+            stream(.heartbeat(Revision(8)), .end(.shutdown, Revision(8))),
             stream(lagged),
             .problem(Problem(.sinceTooOld, "gone")),
             stream(try put(20, "d"))
@@ -62,7 +63,7 @@ struct WatchEventsTests {
         for _ in 0..<6 { told.append(describe(try await events.next())) }
         #expect(told == ["reached 5 false", "put a 6", "put b 7", "put c 8", "lost", "put d 20"])
         let bodies = daemon.requests.all.map(\.bodyText)
-        let expected = ["", #""since":6,"#, #""since":7,"#, #""since":9,"#, ""]
+        let expected = ["", #""since":6,"#, #""since":7,"#, #""since":8,"#, #""since":9,"#, ""]
         #expect(bodies == expected.map { #"{\#($0)"ids":["a"]}"# })
         #expect(daemon.requests.all.allSatisfy { $0.headers["Larder-Client"] == "reader" })
         await client.shutdown()
@@ -83,7 +84,7 @@ struct WatchEventsTests {
         let done = WatchFrame.bookmark(Revision(5), isInitialDone: true)
         daemon.answer(
             "/v1/watch",
-            with: stream(.put(first)),
+            with: stream(.put(first), .end(.shutdown, nil)),
             stream(.put(first), done),
             stream(try put(6, "b"))
         )

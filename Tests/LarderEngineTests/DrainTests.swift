@@ -21,7 +21,7 @@ struct DrainTests {
             let revision = try fixture.step().next(-1)
             #expect(
                 try await fetch.result().frames == [
-                    .snapshot(.cache, revision, url, json: "[1]"), .end(.cache, revision),
+                    .snapshot(.cache, revision, url, json: "[1]"), .end(.shutdown, revision),
                 ]
             )
         }
@@ -36,7 +36,7 @@ struct DrainTests {
             let fetch = fixture.start(url, .networkFirst)
             _ = try await fixture.upstream.asked.element(1)
             fixture.engine.drain()
-            #expect(try await fetch.result().shape == ["cache", "end cache"])
+            #expect(try await fetch.result().shape == ["cache", "end shutdown"])
         }
     }
 
@@ -51,6 +51,23 @@ struct DrainTests {
             let refusal = Problem(.shuttingDown, "the daemon is ending")
             #expect(try await fetch.result() == .refused(refusal))
             #expect(try await fixture.fetch(url) == .refused(refusal))
+        }
+    }
+
+    @Test("A batch whose client reads slowly says that the rest is not there")
+    func batch() async throws {
+        try await EngineFixture.run { fixture in
+            try await fixture.putBlob("a", "1")
+            var told: [BatchFrame] = []
+            let command = BatchCommand(ids: [try EntryID("a"), try EntryID("b")])
+            try await fixture.engine.batch(command, fixture.scope) { frame in
+                told.append(frame)
+                fixture.engine.drain()
+                return true
+            }
+            #expect(told.map(\.type) == ["snapshot", "end"])
+            guard case .end(let end) = told.last else { return }
+            #expect(end.outcome == .shutdown)
         }
     }
 

@@ -38,7 +38,7 @@ struct FollowTests {
                     etag: "\"v2\"",
                     storedAt: .seconds(5)
                 ),
-                .end(.cache, second, network: .zero),
+                .end(.shutdown, second, network: .zero),
             ]
             #expect(try await follower.result() == FetchResult(expected))
         }
@@ -64,7 +64,8 @@ struct FollowTests {
             fixture.clock.advance(by: first)
             try await fixture.waitForBody("[2]", of: follower)
             follower.hangUp()
-            #expect(try await follower.result().shape == ["cache", "error unreachable", "cache"])
+            let shape = ["cache", "error unreachable", "origin example online", "cache"]
+            #expect(try await follower.result().shape == shape)
             let asked = fixture.upstream.asked.all.map(\.url)
             #expect(asked == [url, url, try fixture.url("/"), url])
         }
@@ -132,7 +133,7 @@ struct FollowTests {
             _ = try await follower.frames.element(2)
             fixture.engine.drain()
             let shape = try await follower.result().shape
-            #expect(shape == ["cache", "deleted 404", "cache", "end cache"])
+            #expect(shape == ["cache", "deleted 404", "cache", "end shutdown"])
         }
     }
 
@@ -164,11 +165,11 @@ struct FollowTests {
             _ = try await follower.frames.element(2)
             fixture.engine.drain()
             let shape = try await follower.result().shape
-            #expect(shape == ["cache", "error timeout", "cache", "end cache"])
+            #expect(shape == ["cache", "error timeout", "cache", "end shutdown"])
         }
     }
 
-    @Test("A drain behind the error frame ends with it")
+    @Test("A drain behind the error frame ends the stream")
     func drainAfterError() async throws {
         try await EngineFixture.run { fixture in
             let url = try fixture.url("/a")
@@ -177,7 +178,8 @@ struct FollowTests {
             let follower = fixture.follow(url)
             _ = try await follower.frames.element(1)
             fixture.engine.drain()
-            #expect(try await follower.result().shape == ["cache", "error timeout", "end error"])
+            let shape = ["cache", "error timeout", "end shutdown"]
+            #expect(try await follower.result().shape == shape)
         }
     }
 
@@ -338,20 +340,74 @@ struct FollowTests {
         }
     }
 
-    @Test("Whoever waits behind the first frame hears every 15 s that the stream lives")
-    func heartbeats() async throws {
+    @Test(
+        "Whoever waits behind the first frame hears as often as it asks that the stream lives",
+        arguments: [nil, Duration.seconds(5)]
+    )
+    func heartbeats(asked: Duration?) async throws {
         try await EngineFixture.run { fixture in
             let url = try fixture.url("/a")
             fixture.upstream.answer(url, with: .json("[1]"))
-            let follower = fixture.follow(url) { $0.timeout = .seconds(3_600) }
+            let follower = fixture.follow(url) { command in
+                command.timeout = .seconds(3_600)
+                if let asked { command.heartbeat = asked }
+            }
+            let pause = asked ?? Limits.heartbeatTime
             for beat in 1...3 {
-                let due = Limits.heartbeatTime * beat
-                try await fixture.clock.sleepers(until: due)
-                fixture.clock.advance(by: Limits.heartbeatTime)
-                _ = try await follower.beats.element(beat - 1)
+                try await fixture.clock.sleepers(until: pause * beat)
+                // Of no concern to it, but told everything up to there it was.
+                let last = try await fixture.putBlob("other", "\(beat)")
+                fixture.clock.advance(by: pause)
+                #expect(try await follower.beats.element(beat - 1) == last)
             }
             follower.hangUp()
             #expect(try await follower.result().shape == ["network"])
+        }
+    }
+
+    @Test("A heartbeat while the network is waited for is from before the cache was read")
+    func heartbeatOfNoFollower() async throws {
+        try await EngineFixture.run { fixture in
+            let url = try fixture.url("/a")
+            try await fixture.cache(url, .json("[1]"))
+            let last = try await fixture.putBlob("other", "1")
+            fixture.upstream.answer(url, with: .json("[2]").held(by: Gate()))
+            let fetch = fixture.start(url) { $0.timeout = .seconds(3_600) }
+            _ = try await fetch.frames.element(0)
+            try await fixture.clock.sleepers(until: Limits.heartbeatTime)
+            try await fixture.putBlob("other", "2")
+            fixture.clock.advance(by: Limits.heartbeatTime)
+            #expect(try await fetch.beats.element(0) == last)
+            fetch.hangUp()
+            #expect(try await fetch.result().shape == ["cache"])
+        }
+    }
+
+    @Test("A follower hears when its origin goes and returns, each state once, by every policy")
+    func originStates() async throws {
+        try await EngineFixture.run { fixture in
+            let url = try fixture.url("/a")
+            let name = try OriginName("example")
+            try await fixture.cache(url, .json("[1]"))
+            let follower = fixture.follow(url, .cacheOnly)
+            _ = try await follower.frames.element(0)
+            let context = fixture.engine.context
+            for index in 1...2 {
+                let last = try await fixture.putBlob("other", "\(index)")
+                let isDown = index == 1
+                for _ in 1...2 {
+                    if isDown { context.noteConnectFailure(name) } else { context.noteAnswer(name) }
+                }
+                let state = isDown ? "offline" : "online"
+                #expect(
+                    try await follower.frames.element(index) == .origin(last, name, state: state)
+                )
+            }
+            follower.hangUp()
+            let shape = ["cache", "origin example offline", "origin example online"]
+            #expect(try await follower.result().shape == shape)
+            // Nobody is told any more.
+            context.noteConnectFailure(name)
         }
     }
 

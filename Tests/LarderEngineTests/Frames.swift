@@ -73,6 +73,8 @@ extension FetchResult {
             case .unchanged(let unchanged): "unchanged \(unchanged.status)"
             case .deleted(let deleted): "deleted \(deleted.status)"
             case .error(let problem): "error \(problem.kind.rawValue)"
+            case .origin(_, let name, let state): "origin \(name) \(state)"
+            case .heartbeat: "heartbeat"
             case .end(let end): "end \(end.outcome.rawValue)"
             }
         }

@@ -9,7 +9,7 @@ import Testing
 /// One watcher in a task of its own.
 final class Watch: Sendable {
     private let told = Recorder<WatchFrame>()
-    private let beats = Recorder<Bool>()
+    private let beats = Recorder<Revision>()
     private let holds = Recorder<Bool>()
     private let ended = Gate()
     private let interest = Interest()
@@ -35,11 +35,11 @@ final class Watch: Sendable {
                 scope: scope,
                 client: client,
                 interest: interest,
-                heartbeat: {
-                    beats.record(true)
-                    return true
-                },
                 emit: { frames in
+                    if case .heartbeat(let revision) = frames[0] {
+                        beats.record(revision)
+                        return true
+                    }
                     if !told.all.isEmpty, let gate {
                         holds.record(true)
                         _ = try? await gate.wait()
@@ -67,7 +67,8 @@ final class Watch: Sendable {
     }
 
     func isHeld() async throws { _ = try await holds.element(0) }
-    func isBeaten() async throws { _ = try await beats.element(0) }
+    /// How far its heartbeats say that it is.
+    func beat(_ index: Int) async throws -> Revision { try await beats.element(index) }
     func hangUp() { interest.giveUp() }
 }
 
@@ -81,7 +82,8 @@ extension WatchFrame {
         case .evict(let event): "\(type) \(event.id)"
         case .modifier(let event): "\(type) \(event.change.state.rawValue)"
         case .auth(_, _, _, let state), .origin(_, _, let state): "\(type) \(state)"
-        case .bookmark, .lagged, .end: type
+        case .end(let ending, _): "\(type) \(ending.rawValue)"
+        case .bookmark, .lagged, .heartbeat: type
         }
     }
 }

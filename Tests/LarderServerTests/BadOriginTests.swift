@@ -170,7 +170,7 @@ private struct Cell: Sendable, CustomStringConvertible {
         case .unchanged: "same"
         case .deleted: "gone"
         case .error(let problem): word(problem, "?")
-        case .end: "end"
+        case .origin, .heartbeat, .end: frame.type
         }
     }
 

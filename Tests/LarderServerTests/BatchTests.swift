@@ -1,3 +1,4 @@
+import LarderJSON
 import LarderModel
 import LarderTestSupport
 import LarderWire
@@ -128,6 +129,21 @@ struct BatchTests {
             #expect(response.status == 400)
             let problem = try response.problem()
             #expect(problem.kind == kind && problem.detail.contains(named), "\(problem.detail)")
+        }
+    }
+
+    @Test("As application/json a batch is one array with its length")
+    func array() async throws {
+        try await ServerFixture.run { server in
+            try await server.store("a", Array("hello".utf8), kind: .blob)
+            let client = try await server.connect()
+            let response = try await ask(client, ["a", "x"], ["Accept: application/json"])
+            #expect(response.headers["Content-Type"] == "application/json")
+            #expect(response.headers["Content-Length"] == String(response.body.count))
+            let frames = try #require(try JSONValue(parsing: response.body).elements)
+            #expect(frames.count == 3)
+            #expect(response.text.hasPrefix(#"[{"type":"snapshot","#))
+            #expect(response.text.contains(#",{"type":"miss","id":"x"},{"type":"end","#))
         }
     }
 

@@ -34,7 +34,7 @@ struct EndTests {
             server.server.drain()
             #expect(try await idle.rest().isEmpty)
             let stream = try await streaming.response()
-            #expect(stream.lines.last?.contains(#""type":"end","outcome":"cache""#) == true)
+            #expect(stream.lines.last?.contains(#""type":"end","outcome":"shutdown""#) == true)
             #expect(try await streaming.rest().isEmpty)
             try await putting.send("one")
             let put = try await putting.response(to: "PUT")

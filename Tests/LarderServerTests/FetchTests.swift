@@ -170,6 +170,7 @@ struct FetchTests {
             case .unchanged: "unchanged"
             case .deleted: "deleted"
             case .error: "error"
+            case .origin, .heartbeat: frame.type
             case .end(let end): "end \(end.outcome.rawValue)"
             }
         }

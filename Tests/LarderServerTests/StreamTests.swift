@@ -1,3 +1,4 @@
+import LarderJSON
 import LarderModel
 import LarderServer
 import LarderTestSupport
@@ -82,25 +83,77 @@ struct StreamTests {
     }
 
     @Test(
-        "An open stream says every 15 s that it lives",
-        arguments: [("application/jsonl", "1\r\n\n\r\n"), ("text/event-stream", "3\r\n:\n\n\r\n")]
+        "An open stream says as often as is asked that it lives",
+        arguments: [
+            ("application/jsonl", #"{"type":"heartbeat","rev":1}"# + "\n"),
+            ("text/event-stream", ":\n\n"),
+        ]
     )
     func heartbeats(type: String, beat: String) async throws {
+        let pause = Duration.seconds(5)
+        let beat = "\(String(beat.utf8.count, radix: 16))\r\n\(beat)\r\n"
         try await ServerFixture.run { server in
             server.upstream.answer(try ServerFixture.url("/42"), with: .json("1"))
             let client = try await server.connect()
-            let path = query("/42", "&follow=true&timeout=1h")
+            let path = query("/42", "&follow=true&timeout=1h&heartbeat=5s")
             try await client.send("GET \(path) HTTP/1.1\r\nHost: x\r\nAccept: \(type)\r\n\r\n")
             try await client.seen(#""body":1"#)
-            try await server.clock.sleepers(until: Limits.heartbeatTime)
-            server.clock.advance(by: Limits.heartbeatTime)
+            try await server.clock.sleepers(until: pause)
+            server.clock.advance(by: pause)
             try await client.seen(beat)
-            try await server.clock.sleepers(until: Limits.heartbeatTime * 2)
-            server.clock.advance(by: Limits.heartbeatTime)
+            try await server.clock.sleepers(until: pause * 2)
+            server.clock.advance(by: pause)
             try await client.seen(beat + beat)
             server.server.drain()
             let response = try await client.response()
-            #expect(response.text.contains("end"))
+            #expect(response.text.contains(#""outcome":"shutdown""#))
+            guard type == "application/jsonl" else { return }
+            let types = try response.frames().map(\.type)
+            #expect(types == ["snapshot", "heartbeat", "heartbeat", "end"])
+        }
+    }
+
+    @Test("As application/json all frames are one array with its length, none of them a heartbeat")
+    func array() async throws {
+        try await ServerFixture.run { server in
+            let url = try ServerFixture.url("/42")
+            let gate = Gate()
+            server.upstream.answer(url, with: .json("1"), .json("2").held(by: gate))
+            let client = try await server.connect()
+            _ = try await client.ask("GET", query("/42"))
+            try await client.send(
+                "GET \(query("/42", "&heartbeat=1s")) HTTP/1.1\r\nHost: x\r\n"
+                    + "Accept: application/json, text/plain, */*\r\n\r\n"
+            )
+            _ = try await server.upstream.asked.element(1)
+            try await server.clock.sleepers(until: .seconds(1))
+            server.clock.advance(by: .seconds(1))
+            gate.open()
+            let response = try await client.response()
+            #expect(response.status == 200)
+            #expect(response.headers["Content-Type"] == "application/json")
+            #expect(response.headers["Content-Length"] == String(response.body.count))
+            guard case .array(let frames) = try JSONValue(parsing: response.body) else {
+                Issue.record("no array: \(response.text)")
+                return
+            }
+            let types = frames.map { $0.members?.first { $0.name == "type" }?.value.string }
+            #expect(types == ["snapshot", "snapshot", "end"])
+        }
+    }
+
+    @Test("As application/json what fails is a plain problem, and what is followed is none")
+    func arrayRefused() async throws {
+        try await ServerFixture.run { server in
+            server.upstream.answer(try ServerFixture.url("/42"), with: .reply(status: 403))
+            let client = try await server.connect()
+            let accept = ["Accept: application/json"]
+            let failed = try await client.ask("GET", query("/42"), accept)
+            #expect(try failed.problem().kind == .originStatus)
+            let followed = try await client.ask("GET", query("/42", "&follow=true"), accept)
+            #expect(followed.status == 406)
+            #expect(try followed.problem().kind == .notAcceptable)
+            #expect(server.upstream.asked.all.count == 1)
         }
     }
 

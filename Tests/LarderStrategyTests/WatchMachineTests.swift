@@ -219,9 +219,9 @@ struct WatchMachineTests {
     @Test("A watcher that hears nothing is told by a bookmark how far it is, once for each place")
     func beats() {
         var machine = live()
-        #expect(machine.beatIsDue(released: rev(10)) == .beat)
+        #expect(machine.beatIsDue(released: rev(10)) == .beat(rev(10)))
         #expect(machine.beatIsDue(released: rev(20)) == .tell(bookmark(20)))
-        #expect(machine.beatIsDue(released: rev(20)) == .beat)
+        #expect(machine.beatIsDue(released: rev(20)) == .beat(rev(20)))
     }
 
     @Test("Ids, prefixes and kinds choose what is heard of")

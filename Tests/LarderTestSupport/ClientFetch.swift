@@ -1,14 +1,14 @@
 import LarderEngine
-import LarderModel
+package import LarderModel
 import LarderStore
 package import LarderWire
 
 /// A fetch under way, as its client sees it.
 package final class ClientFetch: Sendable {
-    /// The frames, as they come.
+    /// The frames but for heartbeats, as they come.
     package let frames = Recorder<FetchFrame>()
-    /// The times at which it was told that the stream lives.
-    package let beats = Recorder<Bool>()
+    /// How far the heartbeats say that it is.
+    package let beats = Recorder<Revision>()
     private let interest = Interest()
     private let refusals = Recorder<Problem?>()
     private let read: @Sendable (FetchFrame) async -> Bool
@@ -28,12 +28,12 @@ package final class ClientFetch: Sendable {
                 scope: engine.store.key(for: scope),
                 reader: reader,
                 interest: interest,
-                heartbeat: {
-                    self.beats.record(true)
-                    return true
-                },
                 emit: { frame in
                     reader.endTransaction()
+                    if case .heartbeat(let revision) = frame {
+                        self.beats.record(revision)
+                        return true
+                    }
                     self.frames.record(frame)
                     return await self.read(frame)
                 }

@@ -66,6 +66,19 @@ struct FetchFrameTests {
         try expect(.snapshot(frame), head + entry)
     }
 
+    @Test("A followed entry's origin, and the daemon's end")
+    func origin() throws {
+        let origin = try OriginName("example")
+        try expect(
+            .origin(Revision(7), origin, state: "offline"),
+            #"{"type":"origin","rev":7,"origin":"example","state":"offline"}"#
+        )
+        try expect(
+            .end(EndFrame(outcome: .shutdown, revision: Revision(7))),
+            #"{"type":"end","outcome":"shutdown","rev":7,"timing":{}}"#
+        )
+    }
+
     @Test("Bytes travel as base64")
     func snapshotBytes() throws {
         let frame = FetchFrame.snapshot(try snapshot(.bytes([0, 0xFF, 0x0A])))

@@ -39,6 +39,33 @@ struct FrameFormatTests {
         #expect(FrameFormat(accepting: accept) == format)
     }
 
+    @Test(
+        "All frames are one array where Accept names JSON and no stream",
+        arguments: [
+            ([], false), (["*/*"], false), (["application/*"], false), (["text/html"], false),
+            (["application/json"], true), (["application/json, text/plain, */*"], true),
+            (["Application/JSON;q=0.1"], true), (["text/html", "application/json"], true),
+            (["application/json;q=0, */*"], false), (["application/json, text/*"], true),
+            (["application/json, application/jsonl;q=0.1"], false),
+            (["application/json, text/event-stream;q=0"], true),
+            (["application/problem+json"], false),
+        ] as [([String], Bool)]
+    )
+    func array(accept: [String], isArray: Bool) {
+        #expect(FrameFormat.isArrayNamed(in: accept) == isArray)
+    }
+
+    @Test("A heartbeat is a line that parses, and as an event a comment")
+    func heartbeat() throws {
+        let beat = FetchFrame.heartbeat(Revision(7))
+        let line = FrameFormat.jsonLines.encode(beat)
+        #expect(text(line) == #"{"type":"heartbeat","rev":7}"# + "\n")
+        #expect(try FetchFrame(line: line) == beat)
+        #expect(text(FrameFormat.eventStream.encode(beat)) == ":\n\n")
+        let watched = FrameFormat.eventStream.encode(WatchFrame.heartbeat(Revision(7)))
+        #expect(text(watched) == ":\n\n")
+    }
+
     @Test("A frame is a line, or an event with its type, its revision and its JSON")
     func encoding() {
         let frame = FetchFrame.unchanged(UnchangedFrame(revision: Revision(7), status: 304))

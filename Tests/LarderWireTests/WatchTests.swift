@@ -207,10 +207,16 @@ struct WatchTests {
                 .lagged(Revision(8_417), droppedAfter: Revision(8_416)),
                 #"{"type":"lagged","rev":8417,"dropped_after":8416}"#
             ),
-            (.end(Revision(8_417)), #"{"type":"end","rev":8417}"#),
+            (.heartbeat(Revision(8_416)), #"{"type":"heartbeat","rev":8416}"#),
+            (
+                .end(.timeout, Revision(8_417)),
+                #"{"type":"end","outcome":"timeout","rev":8417}"#
+            ),
+            (.end(.shutdown, nil), #"{"type":"end","outcome":"shutdown"}"#),
         ])
-        let report = WatchReport(revision: Revision(9), events: [.end(Revision(9))])
-        #expect(text(report.encoded()) == #"{"rev":9,"events":[{"type":"end","rev":9}]}"#)
+        let beat = WatchFrame.heartbeat(Revision(9))
+        let report = WatchReport(revision: Revision(9), events: [beat])
+        #expect(text(report.encoded()) == #"{"rev":9,"events":[{"type":"heartbeat","rev":9}]}"#)
     }
 
     @Test("What was there, and a step that goes on, is nothing to come back with")
@@ -223,6 +229,8 @@ struct WatchTests {
         event.isInitial = false
         event.hasMore = true
         #expect(WatchFrame.put(event).resumption == nil)
+        #expect(WatchFrame.heartbeat(Revision(6)).resumption == Revision(6))
+        #expect(WatchFrame.end(.shutdown, nil).resumption == nil)
         let encoded = FrameFormat.eventStream.encode(WatchFrame.put(event))
         #expect(encoded.starts(with: bytes("event: put\ndata:")))
     }

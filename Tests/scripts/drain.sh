@@ -88,6 +88,10 @@ start_nginx
 fetch "$cached"
 expect_equal "the origin speaks" "snapshot network;end network" "$(outline)"
 request PUT "$(entry note:1)" --data-binary "a client's own"
+jq --null-input '"\("x" * 200000)"' >"$work/large.json"
+for ((number = 1; number <= 60; number++)); do
+    request PUT "$(entry "large:$number")" --data-binary "@$work/large.json"
+done
 sed -i "s#alias [^;]*;#proxy_pass http://127.0.0.1:$(<"$work/silent-port")/;#" \
     "$work/nginx/nginx.conf"
 stop_nginx
@@ -107,6 +111,20 @@ waiting+=($!)
 await 60 has_frames "$work/with-answer" 1 \
     || not_ok "the cached answer comes at once" "a frame" "$(cat "$work/with-answer")"
 await 60 is_waiting 2 || not_ok "two fetches wait" 2 "$(status_of .flights)"
+api --get --data-urlencode "url=$cached" --data follow=true --data policy=cache-only --no-buffer \
+    --output "$work/followed" http://larder/v1/fetch &
+waiting+=($!)
+api --get --no-buffer --output "$work/watched" http://larder/v1/watch &
+waiting+=($!)
+# A client that would read its batch for a minute.
+jq --null-input '{ids: [range(1; 61) | "large:\(.)"]}' \
+    | api --limit-rate 200K --no-buffer --output "$work/batch" --data-binary @- \
+        http://larder/v1/entries/batch &
+waiting+=($!)
+for stream in followed watched batch; do
+    await 60 has_frames "$work/$stream" 1 \
+        || not_ok "the stream '$stream' begins" "a frame" "nothing"
+done
 began=$SECONDS
 end_daemon TERM
 expect_equal "SIGTERM ends the daemon with status 0" 0 "$ended"
@@ -115,7 +133,12 @@ expect_at_most "without waiting for a silent origin" 19 $((SECONDS - began))
 wait "${waiting[@]}"
 status=$(<"$work/with-answer.status")
 cp "$work/with-answer" "$work/body"
-expect_equal "a stream gets its end frame" "snapshot cache stale;end cache" "$(outline)"
+expect_equal "a stream gets its end frame" "snapshot cache stale;end shutdown" "$(outline)"
+for stream in followed watched batch; do
+    expect_equal "and so does the one '$stream'" "end shutdown" \
+        "$(tail -n 1 "$work/$stream" | jq --raw-output '"\(.type) \(.outcome)"')"
+done
+expect_at_most "the batch stops on its way" 59 "$(grep --count snapshot "$work/batch")"
 status=$(<"$work/without-answer.status")
 cp "$work/without-answer" "$work/body"
 expect_equal "a client without an answer gets a problem" "503 urn:larder:shutting-down" \

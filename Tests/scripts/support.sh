@@ -162,7 +162,7 @@ outline() {
         printf '%s %s' "$status" "$(member .type)"
         return
     fi
-    jq --raw-output '
+    jq --raw-output 'select(.type != "heartbeat") |
         if .type == "snapshot" then "snapshot \(.source)\(if .stale then " stale" else "" end)"
         elif .type == "error" then "error \(.problem.type | ltrimstr("urn:larder:"))"
         elif .type == "end" then "end \(.outcome)"

@@ -47,7 +47,7 @@ put() {
     rev=$(header Larder-Rev)
 }
 has() { grep --quiet "$2" "$1"; }
-types() { jq --raw-output .type "$1" | xargs; }
+types() { jq --raw-output 'select(.type != "heartbeat").type' "$1" | xargs; }
 memory() { awk '/^VmRSS/ { print $2 }' "/proc/$daemon/status"; }
 
 # -- live
@@ -71,8 +71,10 @@ await 60 has "$work/all" initial_done || not_ok "the entries that there are come
 expect_equal "the entries that there are come first" "put other true bookmark" \
     "$(jq --raw-output 'select(.type == "put" or .initial_done)
         | .type, .id // empty, .initial // empty' "$work/all" | xargs)"
-await 60 has "$work/all" '^$' || not_ok "a quiet stream has heartbeats" "a blank line" none
+await 60 has "$work/all" '"heartbeat"' || not_ok "a quiet stream has heartbeats" heartbeat none
 kill "$watching"
+expect_equal "every line of it parses" "$(wc -l <"$work/all")" \
+    "$(jq --raw-input 'fromjson.type' "$work/all" | wc -l)"
 
 # -- long poll
 
@@ -121,12 +123,12 @@ expect_equal "a follower sees what shows, and nothing between" "false true false
     "$(jq --raw-output 'select(.type == "snapshot").entry.body.liked' "$work/follow" | xargs)"
 expect_equal "a watcher hears what shows, and what became of the write" \
     "put modifier queued put modifier dead 422" \
-    "$(jq --raw-output 'select(.type != "bookmark") | .type, .state // empty,
+    "$(jq --raw-output 'select(.type | IN("bookmark", "heartbeat") | not) | .type, .state // empty,
         .problem.origin_status // empty' "$work/writes" | xargs)"
 expect_equal "and which views it is no part of any more" "$origin/1" \
     "$(jq --raw-output 'select(.state == "dead").reverted[]' "$work/writes")"
 expect_equal "the view and its modifier are one step" "queued dead" \
-    "$(jq --raw-output --slurp '[.[] | select(.type != "bookmark")] | . as $all
+    "$(jq --raw-output --slurp '[.[] | select(.type | IN("bookmark", "heartbeat") | not)] | . as $all
         | range(0; length; 2) | select($all[.].rev == $all[. + 1].rev and $all[.].more)
         | $all[. + 1].state' "$work/writes" | xargs)"
 

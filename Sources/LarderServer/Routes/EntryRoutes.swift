@@ -50,11 +50,15 @@ struct EntryRoutes {
         let parameters = try QueryParameters(exchange.query)
         try parameters.refuseRest()
         let command = try BatchCommand(json: try await exchange.command())
-        let stream = FrameStream(exchange)
-        try await engine.batch(command, exchange.scope(command.account)) { frame in
-            await stream.send(frame)
+        let scope = exchange.scope(command.account)
+        guard FrameFormat.isArrayNamed(in: exchange.accepted) else {
+            let stream = FrameStream(exchange)
+            try await engine.batch(command, scope) { frame in await stream.send(frame) }
+            return await stream.end()
         }
-        await exchange.writer.end()
+        let array = FrameArray(exchange)
+        try await engine.batch(command, scope) { frame in array.take(frame) }
+        try await array.end()
     }
 
     // MARK: Reading

@@ -18,18 +18,36 @@ struct FetchRoutes {
             case .byBody: try FetchCommand(json: await bodyOfCommand())
             case .byQuery: try FetchCommand(query: exchange.query)
             }
-        let stream = FrameStream(exchange)
+        guard FrameFormat.isArrayNamed(in: exchange.accepted) else {
+            let stream = FrameStream(exchange)
+            try await fetch(command) { frame in await stream.send(frame) }
+            return await stream.end()
+        }
+        guard !command.follows else {
+            throw Problem(
+                .notAcceptable,
+                "what is followed has no end, and is no application/json",
+                hint: "Accept application/jsonl or text/event-stream, or leave follow out."
+            )
+        }
+        let array = FrameArray(exchange)
+        try await fetch(command) { frame in array.take(frame) }
+        try await array.end()
+    }
+
+    private func fetch(
+        _ command: FetchCommand,
+        emit: @escaping (FetchFrame) async -> Bool
+    ) async throws(Problem) {
         let refusal = await exchange.engine.fetch(
             command,
             scope: exchange.scope(command.account),
             client: try exchange.client,
             reader: loop.reader,
             interest: exchange.interest,
-            heartbeat: { await stream.beat() },
-            emit: { frame in await stream.send(named(frame)) }
+            emit: { frame in await emit(named(frame)) }
         )
         if let refusal { throw refusal }
-        await exchange.writer.end()
     }
 
     /// An error frame with a request id of its own.

@@ -20,7 +20,7 @@ struct WatchRoutes {
         if let last = exchange.head.headers.first(name: "Last-Event-ID") {
             try command.takeLastEventID(last)
         }
-        let isStream = FrameFormat.isNamed(in: exchange.head.headers["Accept"])
+        let isStream = FrameFormat.isNamed(in: exchange.accepted)
         guard command.timeout == nil || isStream else { return try await poll(command) }
         let stream = FrameStream(exchange)
         let refusal = await exchange.engine.watch(
@@ -28,11 +28,10 @@ struct WatchRoutes {
             scope: exchange.scope(command.account),
             client: try exchange.client,
             interest: exchange.interest,
-            heartbeat: { await stream.beat() },
             emit: { frames in await stream.send(frames) }
         )
         if let refusal { throw refusal }
-        await exchange.writer.end()
+        await stream.end()
     }
 
     private func poll(_ command: WatchCommand) async throws(Problem) {

@@ -30,7 +30,7 @@ struct HeardFrame: Hashable, CustomStringConvertible {
         case .deleted:
             view = .deleted
             (pending, failed) = (nil, nil)
-        case .unchanged, .error, .end: return nil
+        case .unchanged, .error, .origin, .heartbeat, .end: return nil
         }
     }
 

@@ -34,7 +34,7 @@ struct CrowdJudge {
             case .evict(let event):
                 kind = .evict
                 (id, revision, hasMore) = (event.id, event.revision, event.hasMore)
-            case .modifier, .origin, .auth, .bookmark, .lagged, .end: return nil
+            case .modifier, .origin, .auth, .bookmark, .lagged, .heartbeat, .end: return nil
             }
         }
     }
