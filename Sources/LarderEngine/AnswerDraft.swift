@@ -32,8 +32,13 @@ struct AnswerDraft {
     /// Whether the request carried one of them, so that the answer has an id of its own.
     var isVariant: Bool { varyNames.contains { requestHeaders[$0] != nil } }
 
-    func entry(storedAt now: Timestamp) throws(ModelError) -> Entry {
-        let id = try Variants.id(of: url, names: varyNames, request: requestHeaders)
+    func entry(storedAt now: Timestamp, _ variants: Variants) throws(ModelError) -> Entry {
+        let id = try variants.id(
+            of: url,
+            names: varyNames,
+            request: requestHeaders,
+            origin: origin
+        )
         var entry = Entry(
             id: id,
             kind: .fetched,

@@ -23,6 +23,7 @@ final class EngineContext: Sendable {
     let modifiers = ModifierKeeper()
     /// Keeps answers from undoing writes that they do not know of.
     let fence = FenceTable()
+    let variants: Variants
     /// The origins that were set offline by hand: nothing leaves for them.
     let offline: Mutex<Set<OriginName>>
     /// How many answers are split at once: there are no more processors in a device.
@@ -50,6 +51,7 @@ final class EngineContext: Sendable {
         logger: Logger
     ) {
         self.store = store
+        variants = Variants(digestKey: store.digestKey)
         watchers = WatchHub(store.changes)
         self.upstream = upstream
         self.clock = clock

@@ -49,7 +49,7 @@ struct FetchRequest: Sendable {
         in context: EngineContext
     ) throws(StoreError) -> CachedAnswer? {
         let now = context.clock.now()
-        guard let id = try id(reader, sight, now: now),
+        guard let id = try id(reader, sight, context.variants, now: now),
             let found = try CachedAnswer(
                 context,
                 reader,
@@ -59,15 +59,17 @@ struct FetchRequest: Sendable {
                 isPartial: isPartial
             )
         else { return nil }
-        return isAnswered(by: found.entry) ? found : nil
+        return isAnswered(by: found.entry, context.variants) ? found : nil
+    }
+
+    private func id(_ variants: Variants, names: [String]) -> EntryID? {
+        try? variants.id(of: url, names: names, request: headers, origin: origin)
     }
 
     /// Whether what stands under its id is an answer to it and not to other headers.
-    private func isAnswered(by entry: Entry) -> Bool {
+    private func isAnswered(by entry: Entry, _ variants: Variants) -> Bool {
         switch entry.kind {
-        case .fetched:
-            let names = Variants.names(in: entry.headers)
-            return (try? Variants.id(of: url, names: names, request: headers)) == entry.id
+        case .fetched: return id(variants, names: Variants.names(in: entry.headers)) == entry.id
         case .tombstone: return true
         case .blob, .variants, .entity: return false
         }
@@ -76,6 +78,7 @@ struct FetchRequest: Sendable {
     private func id(
         _ reader: StoreReader,
         _ sight: Sight,
+        _ variants: Variants,
         now: Timestamp
     ) throws(StoreError) -> EntryID? {
         guard !headers.fields.isEmpty, let marker = try? Variants.markerID(of: url) else {
@@ -90,7 +93,7 @@ struct FetchRequest: Sendable {
             names = found.map(String.init)
             break
         }
-        return try? Variants.id(of: url, names: names, request: headers)
+        return id(variants, names: names)
     }
 }
 

@@ -13,7 +13,7 @@ import Synchronization
 final class Flight: Sendable {
     /// What makes two requests the same.
     struct Key: Hashable, Sendable {
-        let scope: ScopeKey
+        var scope: ScopeKey
         let url: WebURL
         let headers: HeaderFields
         var normalizes = true
@@ -21,7 +21,7 @@ final class Flight: Sendable {
 
     /// What a flight sets out with.
     struct Plan: Sendable {
-        let key: Key
+        var key: Key
         /// The scope of the client that has sent it off, against whose share it counts.
         let payer: ScopeKey
         let origin: OriginSettings
@@ -44,6 +44,8 @@ final class Flight: Sendable {
     let boardingEnds: Duration
     private let context: EngineContext
     private let passengers: Mutex<Passengers>
+    // Both orders: whoever is told that it has landed reads what was said before that.
+    private let hasBecomePrivate = Atomic<Bool>(false)
 
     private struct Passengers {
         var deadline: Duration
@@ -83,6 +85,10 @@ final class Flight: Sendable {
         if let outcome { tell(outcome) }
     }
 
+    /// Whether the answer of a shared origin is for the one who has sent the flight off alone, and
+    /// kept in their own scope.
+    var isPrivate: Bool { hasBecomePrivate.load(ordering: .acquiring) }
+
     /// Flies until it lands, and tells everybody.
     ///
     /// `isLanding` is called right before that: from
@@ -93,7 +99,13 @@ final class Flight: Sendable {
         if let cachedID { store.protect(plan.key.scope, cachedID) }
         let outcome = await withTaskGroup(of: FlightOutcome?.self) { group in
             group.addTask {
-                await FlightRun(self.plan, self.context, self.remaining, self.handOver).fly()
+                await FlightRun(
+                    self.plan,
+                    self.context,
+                    self.remaining,
+                    self.handOver,
+                    becomesPrivate: { self.hasBecomePrivate.store(true, ordering: .releasing) }
+                ).fly()
             }
             group.addTask { await self.watchDeadline() }
             if let handover = plan.handover {

@@ -23,19 +23,26 @@ struct FlightBoard: Sendable {
     }
 
     /// The same, told all that there is.
+    ///
+    /// With `isAlone` no flight of the shared scope is boarded.
     func boardForAll(
         _ request: FetchRequest,
         _ scope: ScopeKey,
         cached: CachedAnswer?,
+        isAlone: Bool = false,
         _ tell: @escaping @Sendable (FlightOutcome) -> Void
     ) {
-        guard let plan = plan(request, scope, cached: cached) else {
+        guard let plan = plan(request, scope, cached: cached, isAlone: isAlone) else {
             return tellOffline(request, tell)
         }
         let now = context.clock.monotonic()
         let boarded = table.join(plan.key, plan.payer, now: now) { flight(plan, request, now) }
         guard let (flight, isNew) = boarded else { return tellOverloaded(request, tell) }
-        flight.join(until: deadline(request, now), tell)
+        flight.join(until: deadline(request, now)) { outcome in
+            guard flight.isPrivate, flight.plan.payer != scope else { return tell(outcome) }
+            // It is somebody else's.
+            boardForAll(request, scope, cached: nil, isAlone: true, tell)
+        }
         if isNew { send(flight, tell) } else { context.meter.flightJoined() }
     }
 
@@ -64,10 +71,11 @@ struct FlightBoard: Sendable {
     private func plan(
         _ request: FetchRequest,
         _ scope: ScopeKey,
-        cached: CachedAnswer?
+        cached: CachedAnswer?,
+        isAlone: Bool = false
     ) -> Flight.Plan? {
         guard !context.isOfflineByHand(request.origin.name) else { return nil }
-        let place = context.place(of: request, scope, cached)
+        let place = isAlone ? scope : context.place(of: request, scope, cached)
         return Flight.Plan(
             key: Flight.Key(
                 scope: place,

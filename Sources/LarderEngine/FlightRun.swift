@@ -13,11 +13,12 @@ struct FlightRun: ~Copyable {
         case land(FlightOutcome)
     }
 
-    private let plan: Flight.Plan
+    private var plan: Flight.Plan
     private let context: EngineContext
     private let remaining: @Sendable () -> Duration
     private let rules: FlightRules
     private let handOver: @Sendable (PassedHead) -> Void
+    private let becomesPrivate: @Sendable () -> Void
     private var machine: FlightMachine
     /// When the attempt under way set out, for the fence against its being overtaken by a write.
     private var departure: WriteFence.Departure?
@@ -29,9 +30,11 @@ struct FlightRun: ~Copyable {
         _ plan: Flight.Plan,
         _ context: EngineContext,
         _ remaining: @escaping @Sendable () -> Duration,
-        _ handOver: @escaping @Sendable (PassedHead) -> Void
+        _ handOver: @escaping @Sendable (PassedHead) -> Void,
+        becomesPrivate: @escaping @Sendable () -> Void
     ) {
         self.plan = plan
+        self.becomesPrivate = becomesPrivate
         self.context = context
         self.remaining = remaining
         self.handOver = handOver
@@ -158,6 +161,7 @@ struct FlightRun: ~Copyable {
             headers: reply.headers,
             now: context.clock.now()
         )
+        if head.isPrivate, plan.key.scope == context.sharedScope { keepForPayer() }
         let action = machine.headArrived(head, remaining: remaining(), chance: context.chance())
         if case .giveUp(.captive) = action {
             context.notePortal(plan.origin.name)
@@ -175,6 +179,14 @@ struct FlightRun: ~Copyable {
         case .giveUp(let failure): return .land(failed(failure))
         case .nothing: return .land(cutShort())
         }
+    }
+
+    /// From now on it is the answer of the one who has sent the flight off.
+    ///
+    /// A 304 finds nothing there to confirm, and is asked again.
+    private mutating func keepForPayer() {
+        plan.key.scope = plan.payer
+        becomesPrivate()
     }
 
     // MARK: What came
@@ -225,7 +237,7 @@ struct FlightRun: ~Copyable {
     ) async -> FlightOutcome {
         do {
             let draft = AnswerDraft(plan, reply, freshness, taken.summary)
-            var entry = try draft.entry(storedAt: context.clock.now())
+            var entry = try draft.entry(storedAt: context.clock.now(), context.variants)
             let body = FrameBody(entry, in: plan.key.scope.scope, bytes: taken.bytes)
             let isAddressed = if case .href = body { true } else { false }
             if let error = taken.unstored {

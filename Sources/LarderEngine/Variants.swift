@@ -3,17 +3,24 @@ import LarderModel
 /// Answers of one URL that differ by request headers (RFC 9110 12.5.5, Vary).
 ///
 /// The id of such an answer is the URL, then ` name=value` for each header that Vary names and the
-/// request carried, sorted by name. A row of ours under ``markerID(of:)`` remembers the names, so
-/// that a later request knows which of its headers count.
-enum Variants {
+/// request carried, sorted by name. In place of a secret its digest stands, as ids are shown, listed
+/// and logged. A row of ours under ``markerID(of:)`` remembers the names, so that a later request
+/// knows which of its headers count.
+struct Variants: Sendable {
+    let digestKey: DigestKey
+
     /// The id of the answer to `url` when the headers in `names` count.
-    static func id(
+    func id(
         of url: WebURL,
         names: [String],
-        request: HeaderFields
+        request: HeaderFields,
+        origin: OriginSettings
     ) throws(ModelError) -> EntryID {
         let parts = names.sorted().compactMap { name in
-            request.list(name).map { " \(name)=\($0)" }
+            request.list(name).map { value in
+                let isSecret = HeaderFields.holdsSecret(name) || origin.headers[name] != nil
+                return " \(name)=\(isSecret ? digestKey.digest(of: "\(name)=\(value)") : value)"
+            }
         }
         return try EntryID(url.text + parts.joined())
     }
@@ -25,12 +32,8 @@ enum Variants {
 
     /// The names in an answer's Vary, in lower case and sorted.
     ///
-    /// `*` names nothing that could be told apart.
+    /// `*` names nothing that could be told apart: such an answer is stale at once (``Freshness``).
     static func names(in answer: HeaderFields) -> [String] {
-        guard let vary = answer.list("Vary") else { return [] }
-        let names = vary.split(separator: ",").map { name in
-            name.filter { $0 != " " && $0 != "\t" }.lowercased()
-        }
-        return Set(names).filter { $0 != "*" }.sorted()
+        Set(answer.listed("Vary")).filter { $0 != "*" }.sorted()
     }
 }

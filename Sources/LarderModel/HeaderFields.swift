@@ -29,6 +29,21 @@ package struct HeaderFields: Hashable, Sendable {
         return values.isEmpty ? nil : values.joined(separator: ", ")
     }
 
+    /// The elements of a list of names, in lower case (RFC 9110 5.6.1).
+    package func listed(_ name: String) -> [String] {
+        guard let list = list(name) else { return [] }
+        return list.split(separator: ",").map { element in
+            element.filter { $0 != " " && $0 != "\t" }.lowercased()
+        }
+    }
+
+    /// Whether a field of this name says who somebody is: its value is shown to nobody else.
+    package static func holdsSecret(_ name: String) -> Bool {
+        let name = name.lowercased()
+        return ["authorization", "cookie", "proxy-authorization"].contains(name)
+            || ["-key", "-token", "-secret"].contains { name.hasSuffix($0) }
+    }
+
     package mutating func append(_ name: String, _ value: String) {
         fields.append(Field(name: name, value: value))
     }

@@ -1937,7 +1937,7 @@ extension APIDocument {
                 ]
               },
               "EntryID": {
-                "description": "The text an entry is found by: 1 to 8,192 bytes of UTF-8 without control characters. Two ids are the same when their bytes are.",
+                "description": "The text an entry is found by: 1 to 8,192 bytes of UTF-8 without control characters. That of an answer that varies by request headers (Vary) goes on behind the URL with ` name=value` for each, sorted; in place of a credential stands a digest of it. Two ids are the same when their bytes are.",
                 "type": "string",
                 "minLength": 1,
                 "maxLength": 8192,

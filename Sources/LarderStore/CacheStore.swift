@@ -108,6 +108,10 @@ package final class CacheStore: Sendable {
         )
     }
 
+    /// What secrets are told apart by: it survives restarts and the loss of the cache, and goes only
+    /// with `state.db`.
+    package var digestKey: DigestKey { stateFile.digestKey }
+
     /// Makes a reader for an event loop to own.
     package func makeReader() throws(StoreError) -> StoreReader {
         Self.makeReader(database, configuration, shared, queue, stateFile)

@@ -137,6 +137,31 @@ extension Schema {
         -- Whether an entity was asked for by its key: others go once no row refers to them.
         ALTER TABLE recency ADD COLUMN direct INTEGER NOT NULL DEFAULT 0;
         """#,
+        #"""
+        -- cache.db, version 4: no secrets of origins in ids.
+        --
+        -- Answers that vary by a header stood under ids with its value in clear, credentials' too. They go,
+        -- with what was said of them in the log of changes, which then begins anew; they can be fetched again.
+
+        UPDATE change_log_start SET rev = NULL WHERE EXISTS (
+            SELECT 1 FROM change_log WHERE id GLOB 'http*://* *=*');
+        DELETE FROM change_log WHERE (SELECT rev FROM change_log_start) IS NULL;
+        UPDATE skeleton SET answers = answers - (
+            SELECT count(*) FROM entry WHERE entry.skeleton = skeleton.skeleton
+                AND kind IN (1, 2) AND id GLOB 'http*://* *=*');
+        DELETE FROM skeleton WHERE answers = 0;
+        UPDATE body SET linked = 0 WHERE body IN (
+            SELECT body FROM entry WHERE kind IN (1, 2) AND id GLOB 'http*://* *=*');
+        DELETE FROM reference WHERE parent IN (
+            SELECT key FROM entry WHERE kind IN (1, 2) AND id GLOB 'http*://* *=*');
+        DELETE FROM recency WHERE key IN (
+            SELECT key FROM entry WHERE kind IN (1, 2) AND id GLOB 'http*://* *=*');
+        DELETE FROM entry WHERE kind IN (1, 2) AND id GLOB 'http*://* *=*';
+        -- A skeleton counts 256 beside its data.
+        UPDATE meta SET value = (SELECT coalesce(sum(size), 0) FROM recency)
+            + (SELECT coalesce(sum(length(data) + 256), 0) FROM skeleton) WHERE name = 'bytes';
+        UPDATE meta SET value = (SELECT count(*) FROM recency) WHERE name = 'entries';
+        """#,
     ]
 
     static let stateSteps: [String] = [
@@ -357,6 +382,29 @@ extension Schema {
         -- From now on `before` is the view without the effect, and `after` the view with it.
         UPDATE change SET before = after, after = before
         WHERE settled = 1 AND (before IS NOT NULL OR after IS NOT NULL);
+        """#,
+        #"""
+        -- state.db, version 7: a secret of the machine, and no secrets of origins in ids.
+
+        -- What stands in ids in place of credentials is a digest by this key: 16 random bytes, drawn when the
+        -- file is opened without them. With another key the answers that vary by one are asked for anew.
+        CREATE TABLE secret (
+            one        INTEGER PRIMARY KEY CHECK (one = 1),
+            digest_key BLOB NOT NULL
+        );
+
+        -- What was kept under an id with a credential in clear goes, unless a modifier targets it; so do the
+        -- changes of such rows, with the log that they stand in.
+        UPDATE kept_body SET linked = 0 WHERE body IN (
+            SELECT body FROM kept WHERE targeted = 0 AND kind IN (1, 2) AND id GLOB 'http*://* *=*'
+                AND (id LIKE '% authorization=%' OR id LIKE '% cookie=%' OR id LIKE '% proxy-authorization=%'
+                    OR id LIKE '% %-key=%' OR id LIKE '% %-token=%' OR id LIKE '% %-secret=%'));
+        DELETE FROM kept WHERE targeted = 0 AND kind IN (1, 2) AND id GLOB 'http*://* *=*'
+            AND (id LIKE '% authorization=%' OR id LIKE '% cookie=%' OR id LIKE '% proxy-authorization=%'
+                OR id LIKE '% %-key=%' OR id LIKE '% %-token=%' OR id LIKE '% %-secret=%');
+        UPDATE change_log_start SET rev = NULL WHERE EXISTS (
+            SELECT 1 FROM change_log WHERE kind < 3 AND id GLOB 'http*://* *=*');
+        DELETE FROM change_log WHERE (SELECT rev FROM change_log_start) IS NULL;
         """#,
     ]
 }

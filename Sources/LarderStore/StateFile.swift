@@ -19,6 +19,8 @@ final class StateFile: Sendable {
     private let firstRevision: Int64
     /// Whether a block is reserved from it on; on a full disk the first that wants one tries again.
     private let isBlockReserved: Bool
+    /// What secrets are told apart by; drawn when the file was made.
+    let digestKey: DigestKey
     /// What was found wrong with the file, in words for the log.
     let findings: [String]
     /// What was done to the file and is as it should be.
@@ -60,6 +62,7 @@ final class StateFile: Sendable {
                 ] + saved.findings + Self.setSnapshotAside(file)
         }
         notices = opened.notices
+        digestKey = try Self.digestKey(opened.connection)
         let writer = try StateWriter(
             connection: opened.connection,
             index: index,
@@ -135,6 +138,7 @@ final class StateFile: Sendable {
         let opened = try file.openWriter()
         _ = try StateWriter.nextRevision(opened.connection)
         try check(opened.connection)
+        try drawSecret(opened.connection)
         // Version 1 gave no pages back; it is a few pages long, so writing it anew costs nothing.
         if try opened.connection.integer("PRAGMA auto_vacuum") == 0 {
             try opened.connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
@@ -156,6 +160,27 @@ final class StateFile: Sendable {
             connection.keepWALOnClose(true)
             throw .corrupt(step: "check \(connection.path)")
         }
+    }
+
+    /// The secret of the file, drawn anew where it has none that can be read.
+    private static func digestKey(
+        _ connection: SQLiteConnection
+    ) throws(StoreError) -> DigestKey {
+        let row = try connection.prepare("SELECT digest_key FROM secret WHERE one = 1")
+        guard try row.step(), let key = DigestKey(Array(row.bytes(0))) else {
+            throw .corrupt(step: "read the secret of \(connection.path)")
+        }
+        return key
+    }
+
+    private static func drawSecret(_ connection: SQLiteConnection) throws(StoreError) {
+        try connection.execute(
+            """
+            INSERT OR REPLACE INTO secret (one, digest_key) SELECT 1, randomblob(16)
+            WHERE NOT EXISTS (SELECT 1 FROM secret
+                WHERE one = 1 AND typeof(digest_key) = 'blob' AND length(digest_key) = 16)
+            """
+        )
     }
 
     /// The counter that goes on where the file says.

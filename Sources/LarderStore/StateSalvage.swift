@@ -90,7 +90,7 @@ struct StateSalvage {
             """
             SELECT name FROM sqlite_schema
             WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name <> 'revision_block'
-                AND name NOT IN ('change_log', 'change_log_start')
+                AND name NOT IN ('change_log', 'change_log_start', 'secret')
             """
         )
         while try statement.step() {
@@ -98,6 +98,7 @@ struct StateSalvage {
             try take(table)
         }
         try takeCounter()
+        try takeSecret()
         findings = try repairQueue()
     }
 
@@ -157,6 +158,17 @@ struct StateSalvage {
         }
         guard let next, let next, Limits.revisions.contains(next) else { return }
         try new.execute("UPDATE revision_block SET next_rev = \(next) WHERE one = 1")
+    }
+
+    /// The secret stays, if it can be read; else the next start draws another.
+    private mutating func takeSecret() throws(StoreError) {
+        guard let old = select("SELECT digest_key FROM secret WHERE one = 1"),
+            readable({ () throws(StoreError) in try old.step() }) ?? false
+        else { return }
+        let insert = try new.prepare("INSERT INTO secret (one, digest_key) VALUES (1, ?1)")
+        guard old.bytes(0).count == 16 else { return }
+        insert.bind(1, column: 0, of: old)
+        try insert.run()
     }
 
     private func columns(

@@ -3,6 +3,8 @@ struct CacheControl: Equatable {
     /// The first that is given; zero where it cannot be read, which is then stale (4.2.1).
     private(set) var maxAge: Duration?
     private(set) var isNoStore = false
+    /// Whether it is for the one who asked, as a whole or in some fields of it.
+    private(set) var isPrivate = false
     /// Whether everything is to be confirmed before use, not only some fields of it.
     private(set) var isNoCache = false
 
@@ -12,6 +14,8 @@ struct CacheControl: Equatable {
             switch directive.name {
             case "no-store":
                 isNoStore = true
+            case "private":
+                isPrivate = true
             case "no-cache" where directive.argument == nil:
                 isNoCache = true
             case "max-age" where maxAge == nil:

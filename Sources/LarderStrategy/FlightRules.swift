@@ -124,12 +124,15 @@ package struct ResponseHead: Equatable, Sendable {
     /// The media type without parameters, in lower case; empty where there is none.
     package let essence: String
     package let retryAfter: Duration?
+    /// Whether it is for the one who asked and nobody else (RFC 9111 5.2.2.7).
+    package let isPrivate: Bool
     /// The announced length of the body, where there is one that can be read.
     package let contentLength: Int64?
 
     package init(status: Int, headers: HeaderFields, now: Timestamp) {
         self.status = status
         location = headers["Location"]
+        isPrivate = CacheControl(headers.list("Cache-Control") ?? "").isPrivate
         contentLength = headers["Content-Length"].flatMap { Int64($0) }
         essence =
             headers["Content-Type"]?.prefix(while: { $0 != ";" })

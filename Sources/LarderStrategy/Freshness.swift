@@ -10,10 +10,15 @@ package struct Freshness: Equatable, Sendable {
     /// Judges an answer's headers, received at `now`, under an origin's settings.
     ///
     /// The lifetime is `ttl` if set, else max-age or Expires less Date (4.2.1), less the Age that
-    /// it comes with (4.2.3); there is no heuristic lifetime.
+    /// it comes with (4.2.3); there is no heuristic lifetime. With `Vary: *` there is none at all.
     package init(_ headers: HeaderFields, settings: FetchSettings, now: Timestamp) {
         let control = CacheControl(headers.list("Cache-Control") ?? "")
         mayBeStored = !control.isNoStore || settings.storesNoStore
+        // What else its answers differ by nobody knows (4.1).
+        guard !headers.listed("Vary").contains("*") else {
+            until = nil
+            return
+        }
         if let ttl = settings.ttl {
             until = now.advanced(by: ttl)
             return

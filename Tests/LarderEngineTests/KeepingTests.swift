@@ -140,6 +140,67 @@ struct KeepingTests {
         }
     }
 
+    @Test(
+        "A credential by which answers vary stands in no id, and finds its answer again",
+        arguments: ["Authorization", "Cookie", "X-Api-Key", "x-auth-token", "Client-Secret"]
+    )
+    func secretVariants(name: String) async throws {
+        try await EngineFixture.run { fixture in
+            let url = try fixture.url("/a")
+            let answer = { ScriptedAnswer.json($0, headers: ["Vary": "Accept, \(name)"]) }
+            var ids: [String] = []
+            for secret in ["Bearer one", "Bearer two"] {
+                fixture.upstream.answer(
+                    url,
+                    with: answer("\"\(secret.count) \(secret.last ?? " ")\"")
+                )
+                let got = try await fixture.fetch(url) { command in
+                    command.headers.append(name, secret)
+                    command.headers.append("Accept", "application/json")
+                }
+                ids.append(try #require(got.lastShown?.entry.id.text))
+            }
+            let start = "\(url) accept=application/json \(name.lowercased())="
+            for id in ids {
+                #expect(id.hasPrefix(start) && !id.contains("Bearer"))
+                #expect(id.utf8.count == start.utf8.count + 32)
+            }
+            #expect(Set(ids).count == 2)
+            let again = try await fixture.fetch(url, .cacheOnly) { command in
+                command.headers.append(name, "Bearer one")
+                command.headers.append("Accept", "application/json")
+            }
+            #expect(again.lastShown?.entry.id.text == ids[0])
+            #expect(try await fixture.ids(EntryListCommand()) == ids.sorted())
+        }
+    }
+
+    @Test(
+        "What varies by everything is stale at once and for good, and shown when the network fails"
+    )
+    func variesByAll() async throws {
+        let setup = try EngineSetup.with { $0.origin.fetch.ttl = .seconds(3_600) }
+        try await EngineFixture.run(setup) { fixture in
+            let url = try fixture.url("/a")
+            let headers = ["Vary": "*", "Cache-Control": "max-age=60", "ETag": "\"v1\""]
+            fixture.upstream.answer(
+                url,
+                with: .json("[1]", headers: headers),
+                .notModified,
+                .json("[2]", headers: headers),
+                .failure(.timedOut(.head))
+            )
+            #expect(try await fixture.fetch(url, .cacheFirst).shape == ["network", "end network"])
+            for _ in 1...2 {
+                #expect(try await fixture.fetch(url, .cacheFirst).shape.last == "end network")
+            }
+            let failed = try await fixture.fetch(url, .cacheFirst)
+            #expect(failed.lastShown?.text == "[2]")
+            #expect(failed.lastShown?.isStale == true)
+            #expect(fixture.upstream.asked.all.count == 4)
+        }
+    }
+
     @Test("Each request carries only some of the headers, and each variant is found again")
     func partialVariants() async throws {
         try await EngineFixture.run { fixture in

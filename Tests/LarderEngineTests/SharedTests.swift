@@ -46,6 +46,55 @@ struct SharedTests {
         }
     }
 
+    @Test("P-09: what the origin calls private is given to nobody else, not even of one flight")
+    func privateAnswer() async throws {
+        try await EngineFixture.run(setup()) { fixture in
+            let (url, gate) = (try fixture.url("/a"), Gate())
+            func mine(_ body: String) -> ScriptedAnswer {
+                .json(body, headers: ["Cache-Control": "max-age=60, Private"])
+            }
+            fixture.upstream.answer(
+                url,
+                with: mine(#""first""#).held(by: gate),
+                mine(#""second""#),
+                mine(#""third""#)
+            )
+            let own = fixture.start(url, as: alice)
+            _ = try await fixture.upstream.asked.element(0)
+            let other = fixture.start(url, as: bob)
+            while fixture.engine.context.meter.counts.flightsJoined == 0 { await Task.yield() }
+            gate.open()
+            #expect(try await own.result().lastShown?.text == #""first""#)
+            #expect(try await other.result().lastShown?.text == #""second""#)
+            #expect(try fixture.view(url, alice) == #""first""#)
+            #expect(try fixture.view(url, bob) == #""second""#)
+            #expect(try await fixture.ids(.shared).isEmpty)
+            for scope in [alice, bob] { #expect(try await fixture.ids(scope) == [url.text]) }
+            let third = Scope.own(uid: 3_000, account: .default)
+            #expect(try await fixture.fetch(url, .cacheOnly, as: third).refusal?.kind == .miss)
+            try await fixture.fetch(url, as: third)
+            #expect(try fixture.view(url, alice) == #""first""#)
+        }
+    }
+
+    @Test("P-09: a shared answer that becomes private is asked for anew, and its own from then on")
+    func becomesPrivate() async throws {
+        try await EngineFixture.run(setup()) { fixture in
+            let url = try fixture.url("/a")
+            try await fixture.cache(url, .json("[1]", headers: ["ETag": "\"v1\""]), as: alice)
+            fixture.upstream.answer(
+                url,
+                with: .reply(status: 304, headers: ["Cache-Control": "private"]),
+                .json("[2]", headers: ["Cache-Control": "private"])
+            )
+            let got = try await fixture.fetch(url, as: bob)
+            #expect(got.shape == ["cache", "network", "end network"])
+            #expect(fixture.upstream.asked.all.last?.headers["If-None-Match"] == nil)
+            #expect(try fixture.view(url, bob) == "[2]")
+            #expect(try fixture.view(url, alice) == "[1]")
+        }
+    }
+
     @Test("P-09: what is asked with a credential of one's own is one's own, and comes first")
     func ownCredential() async throws {
         try await EngineFixture.run(setup()) { fixture in

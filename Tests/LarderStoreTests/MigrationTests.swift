@@ -116,6 +116,49 @@ struct MigrationTests {
         }
     }
 
+    @Test("Answers under ids with a credential in clear go, pinned ones too, and nothing else does")
+    func credentialsInIDs() async throws {
+        let temporary = try TemporaryStore()
+        let url = "https://api.example.com/a"
+        let (secret, other) = ("\(url) authorization=Bearer x", "\(url) accept=a/b")
+        func put(_ id: String, _ body: NewBody) async throws {
+            var new = NewEntry.blob(temporary.scope, try EntryID(id), [1])
+            new.entry.kind = .fetched
+            new.body = body
+            _ = try await temporary.store.put(new, now: .epoch)
+        }
+        try await temporary.put("a note =authorization", [1])
+        for id in [url, secret, other] { try await put(id, .inline([1])) }
+        let upload = try await temporary.store.beginUpload()
+        try await temporary.store.append([1], to: upload, now: .epoch)
+        try await put("\(other) x-api-key=y", .uploaded(upload))
+        for id in ["\(secret) pinned", "\(other) pinned"] {
+            try await put(id, .inline([1]))
+            let scope = temporary.scope
+            _ = try await temporary.store.pin(scope, EntryID(id), origin: nil, now: .epoch)
+        }
+        let key = temporary.store.digestKey
+        try await temporary.close()
+        for (path, version) in [(temporary.cachePath, 3), (temporary.statePath, 6)] {
+            let file = try SQLiteConnection(path: path, mode: .readWrite)
+            try file.execute("PRAGMA user_version=\(version)")
+            if version == 6 { try file.execute("DROP TABLE secret") }
+        }
+        try temporary.open()
+        #expect(temporary.store.findings == [])
+        #expect(temporary.store.digestKey != key)
+        for (id, isThere) in [
+            (url, true), ("a note =authorization", true), ("\(other) pinned", true),
+            (secret, false), (other, false), ("\(secret) pinned", false),
+        ] {
+            #expect(try await (temporary.bytes(id) != nil) == isThere, "\(id)")
+        }
+        let found = temporary.store.digestKey
+        try await temporary.reopen()
+        #expect(temporary.store.digestKey == found)
+        #expect(temporary.store.findings == [])
+    }
+
     @Test("Origins that were set offline stay so until they are set online")
     func offlineOrigins() async throws {
         let temporary = try TemporaryStore()
