@@ -17,8 +17,8 @@ extension Engine {
         let sight = context.sight(scope, id)
         let found: Found?
         do throws(StoreError) {
-            found = try await store.read { reader throws(StoreError) in
-                try Found(id, sight, reader, now, interest)
+            found = try await store.read { [context] reader throws(StoreError) in
+                try Found(id, sight, context, reader, now, interest)
             }
         } catch {
             throw Problem(error)
@@ -63,6 +63,7 @@ extension Engine {
         init?(
             _ id: EntryID,
             _ sight: Sight,
+            _ context: EngineContext,
             _ reader: StoreReader,
             _ now: Timestamp,
             _ interest: Interest
@@ -81,16 +82,10 @@ extension Engine {
                 lastUsed = row.lastUsed
                 isPinned = row.isPinned
             } else {
-                guard let target,
-                    let shown = try ShownEntry(
-                        id,
-                        target.base,
-                        target.changes,
-                        in: scope,
-                        reader
-                    ).entry
-                else { return nil }
-                entry = shown
+                guard let head = try context.head(of: id, for: scope, reader, now: now) else {
+                    return nil
+                }
+                entry = head.entry
             }
             pending = try target.map { target throws(StoreError) in
                 try PendingExplanation(of: target, id, reader, interest)

@@ -50,7 +50,7 @@ package enum EntryViewRead<Row> {
 
 extension Engine {
     /// Reads what a client sees under an id where it lies, on the reader's own thread, and counts it
-    /// for the hit rate: the hot path. See ``EngineContext/view(of:for:in:_:now:as:isPartial:admits:row:)``.
+    /// for the hit rate: the hot path.
     package func view<Row>(
         of id: EntryID,
         for scope: ScopeKey,
@@ -152,14 +152,7 @@ extension EngineContext {
             case .row(let entry): entry
             case .made(let entry, _), .deleted(let entry): entry
             }
-        return entry.map { entry in
-            EntryHead(
-                entry: entry,
-                source: view.source,
-                overlay: view.overlay,
-                place: view.place
-            )
-        }
+        return entry.map { EntryHead($0, source: view.source, in: view.place) }
     }
 
     /// What modifiers make of an entity under its own URL, of which no answer is cached (case 1); nil
@@ -331,6 +324,11 @@ extension Target {
 struct EntryHead: Sendable {
     let entry: Entry
     let source: AnswerSource
-    let overlay: Overlay
     let place: ScopeKey
+
+    init(_ entry: Entry, source: AnswerSource, in place: ScopeKey) {
+        self.entry = entry
+        self.source = source
+        self.place = place
+    }
 }

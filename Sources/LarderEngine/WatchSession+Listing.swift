@@ -25,7 +25,7 @@ extension WatchSession {
         let ids = Set(command.ids)
         if !ids.isEmpty {
             let heads = try await heads(of: command.ids.unique)
-            if let end = await tell(heads.map(\.entry)) { return end }
+            if let end = await tell(heads) { return end }
         }
         for prefix in command.prefixesApart {
             if let end = try await listRows(prefix, besides: ids) { return end }
@@ -43,8 +43,8 @@ extension WatchSession {
         repeat {
             let page = try await page(prefix, after: cursor)
             cursor = page.next
-            let entries = page.entries.filter { !told.contains($0.id) }
-            if let end = await tell(entries) { return end }
+            let heads = page.heads.filter { !told.contains($0.entry.id) }
+            if let end = await tell(heads) { return end }
         } while cursor != nil
         return nil
     }
@@ -63,7 +63,7 @@ extension WatchSession {
             }
             last = ids.count == limit ? ids.last : nil
             let heads = try await heads(of: ids.filter { !told.contains($0) })
-            if let end = await tell(heads.map(\.entry)) { return end }
+            if let end = await tell(heads) { return end }
         } while last != nil
         return nil
     }
@@ -83,7 +83,7 @@ extension WatchSession {
                 !told.contains(id) && context.sharedScope(of: id) != nil
             }
             let heads = try await heads(of: ids).filter { $0.place == shared }
-            if let end = await tell(heads.map(\.entry)) { return end }
+            if let end = await tell(heads) { return end }
         } while cursor != nil
         return nil
     }
@@ -92,7 +92,7 @@ extension WatchSession {
     ///
     /// A daemon that ends cuts the listing, with no revision: by one the client would go on with what
     /// changes, and never hear of the rest.
-    private mutating func tell(_ entries: [Entry]) async -> End? {
+    private mutating func tell(_ heads: [EntryHead]) async -> End? {
         guard !context.isDraining else {
             guard hasSent else {
                 return .refused(Problem(.shuttingDown, "the daemon is ending"))
@@ -101,8 +101,10 @@ extension WatchSession {
         }
         var frames: [WatchFrame] = []
         var told: [(EntryID, Revision)] = []
-        for entry in entries {
-            guard let source = entry.kind.source else { continue }
+        for head in heads {
+            let entry = head.entry
+            guard let said = entry.kind.source else { continue }
+            let source = head.source == .modifier ? ChangeCause.Source.modifier : said
             told.append((entry.id, entry.revision))
             var event = WatchFrame.EntryEvent(
                 revision: entry.revision,
@@ -122,16 +124,16 @@ extension WatchSession {
     private func page(
         _ prefix: String,
         after cursor: RowCursor?
-    ) async throws(StoreError) -> (entries: [Entry], next: RowCursor?) {
+    ) async throws(StoreError) -> (heads: [EntryHead], next: RowCursor?) {
         let (rows, next) = try await rows(of: scope, prefix, after: cursor)
         let targeted = Set(rows.map(\.entry.id).filter { context.store.isTargeted(scope, $0) })
-        guard !targeted.isEmpty else { return (rows.map(\.entry), next) }
-        let views = try await heads(of: Array(targeted)).map(\.entry)
-        let shown = Dictionary(views.map { ($0.id, $0) }) { first, _ in first }
-        let entries = rows.map(\.entry).compactMap { entry in
-            targeted.contains(entry.id) ? shown[entry.id] : entry
+        let views = targeted.isEmpty ? [] : try await heads(of: Array(targeted))
+        let shown = Dictionary(views.map { ($0.entry.id, $0) }) { first, _ in first }
+        let heads = rows.map(\.entry).compactMap { entry in
+            targeted.contains(entry.id)
+                ? shown[entry.id] : EntryHead(entry, source: .cache, in: scope)
         }
-        return (entries, next)
+        return (heads, next)
     }
 
     private func rows(

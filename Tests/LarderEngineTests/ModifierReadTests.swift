@@ -259,7 +259,7 @@ struct ModifierReadTests {
             _ = try await accept(fixture, "m-1", #"{"type":"delete"}"#, hold: Self.wait)
             fixture.upstream.answer(url, with: .json("{}", headers: ["Cache-Control": "no-store"]))
             let result = try await fixture.fetch(url)
-            #expect(result.refusal?.kind == .deleted)
+            #expect(result.shape == ["deleted 410", "end deleted"])
         }
     }
 }

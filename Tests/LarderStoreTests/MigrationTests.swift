@@ -74,6 +74,22 @@ struct MigrationTests {
         #expect(try kept.integer("SELECT next_rev FROM revision_block") == 900_000)
     }
 
+    @Test("What dead letters have changed is turned the right way round")
+    func deadLetters() async throws {
+        let temporary = try await firstVersion(7)
+        let connection = try SQLiteConnection(path: temporary.statePath, mode: .readWrite)
+        for step in Schema.stateSteps[1..<5] { try connection.execute(step) }
+        try connection.execute(
+            """
+            INSERT INTO change (modifier, position, scope, id, settled, effect, before, after)
+            VALUES (1, 0, '1:default', 'a', 1, x'00', x'62', x'61');
+            \(Schema.stateSteps[5])
+            """
+        )
+        let turned = "SELECT count(*) FROM change WHERE before = x'61' AND after = x'62'"
+        #expect(try connection.integer(turned) == 1)
+    }
+
     @Test("Without a copy it is not migrated: the start fails and says why")
     func noCopy() async throws {
         let temporary = try await firstVersion(7)

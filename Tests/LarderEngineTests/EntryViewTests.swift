@@ -1,0 +1,187 @@
+import LarderJSON
+import LarderModel
+import LarderStore
+import LarderTestSupport
+import LarderUpstream
+import LarderWire
+import Testing
+
+@testable import LarderEngine
+
+@Suite("What every route tells under one id", .timeLimit(.minutes(5)))
+struct EntryViewTests {
+    private static let wait = Duration.seconds(3_600)
+
+    /// What a route says; nothing for a miss, and of what is deleted its status and who says so.
+    private struct Told: Equatable {
+        var text: String?
+        var source: AnswerSource?
+        var pending = 0
+        var failed = 0
+        var isComplete = true
+    }
+
+    enum Case: CaseIterable {
+        case nothing
+        case plain
+        case pendingMerge
+        case pendingPartOfUnknown
+        case pendingPutOnUnknown
+        case pendingPutOnTombstone
+        case pendingDelete
+        case pendingDeleteOfUnknown
+        case deadLetter
+        case tombstone
+    }
+
+    private func accept(
+        _ fixture: EngineFixture,
+        _ effect: String,
+        hold: Duration? = Self.wait
+    ) async throws -> ModifierID {
+        let change = ModifierCommand.Change(
+            target: try EntryID(try fixture.url("/a")),
+            effect: try Effect(parsing: Array(effect.utf8))
+        )
+        let request = ModifierCommand.Request(method: "PUT", url: try fixture.url("/w"))
+        var command = ModifierCommand(changes: [change], request: request)
+        let id = try ModifierID("m")
+        command.id = id
+        command.hold = hold
+        _ = try await fixture.engine.accept(ModifiersCommand(command), fixture.scope)
+        return id
+    }
+
+    private func prepare(_ fixture: EngineFixture, _ place: Case) async throws -> Told {
+        let url = try fixture.url("/a")
+        let merge = #"{"type":"merge","value":{"m":2}}"#
+        let put = #"{"type":"put","value":[2]}"#
+        switch place {
+        case .plain, .pendingMerge, .pendingDelete, .deadLetter:
+            try await fixture.cache(url, .json(#"{"n":1}"#))
+        case .tombstone, .pendingPutOnTombstone:
+            try await fixture.cache(url, .reply(status: 404))
+        case .nothing, .pendingPartOfUnknown, .pendingPutOnUnknown, .pendingDeleteOfUnknown: break
+        }
+        switch place {
+        case .nothing: return Told()
+        case .plain: return Told(text: #"{"n":1}"#, source: .cache)
+        case .tombstone: return Told(text: "deleted 404", source: .cache)
+        case .pendingMerge:
+            _ = try await accept(fixture, merge)
+            return Told(text: #"{"n":1,"m":2}"#, source: .cache, pending: 1)
+        case .pendingPartOfUnknown:
+            _ = try await accept(fixture, merge)
+            return Told(text: #"{"m":2}"#, source: .modifier, pending: 1, isComplete: false)
+        case .pendingPutOnUnknown, .pendingPutOnTombstone:
+            _ = try await accept(fixture, put)
+            return Told(text: "[2]", source: .modifier, pending: 1)
+        case .pendingDelete, .pendingDeleteOfUnknown:
+            _ = try await accept(fixture, #"{"type":"delete"}"#)
+            return Told(text: "deleted 410", source: .modifier)
+        case .deadLetter:
+            fixture.upstream.answer(try fixture.url("/w"), with: .reply("no", status: 403))
+            let id = try await accept(fixture, merge, hold: nil)
+            let report = try await fixture.engine.modifier(id, fixture.scope, wait: Self.wait)
+            #expect(report.state == .dead)
+            let view = ViewReport.json(Array(#"{"n":1}"#.utf8), isComplete: true)
+            let effect = ViewReport.json(Array(#"{"n":1,"m":2}"#.utf8), isComplete: true)
+            #expect(report.effects.map(\.before) == [view])
+            #expect(report.effects.map(\.after) == [effect])
+            return Told(text: #"{"n":1}"#, source: .cache, failed: 1)
+        }
+    }
+
+    private func got(_ fixture: EngineFixture, _ id: EntryID) throws -> Told {
+        let reader = try fixture.engine.store.makeReader()
+        defer { reader.endTransaction() }
+        let now = fixture.clock.now()
+        let read = try fixture.engine.view(of: id, for: fixture.scope, reader, now: now) {
+            row,
+            _,
+            _ in row.withBody { String(decoding: $0, as: UTF8.self) }
+        }
+        guard let view = read.view else { return Told() }
+        let text: String
+        switch view.content {
+        case .row(let row): text = row
+        case .made(_, let bytes): text = String(decoding: bytes, as: UTF8.self)
+        case .deleted(let entry):
+            return Told(text: "deleted \(entry.status)", source: view.source)
+        }
+        return Told(
+            text: text,
+            source: view.source,
+            pending: view.overlay.pending.count,
+            failed: view.overlay.failed,
+            isComplete: view.overlay.isComplete
+        )
+    }
+
+    private func told(_ frame: SnapshotFrame) -> Told {
+        var text: String?
+        if case .json(let bytes) = frame.entry.body {
+            text = String(decoding: bytes, as: UTF8.self)
+        }
+        return Told(
+            text: text,
+            source: frame.source,
+            pending: frame.pending,
+            failed: frame.failed,
+            isComplete: frame.isComplete
+        )
+    }
+
+    private func fetched(_ fixture: EngineFixture) async throws -> Told {
+        switch try await fixture.cached(try fixture.url("/a")).frames.first {
+        case .snapshot(let frame)?: return told(frame)
+        case .deleted(let frame)?:
+            return Told(text: "deleted \(frame.status)", source: frame.source)
+        case .unchanged?, .error?, .end?, nil: return Told()
+        }
+    }
+
+    private func batched(_ fixture: EngineFixture, _ id: EntryID) async throws -> Told {
+        var first = Told()
+        try await fixture.engine.batch(BatchCommand(ids: [id]), fixture.scope) { frame in
+            switch frame {
+            case .snapshot(let frame): first = told(frame)
+            case .deleted(_, let frame):
+                first = Told(text: "deleted \(frame.status)", source: frame.source)
+            case .miss, .end: break
+            }
+            return true
+        }
+        return first
+    }
+
+    @Test("A read, a fetch of the cache and a batch say the same", arguments: Case.allCases)
+    func same(place: Case) async throws {
+        try await EngineFixture.run { fixture in
+            let expected = try await prepare(fixture, place)
+            let id = try EntryID(try fixture.url("/a"))
+            #expect(try got(fixture, id) == expected)
+            #expect(try await fetched(fixture) == expected)
+            #expect(try await batched(fixture, id) == expected)
+        }
+    }
+
+    @Test(
+        "What a waiting write deletes is deleted by every policy",
+        arguments: FetchPolicy.allCases
+    )
+    func deletion(policy: FetchPolicy) async throws {
+        try await EngineFixture.run { fixture in
+            _ = try await prepare(fixture, .pendingDelete)
+            // The origin is away.
+            let result = try await fixture.fetch(try fixture.url("/a"), policy)
+            guard case .deleted(let frame)? = result.frames.first else {
+                Issue.record("\(result)")
+                return
+            }
+            #expect((frame.source, frame.status) == (.modifier, 410))
+            #expect(result.frames.count == 2)
+            #expect(result.shape.last == "end deleted")
+        }
+    }
+}
