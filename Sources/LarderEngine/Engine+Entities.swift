@@ -251,11 +251,11 @@ extension StoreReader {
         in places: [ScopeKey],
         _ id: EntryID,
         for sight: EntitySight,
-        _ failed: [EntryID: Int],
         _ now: Timestamp
     ) throws(StoreError) -> KnownEntity? {
         for place in places {
-            if let found = try entity(place, id, for: sight, failed, now: now) { return found }
+            let found = try entityWithDeadLetters(place, id, for: sight, now: now)
+            if let found { return found }
         }
         return nil
     }
@@ -279,12 +279,11 @@ extension StoreReader {
             let source = known.isMade ? AnswerSource.modifier : .cache
             let deleted = EntityShown.deleted(revision, source, Overlay(known.pending))
             if case .deleted = known.held { return deleted }
-            let failed = try failedEntities(for: sight)
             let rebuilder = Rebuilder(rules, bytesMax: Limits.normalizedBodyBytesMax)
             let outcome = try rebuilder.show(name.key, expanding: depth, isPartial: true) {
                 (key) throws(StoreError) -> FoundEntity in
                 let id = EntryID(EntityName(key, of: name.origin))
-                guard let found = try entity(in: places, id, for: sight, failed, now) else {
+                guard let found = try entity(in: places, id, for: sight, now) else {
                     return .evicted
                 }
                 revision = max(revision, found.revision)

@@ -80,8 +80,7 @@ extension Engine {
     private func ids(of numbers: [ModifierNumber]) async -> [ModifierID] {
         var ids: [ModifierID] = []
         for number in numbers.prefix(Limits.toldPendingMax) {
-            guard let whole = try? await store.modifier(number) else { continue }
-            ids.append(whole.modifier.id)
+            if let id = try? await store.modifierHead(number)?.id { ids.append(id) }
         }
         return ids
     }

@@ -156,7 +156,17 @@ extension CacheStore {
         try await read { reader throws(StoreError) in try reader.keptReader().modifier(number) }
     }
 
-    /// The same with its targets as they are now, but for those of which nothing is known.
+    /// The id and the state of one that is unsettled, or a dead letter; nil where there is none.
+    ///
+    /// It reads neither effects nor the body, which may have 16 MiB. What cannot be read
+    /// is nil.
+    package func modifierHead(
+        _ number: ModifierNumber
+    ) async throws(StoreError) -> (id: ModifierID?, state: ModifierState?)? {
+        try await read { reader throws(StoreError) in try reader.keptReader().head(of: number) }
+    }
+
+    /// A modifier with its targets as they are now, but for those of which nothing is known.
     package func modifierAndTargets(
         _ number: ModifierNumber
     ) async throws(StoreError) -> (WholeModifier, [EntryID: Target])? {
@@ -282,6 +292,9 @@ extension StoreReader {
     /// memory.
     package func deadLetters(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Int {
         guard shared.kept.queueTotals.dead > 0 else { return 0 }
-        return try keptReader().deadLetters(scope, id)
+        let kept = try keptReader()
+        // One transaction for all that is read at one moment, not one for each.
+        if hold != .none { try kept.hold() }
+        return try kept.deadLetters(scope, id)
     }
 }

@@ -233,7 +233,7 @@ extension CacheWriter {
     ) throws(StoreError) -> PutReceipt {
         let new = answer.entry
         let (old, key) = try find(step.scope, new.entry.id)
-        let skeleton = try takeSkeleton(answer.entities.split.skeleton)
+        let skeleton = try takeSkeleton(answer.entities.split.skeleton, insteadOf: old?.skeleton)
         let checksum = template.bytes.withUnsafeBytes { Checksum.chunk($0) }
         let references = template.references(answer.entities.split.skeleton)
         let size =
@@ -255,7 +255,7 @@ extension CacheWriter {
                 if isSame, let old { old.revision } else { try revision(of: &step) }
         }
         if old == nil { try evictOccupant(of: key) }
-        if let old { try letGo(of: old) }
+        if let old { try letGo(of: old, replacedBy: skeleton) }
         try write(
             entry,
             at: key,
@@ -296,9 +296,13 @@ extension CacheWriter {
     }
 
     /// Lets go of what a row that is replaced or goes has beside itself.
-    func letGo(of row: FoundRow) throws(StoreError) {
+    ///
+    /// With a `skeleton` another normalized answer takes its place: that says what of its references
+    /// goes, and is counted in the skeleton if it is the same.
+    func letGo(of row: FoundRow, replacedBy skeleton: Int64? = nil) throws(StoreError) {
         if let body = row.body { try unlink(body: body) }
-        if let skeleton = row.skeleton { try giveBackSkeleton(skeleton) }
+        if let old = row.skeleton, old != skeleton { try giveBackSkeleton(old) }
+        guard skeleton == nil else { return }
         if row.skeleton != nil || row.kind == .entity { try dropReferences(of: row.key) }
     }
 

@@ -68,10 +68,13 @@ extension CacheWriter {
 
     // MARK: Skeletons
 
-    /// The number of a skeleton, which one more answer has now.
+    /// The number of a skeleton, which one more answer has now, unless it is the one that it had.
     ///
     /// Users share them, so they are the same when all of their bytes are.
-    func takeSkeleton(_ skeleton: Skeleton) throws(StoreError) -> Int64 {
+    func takeSkeleton(
+        _ skeleton: Skeleton,
+        insteadOf old: Int64?
+    ) throws(StoreError) -> Int64 {
         let digest = skeleton.bytes.withUnsafeBytes { Checksum.digest($0) }
         let find = referenceStatements.findSkeleton
         find.bind(1, Int64(bitPattern: digest.high))
@@ -80,6 +83,7 @@ extension CacheWriter {
         defer { find.reset() }
         if try find.step() {
             let number = find.integer(0)
+            if number == old { return number }
             referenceStatements.countSkeleton.bind(1, number)
             referenceStatements.countSkeleton.bind(2, Int64(1))
             try referenceStatements.countSkeleton.run()

@@ -27,27 +27,7 @@ extension KeptReader {
         after number: Int64,
         limit: Int
     ) throws(StoreError) -> [FoundModifier] {
-        var conditions = ["number > ?1"]
-        switch filter.scopes {
-        case .one: conditions.append("scope = ?3")
-        case .user: conditions += ["scope >= ?3", "scope < ?4"]
-        case .all: break
-        }
-        if filter.state != nil { conditions.append("state = ?5") }
-        if filter.state == .dead { conditions.append("settled_at IS NOT NULL") }
-        if filter.laneName != nil { conditions.append("lane = ?6") }
-        if filter.target != nil {
-            conditions.append(
-                "number IN (SELECT modifier FROM change WHERE scope = ?3 AND id = ?7)"
-            )
-        }
-        // The order of numbers ends a page early; another index would sort all that there are.
-        let statement = try connection.statement(
-            """
-            SELECT \(StoredModifier.columns) FROM modifier NOT INDEXED
-            WHERE \(conditions.joined(separator: " AND ")) ORDER BY number LIMIT ?2
-            """
-        )
+        let statement = try connection.statement(filter.sql)
         statement.bind(1, number)
         statement.bind(2, Int64(limit))
         switch filter.scopes {
@@ -153,6 +133,19 @@ extension KeptReader {
         statement.bind(2, Int64(bytesMax))
         guard try statement.step() else { return nil }
         return (Int(clamping: statement.integer(0)), Array(statement.bytes(1)))
+    }
+
+    /// The id and the state of one that is unsettled, or a dead letter, whatever else its row says.
+    func head(
+        of number: ModifierNumber
+    ) throws(StoreError) -> (id: ModifierID?, state: ModifierState?)? {
+        let statement = try connection.statement(
+            "SELECT id, state FROM modifier WHERE number = ?1"
+        )
+        statement.bind(1, number.value)
+        guard try statement.step() else { return nil }
+        let id = statement.text(0).flatMap { try? ModifierID($0) }
+        return (id, statement.text(1).flatMap(ModifierState.init(rawValue:)))
     }
 
     func number(of id: ModifierID, _ scope: ScopeKey) throws(StoreError) -> ModifierNumber? {
@@ -389,32 +382,13 @@ extension KeptReader {
     func deadLetters(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Int {
         let statement = try connection.statement(
             """
-            SELECT count(DISTINCT modifier) FROM change INDEXED BY change_dead
+            SELECT count(DISTINCT modifier) FROM change INDEXED BY change_target
             WHERE scope = ?1 AND id = ?2 AND settled = 1
             """
         )
         statement.bind(1, scope.text)
         statement.bind(2, id.text)
         return try statement.step() ? Int(statement.integer(0)) : 0
-    }
-
-    /// The entities of a scope that dead letters have changed, with how many did.
-    func failedEntities(_ scope: ScopeKey) throws(StoreError) -> [EntryID: Int] {
-        let statement = try connection.statement(
-            """
-            SELECT id, count(DISTINCT modifier) FROM change INDEXED BY change_dead
-            WHERE scope = ?1 AND id >= ?2 AND id < ?3 AND settled = 1 GROUP BY id
-            """
-        )
-        statement.bind(1, scope.text)
-        statement.bind(2, EntryID.entityMark)
-        statement.bind(3, EntryID.firstOfEntries)
-        var counts: [EntryID: Int] = [:]
-        while try statement.step() {
-            guard let id = statement.text(0).flatMap({ try? EntryID(stored: $0) }) else { continue }
-            counts[id] = Int(statement.integer(1))
-        }
-        return counts
     }
 }
 
@@ -426,4 +400,48 @@ struct ChangeRange {
     let last: Int64
     /// How many at most.
     let max: Int64
+}
+
+extension ModifierFilter {
+    /// The rows of a page after the number ?1, ?2 at most; ?3 and ?4 name the scopes, ?5 the state, ?6
+    /// the lane, ?7 the target.
+    ///
+    /// A page ends where it is full: each index here has the order of numbers, or gives a target's
+    /// numbers, which are few.
+    var sql: String {
+        let isOpen = isUnsettled || state != nil && state != .dead
+        let settled = state == .dead ? "1" : isOpen ? "0" : "0, 1"
+        var conditions: [String] = []
+        switch scopes {
+        case .one: conditions.append("scope = ?3")
+        case .user: conditions += ["scope >= ?3", "scope < ?4"]
+        case .all: break
+        }
+        let index: String
+        if target != nil {
+            index = "NOT INDEXED"
+            let changes = conditions + ["id = ?7", "settled IN (\(settled))", "modifier > ?1"]
+            conditions.append(
+                """
+                number IN (SELECT modifier FROM change INDEXED BY change_target
+                    WHERE \(changes.joined(separator: " AND ")))
+                """
+            )
+        } else {
+            conditions.append("number > ?1")
+            if case .one = scopes, state == .dead {
+                index = "INDEXED BY modifier_dead"
+            } else {
+                index = isOpen ? "INDEXED BY modifier_open" : "NOT INDEXED"
+            }
+        }
+        if isOpen { conditions.append("settled_at IS NULL") }
+        if state == .dead { conditions.append("settled_at IS NOT NULL") }
+        if state != nil { conditions.append("state = ?5") }
+        if laneName != nil { conditions.append("lane = ?6") }
+        return """
+            SELECT \(StoredModifier.columns) FROM modifier \(index)
+            WHERE \(conditions.joined(separator: " AND ")) ORDER BY number LIMIT ?2
+            """
+    }
 }

@@ -148,7 +148,6 @@ extension StoreReader {
         now: Timestamp,
         isPartial: Bool = false
     ) throws(StoreError) -> Rebuilt {
-        let failed = try failedEntities(for: sight)
         let skeleton = try reading { file throws(StoreError) in
             try file.references().skeleton(row.skeleton)
         }
@@ -159,14 +158,8 @@ extension StoreReader {
         )
         return try rebuilding.rebuild(row, skeleton: skeleton ?? nil) {
             (id) throws(StoreError) in
-            try entity(row.scope, id, for: sight, failed, now: now)
+            try entityWithDeadLetters(row.scope, id, for: sight, now: now)
         }
-    }
-
-    /// The entities of which there are dead letters, with how many.
-    package func failedEntities(for sight: EntitySight) throws(StoreError) -> [EntryID: Int] {
-        guard case .view(let scope) = sight, shared.kept.queueTotals.dead > 0 else { return [:] }
-        return try keptReader().failedEntities(scope)
     }
 }
 

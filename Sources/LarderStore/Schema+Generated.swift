@@ -406,5 +406,13 @@ extension Schema {
             SELECT 1 FROM change_log WHERE kind < 3 AND id GLOB 'http*://* *=*');
         DELETE FROM change_log WHERE (SELECT rev FROM change_log_start) IS NULL;
         """#,
+        #"""
+        -- state.db, version 8: what changes a target is found by its id alone, for every user as for one,
+        -- and dead letters are counted in the index.
+
+        DROP INDEX change_target;
+        DROP INDEX change_dead;
+        CREATE INDEX change_target ON change (id, scope, settled, modifier);
+        """#,
     ]
 }

@@ -197,16 +197,16 @@ extension StoreReader {
         return cached ?? nil
     }
 
-    /// The same with its dead letters, as ``failedEntities(for:)`` has them.
-    package func entity(
+    /// An entity with how many dead letters have changed it: counted of what is shown, and of no
+    /// other.
+    package func entityWithDeadLetters(
         _ scope: ScopeKey,
         _ id: EntryID,
         for sight: EntitySight,
-        _ failed: [EntryID: Int],
         now: Timestamp
     ) throws(StoreError) -> KnownEntity? {
-        var found = try entity(scope, id, for: sight, now: now)
-        if let failed = failed[id] { found?.pending.failed = failed }
+        guard var found = try entity(scope, id, for: sight, now: now) else { return nil }
+        if case .view(let own) = sight { found.pending.failed = try deadLetters(own, id) }
         return found
     }
 

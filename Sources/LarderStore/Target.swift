@@ -32,7 +32,9 @@ package struct Target: Sendable {
 package struct ModifierFilter: Sendable {
     package var scopes: RowScopes
     package var state: ModifierState?
-    /// Those that change this id, of one scope.
+    /// Without the dead letters.
+    package var isUnsettled = false
+    /// Those that change this id.
     package var target: EntryID?
     package var laneName: LaneName?
 

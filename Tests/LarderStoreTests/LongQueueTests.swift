@@ -85,6 +85,10 @@ struct LongQueueTests {
                 "SELECT * FROM change WHERE scope = 'a' AND id = 'b' AND settled = 0",
                 "change_target"
             ),
+            (
+                "SELECT count(*) FROM change WHERE scope = 'a' AND id = 'b' AND settled = 1",
+                "COVERING INDEX change_target"
+            ),
             ("SELECT * FROM change WHERE modifier = 1 ORDER BY position", "change_modifier"),
             ("SELECT number FROM modifier WHERE scope = 'a' AND id = 'b'", "modifier_id"),
             ("SELECT number FROM history WHERE scope = 'a' AND id = 'b'", "history_id"),
