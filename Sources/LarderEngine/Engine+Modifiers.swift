@@ -193,19 +193,22 @@ extension Engine {
     // MARK: Looking
 
     /// How it stands with a modifier; with `wait`, once it is settled or the time is over.
+    ///
+    /// Throws when the daemon ends before.
     package func modifier(
         _ id: ModifierID,
         _ scope: ScopeKey,
-        wait: Duration? = nil,
+        wait time: Duration? = nil,
         interest: Interest = Interest()
     ) async throws(Problem) -> ModifierReport {
-        guard let wait else { return try await report(id, scope).1 }
-        var last = try await report(id, scope).1
-        try await waiting(wait, interest) { () async throws(Problem) in
-            last = try await self.report(id, scope).1
-            return last.state.isSettled
+        let (number, report) = try await report(id, scope)
+        guard let time, !report.state.isSettled else { return report }
+        let outcome = try await wait(upTo: time, interest, on: queue.settlements) {
+            () async throws(Problem) -> Void? in
+            try await isSettled(number) ? () : nil
         }
-        return last
+        if case .ended(.daemonEnds) = outcome { throw .daemonEnds }
+        return try await self.report(id, scope).1
     }
 
     /// A page of modifiers; with `wait`, once none is left that is not settled.
@@ -214,44 +217,26 @@ extension Engine {
         _ scopes: RowScopes,
         interest: Interest = Interest()
     ) async throws(Problem) -> ModifierPage {
-        if let wait = command.wait {
-            try await waiting(wait, interest) { () async throws(Problem) in
-                try await self.page(command, scopes).items.isEmpty
+        if let time = command.wait {
+            let filter = filter(command, scopes)
+            let outcome = try await wait(upTo: time, interest, on: queue.settlements) {
+                () async throws(Problem) -> Void? in
+                let left = try await storing { () async throws(StoreError) in
+                    try await store.modifiers(filter, after: nil, limit: 1)
+                }
+                return left.isEmpty ? () : nil
             }
+            if case .ended(.daemonEnds) = outcome { throw .daemonEnds }
         }
         return try await page(command, scopes)
     }
 
-    /// Looks again whenever something was settled, until `isOver` or the time is.
-    private func waiting(
-        _ time: Duration,
-        _ interest: Interest,
-        _ isOver: () async throws(Problem) -> Bool
-    ) async throws(Problem) {
-        enum Event: Sendable {
-            case settled
-            case patienceEnded
+    /// Whether a modifier has left the queue, be it as a dead letter.
+    private func isSettled(_ number: ModifierNumber) async throws(Problem) -> Bool {
+        let head = try await storing { () async throws(StoreError) in
+            try await store.modifierHead(number)
         }
-        let mailbox = Mailbox<Event>()
-        guard let seat = sessions.add({ mailbox.post(.patienceEnded) }) else {
-            throw Problem(.shuttingDown, "the daemon is ending")
-        }
-        defer { sessions.remove(seat) }
-        interest.whenGivenUp { mailbox.post(.patienceEnded) }
-        let ear = queue.settlements.add { mailbox.post(.settled) }
-        defer { queue.settlements.remove(ear) }
-        let due = clock.monotonic() + time
-        let alarm = work.add { [clock] in
-            let rest = due - clock.monotonic()
-            if rest > .zero {
-                guard (try? await clock.sleep(for: rest)) != nil else { return }
-            }
-            mailbox.post(.patienceEnded)
-        }
-        guard alarm, try await !isOver() else { return }
-        for await event in mailbox.events {
-            guard case .settled = event, try await !isOver() else { return }
-        }
+        return head.map { $0.state == .dead } ?? true
     }
 
     private func page(
@@ -272,13 +257,13 @@ extension Engine {
         }
     }
 
-    private func openPage(
-        _ command: ModifierListCommand,
-        _ scopes: RowScopes,
-        after: Int64?
-    ) async throws(Problem) -> ModifierPage {
+    private func filter(_ command: ModifierListCommand, _ scopes: RowScopes) -> ModifierFilter {
         var filter = ModifierFilter(scopes)
-        if case .one(let state) = command.selection { filter.state = state }
+        switch command.selection {
+        case .one(let state): filter.state = state
+        case .unsettled: filter.isUnsettled = true
+        case .settled, nil: break
+        }
         switch command.lane {
         case .name(let name): filter.laneName = name
         case .id(let id):
@@ -289,16 +274,23 @@ extension Engine {
             }
         case nil: break
         }
+        return filter
+    }
+
+    private func openPage(
+        _ command: ModifierListCommand,
+        _ scopes: RowScopes,
+        after: Int64?
+    ) async throws(Problem) -> ModifierPage {
+        let filter = filter(command, scopes)
         var items: [ModifierReport] = []
         var last = after.map(ModifierNumber.init)
         while items.count < command.limit {
             let (from, limit) = (last, command.limit - items.count)
-            let found = try await storing { [filter] () async throws(StoreError) in
+            let found = try await storing { () async throws(StoreError) in
                 try await store.modifiers(filter, after: from, limit: limit)
             }
-            let rows = found.compactMap(\.readable).filter { row in
-                command.selection != .unsettled || row.state != .dead
-            }
+            let rows = found.compactMap(\.readable)
             let leftOut = try await storing { () async throws(StoreError) in
                 try await inapplicable(among: rows)
             }
@@ -341,11 +333,12 @@ extension Engine {
 
     // MARK: By hand
 
-    /// Cancels a modifier, gives it up, or drops a dead letter.
+    /// Cancels a modifier, gives it up, or drops a dead letter; it is on disk when this returns.
     package func removeModifier(
         _ id: ModifierID,
         _ scope: ScopeKey,
-        discarding isDiscarding: Bool
+        discarding isDiscarding: Bool,
+        interest: Interest = Interest()
     ) async throws(Problem) {
         let (number, report) = try await report(id, scope)
         guard report.state != .dead else {
@@ -357,22 +350,33 @@ extension Engine {
             return
         }
         guard !report.state.isSettled else { throw .alreadySettled(report) }
-        try await ask(number, report, isDiscarding ? .discard : .cancel)
-        // What was asked for is on disk when it is answered.
-        try await waiting(Limits.fetchTimeMax, Interest()) { () async throws(Problem) in
-            try await self.report(id, scope).1.state.isSettled
+        var isTaken = false
+        let outcome = try await wait(upTo: Limits.modifierStepTime, interest, on: queue.commits) {
+            () async throws(Problem) -> Void? in
+            if !isTaken {
+                isTaken = try await ask(number, report, isDiscarding ? .discard : .cancel)
+            }
+            guard isTaken, try await isSettled(number) else { return nil }
+            return ()
         }
+        if case .ended(let end) = outcome { throw .notWritten(report, end) }
     }
 
     /// Has a modifier sent again as soon as its lanes are free.
     package func retryModifier(
         _ id: ModifierID,
-        _ scope: ScopeKey
+        _ scope: ScopeKey,
+        interest: Interest = Interest()
     ) async throws(Problem) -> ModifierReceipt {
         let (number, report) = try await report(id, scope)
         guard report.state == .dead else {
             guard !report.state.isSettled else { throw .alreadySettled(report) }
-            try await ask(number, report, .retry)
+            let time = Limits.modifierStepTime
+            let outcome = try await wait(upTo: time, interest, on: queue.commits) {
+                () async throws(Problem) -> Void? in
+                try await ask(number, report, .retry) ? () : nil
+            }
+            if case .ended(let end) = outcome { throw .notWritten(report, end) }
             return ModifierReceipt(id: id, state: .queued, revision: report.revision)
         }
         let now = clock.now()
@@ -395,18 +399,16 @@ extension Engine {
         return ModifierReceipt(id: id, state: again.state, revision: again.revision)
     }
 
+    /// Asks the machine for something; false while a step of the modifier is being written.
     private func ask(
         _ number: ModifierNumber,
         _ report: ModifierReport,
         _ wish: ModifierKeeper.Question.Wish
-    ) async throws(Problem) {
+    ) async throws(Problem) -> Bool {
         switch await queue.ask(number, wish) {
-        case .success: return
+        case .success: return true
+        case .failure(.notNow): return false
         case .failure(.notFound): throw .alreadySettled(report)
-        case .failure(.notNow) where context.isDraining:
-            throw Problem(.shuttingDown, "the daemon is ending")
-        case .failure(.notNow):
-            throw Problem(.overloaded, "a step of '\(report.id)' is being written")
         case .failure(.inFlight):
             throw Problem(.alreadySent, "'\(report.id)' is on its way to the origin")
         case .failure(.alreadySent):
@@ -449,6 +451,16 @@ extension Engine {
 extension Problem {
     static func noSuchModifier(_ id: ModifierID) -> Problem {
         Problem(.noSuchModifier, "there is no modifier '\(id)'")
+    }
+
+    /// Nobody was told that it was done.
+    fileprivate static func notWritten(_ report: ModifierReport, _ end: Wait.End) -> Problem {
+        if case .daemonEnds = end { return .daemonEnds }
+        return Problem(
+            .overloaded,
+            "what was asked of '\(report.id)' is not written down yet",
+            hint: "GET /v1/modifiers/ID says what has become of it; GET /v1/status how the disk is."
+        )
     }
 
     fileprivate static func alreadySettled(_ report: ModifierReport) -> Problem {

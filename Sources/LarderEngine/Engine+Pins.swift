@@ -2,6 +2,7 @@ package import LarderModel
 package import LarderStore
 import LarderStrategy
 package import LarderWire
+import Synchronization
 
 /// What is kept for good.
 extension Engine {
@@ -24,8 +25,8 @@ extension Engine {
         interest: Interest = Interest()
     ) async throws(Problem) -> PinAnswer {
         let attempt = PinAttempt(context, board, scope, id)
-        let mailbox = Mailbox<Event>()
-        switch try await want(id, scope, attempt, mailbox) {
+        let asked = AskedPin()
+        switch try await want(id, scope, attempt, asked) {
         case .held(let isNew):
             return .held(try await item(of: id, scope), isNew: isNew)
         case .tooLarge(let trouble):
@@ -34,7 +35,7 @@ extension Engine {
             guard let attempt else { throw .nothingToPin(id) }
             return try await follow(
                 attempt,
-                mailbox,
+                asked,
                 isNew: isNew,
                 wait: wait,
                 interest: interest
@@ -53,7 +54,7 @@ extension Engine {
         _ id: EntryID,
         _ scope: ScopeKey,
         _ attempt: PinAttempt?,
-        _ mailbox: Mailbox<Event>
+        _ asked: AskedPin
     ) async throws(Problem) -> PinOutcome {
         keeper.beginAsking(scope, id)
         defer { keeper.endAsking(scope, id) }
@@ -67,29 +68,22 @@ extension Engine {
                 now: clock.now()
             )
         }
-        if case .waiting = outcome, let attempt { try ask(attempt, mailbox) }
+        if case .waiting = outcome, let attempt { try ask(attempt, asked) }
         return outcome
     }
 
-    private func ask(_ attempt: PinAttempt, _ mailbox: Mailbox<Event>) throws(Problem) {
+    private func ask(_ attempt: PinAttempt, _ asked: AskedPin) throws(Problem) {
         keeper.beginAsking(attempt.scope, attempt.id)
         let isTaken = work.add { [keeper] in
             let outcome = await attempt.run()
-            mailbox.post(.attempted(outcome))
+            asked.outcome.withLock { $0 = outcome }
+            // Which tells whoever waits for a pin.
             keeper.post(.askedForClient(attempt, outcome))
         }
         guard isTaken else {
             keeper.endAsking(attempt.scope, attempt.id)
-            throw Problem(.shuttingDown, "the daemon is ending")
+            throw .daemonEnds
         }
-    }
-
-    /// What a client that has pinned hears of.
-    private enum Event: Sendable {
-        case attempted(PinAttempt.Outcome)
-        /// Something has changed for some pin.
-        case looked
-        case patienceEnded
     }
 
     /// Answers when what was asked of the origin is settled.
@@ -98,72 +92,45 @@ extension Engine {
     /// down, no longer than a cached answer. With it, it takes until the pin waits no longer.
     private func follow(
         _ attempt: PinAttempt,
-        _ mailbox: Mailbox<Event>,
+        _ asked: AskedPin,
         isNew: Bool,
-        wait: Duration?,
+        wait time: Duration?,
         interest: Interest
     ) async throws(Problem) -> PinAnswer {
-        guard let seat = sessions.add({ mailbox.post(.patienceEnded) }) else {
-            throw Problem(.shuttingDown, "the daemon is ending")
-        }
-        defer { sessions.remove(seat) }
-        interest.whenGivenUp { mailbox.post(.patienceEnded) }
-        let ear = keeper.listeners.add { mailbox.post(.looked) }
-        defer { keeper.listeners.remove(ear) }
-        // It may have been settled before anybody listened.
-        mailbox.post(.looked)
         let settings = attempt.origin.fetch
         let patience =
-            wait ?? (context.isDown(attempt.name) ? settings.networkWait : settings.timeout)
-        let result = await withDiscardingTaskGroup(
-            returning: Result<PinAnswer, Problem>.self
-        ) { group in
-            group.addTask { [clock] in
-                guard (try? await clock.sleep(for: patience)) != nil else { return }
-                mailbox.post(.patienceEnded)
-            }
-            defer { group.cancelAll() }
-            do throws(Problem) {
-                return .success(
-                    try await answer(attempt, mailbox, isNew: isNew, isPatient: wait != nil)
-                )
-            } catch {
-                return .failure(error)
-            }
+            time ?? (context.isDown(attempt.name) ? settings.networkWait : settings.timeout)
+        let outcome = try await wait(upTo: patience, interest, on: keeper.listeners) {
+            () async throws(Problem) -> PinAnswer? in
+            try await answer(attempt, asked, isNew: isNew, isPatient: time != nil)
         }
-        return try result.get()
+        switch outcome {
+        case .came(let answer): return answer
+        case .ended: return .waiting(try await item(of: attempt.id, attempt.scope))
+        }
     }
 
+    /// What there is to be answered now; nil while the client's own attempt goes on, or it waits.
     private func answer(
         _ attempt: PinAttempt,
-        _ mailbox: Mailbox<Event>,
+        _ asked: AskedPin,
         isNew: Bool,
         isPatient: Bool
-    ) async throws(Problem) -> PinAnswer {
-        var isAsking = true
-        for await event in mailbox.events {
-            if case .attempted = event { isAsking = false }
-            switch event {
-            case .attempted(.refused(let problem)):
-                throw problem.ofKeptPin
-            case .attempted(.notReached) where isPatient:
-                continue
-            case .patienceEnded, .attempted(.notReached):
-                return .waiting(try await item(of: attempt.id, attempt.scope))
-            case .attempted(.held), .looked:
-                let item = try await item(of: attempt.id, attempt.scope)
-                switch item.state {
-                case .held, .gone: return .held(item, isNew: isNew)
-                case .waiting: continue
-                // Of an attempt from before this client asked; its own has still to say.
-                case .tooLarge where isAsking, .failed where isAsking: continue
-                case .tooLarge, .failed:
-                    throw item.trouble.map { Problem($0).ofKeptPin }
-                        ?? Problem(.internal, "the pin of '\(attempt.id)' does not say why")
-                }
-            }
+    ) async throws(Problem) -> PinAnswer? {
+        let outcome = asked.outcome.withLock { $0 }
+        if case .refused(let problem) = outcome { throw problem.ofKeptPin }
+        let item = try await item(of: attempt.id, attempt.scope)
+        switch item.state {
+        case .held, .gone:
+            return .held(item, isNew: isNew)
+        case .tooLarge where outcome != nil, .failed where outcome != nil:
+            throw item.trouble.map { Problem($0).ofKeptPin }
+                ?? Problem(.internal, "the pin of '\(attempt.id)' does not say why")
+        // What it says is of an attempt from before this client asked.
+        case .waiting, .tooLarge, .failed:
+            guard case .notReached = outcome, !isPatient else { return nil }
+            return .waiting(item)
         }
-        throw Problem(.shuttingDown, "the daemon is ending")
     }
 
     /// Gives an entry back to the cache; false when it was not pinned.
@@ -202,6 +169,11 @@ extension Engine {
             throw Problem(error)
         }
     }
+}
+
+/// What the attempt for one client has come to, once it is over; guarded by a lock.
+private final class AskedPin: Sendable {
+    let outcome = Mutex<PinAttempt.Outcome?>(nil)
 }
 
 extension PinItem {

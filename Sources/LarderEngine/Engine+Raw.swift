@@ -20,7 +20,7 @@ extension Engine {
         )
         let mailbox = Mailbox<RawSession.Event>()
         guard let seat = sessions.add({ mailbox.post(.drainBegan) }) else {
-            throw Problem(.shuttingDown, "the daemon is ending")
+            throw .daemonEnds
         }
         defer { sessions.remove(seat) }
         interest.whenGivenUp { mailbox.post(.hungUp) }

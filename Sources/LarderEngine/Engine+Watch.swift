@@ -72,7 +72,7 @@ extension Engine {
     ) async -> Problem? {
         let mailbox = Mailbox<WatchSession.Event>()
         guard let seat = sessions.add({ mailbox.post(.drainBegan) }) else {
-            return Problem(.shuttingDown, "the daemon is ending")
+            return .daemonEnds
         }
         defer { sessions.remove(seat) }
         var command = command

@@ -122,7 +122,7 @@ package final class Engine: Sendable {
         let request = FetchRequest(command, origin: origin, client: client)
         let mailbox = Mailbox<FetchSession.Event>()
         guard let seat = sessions.add({ mailbox.post(.drainBegan) }) else {
-            return Problem(.shuttingDown, "the daemon is ending")
+            return .daemonEnds
         }
         defer { sessions.remove(seat) }
         guard !request.follows || followers.add(scope) else {

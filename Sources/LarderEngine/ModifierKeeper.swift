@@ -1,6 +1,7 @@
 import LarderModel
 import LarderStore
 import LarderStrategy
+import Logging
 import Synchronization
 
 /// Sends modifiers when they can be, and settles them: the shell of a ``ModifierQueue``.
@@ -72,6 +73,8 @@ final class ModifierKeeper: Sendable {
     private let isLooking = Atomic<Bool>(false)
     /// Told whenever something was settled.
     let settlements = Listeners()
+    /// Told whenever a step was written, or given up: what was refused with `notNow` may be asked.
+    let commits = Listeners()
 
     /// May be called from anywhere.
     func post(_ event: Event) {
@@ -111,33 +114,24 @@ final class ModifierKeeper: Sendable {
         defer { endAnswering() }
         var machine = ModifierQueue()
         let clock = steps.context.clock
+        let alarm = Alarm()
         await withDiscardingTaskGroup { group in
-            var (actions, last) = await steps.restore(&machine)
+            group.addTask { await alarm.run(clock) { self.post(.timeCame) } }
+            var (actions, end) = await steps.restore(&machine, &group)
             perform(actions, steps, &group)
-            var alarm: Duration?
-            var deferred: [ModifierNumber: [Question]] = [:]
+            var alarmedAt: Duration?
             for await event in mailbox.events {
                 switch event {
                 case .accepted(let modifiers):
                     if modifiers.isEmpty { isLooking.store(false, ordering: .relaxed) }
-                    let records = await records(of: modifiers, after: &last, steps)
+                    let records = await records(of: modifiers, after: &end, steps, &group)
                     let (now, wall) = (clock.monotonic(), steps.context.clock.now())
                     actions = machine.accepted(records, now: now, wall: wall)
                 case .asked(let question):
-                    actions = answer(question, &machine, clock.monotonic(), &deferred)
+                    actions = answer(question, &machine, clock.monotonic())
                 case .timeCame:
-                    alarm = nil
+                    alarmedAt = nil
                     actions = machine.timePassed(now: clock.monotonic())
-                case .changeCommitted(let number):
-                    actions = handle(event, &machine, steps)
-                    for question in deferred.removeValue(forKey: number) ?? [] {
-                        post(.asked(question))
-                    }
-                case .settleCommitted:
-                    actions = handle(event, &machine, steps)
-                    // Its dependants may have left with it.
-                    for question in deferred.values.joined() { post(.asked(question)) }
-                    deferred = [:]
                 case .targetRead(let id, let scope, let body):
                     actions = []
                     group.addTask {
@@ -145,20 +139,18 @@ final class ModifierKeeper: Sendable {
                             self.post(.readShowed(number))
                         }
                     }
-                case .sendCommitted, .sendNotCommitted, .attemptEnded, .readShowed,
-                    .originAnswered, .originWentDown, .originSetOffline, .originWoken, .laneSet:
+                case .sendCommitted, .sendNotCommitted, .changeCommitted, .settleCommitted:
+                    actions = handle(event, &machine, steps)
+                    if case .settleCommitted = event { settlements.tell() }
+                    commits.tell()
+                case .attemptEnded, .readShowed, .originAnswered, .originWentDown,
+                    .originSetOffline, .originWoken, .laneSet:
                     actions = handle(event, &machine, steps)
                 }
                 perform(actions, steps, &group)
-                guard let due = machine.nextWake, alarm.map({ due < $0 }) ?? true else { continue }
-                alarm = due
-                let pause = due - clock.monotonic()
-                group.addTask {
-                    if pause > .zero {
-                        guard (try? await clock.sleep(for: pause)) != nil else { return }
-                    }
-                    self.post(.timeCame)
-                }
+                guard machine.nextWake != alarmedAt else { continue }
+                alarmedAt = machine.nextWake
+                alarm.set(alarmedAt)
             }
             group.cancelAll()
         }
@@ -174,18 +166,31 @@ final class ModifierKeeper: Sendable {
     private func records(
         of modifiers: [StoredModifier],
         after last: inout ModifierNumber?,
-        _ steps: ModifierSteps
+        _ steps: ModifierSteps,
+        _ group: inout DiscardingTaskGroup
     ) async -> [ModifierRecord] {
-        guard let known = last, let first = modifiers.first, let end = modifiers.last else {
-            return await steps.records(after: &last)
+        if let known = last, let first = modifiers.first, let end = modifiers.last {
+            if end.number <= known { return [] }
+            let isNext = first.number.value == known.value + 1
+            if isNext, end.number.value == known.value + Int64(modifiers.count) {
+                last = end.number
+                return modifiers.map { steps.record(of: $0) }
+            }
         }
-        if end.number <= known { return [] }
-        let isNext = first.number.value == known.value + 1
-        guard isNext, end.number.value == known.value + Int64(modifiers.count) else {
-            return await steps.records(after: &last)
+        do throws(StoreError) {
+            let found = try await steps.records(after: last)
+            last = found.last
+            steps.bury(found.unreadable, &group)
+            return found.records
+        } catch {
+            steps.note("the modifiers were not read", error)
+            // Those that are known go on meanwhile.
+            group.addTask {
+                guard await steps.pause(after: error) else { return }
+                self.post(.accepted([]))
+            }
+            return []
         }
-        last = end.number
-        return modifiers.map { steps.record(of: $0) }
     }
 
     private func handle(
@@ -236,8 +241,7 @@ final class ModifierKeeper: Sendable {
     private func answer(
         _ question: Question,
         _ machine: inout ModifierQueue,
-        _ now: Duration,
-        _ deferred: inout [ModifierNumber: [Question]]
+        _ now: Duration
     ) -> [ModifierQueue.Action] {
         let number = question.number
         do throws(ModifierQueue.Refusal) {
@@ -257,12 +261,7 @@ final class ModifierKeeper: Sendable {
             question.reply(.success(standing))
             return actions
         } catch {
-            // A step of it is being written: asked again when that is done.
-            if error == .notNow {
-                deferred[number, default: []].append(question)
-            } else {
-                question.reply(.failure(error))
-            }
+            question.reply(.failure(error))
             return []
         }
     }
@@ -278,7 +277,6 @@ final class ModifierKeeper: Sendable {
             group.addTask {
                 guard let event = await steps.perform(action) else { return }
                 self.post(event)
-                if case .settleCommitted = event { self.settlements.tell() }
             }
         }
     }

@@ -46,28 +46,39 @@ final class ModifierSteps: Sendable {
 
     // MARK: Start
 
+    /// What is on disk after a number.
+    struct FoundRecords {
+        var records: [ModifierRecord] = []
+        var unreadable: [ModifierNumber] = []
+        /// The highest number of all of them.
+        var last: ModifierNumber?
+    }
+
     /// What `state.db` says of the queue.
     ///
-    /// With it comes the highest number that it knows.
+    /// With it comes the highest number that it knows. Until this could be read, nobody knows what is
+    /// to be sent.
     func restore(
-        _ machine: inout ModifierQueue
+        _ machine: inout ModifierQueue,
+        _ group: inout DiscardingTaskGroup
     ) async -> ([ModifierQueue.Action], last: ModifierNumber?) {
-        var last: ModifierNumber?
-        let records = await records(after: &last, isStart: true)
+        var found = FoundRecords()
         var paused: [(scope: Scope, lane: Lane)] = []
         var failed: Set<ModifierNumber> = []
-        let open = Set(records.map(\.number))
-        let parents = Set(records.flatMap(\.dependsOn)).subtracting(open)
         await untilDone("the modifiers were not read") { () async throws(StoreError) in
+            found = try await self.records(after: nil, isStart: true)
             paused = try await self.context.store.pausedLanes()
-            for parent in parents {
-                let whole = try await self.context.store.modifier(parent)
-                if whole?.modifier.state == .dead { failed.insert(parent) }
+            failed = Set(found.unreadable)
+            let open = Set(found.records.map(\.number))
+            for parent in Set(found.records.flatMap(\.dependsOn)).subtracting(open) {
+                let head = try await self.context.store.modifierHead(parent)
+                if head?.state == .dead { failed.insert(parent) }
             }
         }
+        bury(found.unreadable, &group)
         let limits = context.origins
         let actions = machine.restored(
-            records,
+            found.records,
             failed: failed,
             paused: paused,
             acceptedLimit: { limits[$0]?.settings.modifiers.acceptedLimit ?? .zero },
@@ -77,46 +88,61 @@ final class ModifierSteps: Sendable {
         for name in context.offline.withLock({ $0 }) {
             context.modifiers.post(.originSetOffline(name))
         }
-        return (actions, last)
+        return (actions, found.last)
     }
 
     /// Those that are on disk after a number, in their order.
     ///
-    /// One that nobody can read becomes a dead letter (case 26). At the start the effects, too, may be those of another version.
+    /// At the start the effects, too, may be those of another version.
     func records(
-        after last: inout ModifierNumber?,
+        after last: ModifierNumber?,
         isStart: Bool = false
-    ) async -> [ModifierRecord] {
+    ) async throws(StoreError) -> FoundRecords {
         let isKnown: @Sendable ([UInt8]) -> Bool = { (try? Effect(parsing: $0)) != nil }
-        var records: [ModifierRecord] = []
-        var end = last
-        await untilDone("the modifiers were not read") { () async throws(StoreError) in
-            while true {
-                let page = try await self.context.store.unsettledModifiers(
-                    after: end,
-                    isKnown: isStart ? isKnown : nil
-                )
-                guard let lastOfPage = page.last else { return }
-                var lost: [ModifierNumber] = []
-                for found in page {
-                    switch found {
-                    case .readable(let modifier): records.append(self.record(of: modifier))
-                    case .unreadable(let number): lost.append(number)
-                    }
+        var all = FoundRecords()
+        all.last = last
+        while true {
+            let page = try await context.store.unsettledModifiers(
+                after: all.last,
+                isKnown: isStart ? isKnown : nil
+            )
+            guard let end = page.last else { return all }
+            all.last = end.number
+            for found in page {
+                switch found {
+                case .readable(let modifier): all.records.append(record(of: modifier))
+                case .unreadable(let number): all.unreadable.append(number)
                 }
-                end = lastOfPage.number
-                guard !lost.isEmpty else { continue }
-                let now = self.context.clock.now()
-                try await self.context.store.buryUnreadable(
-                    lost,
-                    problem: Problem.unreadableModifier.encoded(),
-                    now: now
-                )
-                for _ in lost { self.context.meter.modifierDied(isRevert: false) }
             }
         }
-        last = end
-        return records
+    }
+
+    /// Has dead letters made of those that nobody can read (case 26), while the others go on.
+    func bury(_ unreadable: [ModifierNumber], _ group: inout DiscardingTaskGroup) {
+        guard !unreadable.isEmpty else { return }
+        group.addTask { await self.bury(unreadable) }
+    }
+
+    private func bury(_ unreadable: [ModifierNumber]) async {
+        var left = unreadable
+        await untilDone("an unreadable modifier was not settled") { () async throws(StoreError) in
+            var (failed, failure): ([ModifierNumber], StoreError?) = ([], nil)
+            for number in left {
+                do throws(StoreError) {
+                    try await self.context.store.buryUnreadable(
+                        [number],
+                        problem: Problem.unreadableModifier.encoded(),
+                        now: self.context.clock.now()
+                    )
+                    self.context.meter.modifierDied(isRevert: false)
+                } catch {
+                    failed.append(number)
+                    failure = error
+                }
+            }
+            left = failed
+            if let failure { throw failure }
+        }
     }
 
     func record(of modifier: StoredModifier) -> ModifierRecord {
@@ -346,14 +372,22 @@ final class ModifierSteps: Sendable {
                 return try await work()
             } catch {
                 note(trouble, error)
-                if case .closed = error { return }
+                guard await self.pause(after: error, pause) else { return }
             }
-            guard (try? await context.clock.sleep(for: pause)) != nil else { return }
             pause = min(pause * 2, Limits.modifierRetryMax)
         }
     }
 
-    private func note(_ trouble: Logger.Message, _ error: StoreError) {
+    /// Sleeps before another try; false when there is to be none.
+    func pause(
+        after error: StoreError,
+        _ time: Duration = Limits.modifierRetryBase
+    ) async -> Bool {
+        if case .closed = error { return false }
+        return (try? await context.clock.sleep(for: time)) != nil
+    }
+
+    func note(_ trouble: Logger.Message, _ error: StoreError) {
         context.logger.warning(trouble, metadata: .larder([.reason: "\(error.message)"]))
     }
 }

@@ -66,7 +66,9 @@ final class PinKeeper: Sendable {
     func run(_ context: EngineContext, _ board: FlightBoard) async {
         await withDiscardingTaskGroup { group in
             var machine = PinRetryMachine()
-            var alarm: Duration?
+            let alarm = Alarm()
+            group.addTask { await alarm.run(context.clock) { self.post(.restEnded) } }
+            var alarmedAt: Duration?
             post(.wanted)
             for await event in mailbox.events {
                 let now = context.clock.monotonic()
@@ -82,7 +84,7 @@ final class PinKeeper: Sendable {
                     } else {
                         machine.notReached(attempt.name, now: now)
                     }
-                case .restEnded: alarm = nil
+                case .restEnded: alarmedAt = nil
                 }
                 listeners.tell()
                 let wanted = await lookUp(context, board)
@@ -90,12 +92,9 @@ final class PinKeeper: Sendable {
                     let attempts = wanted[name] ?? []
                     group.addTask { await self.ask(name, attempts) }
                 }
-                guard let due = machine.nextDue, alarm.map({ due < $0 }) ?? true else { continue }
-                alarm = due
-                group.addTask {
-                    guard (try? await context.clock.sleep(for: due - now)) != nil else { return }
-                    self.post(.restEnded)
-                }
+                guard machine.nextDue != alarmedAt else { continue }
+                alarmedAt = machine.nextDue
+                alarm.set(alarmedAt)
             }
             group.cancelAll()
         }

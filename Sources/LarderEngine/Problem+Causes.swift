@@ -89,7 +89,7 @@ extension Problem {
             )
         case .tooLarge:
             self.init(.entryTooLarge, "the answer of \(host) is larger than an entry may be")
-        case .shuttingDown: self.init(.shuttingDown, "the daemon is ending")
+        case .shuttingDown: self = .daemonEnds
         case .overloaded:
             self.init(.overloaded, "\(Limits.flightsMax) requests are under way already")
         }

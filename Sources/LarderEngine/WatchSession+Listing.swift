@@ -94,9 +94,7 @@ extension WatchSession {
     /// changes, and never hear of the rest.
     private mutating func tell(_ heads: [EntryHead]) async -> End? {
         guard !context.isDraining else {
-            guard hasSent else {
-                return .refused(Problem(.shuttingDown, "the daemon is ending"))
-            }
+            guard hasSent else { return .refused(.daemonEnds) }
             return await send([.end(.shutdown, nil)]) ?? .told
         }
         var frames: [WatchFrame] = []

@@ -194,8 +194,11 @@ package enum Limits {
     package static let hitsPerSample = 16
     /// A client that reads nothing for this long is given up.
     package static let stalledResponseTime = Duration.seconds(60)
-    /// How long running answers may take after SIGTERM; below systemd's TimeoutStopSec (90 s).
-    package static let drainTime = Duration.seconds(20)
+    /// How long running answers may take after SIGTERM; what is left of ``endTime`` is for the files.
+    package static let drainTime = Duration.seconds(5)
+    /// How long the whole end may take after SIGTERM, whatever the disk does: nobody who shuts a
+    /// machine down waits longer.
+    package static let endTime = Duration.seconds(10)
 
     /// Rows in one page of a list.
     package static let pageRowsMax = 1_000
@@ -357,6 +360,9 @@ package enum Limits {
     package static let modifierRetryBase = Duration.seconds(1)
     /// The longest of these pauses.
     package static let modifierRetryMax = Duration.seconds(300)
+    /// How long whoever cancels or retries a modifier waits for that to be written down: a disk that
+    /// takes longer will not have done it soon.
+    package static let modifierStepTime = Duration.seconds(30)
     /// The longest pause that an origin can ask for by Retry-After.
     package static let modifierRetryAfterMax = Duration.seconds(3_600)
     /// Modifiers that are on their way to one origin at once: as many as it has connections.

@@ -926,7 +926,7 @@ extension APIDocument {
                   {
                     "name": "wait",
                     "in": "query",
-                    "description": "With `state=unsettled`: answer when nothing is left, after this time at the latest; an hour at most.",
+                    "description": "With `state=unsettled`: answer when nothing is left, after this time at the latest; an hour at most. When the daemon ends before, 503 `urn:larder:shutting-down`.",
                     "schema": { "$ref": "#/components/schemas/Duration" },
                     "example": "10s"
                   },
@@ -1011,7 +1011,7 @@ extension APIDocument {
                   {
                     "name": "wait",
                     "in": "query",
-                    "description": "Answer when it is settled, after this time at the latest; an hour at most.",
+                    "description": "Answer when it is settled, after this time at the latest; an hour at most. When the daemon ends before, 503 `urn:larder:shutting-down`.",
                     "schema": { "$ref": "#/components/schemas/Duration" },
                     "example": "10s"
                   },
@@ -1049,6 +1049,10 @@ extension APIDocument {
                     "description": "`urn:larder:already-sent`: bytes of it may have left; always while it is in flight. `urn:larder:already-settled`.",
                     "content": { "application/problem+json": { "schema": { "$ref": "#/components/schemas/Problem" } } }
                   },
+                  "503": {
+                    "description": "`urn:larder:overloaded`: it could not be written down within 30 s. `urn:larder:shutting-down`.",
+                    "content": { "application/problem+json": { "schema": { "$ref": "#/components/schemas/Problem" } } }
+                  },
                   "default": { "$ref": "#/components/responses/Problem" }
                 }
               }
@@ -1070,6 +1074,10 @@ extension APIDocument {
                   "404": { "$ref": "#/components/responses/NoSuchModifier" },
                   "409": {
                     "description": "`urn:larder:already-sent` or `urn:larder:already-settled`.",
+                    "content": { "application/problem+json": { "schema": { "$ref": "#/components/schemas/Problem" } } }
+                  },
+                  "503": {
+                    "description": "`urn:larder:overloaded`: a step of it could not be written down within 30 s. `urn:larder:shutting-down`.",
                     "content": { "application/problem+json": { "schema": { "$ref": "#/components/schemas/Problem" } } }
                   },
                   "default": { "$ref": "#/components/responses/Problem" }

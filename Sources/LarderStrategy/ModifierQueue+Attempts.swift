@@ -17,7 +17,7 @@ extension ModifierQueue {
     }
 
     /// The send step could not be committed, as when the disk is full: nothing has changed, and it
-    /// is tried again after a pause.
+    /// is tried again after a pause; one of the others is the trial of an origin that is down.
     package mutating func sendNotCommitted(
         _ number: ModifierNumber,
         chance: Double,
@@ -31,7 +31,7 @@ extension ModifierQueue {
         nodes[Int(slot)].state = wasUnknown ? .unknown(until: end) : .retryWait(until: end)
         nodes[Int(slot)].isDue = false
         if case .trying(let outage, number) = origins[Int(origin)].reach {
-            set(origin, .down(outage, trial: end))
+            set(origin, .down(outage, trial: now))
         }
         refresh(slot)
         return timePassed(now: now)

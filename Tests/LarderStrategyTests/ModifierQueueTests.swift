@@ -35,6 +35,20 @@ struct ModifierQueueTests {
         #expect(script.end(1, .authNeeded) == [script.change(1, .authWait, attempts: 0)])
     }
 
+    @Test("9: where the trial of an origin that is down cannot be committed, another is tried")
+    mutating func trialNotCommitted() throws {
+        let (name, now) = (script.origin, script.now)
+        _ = script.queue.originWentDown(name, isCaptive: false, chance: 0.5, now: now)
+        #expect(script.add([try script.record(1), try script.record(2)]).isEmpty)
+        let (first, second) = (ModifierNumber(1), ModifierNumber(2))
+        #expect(script.queue.originWoken(name, now: now) == [.commitSend(first)])
+        let next = script.queue.sendNotCommitted(first, chance: 0.5, now: now)
+        #expect(next == [.commitSend(second)])
+        #expect(script.run(next) == [2])
+        #expect(script.finish(2, .confirmed(.none)).isEmpty)
+        #expect(script.run(script.pass(.milliseconds(750))) == [1])
+    }
+
     @Test("7: 202 leaves its lanes once that is written, and is confirmed by a read or in the end")
     mutating func accepted() throws {
         let records = [

@@ -6,6 +6,8 @@ package import LarderStore
 package struct EngineSetup {
     /// The one origin: `example` at https://api.example.com.
     package var origin: OriginSettings
+    /// Origins beside it.
+    package var others: [OriginSettings] = []
     /// Whose public URLs are fetched without an origin that names them.
     package var owner: UInt32?
     /// The store's configuration; its folders are the fixture's own.
@@ -21,7 +23,10 @@ package struct EngineSetup {
     }
 
     var table: OriginTable {
-        OriginTable([KnownOrigin(origin, from: .file("larder.yaml"))], owner: owner)
+        OriginTable(
+            ([origin] + others).map { KnownOrigin($0, from: .file("larder.yaml")) },
+            owner: owner
+        )
     }
 
     /// The default, but for what `change` makes of it.

@@ -38,6 +38,11 @@ package final class ManualClock: EngineClock {
         state.withLock { state in state.sleepers.values.map(\.due).min() }
     }
 
+    /// When those who sleep are to be woken, since the start, in that order.
+    package var dues: [Duration] {
+        state.withLock { state in state.sleepers.values.map(\.due).sorted() }
+    }
+
     /// Moves the time on and wakes whoever's time has come, the earliest first.
     ///
     /// Each finds the whole of the time gone by. Who goes to sleep only after this sleeps from the

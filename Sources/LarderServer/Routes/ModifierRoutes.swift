@@ -1,5 +1,6 @@
 import LarderEngine
 import LarderModel
+import LarderStore
 import LarderWire
 import NIOHTTP1
 
@@ -40,14 +41,23 @@ struct ModifierRoutes {
         guard let wait else {
             return await exchange.respond(only.encoded(), location, status: .accepted)
         }
-        let report = try await engine.modifier(
-            only.id,
-            scope,
-            wait: wait,
-            interest: exchange.interest
-        )
+        let report = try await settled(only.id, scope, wait)
         let status: HTTPResponseStatus = report.state.isSettled ? .ok : .accepted
         await exchange.respond(report.encoded(), location, status: status)
+    }
+
+    /// What it is once it is settled or the time is over; it was accepted, also when the daemon ends.
+    private func settled(
+        _ id: ModifierID,
+        _ scope: ScopeKey,
+        _ wait: Duration
+    ) async throws(Problem) -> ModifierReport {
+        do throws(Problem) {
+            return try await engine.modifier(id, scope, wait: wait, interest: exchange.interest)
+        } catch {
+            guard error.kind == .shuttingDown else { throw error }
+            return try await engine.modifier(id, scope)
+        }
     }
 
     private func list() async throws(Problem) {
@@ -71,7 +81,8 @@ struct ModifierRoutes {
         let scope = try exchange.row(try parameters.takeScope(), for: "remove modifier \(id)")
         let isDiscarding = try parameters.takeBool("discard") ?? false
         try parameters.refuseRest()
-        try await engine.removeModifier(id, scope, discarding: isDiscarding)
+        let interest = exchange.interest
+        try await engine.removeModifier(id, scope, discarding: isDiscarding, interest: interest)
         await exchange.writer.respond(.noContent)
     }
 
@@ -79,7 +90,7 @@ struct ModifierRoutes {
         var parameters = try QueryParameters(exchange.query)
         let scope = try exchange.row(try parameters.takeScope(), for: "retry modifier \(id)")
         try parameters.refuseRest()
-        let receipt = try await engine.retryModifier(id, scope)
+        let receipt = try await engine.retryModifier(id, scope, interest: exchange.interest)
         await exchange.respond(receipt.encoded(), status: .accepted)
     }
 

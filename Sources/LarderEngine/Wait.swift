@@ -1,0 +1,109 @@
+import LarderModel
+import LarderWire
+import Synchronization
+
+/// One client's wait for something to come about; guarded by a lock.
+///
+/// It is over with its time, with its client, or with the daemon, whichever comes first. Of what
+/// happens meanwhile it keeps one flag, however much it is: look again.
+final class Wait: Sendable {
+    /// Why it is over although nothing has come about.
+    enum End: Sendable {
+        case timeIsOver
+        case clientLeft
+        case daemonEnds
+    }
+
+    /// What it came to.
+    enum Outcome<Value> {
+        case came(Value)
+        case ended(End)
+    }
+
+    private struct State {
+        /// Who begins looks once, even where the wait is over already.
+        var isNew = true
+        var mustLook = true
+        var end: End?
+        var waiter: CheckedContinuation<Void, Never>?
+    }
+
+    private let state = Mutex(State())
+
+    /// Something may have come about.
+    func lookAgain() {
+        change { $0.mustLook = true }
+    }
+
+    /// The first end counts.
+    func end(_ end: End) {
+        change { $0.end = $0.end ?? end }
+    }
+
+    private func change(_ change: (inout State) -> Void) {
+        let waiter = state.withLock { state in
+            change(&state)
+            defer { state.waiter = nil }
+            return state.waiter
+        }
+        waiter?.resume()
+    }
+
+    /// Returns once there is something to look at, or it is over, and why; called by one task.
+    func next() async -> End? {
+        await withCheckedContinuation { continuation in
+            let isTime = state.withLock { state in
+                if state.mustLook || state.end != nil { return true }
+                state.waiter = continuation
+                return false
+            }
+            if isTime { continuation.resume() }
+        }
+        return state.withLock { state in
+            defer { (state.isNew, state.mustLook) = (false, false) }
+            return state.isNew ? nil : state.end
+        }
+    }
+}
+
+extension Engine {
+    /// Looks at once, and again whenever `news` tells of some, until `look` finds something or the
+    /// wait is over.
+    ///
+    /// When it returns, nothing of it is left: nobody tells it anything, and nobody sleeps for it.
+    func wait<Value>(
+        upTo time: Duration,
+        _ interest: Interest,
+        on news: Listeners,
+        until look: () async throws(Problem) -> Value?
+    ) async throws(Problem) -> Wait.Outcome<Value> {
+        let wait = Wait()
+        guard let seat = sessions.add({ wait.end(.daemonEnds) }) else { return .ended(.daemonEnds) }
+        defer { sessions.remove(seat) }
+        interest.whenGivenUp { wait.end(.clientLeft) }
+        let ear = news.add { wait.lookAgain() }
+        defer { news.remove(ear) }
+        let result = await withDiscardingTaskGroup(
+            returning: Result<Wait.Outcome<Value>, Problem>.self
+        ) { group in
+            group.addTask { [clock] in
+                guard (try? await clock.sleep(for: time)) != nil else { return }
+                wait.end(.timeIsOver)
+            }
+            defer { group.cancelAll() }
+            do throws(Problem) {
+                while true {
+                    if let end = await wait.next() { return .success(.ended(end)) }
+                    if let value = try await look() { return .success(.came(value)) }
+                }
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+}
+
+extension Problem {
+    static let daemonEnds = Problem(.shuttingDown, "the daemon is ending")
+}

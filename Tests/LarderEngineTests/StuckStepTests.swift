@@ -1,0 +1,106 @@
+import LarderJSON
+import LarderModel
+import LarderTestSupport
+import LarderWire
+import Testing
+
+@testable import LarderEngine
+@testable import LarderStore
+
+/// Steps of the queue that fail for ever: whom they concern waits, and nobody else.
+@Suite("Steps that fail for ever", .timeLimit(.minutes(5)))
+struct StuckStepTests {
+    private static let other = "https://other.example.com"
+
+    private func run(
+        _ body: (EngineFixture, FaultInjection) async throws -> Void
+    ) async throws {
+        let faults = FaultInjection()
+        let setup = try EngineSetup.with { setup in
+            setup.store.faults = faults
+            setup.others = [
+                OriginSettings(name: try OriginName("other"), baseURL: try WebURL(Self.other))
+            ]
+        }
+        try await EngineFixture.run(setup) { fixture in
+            defer { faults.disarm() }
+            try await body(fixture, faults)
+        }
+    }
+
+    private func accept(
+        _ fixture: EngineFixture,
+        _ url: WebURL,
+        _ effect: Effect = .none
+    ) async throws -> ModifierID {
+        let change = ModifierCommand.Change(target: try EntryID(url), effect: effect)
+        let command = ModifierCommand(changes: [change], request: .init(method: "PUT", url: url))
+        return try await fixture.engine.accept(ModifiersCommand(command), fixture.scope)[0].id
+    }
+
+    /// One in a lane of its own, and one of another origin, are sent and settle.
+    private func expectOthersToSettle(_ fixture: EngineFixture) async throws {
+        for url in [try fixture.url("/free"), try WebURL(Self.other + "/1")] {
+            fixture.upstream.answer(url, with: .reply(status: 204), .json("{}"))
+            let id = try await accept(fixture, url)
+            let report = try await fixture.engine.modifier(id, fixture.scope, wait: .seconds(60))
+            #expect(report.state == .confirmed, "\(url.text)")
+        }
+    }
+
+    @Test("More settle steps than an origin has places fail, and others are sent and settle")
+    func settleSteps() async throws {
+        try await run { fixture, faults in
+            // What is confirmed becomes base, which is too large for its row.
+            let large = String(repeating: "x", count: Limits.inlineBodyBytesMax)
+            faults.arm(1, of: "INTO kept_chunk", .forGood)
+            for number in 0...Limits.modifiersInFlightMax {
+                let url = try fixture.url("/\(number)")
+                fixture.upstream.answer(url, with: .reply(status: 204))
+                _ = try await accept(fixture, url, .put(.string(large)))
+                _ = try await fixture.upstream.asked.element(number)
+            }
+            try await expectOthersToSettle(fixture)
+            #expect(faults.failures > Limits.modifiersInFlightMax)
+            #expect(fixture.engine.store.queueTotals.unsettled > Limits.modifiersInFlightMax)
+        }
+    }
+
+    @Test("A look for what was accepted fails, and what is known is sent and settles")
+    func looks() async throws {
+        try await run { fixture, faults in
+            faults.arm(1, of: "settled_at IS NULL AND number > ?1 ORDER BY number", .forGood)
+            fixture.engine.context.modifiers.post(.accepted([]))
+            // It is looked again after a while, by the clock.
+            try await fixture.clock.sleepers(until: Limits.modifierRetryBase)
+            try await expectOthersToSettle(fixture)
+            faults.disarm()
+            fixture.clock.advance(by: Limits.modifierRetryBase)
+            try await expectOthersToSettle(fixture)
+        }
+    }
+
+    @Test("One that cannot be read cannot be made a dead letter, and others are sent and settle")
+    func unreadable() async throws {
+        try await run { fixture, faults in
+            try SQLiteConnection(path: fixture.temporary.statePath, mode: .readWrite).execute(
+                """
+                INSERT INTO modifier (scope, id, origin, state, depends_on, attempts, not_applied,
+                    stalled, round, accepted_at, rev, digest_high, digest_low, size, changes,
+                    method, url, headers)
+                VALUES ('1000:default', 'odd', 'example', 'levitating', '', 0, 0, 0, 1, 0, 1, 1, 1,
+                    0, 0, 'PUT', 'https://api.example.com/odd', '')
+                """
+            )
+            faults.arm(1, of: "found_state", .forGood)
+            fixture.engine.context.modifiers.post(.accepted([]))
+            try await fixture.clock.sleepers(until: Limits.modifierRetryBase)
+            #expect(faults.failures == 1)
+            try await expectOthersToSettle(fixture)
+            faults.disarm()
+            fixture.clock.advance(by: Limits.modifierRetryBase)
+            try await fixture.clock.sleepers(until: Limits.touchFlushTime)
+            try await expectOthersToSettle(fixture)
+        }
+    }
+}
