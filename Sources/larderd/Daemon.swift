@@ -17,6 +17,7 @@ struct Daemon {
     private let logger: Logger
     private let version: String
     private let announcer: Announcer
+    private let endLimit: EndLimit
 
     init(
         _ configuration: Configuration,
@@ -29,9 +30,11 @@ struct Daemon {
         self.logger = logger
         self.version = version
         announcer = Announcer(notifier: systemd.notifier, logger: logger)
+        endLimit = EndLimit(logger)
     }
 
-    /// Returns after SIGTERM or SIGINT, once everything is written down.
+    /// Returns after SIGTERM or SIGINT, once everything is written down; within ``Limits/endTime``
+    /// the process has ended either way.
     func run() async throws {
         FileLimit.raise()
         try systemd.socket?.check()
@@ -72,6 +75,7 @@ struct Daemon {
             )
         )
         let result = await Result.catching { try await services.run() }
+        endLimit.begin()
         await upstream.shutdown()
         try await store.close()
         try result.get()
@@ -139,6 +143,7 @@ struct Daemon {
     }
 
     private func announceEnd() {
+        endLimit.begin()
         announcer.tell(.stopping(status: "lets what runs come to its end"))
     }
 

@@ -26,8 +26,9 @@ struct Larderd: AsyncParsableCommand {
               curl --unix-socket SOCKET http://larder/v1/status
 
             Exit codes: 0 ended in order, 73 state.db cannot be made or opened, 74 it cannot be \
-            read or written, 78 bad configuration, or a state.db of a later version. Without a \
-            cache.db it goes on, stores nothing and says so in its status.
+            read or written, or the end took longer than 10 s, 78 bad configuration, or a state.db \
+            of a later version. Without a cache.db it goes on, stores nothing and says so in its \
+            status.
             """,
         version: version
     )
