@@ -27,9 +27,10 @@ struct ConnectionSettings: Hashable {
     /// where the request goes.
     var checksAddress: Bool { !allowsPrivate && proxy == nil }
 
-    /// Refuses what a connection to a proxy would not show: a private address in the URL itself.
+    /// Refuses a private address in the URL itself before anything is connected to it: a proxy would
+    /// not show it, and where nothing listens it would look as if the origin were down.
     func judge(_ url: WebURL) throws(UpstreamError) {
-        guard proxy != nil, !allowsPrivate, HostKind(url.host).isRefusedAddress else { return }
+        guard !allowsPrivate, HostKind(url.host).isRefusedAddress else { return }
         throw .addressRefused(host: url.host, address: url.host)
     }
 }

@@ -39,8 +39,7 @@ package final class HTTPUpstream: Upstream {
         let deadline = NIODeadline.now() + TimeAmount(request.timeout)
         let host = request.url.host
         let prepared = try prepare(request)
-        // As many pooled connections may turn out to be closed, one after the other.
-        var closedMax = Limits.upstreamConnectionsPerHostMax
+        var closedMax = Limits.closedConnectionsMax
         while true {
             let client = try clients.client(for: settings, host: host)
             let answer = Answer(to: prepared, from: client, deadline: deadline, onSent: onSent)
@@ -52,10 +51,15 @@ package final class HTTPUpstream: Upstream {
                     body: Self.body(of: answer, host: host, silence: silence)
                 )
             } catch {
-                if error.isOfClosedConnection { closedMax -= 1 }
-                let isOfPool = error.isOfPool || (error.isOfClosedConnection && closedMax > 0)
-                let asksAgain = isOfPool && NIODeadline.now() < deadline
-                guard asksAgain, !Task.isCancelled else { throw UpstreamError(error, host: host) }
+                let isClosed = error.isOfClosedConnection
+                let asksAgain = isClosed ? closedMax > 0 : error.isOfPool
+                guard asksAgain, NIODeadline.now() < deadline, !Task.isCancelled else {
+                    throw UpstreamError(error, host: host)
+                }
+                guard isClosed else { continue }
+                closedMax -= 1
+                // By then the pool knows of all the others that are closed.
+                try? await Task.sleep(for: Limits.closedConnectionPause)
             }
         }
     }

@@ -84,19 +84,19 @@ private func tlsReason(_ error: any Error) -> String {
 extension AnswerFailure {
     /// Whether the pool and not the origin failed, so that nothing has left.
     ///
-    /// Every connection was busy for the connect timeout, or the chosen one had just been closed.
+    /// Every connection was busy for the connect timeout.
     var isOfPool: Bool {
-        guard progress == .connecting else { return false }
-        switch error {
-        case let error as HTTPClientError: return error == .getConnectionFromPoolTimeout
-        case let error as ChannelError: return error == .ioOnClosedChannel
-        default: return false
-        }
+        progress == .connecting && error as? HTTPClientError == .getConnectionFromPoolTimeout
     }
 
     /// Whether the origin closed the connection before a byte of the request left: mostly one of
-    /// the pool that had been idle.
+    /// the pool that had been idle, or else each as soon as it is made.
     var isOfClosedConnection: Bool {
-        progress == .connecting && error as? HTTPClientError == .remoteConnectionClosed
+        guard progress == .connecting else { return false }
+        switch error {
+        case let error as HTTPClientError: return error == .remoteConnectionClosed
+        case let error as ChannelError: return error == .ioOnClosedChannel
+        default: return false
+        }
     }
 }

@@ -1,6 +1,7 @@
 import LarderModel
 import LarderTestSupport
 import LarderUpstream
+import NIOCore
 import NIOPosix
 import Testing
 
@@ -60,12 +61,43 @@ struct HTTPUpstreamFailureTests {
                 let failure = await fixture.failure(of: request)
                 #expect(failure == .addressRefused(host: host, address: "127.0.0.1"))
             }
-            _ = try await fixture.server.closed.element(2)
+            // What an address in the URL says already needs no connection.
+            if host == "localhost" { _ = try await fixture.server.closed.element(2) }
+            #expect(fixture.server.accepted.all.isEmpty == (host != "localhost"))
             #expect(fixture.server.requests.all == [])
             let allowing = fixture.with { $0.allowPrivate = true }
             let allowed = try allowing.request("/allowed")
             #expect(await allowing.failure(of: allowed) == nil)
             #expect(fixture.server.requests.all.map(\.path) == ["/allowed"])
+        }
+    }
+
+    @Test("A private address is refused as that also where nothing listens")
+    func addressRefusedUnasked() async throws {
+        try await withOrigin { fixture in
+            let fixture = fixture.with { $0.allowPrivate = false }
+            await fixture.server.stop()
+            let failure = await fixture.failure(of: try fixture.request())
+            #expect(failure == .addressRefused(host: "127.0.0.1", address: "127.0.0.1"))
+        }
+    }
+
+    @Test("An origin that closes every connection at once is asked a bounded number of times")
+    func closedAtOnce() async throws {
+        try await withOrigin { fixture in
+            let log = ConnectionLog()
+            let server = try await ConnectionServer.start(at: .port(0), log: log) {
+                (
+                    _: NIOAsyncChannelInboundStream<ByteBuffer>,
+                    _: NIOAsyncChannelOutboundWriter<ByteBuffer>
+                ) in
+            }
+            var request = try fixture.request()
+            request.url = try WebURL("http://127.0.0.1:\(server.port)/")
+            let failure = await fixture.failure(of: request)
+            #expect(failure != nil)
+            #expect((1...1 + Limits.closedConnectionsMax).contains(log.accepted.all.count))
+            await server.stop()
         }
     }
 
