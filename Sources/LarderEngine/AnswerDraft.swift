@@ -69,6 +69,11 @@ extension HeaderFields {
         return HeaderFields(fields.filter { !dropped.contains($0.name.lowercased()) })
     }
 
+    /// Set-Cookie: for whoever has asked, and for nobody else.
+    var cookies: HeaderFields {
+        HeaderFields(fields.filter { $0.name.lowercased() == "set-cookie" })
+    }
+
     /// Those of them that have no column of their own.
     var kept: HeaderFields {
         HeaderFields(endToEnd.fields.filter { !columnHeaders.contains($0.name.lowercased()) })

@@ -39,7 +39,9 @@ struct FlightBoard: Sendable {
         let boarded = table.join(plan.key, plan.payer, now: now) { flight(plan, request, now) }
         guard let (flight, isNew) = boarded else { return tellOverloaded(request, tell) }
         flight.join(until: deadline(request, now)) { outcome in
-            guard flight.isPrivate, flight.plan.payer != scope else { return tell(outcome) }
+            guard flight.isPrivate, flight.plan.payer != scope else {
+                return tell(isNew ? outcome : outcome.forOthers)
+            }
             // It is somebody else's.
             boardForAll(request, scope, cached: nil, isAlone: true, tell)
         }

@@ -9,6 +9,20 @@ enum FlightOutcome: Sendable {
     /// The head of an answer whose body now goes through the plan's ``BodyHandover``.
     case passed(PassedHead)
 
+    /// The same for those who have joined the flight of somebody else: without cookies, which are
+    /// for the one who has asked.
+    var forOthers: FlightOutcome {
+        switch self {
+        case .landed(.current(var answer)):
+            answer.cookies = HeaderFields()
+            return .landed(.current(answer))
+        case .refused(var refusal, let problem):
+            refusal.cookies = HeaderFields()
+            return .refused(refusal, problem)
+        case .landed, .passed: return self
+        }
+    }
+
     /// The same for a stream of frames.
     var landing: Landing {
         switch self {
@@ -25,6 +39,8 @@ struct OriginRefusal: Equatable, Sendable {
     let status: Int
     /// The end-to-end header fields.
     let headers: HeaderFields
+    /// What the origin sets at whoever has asked.
+    var cookies = HeaderFields()
     let body: [UInt8]
     /// Whether that is the whole body.
     let isWhole: Bool
@@ -34,6 +50,8 @@ struct OriginRefusal: Equatable, Sendable {
 struct PassedHead: Equatable, Sendable {
     let status: Int
     let headers: HeaderFields
+    /// What the origin sets at whoever has asked.
+    var cookies = HeaderFields()
     /// The announced length, if there is one.
     let byteCount: Int64?
 }

@@ -3,6 +3,7 @@ import LarderStore
 import LarderStrategy
 import LarderUpstream
 import LarderWire
+import Logging
 
 /// The way of one flight from its first attempt to its landing: runs what ``FlightMachine``
 /// decides, one step after the other, in one task.
@@ -216,7 +217,9 @@ struct FlightRun: ~Copyable {
             intake.abandon()
             throw error
         } catch {
-            preconditionFailure("a body fails in two ways only")
+            intake.abandon()
+            _ = machine.gaveUp()
+            return .land(.landed(.failed(Problem(.internal, "a body failed: \(error)"))))
         }
         guard case .store = machine.bodyArrived() else { return .land(cutShort()) }
         let overtaking = departure.map { Overtaking(context.fence, since: $0) }
@@ -255,6 +258,7 @@ struct FlightRun: ~Copyable {
             )
             entry.revision = try kept?.revision ?? unstoredRevision(of: entry)
             var answer = Landing.Answer(entry: entry, body: body, status: reply.status)
+            answer.cookies = reply.headers.cookies
             answer.isKept = kept != nil
             answer.isNormalized = kept?.isNormalized ?? false
             return .landed(.current(answer))
@@ -265,7 +269,8 @@ struct FlightRun: ~Copyable {
             abandon(taken.body)
             return .landed(.failed(Problem(error)))
         } catch {
-            preconditionFailure("storing fails in two ways only")
+            abandon(taken.body)
+            return .landed(.failed(Problem(.internal, "storing failed: \(error)")))
         }
     }
 
@@ -414,6 +419,7 @@ struct FlightRun: ~Copyable {
         let refusal = OriginRefusal(
             status: status,
             headers: reply.headers.endToEnd,
+            cookies: reply.headers.cookies,
             body: quoted,
             isWhole: isWhole
         )
@@ -424,8 +430,14 @@ struct FlightRun: ~Copyable {
     private mutating func pass(_ reply: UpstreamReply) async -> Step {
         guard let handover = plan.handover else { return .land(cutShort()) }
         let length = reply.headers["Content-Length"].flatMap { Int64($0) }
-        let headers = reply.headers.endToEnd
-        handOver(PassedHead(status: reply.status, headers: headers, byteCount: length))
+        handOver(
+            PassedHead(
+                status: reply.status,
+                headers: reply.headers.endToEnd,
+                cookies: reply.headers.cookies,
+                byteCount: length
+            )
+        )
         do throws(UpstreamError) {
             while let piece = try await reply.body.next() {
                 // Nobody hears of the outcome: the client has its part, or wants no more.
@@ -435,6 +447,12 @@ struct FlightRun: ~Copyable {
             return .land(cutShort())
         } catch {
             handover.finish(isWhole: false)
+            context.logger.notice(
+                "an origin broke its answer off",
+                metadata: .larder([
+                    .origin: "\(plan.origin.name)", .id: "\(url.text)", .reason: "\(error)",
+                ])
+            )
             return attemptFailed(FlightFailure(error))
         }
     }

@@ -21,6 +21,8 @@ enum Landing: Sendable {
         var isNormalized = false
         /// Who says what is shown: `modifier` where no server does.
         var source = AnswerSource.network
+        /// What the origin sets at whoever has asked: told to nobody else, and kept nowhere.
+        var cookies = HeaderFields()
         /// What modifiers add to it for the one who is told.
         var overlay = Overlay.none
     }

@@ -221,6 +221,7 @@ final class ModifierSteps: Sendable {
         )
         guard var end = await attempt.run() else { return nil }
         if end.verdict != .neverLeft { context.meter.modifierSent() }
+        noteFailure(of: whole.modifier, end.verdict, status: end.answer?.status)
         if whole.modifier.isRepeat, end.answer?.status == 412 {
             // It may be the attempt before that has changed what the condition is about.
             let check = EffectCheck(context, whole, bases)
@@ -235,6 +236,32 @@ final class ModifierSteps: Sendable {
         }
         if case .confirmed = end.verdict { fence(whole) }
         return .attemptEnded(number, end.verdict, origin.modifiers)
+    }
+
+    /// Writes down that a write was refused or put off; where no byte left, the origin is down, which
+    /// is told as that.
+    private func noteFailure(
+        of modifier: StoredModifier,
+        _ verdict: ModifierVerdict,
+        status: Int?
+    ) {
+        let fate: String
+        switch verdict {
+        case .confirmed, .accepted, .neverLeft: return
+        case .notNow: fate = "put off"
+        case .refused: fate = "refused"
+        case .authNeeded: fate = "refused for its credential"
+        case .unclear: fate = "without a clear answer"
+        case .captive: fate = "answered by a captive portal"
+        }
+        context.logger.notice(
+            "a write was not confirmed",
+            metadata: .larder([
+                .id: "\(modifier.id)", .origin: "\(modifier.origin)",
+                .uid: "\(modifier.scope.uid ?? 0)", .state: "\(fate)",
+                .reason: "\(status.map { "\($0)" } ?? "no answer")",
+            ])
+        )
     }
 
     func origin(of modifier: StoredModifier) -> OriginSettings? {

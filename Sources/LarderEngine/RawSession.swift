@@ -35,6 +35,8 @@ struct RawSession {
     /// Set once the answer is asked for to be passed on.
     private var passing: PassedBody?
     private var reply: RawReply?
+    /// What the origin has set at this client with the answer that is shown.
+    private var cookies = HeaderFields()
     private var isOver = false
 
     init(
@@ -235,6 +237,7 @@ struct RawSession {
         let read = try? CachedAnswer(context, reader, sight, answer.entry.id, now: now)
         if let read, read.isDeletedByModifier { return tellDeletion(read) }
         let found = read.flatMap { $0.entry.kind == .fetched ? $0 : nil }
+        cookies = answer.cookies
         var status = forwarded(status: answer.status)
         status.isStored = found?.known?.revision == answer.entry.revision
         if context.store.isTargeted(scope, answer.entry.id) {
@@ -346,7 +349,8 @@ struct RawSession {
         _ body: () -> RawAnswer.Body
     ) -> RawAnswer {
         let now = context.clock.now()
-        let fields = RawFields.of(entry, status, pending: overlay.pending.count, now: now)
+        var fields = RawFields.of(entry, status, pending: overlay.pending.count, now: now)
+        for cookie in cookies.fields { fields.append(cookie.name, cookie.value) }
         let isMet = conditions.isMet(
             status: entry.status,
             entityTag: entry.entityTag,
@@ -360,7 +364,8 @@ struct RawSession {
 
     private mutating func showPassed(_ head: PassedHead) {
         guard let passing else { return }
-        let fields = RawFields.passingOn(head.headers, forwarded(status: head.status))
+        var fields = RawFields.passingOn(head.headers, forwarded(status: head.status))
+        for cookie in head.cookies.fields { fields.append(cookie.name, cookie.value) }
         let isMet = conditions.isMet(
             status: head.status,
             entityTag: head.headers["ETag"],
@@ -416,7 +421,8 @@ struct RawSession {
         case .problem(let problem):
             refuse(problem, status)
         case .refused(let refusal):
-            let fields = RawFields.passingOn(refusal.headers, status)
+            var fields = RawFields.passingOn(refusal.headers, status)
+            for cookie in refusal.cookies.fields { fields.append(cookie.name, cookie.value) }
             finish(RawAnswer(status: refusal.status, fields: fields, body: .bytes(refusal.body)))
         case .passed(let head):
             showPassed(head)

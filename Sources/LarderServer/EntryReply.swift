@@ -43,7 +43,7 @@ enum EntryReply {
         } catch let error as StoreError {
             self = .problem(Problem(error))
         } catch {
-            preconditionFailure("a read fails in two ways only")
+            self = .problem(Problem(.internal, "a read failed: \(error)"))
         }
     }
 

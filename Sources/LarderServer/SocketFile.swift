@@ -9,6 +9,20 @@ struct SocketFile: Sendable {
     private let lock: Int32
     /// Listens; not yet accepted from.
     let descriptor: Int32
+    /// Which file it is: its device and its number there.
+    private let identity: Identity?
+
+    private struct Identity: Equatable {
+        let device: dev_t
+        let number: ino_t
+
+        /// Nil where nothing is at the path.
+        init?(of path: String) {
+            var status = stat()
+            guard lstat(path, &status) == 0 else { return nil }
+            (device, number) = (status.st_dev, status.st_ino)
+        }
+    }
 
     /// Binds and listens with the largest backlog; `mode` are the rights of the socket's file.
     init(path: String, mode: mode_t) throws(ServerError) {
@@ -25,13 +39,15 @@ struct SocketFile: Sendable {
         }
         self.path = path
         self.lock = lock
+        identity = Identity(of: path)
     }
 
-    /// Takes the socket's file away; connections that are open go on.
+    /// Takes the socket's file away, unless another stands there by now; connections that are open
+    /// go on.
     ///
     /// The lock's file stays: two that made it anew at once would hold two locks.
     func remove() {
-        unlink(path)
+        if let identity, Identity(of: path) == identity { unlink(path) }
         close(lock)
     }
 

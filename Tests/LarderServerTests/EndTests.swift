@@ -47,6 +47,19 @@ struct EndTests {
         }
     }
 
+    @Test("What stands at the socket's path by then, as another daemon's, is left alone")
+    func anothersSocket() async throws {
+        try await ServerFixture.run { server in
+            #expect(unlink(server.socketPath) == 0)
+            let other = open(server.socketPath, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+            #expect(other >= 0)
+            close(other)
+            server.server.drain()
+            try await server.ended.wait()
+            #expect(access(server.socketPath, F_OK) == 0)
+        }
+    }
+
     @Test("Who does not come to an end within the drain's time is cut off")
     func drainTime() async throws {
         try await ServerFixture.run { server in

@@ -37,7 +37,7 @@ struct RawTests {
                     "Cache-Status: larder; fwd=uri-miss; fwd-status=200; stored; ttl=50",
                     "Content-Encoding: br", "Content-Length: 4", "Content-Type: text/plain",
                     "ETag: \"a\"", "Larder-Pending: 0", "Larder-Rev: 1",
-                    "Last-Modified: Tue, 14 Nov 2023 22:13:20 GMT", "X-Own: 1",
+                    "Last-Modified: Tue, 14 Nov 2023 22:13:20 GMT", "Set-Cookie: s=1", "X-Own: 1",
                 ]
             )
             server.clock.advance(by: .seconds(70))
@@ -48,6 +48,7 @@ struct RawTests {
             )
             #expect(cached.text == "body")
             #expect(cached.headers["Age"] == "80")
+            #expect(cached.headers["Set-Cookie"] == nil)
             #expect(cached.headers["Cache-Status"] == "larder; hit; ttl=-20")
             #expect(cached.headers["Content-Encoding"] == "br")
             let entry = try await server.connect().ask(
@@ -176,11 +177,34 @@ struct RawTests {
             let response = try await raw(server, "/a", ["Cache-Control: no-store"])
             #expect(response.text == "body")
             #expect(response.headers["Larder-Rev"] == nil)
-            #expect(response.headers["Set-Cookie"] == nil)
+            #expect(response.headers["Set-Cookie"] == "s=1")
             #expect(response.headers["Transfer-Encoding"] == "chunked")
             #expect(server.upstream.asked.all.map(\.purpose) == [.passingOn])
             let cached = try await raw(server, "/a", ["Cache-Control: only-if-cached"])
             #expect(cached.status == 504)
+        }
+    }
+
+    @Test("A cookie is for the one who asked, and not for who joined the same request")
+    func cookieOfOne() async throws {
+        try await ServerFixture.run { server in
+            let url = try ServerFixture.url("/a")
+            let gate = Gate()
+            server.upstream.answer(
+                url,
+                with: .reply("one", headers: ["Set-Cookie": "s=1"]).held(by: gate)
+            )
+            let first = try await server.connect()
+            try await first.send("GET /o/example/a HTTP/1.1\r\nHost: x\r\n\r\n")
+            _ = try await server.upstream.asked.element(0)
+            let second = try await server.connect()
+            try await second.send("GET /o/example/a HTTP/1.1\r\nHost: x\r\n\r\n")
+            try await server.expectServing()
+            gate.open()
+            let replies = [try await first.response(), try await second.response()]
+            #expect(replies.map(\.text) == ["one", "one"])
+            #expect(replies.map { $0.headers["Set-Cookie"] } == ["s=1", nil])
+            #expect(server.upstream.asked.all.count == 1)
         }
     }
 
