@@ -1,5 +1,5 @@
 public import FoundationEssentials
-import LarderModel
+package import LarderModel
 import LarderWire
 
 extension ModifierStatus {
@@ -134,7 +134,7 @@ extension ModifierStatus {
 }
 
 extension ModifierStatus.State {
-    init(_ state: ModifierState) {
+    package init(_ state: ModifierState) {
         switch state {
         case .held: self = .held
         case .queued: self = .queued

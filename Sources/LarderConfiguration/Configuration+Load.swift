@@ -34,7 +34,7 @@ extension Configuration {
         if text == nil, let file {
             throw .unreadable(file: file, reason: "there is no such file")
         }
-        return try load(
+        var configuration = try load(
             text: text ?? "",
             file: file ?? places.configurationFile,
             environment: environment,
@@ -43,6 +43,8 @@ extension Configuration {
             readsFolders: true,
             checkTLS: checkTLS
         )
+        if text != nil { configuration.file = file ?? places.configurationFile }
+        return configuration
     }
 
     /// The same, of a file's text, and of the folders of origins only if they are to be read.

@@ -12,6 +12,8 @@ package struct Configuration: Equatable, Sendable {
     package var queue = Queue()
     package var access = Access()
     package var log = Log()
+    /// The file that was read, as it was named; nil where there is none.
+    package var file: String?
     /// Of the file and of the folders of origins, sorted by name.
     package var origins: [OriginSettings] = []
     /// Where each of them comes from.
@@ -78,7 +80,9 @@ extension Configuration {
     package struct Access: Equatable, Sendable {
         /// The group, by name or number, whose members are administrators besides root and the
         /// daemon's own user; one that does not exist has no members.
-        package var adminGroup = "larder-admin"
+        package var adminGroup = standardAdminGroup
+        /// What is meant where nobody names one.
+        package static let standardAdminGroup = "larder-admin"
         /// The part of the queue that one user may fill while another uses it, 0.01 to 1.
         package var userShare = 0.5
     }

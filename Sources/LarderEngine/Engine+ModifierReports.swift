@@ -192,6 +192,9 @@ extension ModifierReport {
         nextAttemptAt = row.nextAttemptAt
         settledAt = row.settledAt
         if row.isStalled { marks.append(.stalled) }
+        answer = row.answerStatus.map { status in
+            Answer(status: status, body: [], at: row.settledAt ?? row.acceptedAt)
+        }
     }
 
     /// Nil for one whose row cannot be read any more.
@@ -213,7 +216,7 @@ extension ModifierReport {
         reason = row.reason
         settledAt = row.settledAt
         targets = row.targets
-        lanes = row.targets.map { .id($0) }
+        lanes = row.targets.map { Lane.id($0) } + (row.laneName.map { [Lane.name($0)] } ?? [])
         answer = row.answerStatus.map { status in
             Answer(status: status, body: [], at: row.settledAt)
         }

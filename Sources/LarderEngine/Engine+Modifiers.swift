@@ -327,8 +327,16 @@ extension Engine {
         }
         var items = found.compactMap(ModifierReport.init)
         if case .one(let state) = command.selection { items.removeAll { $0.state != state } }
+        if let lane = command.lane.map({ lane in own(scopes).map { named(lane, $0) } ?? lane }) {
+            items.removeAll { !$0.lanes.contains(lane) }
+        }
         let next = found.count == limit ? found.last.map { String($0.place) } : nil
         return ModifierPage(items: items, next: next)
+    }
+
+    private func own(_ scopes: RowScopes) -> ScopeKey? {
+        guard case .one(let scope) = scopes else { return nil }
+        return scope
     }
 
     // MARK: By hand

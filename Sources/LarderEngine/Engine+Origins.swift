@@ -163,6 +163,7 @@ extension Engine {
         context.offline.withLock { names in
             if isOffline { names.insert(name) } else { names.remove(name) }
         }
+        context.health.wasSetByHand(name, now: clock.now())
         context.changed(name)
         context.modifiers.post(isOffline ? .originSetOffline(name) : .originWoken(name))
         if !isOffline { context.keeper.post(.originAnswered(name)) }

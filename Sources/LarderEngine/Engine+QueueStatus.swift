@@ -26,10 +26,6 @@ extension Engine {
 
     private static func warnings(of totals: QueueTotals) -> [String] {
         var warnings: [String] = []
-        let authWait = totals.byState[.authWait] ?? 0
-        if authWait > 0 {
-            warnings.append("\(authWait) modifiers wait for a credential that their origin takes")
-        }
         if totals.stalled > 0 {
             warnings.append("\(totals.stalled) modifiers are stalled: their origins put them off")
         }

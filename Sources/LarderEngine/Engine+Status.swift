@@ -6,7 +6,13 @@ import Synchronization
 
 extension Engine {
     /// How the daemon is, in numbers and words.
-    package func status(connections: Int) async -> StatusReport {
+    ///
+    /// `asker` is told of what waits for a person among their own, an administrator and nobody in
+    /// particular of everybody's.
+    package func status(
+        connections: Int,
+        for asker: StatusReport.You? = nil
+    ) async -> StatusReport {
         updateMeter()
         let totals = store.totals
         let files = store.fileSizes
@@ -15,7 +21,8 @@ extension Engine {
             (meter.hits, meter.misses, [1, 10, 60].map { meter.rate(overMinutes: $0, at: now) })
         }
         let (queue, queueWarnings) = await queueStatus()
-        let warnings = warnings(totals) + queueWarnings
+        let findings = await findings(for: asker)
+        let warnings = warnings(totals) + queueWarnings + findings.map(\.detail)
         let cache = StatusReport.Cache(
             bytes: totals.bytes,
             maxBytes: maxBytes,
@@ -43,6 +50,8 @@ extension Engine {
             warnings: warnings
         )
         report.queue = queue
+        report.findings = findings
+        report.you = asker
         return report
     }
 
@@ -73,8 +82,8 @@ extension Engine {
         of name: OriginName
     ) -> (state: StatusReport.OriginState, since: Timestamp?) {
         let health = context.health[name] ?? OriginHealth(now: clock.now())
-        let since = health.state == .unknown ? nil : health.since
         let isOffline = context.isOfflineByHand(name)
+        let since = health.state == .unknown && !isOffline ? nil : health.since
         return (isOffline ? .offline : StatusReport.OriginState(health.state), since)
     }
 

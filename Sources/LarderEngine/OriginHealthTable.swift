@@ -46,6 +46,15 @@ final class OriginHealthTable: Sendable {
         }
     }
 
+    /// It was set offline by hand, or online again.
+    func wasSetByHand(_ name: OriginName, now: Timestamp) {
+        state.withLock { state in
+            guard var health = state.health[name] else { return }
+            health.wasSetByHand(now: now)
+            state.health[name] = health
+        }
+    }
+
     func implicitOrigin(_ name: OriginName) -> OriginSettings? {
         state.withLock { $0.implicit[name]?.settings }
     }

@@ -19,12 +19,13 @@ extension Problem {
     /// A URL that belongs to no origin, with the command that adds one for it.
     init(unknownOriginOf url: WebURL) {
         let name = ImplicitOrigin.suggestedName(for: url)?.text ?? "NAME"
+        let command = "cachectl origin add \(name) \(url.originText)"
         self.init(
             .unknownOrigin,
             "\(url.originText) belongs to no configured origin",
-            hint: "An administrator adds it with: "
-                + "cachectl origin add \(name) \(url.originText)"
+            hint: "An administrator adds it with: \(command)"
         )
+        administratorHint = "Add it with: \(command)"
     }
 
     /// An origin that was set offline by hand.
@@ -34,6 +35,7 @@ extension Problem {
             "the origin '\(name)' was set offline",
             hint: "An administrator sets it online with: cachectl origin online \(name)"
         )
+        administratorHint = "Set it online with: cachectl origin online \(name)"
     }
 
     package init(_ error: StoreError) {

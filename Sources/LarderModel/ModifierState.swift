@@ -21,6 +21,9 @@ package enum ModifierState: String, Sendable, CaseIterable {
     case dead
     case cancelled
 
+    /// Those in which a modifier stays until a person has done something.
+    package static let waitingForPerson: [ModifierState] = [.unknown, .conflict, .authWait, .dead]
+
     /// Whether it has left the queue.
     package var isSettled: Bool {
         switch self {

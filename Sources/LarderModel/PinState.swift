@@ -12,6 +12,9 @@ package enum PinState: Int64, Sendable, CaseIterable {
     case gone = 3
     /// The origin refuses it, or its bytes were damaged.
     case failed = 4
+
+    /// Those in which a pin does not keep what is wanted, and nothing is done about it by itself.
+    package static let failures: [PinState] = [.tooLarge, .failed]
 }
 
 /// Why a pin is neither held nor waiting.

@@ -1271,7 +1271,7 @@ extension APIDocument {
                 "tags": ["Raw"],
                 "operationId": "raw",
                 "summary": "An origin's answer as one body",
-                "description": "For clients that can only set a base URL: `/o/NAME` stands for the origin's `base_url`, and path and query behind it go to the origin as they were sent. The order of asking is the origin's policy, of which `cache-then-network` counts as `network-first`. The client's other header fields go to the origin, but for User-Agent and those of the connection; Set-Cookie never comes back, and Range is not heeded.\n\nA status of the origin other than 2xx, 404 and 410 comes through with its body; for 500, 502, 503 and 504 what is cached is given instead, if the policy allows. A body above `cache.max_entry_bytes`, or asked for with `no-store`, is passed on as it comes and not kept.",
+                "description": "For clients that can only set a base URL: `/o/NAME` stands for the origin's `base_url`, and path and query behind it go to the origin as they were sent. The order of asking is the origin's policy, of which `cache-then-network` counts as `network-first`. The client's other header fields go to the origin, but for User-Agent and those of the connection; Set-Cookie comes back to the one who has asked and is kept nowhere, and Range is not heeded.\n\nA status of the origin other than 2xx, 404 and 410 comes through with its body; for 500, 502, 503 and 504 what is cached is given instead, if the policy allows. A body above `cache.max_entry_bytes`, or asked for with `no-store`, is passed on as it comes and not kept.",
                 "parameters": [
                   { "$ref": "#/components/parameters/requestCacheControl" },
                   { "$ref": "#/components/parameters/larderAccount" },
@@ -2778,7 +2778,7 @@ extension APIDocument {
                         "type": "object",
                         "additionalProperties": { "type": "string" }
                       },
-                      "body": { "description": "Any JSON." },
+                      "body": { "description": "Any JSON. Without any of the four bodies it is the one that follows from a single change, if `method` is the one that follows, too; else none. One has 16 MiB at most, and the whole command 1 MiB." },
                       "body_text": { "type": "string" },
                       "body_b64": { "type": "string", "contentEncoding": "base64" },
                       "body_entry": {
@@ -3526,7 +3526,7 @@ extension APIDocument {
               },
               "StatusReport": {
                 "type": "object",
-                "required": ["version", "uptime", "state", "cache", "pins", "queue", "connections", "flights", "origins", "warnings"],
+                "required": ["version", "uptime", "state", "cache", "pins", "queue", "connections", "flights", "origins", "warnings", "findings"],
                 "properties": {
                   "version": { "type": "string" },
                   "uptime": {
@@ -3659,6 +3659,27 @@ extension APIDocument {
                     "type": "array",
                     "items": { "type": "string" }
                   },
+                  "findings": {
+                    "description": "Those of the warnings about which whoever asks can do something, with the command that helps: writes that wait for a person (`unknown`, `conflict`, `auth_wait`, `dead`), paused lanes, pins that failed. One's own; to an administrator everybody's, by uid.",
+                    "type": "array",
+                    "items": { "$ref": "#/components/schemas/Finding" }
+                  },
+                  "configuration": {
+                    "description": "The configuration that is in force.",
+                    "type": "object",
+                    "required": ["file", "read_at", "socket_mode"],
+                    "properties": {
+                      "file": {
+                        "description": "The path of its file; null where the defaults count.",
+                        "type": ["string", "null"]
+                      },
+                      "read_at": { "type": "string", "format": "date-time" },
+                      "socket_mode": {
+                        "description": "The rights that the socket's file is to have, in octal.",
+                        "type": "string"
+                      }
+                    }
+                  },
                   "you": {
                     "description": "How the daemon sees whoever asks, by the kernel's word.",
                     "type": "object",
@@ -3726,6 +3747,12 @@ extension APIDocument {
                       }
                     ],
                     "warnings": [],
+                    "findings": [],
+                    "configuration": {
+                      "file": "/etc/larder/larder.yaml",
+                      "read_at": "2026-11-22T08:00:00.000Z",
+                      "socket_mode": "0660"
+                    },
                     "you": { "uid": 1000, "groups": [100, 1000], "administrator": false }
                   }
                 ]
@@ -4638,26 +4665,7 @@ extension APIDocument {
                 "properties": {
                   "findings": {
                     "type": "array",
-                    "items": {
-                      "type": "object",
-                      "required": ["subject", "state", "detail", "fix"],
-                      "properties": {
-                        "subject": {
-                          "description": "What was looked at, such as `cache.db`.",
-                          "type": "string"
-                        },
-                        "state": {
-                          "description": "`warning`: it works, and somebody should look at it. `failed`: it does not work, or not safely. `skipped`: it was not looked at, or not to its end.",
-                          "type": "string",
-                          "enum": ["ok", "warning", "failed", "skipped"]
-                        },
-                        "detail": { "type": "string" },
-                        "fix": {
-                          "description": "What to do; null where nothing has to be done.",
-                          "type": ["string", "null"]
-                        }
-                      }
-                    }
+                    "items": { "$ref": "#/components/schemas/Finding" }
                   }
                 },
                 "examples": [
@@ -4673,6 +4681,26 @@ extension APIDocument {
                     ]
                   }
                 ]
+              },
+              "Finding": {
+                "type": "object",
+                "required": ["subject", "state", "detail", "fix"],
+                "properties": {
+                  "subject": {
+                    "description": "What was looked at, such as `cache.db`.",
+                    "type": "string"
+                  },
+                  "state": {
+                    "description": "`warning`: it works, and somebody should look at it. `failed`: it does not work, or not safely. `skipped`: it was not looked at, or not to its end.",
+                    "type": "string",
+                    "enum": ["ok", "warning", "failed", "skipped"]
+                  },
+                  "detail": { "type": "string" },
+                  "fix": {
+                    "description": "What to do; null where nothing has to be done.",
+                    "type": ["string", "null"]
+                  }
+                }
               },
               "Health": {
                 "type": "object",

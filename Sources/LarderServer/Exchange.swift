@@ -76,6 +76,16 @@ struct Exchange: Sendable {
         return bytes
     }
 
+    /// A problem as this client reads it: an administrator is not sent to one.
+    func told(_ problem: Problem) -> Problem {
+        guard let hint = problem.administratorHint, (try? isByAdministrator) == true else {
+            return problem
+        }
+        var problem = problem
+        problem.hint = hint
+        return problem
+    }
+
     /// Answers with JSON.
     func respond(
         _ json: [UInt8],
@@ -88,6 +98,7 @@ struct Exchange: Sendable {
     }
 
     func respond(_ problem: Problem, _ headers: HTTPHeaders = HTTPHeaders()) async {
+        let problem = told(problem)
         await writer.respond(problem, requestID: server.nextRequestID(), headers)
     }
 }

@@ -1,7 +1,7 @@
 package import LarderEngine
 import LarderModel
 import LarderStore
-import LarderWire
+package import LarderWire
 package import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -22,6 +22,8 @@ package final class Server: Sendable {
         /// A socket that listens already and belongs to somebody else, to be served in place of
         /// one at the path.
         package var inherited: Int32?
+        /// What status tells of the daemon's configuration.
+        package var told: StatusReport.Configuration?
 
         package init(path: String, mode: UInt32, administrators: Administrators) {
             self.path = path
@@ -44,7 +46,8 @@ package final class Server: Sendable {
         self.configuration = configuration
         context = ServerContext(
             engine: engine,
-            administrators: configuration.administrators
+            administrators: configuration.administrators,
+            configuration: configuration.told
         )
         group = eventLoopGroup
         (stopping, stop) = AsyncStream.makeStream()

@@ -1,5 +1,6 @@
 import LarderEngine
 import LarderModel
+import LarderWire
 import NIOCore
 import Synchronization
 
@@ -7,6 +8,8 @@ import Synchronization
 final class ServerContext: Sendable {
     let engine: Engine
     let administrators: Administrators
+    /// What status tells of the configuration.
+    let configuration: StatusReport.Configuration?
     let connections = ConnectionList()
     let uploads = UploadPlaces()
     let arrays = ArrayBytes()
@@ -16,7 +19,12 @@ final class ServerContext: Sendable {
     // Relaxed: each number is only ever taken once, and orders nothing.
     private let requests = Atomic<Int64>(0)
 
-    init(engine: Engine, administrators: Administrators) {
+    init(
+        engine: Engine,
+        administrators: Administrators,
+        configuration: StatusReport.Configuration? = nil
+    ) {
+        self.configuration = configuration
         self.engine = engine
         self.administrators = administrators
         run = String(engine.clock.now().milliseconds, radix: 36)

@@ -5,6 +5,8 @@ package struct PinTotals: Equatable, Sendable {
     package var bytes: Int64 = 0
     package var maxBytes: Int64
     package var waiting: Int64 = 0
+    /// How many pins each user has that neither hold anything nor wait for it.
+    package var failed: [UInt32: Int64] = [:]
     /// Reads that met damaged bytes since the start.
     package var damaged: Int64 = 0
 

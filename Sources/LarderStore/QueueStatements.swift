@@ -101,11 +101,11 @@ struct QueueStatements {
         static let remember = """
             INSERT INTO history (number, scope, id, origin, method, url, outcome, reason,
                 answer_status, accepted_at, settled_at, rev, digest_high, digest_low, attempts,
-                key, bytes, targets)
+                key, bytes, lane, targets)
             SELECT number, scope, id, origin, method, url, ?2, reason, answer_status, accepted_at,
                 ?3, ?4, digest_high, digest_low, attempts,
                 coalesce(key, id) || CASE WHEN round > 1 THEN '.' || round ELSE '' END,
-                coalesce(length(body), 0), (
+                coalesce(length(body), 0), lane, (
                     SELECT group_concat(id, char(10)) FROM (
                         SELECT id FROM change WHERE modifier = ?1 ORDER BY position LIMIT 16
                     )

@@ -8,6 +8,8 @@ package struct QueueTotals: Equatable, Sendable {
     package var bytes: Int64 = 0
     /// Unsettled ones that their origin did not apply again and again.
     package var stalled: Int64 = 0
+    /// Of each user those that wait for a person, by state.
+    package var waitingForPerson: [UInt32: [ModifierState: Int64]] = [:]
     package var maxModifiers: Int64
     package var maxBytes: Int64
 

@@ -414,5 +414,11 @@ extension Schema {
         DROP INDEX change_dead;
         CREATE INDEX change_target ON change (id, scope, settled, modifier);
         """#,
+        #"""
+        -- state.db, version 9: the history says the named lane, too.
+
+        -- Of what left the queue before, nobody knows it.
+        ALTER TABLE history ADD COLUMN lane TEXT;  -- the lane's name
+        """#,
     ]
 }

@@ -335,6 +335,10 @@ extension StateWriter {
                 state.pins.count += sign
                 state.pins.bytes += sign * charge.size
                 if pin == .waiting { state.pins.waiting += sign }
+                if PinState.failures.contains(pin), let uid = scope.scope.uid {
+                    let sum = (state.pins.failed[uid] ?? 0) + sign
+                    state.pins.failed[uid] = sum == 0 ? nil : sum
+                }
             } else if charge.isTargeted, let uid = scope.scope.uid {
                 state.queue[uid].bytes += sign * charge.size
             }

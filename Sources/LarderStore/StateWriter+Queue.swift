@@ -149,7 +149,7 @@ extension StateWriter {
             queue.insertChange.bind(5, change.effect)
             try queue.insertChange.run()
         }
-        state.modifiers[new.state, default: 0] += 1
+        state.count(1, in: new.state, of: new.scope.text)
         if let uid = new.scope.scope.uid {
             state.queue[uid].count += 1
             state.queue[uid].bytes += new.size
@@ -245,7 +245,7 @@ extension StateWriter {
         guard let row = try find(number), !row.isSettled else { return false }
         queue.send.bind(1, number.value)
         try queue.send.run()
-        count(from: row.state, to: .inFlight)
+        count(from: row.state, to: .inFlight, of: row)
         return true
     }
 
@@ -264,7 +264,7 @@ extension StateWriter {
         statement.bind(6, change.isStalled ? 1 : 0)
         statement.bind(7, change.round.map(Int64.init))
         try statement.run()
-        count(from: row.state, to: change.state)
+        count(from: row.state, to: change.state, of: row)
         state.stalled += (change.isStalled ? 1 : 0) - (row.isStalled ? 1 : 0)
         if let answer = change.answer { try write(answer, change.number) }
         let transition = ModifierTransition(row, to: change)
@@ -295,9 +295,9 @@ extension StateWriter {
     }
 
     /// What cannot be read counts as dead, which it is about to be.
-    func count(from old: ModifierState?, to new: ModifierState?) {
-        state.modifiers[old ?? .dead, default: 0] -= 1
-        if let new { state.modifiers[new, default: 0] += 1 }
+    func count(from old: ModifierState?, to new: ModifierState?, of row: QueuedRow) {
+        state.count(-1, in: old ?? .dead, of: row.scope)
+        if let new { state.count(1, in: new, of: row.scope) }
     }
 
     // MARK: Lanes

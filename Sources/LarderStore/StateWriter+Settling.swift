@@ -137,7 +137,7 @@ extension StateWriter {
         statement.bind(4, revision.number)
         statement.bind(5, Int64(added))
         try statement.run()
-        count(from: row.state, to: .dead)
+        count(from: row.state, to: .dead, of: row)
         count(bytes: Int64(added), of: row)
     }
 
@@ -162,7 +162,7 @@ extension StateWriter {
         try queue.delete.run()
         queue.deleteChanges.bind(1, number.value)
         try queue.deleteChanges.run()
-        count(from: row.state, to: nil)
+        count(from: row.state, to: nil, of: row)
         count(bytes: -row.size, rows: -1, of: row)
     }
 
@@ -229,7 +229,7 @@ extension StateWriter {
             try target(name, base: bases[name], isShared: isShared, revision)
         }
         let revived = ModifierNumber(next)
-        count(from: .dead, to: .queued)
+        count(from: .dead, to: .queued, of: row)
         if let size = try find(revived)?.size { count(bytes: size - row.size, of: row) }
         try logEntrance(of: revived, names.map(\.name), revision)
         return .done(revived)

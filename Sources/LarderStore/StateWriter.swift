@@ -77,6 +77,7 @@ final class StateWriter: CommitWriter {
         totals.byState = state.modifiers.filter { $0.value != 0 }
         totals.bytes = state.queue.total.bytes
         totals.stalled = state.stalled
+        totals.waitingForPerson = state.waitingForPerson
         index.publish(totals)
     }
 
@@ -154,6 +155,8 @@ struct StateWriterState {
     var queue: QueueUsage
     /// Modifiers by state, dead letters too.
     var modifiers: [ModifierState: Int64] = [:]
+    /// Of each user those that wait for a person, by state; none is left out.
+    var waitingForPerson: [UInt32: [ModifierState: Int64]] = [:]
     /// Unsettled ones that are marked as stalled.
     var stalled: Int64 = 0
     /// Bodies that no row names any more, to be removed once nobody reads them.
@@ -183,10 +186,12 @@ struct StateWriterState {
     init(reading connection: SQLiteConnection, pinsMaxBytes: Int64) throws(StoreError) {
         pins = PinTotals(maxBytes: pinsMaxBytes)
         queue = try QueueUsage(reading: connection)
-        let states = try connection.prepare("SELECT state, count(*) FROM modifier GROUP BY state")
+        let states = try connection.prepare(
+            "SELECT scope, state, count(*) FROM modifier GROUP BY scope, state"
+        )
         while try states.step() {
-            let known = states.text(0).flatMap(ModifierState.init(rawValue:))
-            modifiers[known ?? .dead, default: 0] += states.integer(1)
+            let known = states.text(1).flatMap(ModifierState.init(rawValue:))
+            count(states.integer(2), in: known ?? .dead, of: states.text(0) ?? "")
         }
         stalled =
             try connection.integer(
@@ -204,9 +209,32 @@ struct StateWriterState {
             pins.bytes = sums.integer(1)
             pins.waiting = sums.integer(2)
         }
+        let failures = PinState.failures.map { String($0.rawValue) }.joined(separator: ", ")
+        let failed = try connection.prepare(
+            """
+            SELECT scope, count(*) FROM kept
+            WHERE pinned_at IS NOT NULL AND state IN (\(failures)) GROUP BY scope
+            """
+        )
+        while try failed.step() {
+            guard let uid = failed.text(0).flatMap(Scope.init(text:))?.uid else { continue }
+            pins.failed[uid, default: 0] += failed.integer(1)
+        }
         let statement = try connection.prepare("SELECT body FROM kept_body WHERE linked = 0")
         while try statement.step() {
             unlinkedBodies.append(statement.integer(0))
         }
+    }
+
+    /// Counts modifiers of a scope that have come into a state, or with a negative number left it.
+    mutating func count(_ number: Int64, in modifierState: ModifierState, of scope: String) {
+        modifiers[modifierState, default: 0] += number
+        guard ModifierState.waitingForPerson.contains(modifierState),
+            let uid = Scope(text: scope)?.uid
+        else { return }
+        var counts = waitingForPerson[uid] ?? [:]
+        let sum = (counts[modifierState] ?? 0) + number
+        counts[modifierState] = sum == 0 ? nil : sum
+        waitingForPerson[uid] = counts.isEmpty ? nil : counts
     }
 }

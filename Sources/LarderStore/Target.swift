@@ -65,6 +65,8 @@ package struct SettledModifier: Equatable, Sendable {
     /// That of its last round.
     package let idempotencyKey: String
     package let bodyByteCount: Int
+    /// The lane that it was given by name.
+    package let laneName: LaneName?
 
     init?(_ row: SQLiteStatement) {
         guard let scope = row.text(2).flatMap(Scope.init(text:)),
@@ -88,10 +90,11 @@ package struct SettledModifier: Equatable, Sendable {
         attempts = Int(clamping: row.integer(14))
         idempotencyKey = row.text(15) ?? id
         bodyByteCount = Int(clamping: row.integer(16))
+        laneName = row.text(17).flatMap { try? LaneName($0) }
     }
 
     static let columns = """
         history, number, scope, id, origin, method, url, outcome, reason, answer_status, \
-        accepted_at, settled_at, rev, targets, attempts, key, bytes
+        accepted_at, settled_at, rev, targets, attempts, key, bytes, lane
         """
 }

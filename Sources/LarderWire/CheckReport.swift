@@ -52,14 +52,7 @@ extension CheckReport {
     package init(decoding bytes: [UInt8]) throws(WireError) {
         findings = []
         for finding in try WireObject(parsing: bytes).objects("findings") {
-            findings.append(
-                Finding(
-                    try finding.string("subject"),
-                    try finding.required("state") { State(rawValue: $0) },
-                    try finding.string("detail"),
-                    fix: try finding.optionalString("fix")
-                )
-            )
+            findings.append(try Finding(finding))
         }
     }
 }
@@ -69,6 +62,15 @@ extension CheckReport.Finding {
         var json = JSONWriter()
         json.object { write(to: &$0) }
         return json.bytes
+    }
+
+    init(_ object: WireObject) throws(WireError) {
+        self.init(
+            try object.string("subject"),
+            try object.required("state") { CheckReport.State(rawValue: $0) },
+            try object.string("detail"),
+            fix: try object.optionalString("fix")
+        )
     }
 
     func write(to json: inout JSONWriter) {

@@ -18,6 +18,11 @@ extension StatusReport {
             for origin in origins { json.object { origin.write(to: &$0) } }
             json.endArray()
             json.member("warnings", warnings)
+            json.name("findings")
+            json.beginArray()
+            for finding in findings { json.object { finding.write(to: &$0) } }
+            json.endArray()
+            if let configuration { json.member("configuration") { configuration.write(to: &$0) } }
             if let you { json.member("you") { you.write(to: &$0) } }
         }
         return json.bytes
@@ -36,6 +41,15 @@ extension StatusReport {
         origins = []
         for origin in try object.objects("origins") { origins.append(try Origin(origin)) }
         warnings = try object.strings("warnings")
+        // A daemon of before does not say.
+        if try object.value("findings") != nil {
+            for finding in try object.objects("findings") {
+                findings.append(try CheckReport.Finding(finding))
+            }
+        }
+        configuration = try object.optionalObject("configuration").map { object throws(WireError) in
+            try Configuration(object)
+        }
         you = try object.optionalObject("you").map { object throws(WireError) in
             try You(object)
         }

@@ -16,6 +16,10 @@ package struct StatusReport: Equatable, Sendable {
     package var origins: [Origin]
     /// One sentence each on what somebody should look at.
     package var warnings: [String]
+    /// Those of ``warnings`` that a person can do something about, with the command.
+    package var findings: [CheckReport.Finding] = []
+    /// What it was started with; nil where nobody says.
+    package var configuration: Configuration?
     /// Who asked; nil where nobody asked over the socket.
     package var you: You?
 

@@ -6,6 +6,7 @@ import LarderServer
 import LarderStore
 import LarderSystemd
 import LarderUpstream
+import LarderWire
 import Logging
 import ServiceLifecycle
 import UnixSignals
@@ -16,6 +17,8 @@ struct Daemon {
     private let systemd: ServiceEnvironment
     private let logger: Logger
     private let version: String
+    /// When the configuration was read.
+    private let readAt = SystemClock().now()
     private let announcer: Announcer
     private let endLimit: EndLimit
 
@@ -48,7 +51,7 @@ struct Daemon {
             logger.notice("a file was migrated", metadata: .larder([.reason: "\(notice)"]))
         }
         for warning in configuration.warnings {
-            logger.warning("a file is left out", metadata: .larder([.reason: "\(warning)"]))
+            logger.warning("the configuration", metadata: .larder([.reason: "\(warning)"]))
         }
         let folder = OriginFolder(
             inStateDirectory: configuration.storage.stateDirectory,
@@ -126,6 +129,11 @@ struct Daemon {
             path: configuration.sockets.api,
             mode: UInt32(configuration.sockets.mode),
             administrators: administrators
+        )
+        server.told = StatusReport.Configuration(
+            file: configuration.file.map(Surroundings.absolutePath),
+            readAt: readAt,
+            socketMode: configuration.sockets.mode
         )
         server.inherited = systemd.socket?.descriptor
         return server

@@ -1,4 +1,5 @@
 import Glibc
+import LarderConfiguration
 import LarderModel
 
 /// Finds groups in whatever the system keeps them in (nsswitch.conf(5)).
@@ -8,6 +9,18 @@ enum GroupLookup {
     /// A name is looked for first, as `id` and `chgrp` do.
     static func number(of group: String) -> UInt32? {
         find(group) ?? UInt32(group)
+    }
+
+    /// Says that a group which somebody has named does not exist; nobody is in it then.
+    static func warnings(_ access: Configuration.Access) -> [String] {
+        let name = access.adminGroup
+        guard name != Configuration.Access.standardAdminGroup, number(of: name) == nil else {
+            return []
+        }
+        return [
+            "access.admin_group: there is no group '\(name)', so that only root and the daemon's own "
+                + "user administer; make it with: groupadd \(name)"
+        ]
     }
 
     private static func find(_ name: String) -> UInt32? {

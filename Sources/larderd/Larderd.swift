@@ -26,9 +26,9 @@ struct Larderd: AsyncParsableCommand {
               curl --unix-socket SOCKET http://larder/v1/status
 
             Exit codes: 0 ended in order, 73 state.db cannot be made or opened, 74 it cannot be \
-            read or written, or the end took longer than 10 s, 78 bad configuration, or a state.db \
-            of a later version. Without a cache.db it goes on, stores nothing and says so in its \
-            status.
+            read or written, or the end took longer than 10 s, 78 bad configuration, a cache \
+            directory that cannot be made, or a state.db of a later version. Without a cache.db it \
+            goes on, stores nothing and says so in its status.
             """,
         version: version
     )
@@ -52,6 +52,9 @@ struct Larderd: AsyncParsableCommand {
             for warning in configuration.warnings { StandardError.write("larderd: \(warning)") }
             return
         }
+        if let fault = CacheFolder.fault(making: configuration.storage.cacheDirectory) {
+            fail(fault, code: 78)
+        }
         let logger = LogSetup.logger(configuration.log)
         do {
             let systemd = try ServiceEnvironment(Surroundings.environment, pid: getpid())
@@ -74,13 +77,15 @@ struct Larderd: AsyncParsableCommand {
 
     private func loadConfiguration() throws -> Configuration {
         do throws(ConfigurationError) {
-            return try Configuration.load(
+            var configuration = try Configuration.load(
                 file: config,
                 environment: Surroundings.environment,
                 uid: Surroundings.uid,
                 home: Surroundings.home,
                 checkTLS: TLSMaterial.fault
             )
+            configuration.warnings += GroupLookup.warnings(configuration.access)
+            return configuration
         } catch {
             fail("\(error)", code: 78)
         }

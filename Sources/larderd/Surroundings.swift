@@ -6,6 +6,11 @@ enum Surroundings {
     static var home: String { NSHomeDirectory() }
     static var uid: UInt32 { geteuid() }
 
+    /// A path as other processes find it, whatever their working directory.
+    static func absolutePath(_ path: String) -> String {
+        path.hasPrefix("/") ? path : "\(FileManager.default.currentDirectoryPath)/\(path)"
+    }
+
     /// Whether this is root's daemon, or a service of the system's manager, which may run it as
     /// a user of its own.
     static var isSystemService: Bool {

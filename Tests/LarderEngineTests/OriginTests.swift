@@ -174,6 +174,21 @@ struct OriginTests {
         }
     }
 
+    @Test("Since when an origin is in its state moves with offline and online by hand")
+    func sinceByHand() async throws {
+        try await EngineFixture.run { fixture in
+            let engine = fixture.engine
+            let name = try OriginName("example")
+            try await fixture.cache(try fixture.url("/a"), .json("[1]"))
+            for isOffline in [true, false] {
+                fixture.clock.advance(by: .seconds(5))
+                let report = try await engine.setOffline(name, isOffline, for: 1_000)
+                #expect(report.state == (isOffline ? .offline : .online))
+                #expect(report.since == fixture.clock.now())
+            }
+        }
+    }
+
     @Test("A redirect to a listed host is followed, without what could be a credential")
     func listedRedirect() async throws {
         let setup = try EngineSetup.with { setup in

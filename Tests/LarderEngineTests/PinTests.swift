@@ -136,9 +136,13 @@ struct PinTests {
             let pins = try await fixture.pins()
             #expect(pins.map(\.state) == [state])
             #expect(pins.first?.trouble?.problem == kind.rawValue)
+            let status = await fixture.engine.status(connections: 0)
+            #expect(status.warnings == ["1 pin of uid 1000 failed"])
+            #expect(status.findings.first?.fix?.contains("cachectl pin --list") == true)
             // It is not tried again by itself, and is when it is pinned once more.
             fixture.upstream.answer(url, with: .json("[1]"))
             #expect(try await fixture.pin(url).item.state == .held)
+            #expect(await fixture.engine.status(connections: 0).warnings == [])
         }
     }
 

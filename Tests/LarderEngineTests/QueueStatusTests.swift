@@ -86,11 +86,73 @@ struct QueueStatusTests {
             #expect(status.queue.stalled == 0)
             #expect(
                 status.warnings == [
-                    "1 modifiers wait for a credential that their origin takes"
+                    "1 write of uid 1000 must have a credential that the server takes"
                 ]
             )
             try await write(fixture, id, .queued, isStalled: false)
             #expect(await fixture.engine.status(connections: 0).state == .ok)
+        }
+    }
+
+    @Test(
+        "What waits for a person is a warning with its command: one's own, to an administrator all"
+    )
+    func waitingForPerson() async throws {
+        try await EngineFixture.run { fixture in
+            let id = try await merge(fixture, "m-1", hold: .seconds(3_600))
+            let own = StatusReport.You(uid: 1_000, groups: [], isAdministrator: false)
+            let other = StatusReport.You(uid: 1_001, groups: [], isAdministrator: false)
+            let root = StatusReport.You(uid: 0, groups: [], isAdministrator: true)
+            for (state, option) in [
+                (ModifierState.unknown, " --discard"), (.conflict, " --discard"),
+                (.authWait, " --discard"),
+            ] {
+                try await write(fixture, id, state, isStalled: false)
+                let status = await fixture.engine.status(connections: 0, for: own)
+                #expect(status.state == .degraded)
+                #expect(status.findings.map(\.detail) == status.warnings)
+                #expect(status.warnings.count == 1)
+                #expect(status.warnings[0].hasPrefix("1 write m"))
+                let fix = status.findings.first?.fix ?? ""
+                #expect(fix.contains("cachectl queue list --state \(state.rawValue) "))
+                #expect(fix.hasSuffix("cachectl queue drop --state \(state.rawValue)\(option)"))
+                #expect(await fixture.engine.status(connections: 0, for: other).state == .ok)
+                let all = await fixture.engine.status(connections: 0, for: root)
+                #expect(all.warnings[0].hasPrefix("1 write of uid 1000 m"))
+                #expect(all.findings[0].fix?.hasSuffix("--uid 1000") == true)
+            }
+            try await write(fixture, id, .queued, isStalled: false)
+            #expect(await fixture.engine.status(connections: 0, for: own).warnings == [])
+            let lane = Lane.name(try LaneName("cart"))
+            try await fixture.engine.setLane(lane, fixture.scope, isPaused: true)
+            let paused = await fixture.engine.status(connections: 0, for: own)
+            #expect(paused.warnings == ["the lane 'name:cart' is paused"])
+            #expect(paused.findings[0].fix == "Let it go on: cachectl queue resume 'name:cart'")
+            #expect(await fixture.engine.status(connections: 0, for: other).state == .ok)
+            try await fixture.engine.setLane(lane, fixture.scope, isPaused: false)
+            #expect(await fixture.engine.status(connections: 0, for: own).state == .ok)
+        }
+    }
+
+    @Test(
+        "A write that is refused or put off is in the log, with what its origin answered",
+        arguments: [(403, "refused"), (503, "put off"), (401, "refused for its credential")]
+    )
+    func logged(status: Int, words: String) async throws {
+        try await EngineFixture.run { fixture in
+            let url = try fixture.url("/w")
+            fixture.upstream.answer(url, with: .reply("no", status: status))
+            _ = try await merge(fixture, "m-1")
+            var place = 0
+            var line = ""
+            repeat {
+                line = try await fixture.log.lines.element(place)
+                place += 1
+            } while !line.hasPrefix("a write was not confirmed")
+            #expect(
+                line == "a write was not confirmed id=m-1 origin=example reason=\(status) "
+                    + "state=\(words) uid=1000"
+            )
         }
     }
 

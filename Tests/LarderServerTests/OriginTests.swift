@@ -1,3 +1,4 @@
+import Glibc
 import LarderEngine
 import LarderJSON
 import LarderModel
@@ -143,6 +144,20 @@ struct OriginTests {
             _ = try await ask(server, "POST", "/v1/origins", Self.body)
             let uses = server.log.lines.all.filter { $0.contains("origin add") }
             #expect(uses.count == 1)
+        }
+    }
+
+    @Test("Who may add an origin is told how, and who may not who does")
+    func hints() async throws {
+        let nobody = Administrators.Group(name: "keepers", number: nil)
+        let own = Administrators.Group(name: "own", number: getgid())
+        for (group, words) in [(own, "Add it with: "), (nobody, "An administrator adds it with: ")]
+        {
+            try await ServerFixture.run(administrators: .members(of: group)) { server in
+                let path = "/v1/fetch?url=https://other.example/x"
+                let problem = try await server.connect().ask("GET", path).problem()
+                #expect(problem.hint.hasPrefix(words + "cachectl origin add "))
+            }
         }
     }
 

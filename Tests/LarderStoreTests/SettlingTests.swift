@@ -53,6 +53,19 @@ struct SettlingTests {
         #expect(try await temporary.store.modifier(number) == nil)
     }
 
+    @Test("What waits for a person is counted by its user, also after a crash")
+    func waitingForPerson() async throws {
+        let temporary = try TemporaryStore()
+        let number = try await temporary.accept("one", "a")
+        #expect(temporary.store.queueTotals.waitingForPerson == [:])
+        let now = Timestamp(milliseconds: 1)
+        _ = try await temporary.store.settle([dead(number)], now: now)
+        let counted = temporary.store.queueTotals.waitingForPerson
+        #expect(counted.values.map { $0 } == [[.dead: 1]])
+        try temporary.crash()
+        #expect(temporary.store.queueTotals.waitingForPerson == counted)
+    }
+
     @Test("22: an attempt is a repeat unless each before it was answered that it was not applied")
     func repeats() async throws {
         let temporary = try TemporaryStore()

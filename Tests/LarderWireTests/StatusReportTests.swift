@@ -75,9 +75,15 @@ struct StatusReportTests {
                 == #"{"version":"0.1.0","uptime":90,"state":"degraded","cache":\#(cache),"#
                 + #""pins":{"count":7,"bytes":20,"max_bytes":200,"waiting":1},"queue":\#(Self.queueText),"#
                 + #""connections":5,"flights":6,"origins":\#(origins),"#
-                + #""warnings":["the disk is nearly full"]}"#
+                + #""warnings":["the disk is nearly full"],"findings":[]}"#
         )
         #expect(try StatusReport(decoding: report.encoded()) == report)
+        report.configuration = .init(
+            file: "/a.yaml",
+            readAt: .init(milliseconds: 0),
+            socketMode: 0o660
+        )
+        report.findings = [.init("queue", .warning, "1 write failed", fix: "Drop it.")]
         report.you = StatusReport.You(uid: .max, groups: [0, .max], isAdministrator: true)
         #expect(
             text(report.encoded()).hasSuffix(

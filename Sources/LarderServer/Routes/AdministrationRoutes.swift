@@ -19,8 +19,11 @@ struct AdministrationRoutes {
         case .evict: try await evict()
         case .status:
             try refuseParameters()
-            var report = await engine.status(connections: exchange.server.connections.count)
-            report.you = try exchange.you
+            var report = await engine.status(
+                connections: exchange.server.connections.count,
+                for: try exchange.you
+            )
+            report.configuration = exchange.server.configuration
             await exchange.respond(report.encoded())
         case .usage: try await usage()
         case .check: try await check()

@@ -53,6 +53,7 @@ struct FetchRoutes {
     /// An error frame with a request id of its own.
     private func named(_ frame: FetchFrame) -> FetchFrame {
         guard case .error(var problem) = frame else { return frame }
+        problem = exchange.told(problem)
         problem.requestID = exchange.server.nextRequestID()
         return .error(problem)
     }
