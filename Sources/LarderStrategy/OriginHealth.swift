@@ -58,6 +58,11 @@ package struct OriginHealth: Equatable, Sendable {
         become(.captive, now)
     }
 
+    /// Somebody has set it offline, or online again; what is known of it counts from now.
+    package mutating func wasSetByHand(now: Timestamp) {
+        since = now
+    }
+
     private mutating func become(_ next: State, _ now: Timestamp) -> Bool {
         guard state != next else { return false }
         state = next

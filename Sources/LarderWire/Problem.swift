@@ -13,6 +13,8 @@ package struct Problem: Error, Equatable, Sendable {
     package var requestID = ""
     /// One sentence that says what to do.
     package var hint: String
+    /// The same for an administrator, where others need one; it does not travel.
+    package var administratorHint: String?
     /// For ``ProblemKind/originStatus``: what the origin answered.
     package var originStatus: Int?
     /// The body of an origin's refusal, of which ``Limits/quotedBodyBytesMax`` bytes travel.

@@ -36,6 +36,15 @@ func orderArgument(_ text: String) throws -> EntryOrder {
     return order
 }
 
+/// Reads the state of a write.
+func stateArgument(_ text: String) throws -> ModifierState {
+    guard let state = ModifierState(rawValue: text) else {
+        throw ValidationError(choice(text, of: ModifierState.allCases.map(\.rawValue)))
+    }
+    return state
+}
+
 private func choice(_ text: String, of known: [String]) -> String {
-    "'\(text)' is none of \(known.joined(separator: ", "))"
+    let meant = nearestName(to: text, among: known).map { ", did you mean '\($0)'?" } ?? ""
+    return "'\(text)' is none of \(known.joined(separator: ", "))\(meant)"
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import LarderClient
+import LarderModel
 
 #if canImport(Glibc)
 import Glibc
@@ -19,8 +20,7 @@ struct Cachectl: AsyncParsableCommand {
 
             Example: cachectl get https://api.example.com/articles/42
 
-            Exit codes: 0 done, 1 failed, 3 not found, 64 wrong usage, 69 no daemon, 75 nothing \
-            to show while offline, 77 not permitted.
+            \(ExitStatus.manual)
             """,
         version: Version.text,
         subcommands: [
@@ -49,7 +49,40 @@ struct Cachectl: AsyncParsableCommand {
         } catch let failure as CommandFailure {
             failure.exit()
         } catch {
+            if let failure = unknownCommand(CommandLine.arguments.dropFirst()) { failure.exit() }
             exit(withError: error)
         }
+    }
+
+    /// Why the arguments were refused, if the reason is that they name no command.
+    static func unknownCommand(_ arguments: some Collection<String>) -> CommandFailure? {
+        var group: any ParsableCommand.Type = Cachectl.self
+        var path = "cachectl"
+        var isValue = false
+        for argument in arguments {
+            if isValue {
+                isValue = false
+                continue
+            }
+            guard !argument.hasPrefix("-") else {
+                isValue = argument == "--socket" || argument == "--account"
+                continue
+            }
+            let commands = group.configuration.subcommands
+            guard !commands.isEmpty else { return nil }
+            guard let next = commands.first(where: { $0._commandName == argument }) else {
+                let names = commands.map { $0._commandName }
+                guard argument != "help" else { return nil }
+                return CommandFailure(
+                    .usage,
+                    "unknown command '\(argument)', "
+                        + nearestNameAdvice(on: argument, among: names),
+                    hint: "See: \(path) --help"
+                )
+            }
+            group = next
+            path += " \(argument)"
+        }
+        return nil
     }
 }

@@ -10,20 +10,15 @@ import Musl
 
 /// Why a command ends, in words for a person and a code for a script.
 struct CommandFailure: Error, Equatable {
-    enum Code: Int32 {
-        case failed = 1
-        case notFound = 3
-        case usage = 64
-        case noDaemon = 69
-        case nothingToShow = 75
-        case notPermitted = 77
-    }
+    typealias Code = ExitStatus
 
     var code: Code
     /// One sentence.
     var message: String
     /// What to do.
     var hint: String?
+    /// The beginning of what the origin said of it.
+    var body: [UInt8]?
     /// Where the daemon passes through what it cannot keep.
     var rawPath: String?
 
@@ -36,9 +31,16 @@ struct CommandFailure: Error, Equatable {
     /// Nobody reads stdout any more; nothing is said about it.
     static let stdoutClosed = CommandFailure(.failed, "")
 
+    var isClosed: Bool { self == .stdoutClosed }
+
     func exit() -> Never {
         let console = Console()
         if !message.isEmpty { console.note(message) }
+        if let body, !body.isEmpty, TerminalText.isShowable(body) {
+            for line in String(decoding: body, as: UTF8.self).split(separator: "\n") {
+                console.note(line: "  \(line)")
+            }
+        }
         if let hint, !hint.isEmpty { console.note(line: hint) }
         #if canImport(Glibc)
         Glibc.exit(code.rawValue)
@@ -57,19 +59,19 @@ extension CommandFailure {
                 error.description,
                 hint: "Start it with: larderd &    or the system's: sudo systemctl start larder"
             )
-        case .socketRefused:
+        case .socketRefused(let path):
             self.init(
                 .notPermitted,
                 error.description,
-                hint: "Join the socket's group: sudo usermod -aG larder-clients \"$USER\"    "
-                    + "and log in again."
+                hint: SocketRights(of: path)?.advice ?? "See who may open it: ls -l '\(path)'"
             )
         case .miss(let problem), .deleted(let problem), .unknownOrigin(let problem),
             .notPermitted(let problem), .offline(let problem), .originFailed(let problem),
             .tooLarge(let problem), .invalid(let problem), .tooLate(let problem),
             .unavailable(let problem):
-            self.init(Self.code(problem.problem.kind), problem.detail, hint: Self.hint(problem))
+            self.init(ExitStatus(problem.problem.kind), problem.detail, hint: Self.hint(problem))
             rawPath = problem.rawPath
+            body = problem.originBody
         case .cutOff:
             self.init(.failed, error.description, hint: "Try again; see the daemon's log.")
         case .badAnswer:
@@ -83,17 +85,22 @@ extension CommandFailure {
         }
     }
 
-    /// For `get`, where every failure but a wrong question means that there is nothing to show.
-    init(gettingFailedWith error: LarderError) {
-        self.init(error)
-        let isRefused = code == .failed || code == .notPermitted
-        if error == .cutOff || (error.problem != nil && isRefused) { code = .nothingToShow }
+    /// The same, said of what was asked for, where it is not named already.
+    func about(_ name: String) -> CommandFailure {
+        guard !message.isEmpty, !message.contains(name) else { return self }
+        var named = self
+        named.message = "\(name): \(message)"
+        return named
     }
 
     /// For `pin` and `unpin`, where a miss is something else than for those that read.
-    init(pinningFailedWith error: LarderError) {
+    init(pinningFailedWith error: LarderError, of name: String) {
         self.init(error)
-        if case .miss = error {
+        self = about(name)
+        guard case .miss = error else { return }
+        if let url = EntryArgument(name).meantURL {
+            hint = "Did you mean \(url)?"
+        } else {
             hint = "See what is pinned: cachectl pin --list    and what is cached: cachectl ls"
         }
     }
@@ -129,23 +136,6 @@ extension CommandFailure {
             .redirectRefused, .addressRefused, .badAnswer, .overloaded, .shuttingDown, .storage,
             .internal, .sinceTooOld, .noRequest, .unsupported, .modifierExists:
             problem.hint
-        }
-    }
-
-    private static func code(_ kind: ProblemKind) -> Code {
-        switch kind {
-        case .badRequest, .badID, .badURL, .unknownParameter, .unknownMember, .originNeeded: .usage
-        case .miss, .deleted, .noSuchOrigin, .noSuchModifier: .notFound
-        case .notPermitted, .unknownOrigin: .notPermitted
-        case .shuttingDown: .noDaemon
-        case .unreachable, .captive, .offline, .timeout: .nothingToShow
-        case .notFound, .methodNotAllowed, .notAcceptable, .bodyTooLarge, .headTooLarge, .originID,
-            .originExists, .originInFile, .pinned, .pinsFull, .entryTooLarge, .cacheFull, .diskFull,
-            .originStatus,
-            .redirectRefused, .addressRefused, .badAnswer, .overloaded, .storage, .sinceTooOld,
-            .internal, .noRequest, .unsupported, .modifierExists, .alreadySent, .alreadySettled,
-            .queueFull, .targeted, .notApplied:
-            .failed
         }
     }
 }

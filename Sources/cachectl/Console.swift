@@ -5,16 +5,26 @@ import Musl
 #endif
 
 /// Stdout for data, stderr for messages, and whether a person looks at them.
-struct Console {
+struct Console: Sendable {
+    /// Where data goes.
+    private let descriptor: Int32
+    /// Whether nothing is said but why a command fails.
+    let isQuiet: Bool
     let isInteractiveIn = isatty(STDIN_FILENO) == 1
-    let isTerminalOut = isatty(STDOUT_FILENO) == 1
+    let isTerminalOut: Bool
     let isTerminalErr = isatty(STDERR_FILENO) == 1
+
+    init(descriptor: Int32 = STDOUT_FILENO, isQuiet: Bool = false) {
+        self.descriptor = descriptor
+        self.isQuiet = isQuiet
+        isTerminalOut = isatty(descriptor) == 1
+    }
 
     /// Writes data; fails when nobody reads it any more or the disk is full.
     func write(_ bytes: some Collection<UInt8>) throws(CommandFailure) {
         var rest = Array(bytes)[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Self.write(STDOUT_FILENO, $0) }
+            let count = rest.withUnsafeBytes { Self.write(descriptor, $0) }
             if count >= 0 {
                 rest = rest.dropFirst(count)
             } else if errno == EPIPE {
@@ -32,7 +42,7 @@ struct Console {
 
     /// Says something to the person or the log: `cachectl: text`.
     func note(_ text: String) {
-        note(line: "cachectl: \(text)")
+        if !isQuiet { note(line: "cachectl: \(text)") }
     }
 
     /// A line on stderr; where that cannot be written there is nobody left to tell.
@@ -45,6 +55,23 @@ struct Console {
     func remark(_ text: String) {
         if isTerminalErr { note(text) }
     }
+
+    /// A line on stderr in the place of the one that was drawn before; an empty one takes it away.
+    func draw(_ text: String) {
+        let line = text.isEmpty ? "" : "cachectl: \(TerminalText.harmless(text))"
+        let bytes = Array("\r\u{1B}[K\(line)".utf8)
+        _ = bytes.withUnsafeBytes { Self.write(STDERR_FILENO, $0) }
+    }
+
+    /// Asks a person; false without a yes.
+    func confirms(_ question: String) -> Bool {
+        note(line: "\(question) Type y to do it.")
+        let answer = readLine()?.lowercased() ?? ""
+        return answer == "y" || answer == "yes"
+    }
+
+    /// Whether there is somebody to ask.
+    var canAsk: Bool { isInteractiveIn && isTerminalErr }
 
     private static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
         #if canImport(Glibc)

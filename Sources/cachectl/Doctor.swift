@@ -11,8 +11,9 @@ struct Doctor: AsyncParsableCommand {
             their permissions, their logs, the reserves, the disk, the clock, and whether your own \
             daemon outlives your session. What only an administrator may ask is skipped for others.
 
-            Exit codes: 0 nothing was found, 1 something was, 69 no daemon answers (what needs none \
-            was looked at), 77 its socket may not be opened.
+            Exit codes: 0 nothing was found, 1 something was, 78 among it a configuration that is \
+            refused, 69 no daemon answers (what needs none was looked at), 77 its socket may not be \
+            opened.
 
             Example: cachectl doctor --json | jq 'select(.state != "ok")'
             """
@@ -23,7 +24,7 @@ struct Doctor: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The configuration file to look at; by default that of the daemon's standard place.",
+            "The configuration file to look at; by default the one that the daemon has read.",
             valueName: "file"
         ),
         completion: .file()
@@ -42,6 +43,9 @@ struct Doctor: AsyncParsableCommand {
             }
         }
         if let failure { throw failure }
+        if findings.contains(where: { $0.subject == "configuration" && $0.state == .failed }) {
+            throw ExitCode(CommandFailure.Code.badConfiguration.rawValue)
+        }
         if findings.contains(where: { $0.state == .failed || $0.state == .warning }) {
             throw ExitCode(CommandFailure.Code.failed.rawValue)
         }

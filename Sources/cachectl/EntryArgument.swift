@@ -9,6 +9,36 @@ enum EntryArgument: Equatable {
         self = text.contains("://") ? .url(text) : .id(text)
     }
 
+    /// The URL that was meant, where the id looks like one without its scheme: `localhost:8080/x`,
+    /// `example.com/x`.
+    var meantURL: String? {
+        guard case .id(let text) = self, !text.contains(" ") else { return nil }
+        let authority = text.prefix { $0 != "/" && $0 != "?" }
+        let parts = authority.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count <= 2, let host = parts.first, !host.isEmpty else { return nil }
+        let hasPort = parts.count == 2 && UInt16(parts[1]) != nil
+        guard parts.count == 1 || hasPort else { return nil }
+        let labels = host.split(separator: ".", omittingEmptySubsequences: false)
+        let isName = labels.allSatisfy { label in
+            !label.isEmpty && label.utf8.allSatisfy { $0 == 0x2D || Self.isAlphanumeric($0) }
+        }
+        let isNumber = labels.count == 4 && labels.allSatisfy { UInt8($0) != nil }
+        let isLocal = host == "localhost" || isNumber
+        // Without a path it may as well be a key, `User:42`, or a name, `notes.txt`.
+        guard isName, isLocal || text.contains("/"), isLocal || labels.count > 1 || hasPort else {
+            return nil
+        }
+        let scheme = isLocal || hasPort ? "http" : "https"
+        return (try? WebURL("\(scheme)://\(text)")).map(\.text)
+    }
+
+    private static func isAlphanumeric(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+        default: false
+        }
+    }
+
     /// The id under which a row is: a URL in its one spelling, everything else as it was typed.
     ///
     /// An id of a URL may go on after a space, with what its answers vary by.

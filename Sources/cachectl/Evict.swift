@@ -10,7 +10,7 @@ struct Evict: AsyncParsableCommand {
         discussion: """
             On a terminal it says what goes and asks first. Without one it needs --yes. The ids \
             that went, or with --dry-run would go, are on stdout, one a line, an entity's as \
-            origin/key.
+            origin/key. - stands for ids from stdin, one a line.
 
             Example: cachectl evict --older-than 7d --dry-run
             """
@@ -22,7 +22,9 @@ struct Evict: AsyncParsableCommand {
     @OptionGroup(title: "Others' entries")
     var whose: ScopeOptions
 
-    @Argument(help: ArgumentHelp("Those of these ids or URLs.", valueName: "id"))
+    @Argument(
+        help: ArgumentHelp("Those of these ids or URLs; - for those of stdin.", valueName: "id")
+    )
     var ids: [String] = []
 
     @Option(
@@ -77,9 +79,7 @@ struct Evict: AsyncParsableCommand {
     func run() async throws {
         let console = Console()
         let scope = try whose.scope(options)
-        guard let selection = selections.first else { return }
-        let canAsk = console.isInteractiveIn && console.isTerminalErr
-        guard yes || dryRun || canAsk else {
+        guard yes || dryRun || console.canAsk else {
             throw CommandFailure(
                 .usage,
                 "there is no terminal to ask on",
@@ -87,22 +87,35 @@ struct Evict: AsyncParsableCommand {
             )
         }
         try await options.withClient { client in
-            if !yes, !dryRun, try await !confirmed(selection, scope, client, console) {
-                throw CommandFailure(.failed, "nothing was evicted")
+            for selection in try parts() {
+                if !yes, !dryRun, try await !confirmed(selection, scope, client, console) {
+                    throw CommandFailure(.failed, "nothing was evicted")
+                }
+                let report = try await console.waiting(for: "evicting") {
+                    try await client.evict(
+                        selection,
+                        dryRun: dryRun,
+                        includingPinned: includePinned,
+                        scope: scope
+                    )
+                }
+                try show(report, on: console)
             }
-            let report = try await client.evict(
-                selection,
-                dryRun: dryRun,
-                includingPinned: includePinned,
-                scope: scope
-            )
-            try show(report, on: console)
+        }
+    }
+
+    /// The selection in parts of which each is one request: ids may be many.
+    private func parts() throws -> [EvictionSelection] {
+        guard !ids.isEmpty else { return selections }
+        let names = try StandardInput.lines(ids).map { EntryArgument($0).rowID }
+        return stride(from: 0, to: names.count, by: Limits.evictIDsMax).map { start in
+            .ids(Array(names[start..<min(start + Limits.evictIDsMax, names.count)]))
         }
     }
 
     private var selections: [EvictionSelection] {
         var found: [EvictionSelection] = []
-        if !ids.isEmpty { found.append(.ids(ids.map { EntryArgument($0).rowID })) }
+        if !ids.isEmpty { found.append(.ids(ids)) }
         if let prefix { found.append(.prefix(prefix)) }
         if !key.isEmpty {
             found.append(.keys(key, origin: origin))
@@ -134,9 +147,7 @@ struct Evict: AsyncParsableCommand {
         if report.evicted > shown.count {
             console.note(line: "  and \(report.evicted - shown.count) more")
         }
-        console.note(line: "Evict \(summary(report))? Type y to do it.")
-        let answer = readLine()?.lowercased() ?? ""
-        return answer == "y" || answer == "yes"
+        return console.confirms("Evict \(summary(report))?")
     }
 
     /// As many as leave the question on the screen.
@@ -152,6 +163,12 @@ struct Evict: AsyncParsableCommand {
         }
         guard report.evicted > 0 || report.skipped > 0 else {
             console.note("there is nothing to evict")
+            if let id = ids.first(where: { $0.hasSuffix("*") }) {
+                console.note(
+                    line: "A * in an id is no pattern. Evict what begins so: "
+                        + "cachectl evict --prefix '\(id.dropLast())'"
+                )
+            }
             return
         }
         let skipped = report.skipped > 0 ? ", \(report.skipped) protected" : ""

@@ -16,8 +16,11 @@ struct Examination {
             findings += try await options.withClient { client in
                 let status = try await client.status()
                 let surroundings = Surroundings(socket: client.socketInUse)
-                var findings = [surroundings.configuration(file: configurationFile)]
-                findings += surroundings.socketFindings
+                let inForce = status.report.configuration
+                var findings = [
+                    surroundings.configuration(file: configurationFile, inForce: inForce)
+                ]
+                findings += surroundings.socketFindings(inForce: inForce)
                 findings += Self.findings(status)
                 findings += await Self.fileFindings(client, status)
                 findings += surroundings.lingerFindings
@@ -26,8 +29,8 @@ struct Examination {
             return (findings, nil)
         } catch let error as LarderError {
             let surroundings = Surroundings(socket: Surroundings.socket(of: options.candidates))
-            findings.append(surroundings.configuration(file: configurationFile))
-            findings += surroundings.socketFindings
+            findings.append(surroundings.configuration(file: configurationFile, inForce: nil))
+            findings += surroundings.socketFindings(inForce: nil)
             let failure = CommandFailure(error)
             findings.append(
                 Finding("daemon", .failed, failure.message, fix: failure.hint)
@@ -54,9 +57,11 @@ struct Examination {
                 )
             )
         }
-        for warning in status.warnings {
+        let told = status.report.findings
+        for warning in status.warnings where !told.contains(where: { $0.detail == warning }) {
             findings.append(Finding("status", .warning, warning, fix: "See: cachectl status"))
         }
+        findings += told
         if let you = status.you {
             let groups = you.groups.map { String($0) }.joined(separator: ", ")
             let role = you.isAdministrator ? "an administrator" : "no administrator"
@@ -79,7 +84,12 @@ struct Examination {
         }
         guard status.you?.isAdministrator == true else {
             return findings + [
-                Finding("files", .skipped, "only an administrator may have them looked at")
+                Finding(
+                    "files",
+                    .skipped,
+                    "only an administrator may have them looked at",
+                    fix: "Ask as root, or as the daemon's own user: sudo cachectl doctor"
+                )
             ]
         }
         do throws(LarderError) {

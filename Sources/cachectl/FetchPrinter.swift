@@ -17,37 +17,62 @@ struct FetchPrinter {
 
     /// Prints the body that is wanted; the stream is hung up as soon as it is known which.
     mutating func print(_ frames: FetchFrames) async throws {
-        switch try await lastWord(frames) {
+        let ticker = Ticker("asking for \(plan.name)", on: console)
+        let word: LastWord
+        do {
+            word = try await lastWord(frames, ticker)
+            await ticker.stop()
+        } catch {
+            await ticker.stop()
+            throw error
+        }
+        switch word {
         case .print(let snapshot, let word):
             try await finish(snapshot, word)
         case .fail(let failure):
             try view.clear()
             throw failure
-        case .wait, .show:
-            preconditionFailure("neither is a last word")
         }
     }
 
-    private mutating func lastWord(_ frames: FetchFrames) async throws -> GetPlan.Step {
+    /// How the asking ended.
+    private enum LastWord {
+        case print(Snapshot, GetPlan.Word)
+        case fail(CommandFailure)
+    }
+
+    private mutating func lastWord(
+        _ frames: FetchFrames,
+        _ ticker: Ticker
+    ) async throws -> LastWord {
         do {
             for try await update in frames {
-                let step = plan.updateArrived(update)
-                switch step {
+                switch plan.updateArrived(update) {
                 case .wait: continue
-                case .show(let snapshot): try await show(snapshot, ", asking the network")
-                case .print, .fail: return step
+                case .show(let snapshot):
+                    await ticker.stop()
+                    try await show(snapshot, ", asking the network")
+                case .print(let snapshot, let word): return .print(snapshot, word)
+                case .fail(let failure): return .fail(failure)
                 }
             }
-            return plan.broke(CommandFailure(gettingFailedWith: .cutOff))
+            return broke(.cutOff)
         } catch let error as LarderError {
-            return plan.broke(CommandFailure(gettingFailedWith: error))
+            return broke(error)
+        }
+    }
+
+    private func broke(_ error: LarderError) -> LastWord {
+        switch plan.broke(CommandFailure(error)) {
+        case .kept(let snapshot, let word): .print(snapshot, word)
+        case .failed(let failure): .fail(failure)
         }
     }
 
     private mutating func finish(_ snapshot: Snapshot, _ word: GetPlan.Word) async throws {
         if !console.isTerminalOut {
             console.note(Self.describe(snapshot) + Self.describe(word))
-            for try await chunk in try await snapshot.bodyChunks() { try console.write(chunk) }
+            try await console.copy(try await snapshot.bodyChunks())
         } else if showsHeld, snapshot.source != .network {
             try view.show(message: Self.describe(snapshot) + Self.describe(word))
         } else {
@@ -101,9 +126,9 @@ extension FetchPrinter {
                 }
             }
         } catch let error as LarderError {
-            let failure = CommandFailure(gettingFailedWith: error)
+            let failure = CommandFailure(error)
             if decided != nil { throw failure }
-            decided = plan.broke(failure)
+            decided = plan.broke(failure).step
         }
         if case .fail(let failure) = decided { throw failure }
     }

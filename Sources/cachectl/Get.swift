@@ -3,6 +3,12 @@ import LarderClient
 import LarderModel
 import LarderWire
 
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
 /// `cachectl get`.
 struct Get: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -19,7 +25,9 @@ struct Get: AsyncParsableCommand {
             cached; the daemon asks the network behind it), cache-only, network-only.
 
             Exit codes: 0 whenever a body was printed; without one 3 if it is gone or, with \
-            cache-only, not cached, else 75.
+            cache-only, not cached, 77 for an unknown origin or an address that is refused, 1 if \
+            the origin refuses, 75 if it cannot be reached or is late, or with --fresh what there \
+            is is stale.
 
             Example: cachectl get https://api.example.com/articles/42 | jq .title
             """
@@ -56,6 +64,19 @@ struct Get: AsyncParsableCommand {
     var timeout: Duration?
 
     @Option(
+        name: [.short, .customLong("output")],
+        help: ArgumentHelp(
+            "Write the body into a file, which is whole or not there.",
+            valueName: "file"
+        ),
+        completion: .file()
+    )
+    var output: String?
+
+    @Flag(name: .shortAndLong, help: "Say nothing but why it failed.")
+    var quiet = false
+
+    @Option(
         help: ArgumentHelp("A header for the server; may be repeated.", valueName: "name: value")
     )
     var header: [String] = []
@@ -69,15 +90,23 @@ struct Get: AsyncParsableCommand {
             }
         case .id(let id):
             guard policy == nil, timeout == nil, header.isEmpty, !partial else {
+                let meant = EntryArgument(what).meantURL.map { " Did you mean \($0)?" } ?? ""
                 throw ValidationError(
                     "--policy, --timeout, --partial and --header are for URLs; '\(id)' is an id."
+                        + meant
                 )
             }
         }
     }
 
     func run() async throws {
-        let console = Console()
+        let file = try output.map { path throws(CommandFailure) in try OutputFile(path) }
+        let console = Console(descriptor: file?.descriptor ?? STDOUT_FILENO, isQuiet: quiet)
+        try await run(on: console)
+        try file?.finish()
+    }
+
+    private func run(on console: Console) async throws {
         try await options.withClient { client in
             switch EntryArgument(what) {
             case .id(let text) where options.json:
@@ -114,7 +143,7 @@ struct Get: AsyncParsableCommand {
         let age = entry.metadata.age.map { ", \(Words.span($0)) old" } ?? ""
         guard console.isTerminalOut else {
             console.note("from the cache\(age)")
-            for try await chunk in entry.chunks { try console.write(chunk) }
+            try await console.copy(entry.chunks)
             return
         }
         var body: [UInt8] = []
@@ -143,6 +172,7 @@ extension Get {
             headers: try headers()
         )
         let plan = GetPlan(
+            name: url,
             waitsForNetwork: isWatched || policy == .cacheThenNetwork,
             showsHeld: isWatched,
             mustBeFresh: fresh
@@ -157,7 +187,7 @@ extension Get {
                 try await printer.print(frames)
             } catch let failure as CommandFailure {
                 guard let path = failure.rawPath, !console.isTerminalOut else { throw failure }
-                try await copy(passedThrough: path, of: client, fetchOptions, to: console)
+                try await copy(passedThrough: path, of: url, client, fetchOptions, to: console)
             }
         }
     }
@@ -165,13 +195,22 @@ extension Get {
     /// Copies what the daemon cannot keep, as it comes.
     private func copy(
         passedThrough path: String,
-        of client: LarderClient,
+        of url: String,
+        _ client: LarderClient,
         _ fetchOptions: FetchOptions,
         to console: Console
     ) async throws {
         let answer = try await client.stream(passedThrough: path, options: fetchOptions)
         console.note("from the network, too large to be kept")
-        for try await chunk in answer.chunks { try console.write(chunk) }
+        do {
+            try await console.copy(answer.chunks)
+        } catch LarderError.cutOff {
+            // The daemon hands on what comes: where it is still there, it was not its connection that
+            // broke.
+            guard (try? await client.status()) != nil else { throw LarderError.cutOff }
+            let origin = (try? WebURL(url))?.originText ?? url
+            throw CommandFailure(.failed, "\(origin) broke off its answer in the middle of \(url)")
+        }
     }
 
     private func headers() throws -> [String: String] {

@@ -28,6 +28,8 @@ struct GetPlan {
         case holding(Snapshot)
     }
 
+    /// What is asked for, as messages name it.
+    let name: String
     /// Whether an answer of the cache is held until the network had its say.
     let waitsForNetwork: Bool
     /// Whether what is held is shown.
@@ -36,7 +38,8 @@ struct GetPlan {
     let mustBeFresh: Bool
     private var state = State.empty
 
-    init(waitsForNetwork: Bool, showsHeld: Bool, mustBeFresh: Bool) {
+    init(name: String, waitsForNetwork: Bool, showsHeld: Bool, mustBeFresh: Bool) {
+        self.name = name
         self.waitsForNetwork = waitsForNetwork
         self.showsHeld = showsHeld
         self.mustBeFresh = mustBeFresh
@@ -50,11 +53,11 @@ struct GetPlan {
             .fail(
                 CommandFailure(
                     .notFound,
-                    "it is gone: the origin says so, or a write that waits to be sent"
+                    "\(name) is gone: the origin says so, or a write that waits to be sent"
                 )
             )
-        case .failed(let problem): broke(CommandFailure(gettingFailedWith: .problem(problem)))
-        case .end(.shutdown): broke(Self.shutdown)
+        case .failed(let problem): broke(CommandFailure(.problem(problem))).step
+        case .end(.shutdown): broke(Self.shutdown).step
         case .end: ended()
         case .origin: .wait
         }
@@ -62,15 +65,28 @@ struct GetPlan {
 
     private static var shutdown: CommandFailure {
         let problem = Problem(.shuttingDown, "larderd is ending")
-        return CommandFailure(gettingFailedWith: .problem(LarderProblem(problem)))
+        return CommandFailure(.problem(LarderProblem(problem)))
+    }
+
+    /// What is left of a fetch that failed.
+    enum Remains {
+        case kept(Snapshot, Word)
+        case failed(CommandFailure)
+
+        var step: Step {
+            switch self {
+            case .kept(let snapshot, let word): .print(snapshot, word)
+            case .failed(let failure): .fail(failure)
+            }
+        }
     }
 
     /// The fetch failed, or its stream broke.
-    func broke(_ failure: CommandFailure) -> Step {
+    func broke(_ failure: CommandFailure) -> Remains {
         guard case .holding(let snapshot) = state, isGoodEnough(snapshot) else {
-            return .fail(failure)
+            return .failed(failure.about(name))
         }
-        return .print(snapshot, .networkFailed(failure.message))
+        return .kept(snapshot, .networkFailed(failure.message))
     }
 
     private mutating func snapshotArrived(_ snapshot: Snapshot) -> Step {
@@ -89,15 +105,16 @@ struct GetPlan {
     private func unchangedArrived() -> Step {
         switch state {
         case .holding(let snapshot): .print(snapshot, .confirmed)
-        case .empty: .fail(CommandFailure(.failed, "larderd confirmed what it had not sent"))
+        case .empty:
+            .fail(CommandFailure(.failed, "larderd confirmed of \(name) what it had not sent"))
         }
     }
 
     private func ended() -> Step {
         switch state {
         case .holding(let snapshot) where isGoodEnough(snapshot): .print(snapshot, .given)
-        case .holding: .fail(CommandFailure(.nothingToShow, "what is cached is stale"))
-        case .empty: .fail(CommandFailure(.nothingToShow, "there was no answer"))
+        case .holding: .fail(CommandFailure(.nothingToShow, "what is cached of \(name) is stale"))
+        case .empty: .fail(CommandFailure(.nothingToShow, "there was no answer for \(name)"))
         }
     }
 

@@ -32,6 +32,12 @@ struct KeyOptions: ParsableArguments {
             guard case .miss = error else { throw error }
             miss = error
         }
+        if let url = EntryArgument(text).meantURL {
+            throw CommandFailure(
+                .notFound,
+                "nothing is cached under the id '\(text)', did you mean \(url)?"
+            )
+        }
         do throws(LarderError) {
             return try await byKey()
         } catch {

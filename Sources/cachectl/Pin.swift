@@ -11,7 +11,9 @@ struct Pin: AsyncParsableCommand {
             A pinned entry is never evicted and outlives the loss of the cache. What is not cached \
             is fetched now, or as soon as its origin is back. It waits until the bytes are held, \
             as long as --wait says; exit code 75 if they are not by then, and the daemon goes on \
-            waiting for them.
+            waiting for them. 77 for an unknown origin or an address that is refused, 1 if the \
+            origin refuses, 3 if nothing is cached under an id. - stands for ids from stdin, one a \
+            line: all of them are pinned, and the code is that of the first that failed.
 
             With --list the columns are state (held, waiting, too-large, gone or failed), bytes, \
             time of storing, id and reason, with tabs between them in a pipe.
@@ -23,8 +25,10 @@ struct Pin: AsyncParsableCommand {
     @OptionGroup(title: "Options of every command")
     var options: GlobalOptions
 
-    @Argument(help: "The URL of an origin's answer, or the id of bytes of your own.")
-    var id: String?
+    @Argument(
+        help: "The URL of an origin's answer, or the id of bytes of your own; - for those of stdin."
+    )
+    var ids: [String] = []
 
     @Option(
         help: ArgumentHelp(
@@ -39,7 +43,7 @@ struct Pin: AsyncParsableCommand {
     var list = false
 
     func validate() throws {
-        guard (id == nil) == list else {
+        guard ids.isEmpty == list else {
             throw ValidationError("Give an id, or --list.")
         }
         guard wait <= Limits.fetchTimeMax else {
@@ -49,16 +53,39 @@ struct Pin: AsyncParsableCommand {
 
     func run() async throws {
         let console = Console()
-        guard let id else {
+        guard !list else {
             return try await options.withClient { try await show($0, on: console) }
         }
-        let name = EntryArgument(id).rowID
-        console.remark("waiting for \(name) to be held")
-        let outcome = try await options.withClient { client in
+        let names = try StandardInput.lines(ids).map { EntryArgument($0).rowID }
+        try await options.withClient { client in
+            var failures: [CommandFailure] = []
+            for name in names {
+                do {
+                    try await pin(name, of: client, on: console)
+                } catch let failure as CommandFailure where names.count > 1 && !failure.isClosed {
+                    console.note(failure.message)
+                    failures.append(failure)
+                }
+            }
+            guard let first = failures.first else { return }
+            throw CommandFailure(
+                first.code,
+                "\(failures.count) of \(names.count) are not held",
+                hint: first.hint
+            )
+        }
+    }
+
+    private func pin(
+        _ name: String,
+        of client: LarderClient,
+        on console: Console
+    ) async throws {
+        let outcome = try await console.waiting(for: "waiting for \(name) to be held") {
             do throws(LarderError) {
                 return try await client.pin(name, waitingFor: wait)
             } catch {
-                throw CommandFailure(pinningFailedWith: error)
+                throw CommandFailure(pinningFailedWith: error, of: name)
             }
         }
         let word =
@@ -145,7 +172,7 @@ struct Unpin: AsyncParsableCommand {
             do throws(LarderError) {
                 try await client.unpin(id)
             } catch {
-                throw CommandFailure(pinningFailedWith: error)
+                throw CommandFailure(pinningFailedWith: error, of: id)
             }
         }
         let console = Console()

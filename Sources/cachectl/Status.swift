@@ -58,6 +58,8 @@ struct Status: AsyncParsableCommand {
         for origin in report.origins { table.add("origin", describe(origin, console)) }
         for warning in report.warnings {
             table.add("warning", console.coloured(TerminalText.harmless(warning), .warning))
+            let fix = report.findings.first { $0.detail == warning }?.fix
+            if let fix { table.add("", TerminalText.harmless(fix)) }
         }
         return table.lines
     }
@@ -97,7 +99,7 @@ struct Status: AsyncParsableCommand {
             }
         let state = console.coloured(origin.state.rawValue, colour)
         let since = origin.since.map { " since \($0.rfc3339)" } ?? ""
-        let byHand = origin.isOfflineByHand ? " by hand" : since
-        return "\(origin.name) (\(origin.baseURL)): \(state)\(byHand)"
+        let byHand = origin.isOfflineByHand ? " by hand" : ""
+        return "\(origin.name) (\(origin.baseURL)): \(state)\(byHand)\(since)"
     }
 }

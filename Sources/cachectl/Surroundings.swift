@@ -1,5 +1,6 @@
 import FoundationEssentials
 import LarderConfiguration
+import LarderModel
 import LarderWire
 
 #if canImport(Glibc)
@@ -15,7 +16,6 @@ struct Surroundings {
     /// The socket that answered, or that should have; nil where none is known.
     let socket: String?
 
-    private static let systemSocket = "/run/larder/api.sock"
     private static let systemConfiguration = "/etc/larder/larder.yaml"
 
     /// The first that there is, or that should be.
@@ -23,17 +23,23 @@ struct Surroundings {
         candidates.first { access($0, F_OK) == 0 } ?? candidates.first
     }
 
-    private var isSystems: Bool { socket == Self.systemSocket || getuid() == 0 }
+    private var isSystems: Bool { socket == SocketRights.systemSocket || getuid() == 0 }
 
     // MARK: Configuration
 
     /// Whether the file can be read as `larderd --check-config` reads it.
-    func configuration(file given: String?) -> Finding {
+    ///
+    /// What the daemon says that it reads counts; where none answers, the file of its standard place.
+    func configuration(file given: String?, inForce: StatusReport.Configuration?) -> Finding {
         let environment = ProcessInfo.processInfo.environment
         let home = environment["HOME"] ?? ""
         let places = StandardPlaces(environment: environment, uid: getuid(), home: home)
-        let file = given ?? (isSystems ? Self.systemConfiguration : places.configurationFile)
-        guard given != nil || access(file, F_OK) == 0 else {
+        let standard = isSystems ? Self.systemConfiguration : places.configurationFile
+        if given == nil, let inForce, inForce.file == nil {
+            return Finding("configuration", .ok, "larderd has read no file: the defaults count")
+        }
+        let file = given ?? inForce?.file ?? standard
+        guard given != nil || inForce != nil || access(file, F_OK) == 0 else {
             return Finding("configuration", .ok, "there is no \(file): the defaults count")
         }
         guard access(file, R_OK) == 0 else {
@@ -50,7 +56,6 @@ struct Surroundings {
                 uid: isSystems ? 0 : getuid(),
                 home: home.hasPrefix("/") ? home : "/"
             )
-            return Finding("configuration", .ok, "\(file) is valid")
         } catch {
             let lines = error.description.split(separator: "\n")
             let more = lines.count > 1 ? " (and \(lines.count - 1) more)" : ""
@@ -61,16 +66,36 @@ struct Surroundings {
                 fix: "See: larderd --check-config --config \(file)"
             )
         }
+        if let inForce, inForce.file == file, let changed = Self.changedAt(file),
+            changed > inForce.readAt
+        {
+            return Finding(
+                "configuration",
+                .warning,
+                "\(file) was changed after larderd had read it, at \(inForce.readAt.rfc3339)",
+                fix: "Start the daemon anew, so that it counts."
+            )
+        }
+        let isOther = inForce.map { $0.file != file } ?? false
+        let other = isOther ? "; larderd has read \(inForce?.file ?? "none")" : ""
+        return Finding("configuration", .ok, "\(file) is valid\(other)")
+    }
+
+    private static func changedAt(_ file: String) -> Timestamp? {
+        var answer = stat()
+        guard stat(file, &answer) == 0 else { return nil }
+        let time = answer.st_mtim
+        return Timestamp(
+            milliseconds: Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
+        )
     }
 
     // MARK: Socket
 
     /// Who may open the socket; nothing where there is none, which the daemon's finding says.
-    var socketFindings: [Finding] {
-        guard let socket else { return [] }
-        var answer = stat()
-        guard stat(socket, &answer) == 0 else { return [] }
-        guard answer.st_mode & S_IFMT == S_IFSOCK else {
+    func socketFindings(inForce: StatusReport.Configuration?) -> [Finding] {
+        guard let socket, let rights = SocketRights(of: socket) else { return [] }
+        guard rights.isSocket else {
             return [
                 Finding(
                     "socket",
@@ -80,30 +105,24 @@ struct Surroundings {
                 )
             ]
         }
-        let mode = String(answer.st_mode & 0o777, radix: 8)
-        let group = Self.group(answer.st_gid)
-        let detail = "\(socket) has the mode 0\(mode) and the group \(group)"
+        let detail = "\(socket) has the mode \(rights.modeText) and the group \(rights.group)"
         guard access(socket, W_OK) == 0 else {
+            return [
+                Finding("socket", .failed, "\(detail): you may not open it", fix: rights.advice)
+            ]
+        }
+        // systemd's own socket has the mode of its unit.
+        if let inForce, inForce.socketMode != rights.mode, socket != SocketRights.systemSocket {
             return [
                 Finding(
                     "socket",
-                    .failed,
-                    "\(detail): you may not open it",
-                    fix: "sudo usermod -aG \(group) \"$USER\"    and log in again."
+                    .warning,
+                    "\(detail), and sockets.mode is \(inForce.socketModeText)",
+                    fix: "chmod \(inForce.socketModeText) '\(socket)'"
                 )
             ]
         }
         return [Finding("socket", .ok, detail)]
-    }
-
-    private static func group(_ number: gid_t) -> String {
-        var record = GroupRecord()
-        var found: UnsafeMutablePointer<GroupRecord>?
-        let name = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 65_536) { buffer in
-            getgrgid_r(number, &record, buffer.baseAddress, buffer.count, &found)
-                == 0 && found != nil ? String(cString: record.gr_name) : nil
-        }
-        return name ?? String(number)
     }
 
     // MARK: Session
@@ -137,6 +156,3 @@ struct Surroundings {
         }
     }
 }
-
-/// `struct group`, whose name a method here has too.
-private typealias GroupRecord = group

@@ -75,6 +75,11 @@ queue list --limit 0
 queue list --uid 1 --all-users
 queue show
 queue drop --all an-id
+queue drop
+queue drop an-id --state dead
+queue list --state ded
+statu
+queue lst
 queue pause
 queue wait --timeout 10
 completions
@@ -115,7 +120,7 @@ expect_match "with cache-only the cached body comes" \
     '^0\|\{"a":22\}\|cachectl: from the cache, [0-9]+ s old, stale$' "$(said)"
 run get "$origin/a.json" --policy cache-only --fresh
 expect_equal "with --fresh a stale answer is none" \
-    "75||cachectl: what is cached is stale" "$(said)"
+    "75||cachectl: what is cached of $origin/a.json is stale" "$(said)"
 run get "$origin/fresh.txt"
 run get "$origin/fresh.txt" --policy cache-only --fresh
 expect_match "with --fresh a fresh answer comes" '^0\|plain\|.* s old$' "$(said)"
@@ -130,7 +135,7 @@ expect_match "with stale-while-revalidate the cached body comes" \
     '^0\|\{"a":22\}\|cachectl: from the cache, [0-9]+ s old, stale$' "$(said)"
 run get "$origin/a.json" --policy stale-while-revalidate --fresh
 expect_equal "with --fresh a stale one that is refreshed behind is none" \
-    "75||cachectl: what is cached is stale" "$(said)"
+    "75||cachectl: what is cached of $origin/a.json is stale" "$(said)"
 run get "$origin/a.json" --policy network-only --fresh
 expect_equal "with network-only the network's body comes" \
     '0|{"a":22}|cachectl: from the network' "$(said)"
@@ -143,7 +148,112 @@ expect_equal "a miss with cache-only exits 3" "3|" "$code|$(<"$work/out")"
 run get "$origin/nothing"
 expect_equal "what the origin deleted exits 3" "3|" "$code|$(<"$work/out")"
 run get "$origin/refused"
-expect_equal "what the origin refuses exits 75" "75|" "$code|$(<"$work/out")"
+expect_equal "what the origin refuses exits 1, and is named" \
+    "1||cachectl: $origin/refused: $origin answered 403" "$(said)"
+expect_match "with what the origin said" "403 Forbidden" "$(<"$work/err")"
+run get http://elsewhere.example/x
+expect_equal "an unknown origin exits 77" "77|" "$code|$(<"$work/out")"
+run pin http://elsewhere.example/x
+expect_equal "for pin alike" 77 "$code"
+run pin "$origin/refused"
+expect_equal "a pin that the origin refuses exits 1" 1 "$code"
+run status
+expect_match "status warns of it, with the command" "^1\|.*1 pin failed.*cachectl pin --list" \
+    "$code|$(tr '\n' ' ' <"$work/out")"
+run unpin "$origin/refused"
+run get -o "$work/saved" -q "$origin/large.bin"
+expect_equal "with -o and -q nothing is printed" "0||" "$(said)"
+expect_same_file "and the file is whole" "$www/large.bin" "$work/saved"
+run get -o "$work/saved" "$origin/refused"
+expect_same_file "one that fails leaves the file as it was" "$www/large.bin" "$work/saved"
+expect_equal "and nothing beside it" "$work/saved" "$(echo "$work"/saved*)"
+
+# Slips
+
+while IFS='|' read -r arguments meant; do
+    # shellcheck disable=SC2086
+    run $arguments
+    expect_match "a slip is told what was meant: $arguments" "$meant" "$(<"$work/err")"
+done <<'END'
+get localhost:8080/x|did you mean http://localhost:8080/x\?
+get example.com/x|did you mean https://example.com/x\?
+inspect 127.0.0.1:9/x|did you mean http://127.0.0.1:9/x\?
+get --policy cache-only example.com/x|Did you mean https://example.com/x\?
+pin localhost:8080/x|Did you mean http://localhost:8080/x\?
+statu|unknown command 'statu', did you mean 'status'\?
+queue lst|unknown command 'lst', did you mean 'list'\?
+queue list --state ded|did you mean 'dead'\?
+ls --sort siez|did you mean 'size'\?
+get http://a.example/x --policy cache-onyl|did you mean 'cache-only'\?
+evict --yes notes/*|cachectl evict --prefix 'notes/'
+END
+run --help
+expect_match "the help has every exit code" "77 not permitted, 78 bad" "$(tr '\n' ' ' <"$work/out")"
+
+# Ids from stdin
+
+for name in 1 2; do run put "line/$name" "$www/fresh.txt"; done
+run pin - < <(printf 'line/1\n\nline/none\nline/2\n')
+expect_match "pin takes ids from stdin, and the code is that of the first that failed" \
+    "^3\|\|.*line/none" "$(said)"
+run pin --list
+expect_equal "the others are pinned" "line/1 line/2" "$(cut --fields=4 "$work/out" | xargs)"
+for name in 1 2; do run unpin "line/$name"; done
+run evict --yes - < <(printf 'line/1\nline/2\n')
+expect_equal "evict takes ids from stdin" "0|line/1 line/2" "$code|$(xargs <"$work/out")"
+
+# Writes that wait for a person
+
+# write ID MEMBERS: a write to the server that refuses it, with more members.
+write() {
+    request POST "/v1/modifiers?wait=${3-10s}" --header "Content-Type: application/json" --data \
+        "{\"id\":\"$1\",\"changes\":[{\"target\":{\"id\":\"$origin/$1\"},\"effect\":{\"type\":\"merge\",\"value\":{\"a\":1}}}],\"request\":{\"method\":\"POST\",\"url\":\"$origin/refused\",\"body\":1}$2}"
+}
+for name in 1 2 3; do write "dead-$name" ',"lane":"cart"'; done
+run status
+expect_match "status warns of writes that failed, with the commands" \
+    "^1\|.*3 writes failed for good.*queue list --state dead .*queue retry --state dead .*queue drop --state dead" \
+    "$code|$(tr '\n' ' ' <"$work/out")"
+run doctor --config "$config" --json
+expect_match "doctor finds them, with their command" "^1 cachectl .*See them: cachectl queue list" \
+    "$code cachectl $(jq --raw-output 'select(.subject == "queue") | .fix' "$work/out")"
+run queue list --state dead
+expect_equal "queue list --state lists those of a state, with what the server answered" \
+    "dead 403 dead 403 dead 403" "$(cut --fields=2,10 "$work/out" | xargs)"
+run queue list --state held
+expect_equal "and none of another" "0|" "$code|$(<"$work/out")"
+run queue retry --state dead
+expect_match "without a terminal many are worked on with --yes only" \
+    "^64.*3 writes would be queued. Give --yes" "$code $(tr '\n' ' ' <"$work/err")"
+run queue retry --state dead --origin lokal --yes
+expect_match "an origin that there is not is told" "^3.*did you mean 'local'" "$code $(<"$work/err")"
+run queue retry --state dead --origin local --yes
+expect_equal "those of a state and an origin are sent again, and counted" \
+    "0|dead-1 dead-2 dead-3|cachectl: 3 writes queued" \
+    "$code|$(sort "$work/out" | xargs)|$(<"$work/err")"
+run queue wait --timeout 30s
+run queue drop --state dead --yes
+expect_equal "those of a state are dropped, and counted" \
+    "0|dead-1 dead-2 dead-3|cachectl: 3 writes dropped" \
+    "$code|$(sort "$work/out" | xargs)|$(<"$work/err")"
+run status
+expect_equal "then all is well" 0 "$code"
+run queue list --settled --lane cart --json
+expect_equal "the history is listed by a lane's name" "dead-1 dead-2 dead-3" \
+    "$(jq --raw-output .id "$work/out" | sort | xargs)"
+run queue pause nowhere
+expect_match "a lane that nothing has used is paused, and that is said" \
+    "^0 .*no write that is known has used the lane name:nowhere" "$code $(<"$work/err")"
+run status
+expect_match "a paused lane is warned of, with the command" \
+    "^1\|.*the lane 'name:nowhere' is paused.*cachectl queue resume 'name:nowhere'" \
+    "$code|$(tr '\n' ' ' <"$work/out")"
+run queue resume nowhere
+write parent ',"hold":"1h"' 0ms
+write child ',"depends_on":["parent"]' 0ms
+run queue drop parent
+expect_equal "queue drop names what goes with it" \
+    "0||cachectl: dropped parent, and 1 that depends on it: child" "$(said)"
 run get "$origin/a.json" --json --policy cache-then-network
 expect_equal "with --json every frame comes" "snapshot unchanged end" \
     "$(jq --raw-output .type "$work/out" | xargs)"
@@ -300,16 +410,16 @@ chmod 711 "$work" "$work/run"
 if ((EUID != 0)); then
     chmod 000 "$socket"
     run status
-    expect_match "who may not open the socket is told how to" "^77.*larder-clients" \
+    expect_match "who may not open the socket is told what to do" "^77.*cachectl --system" \
         "$code $(<"$work/err")"
 elif setpriv --reuid 65534 --clear-groups "$bin/cachectl" --version >/dev/null 2>&1; then
     code=0
     setpriv --reuid 65534 --clear-groups "$bin/cachectl" --socket "$socket" status \
         2>"$work/err" || code=$?
-    expect_match "who may not open the socket is told how to" "^77.*larder-clients" \
+    expect_match "who may not open the socket is told what to do" "^77.*daemon of uid 0.s own.*cachectl --system" \
         "$code $(tr '\n' ' ' <"$work/err")"
 else
-    skip "who may not open the socket is told how to" "another user cannot run cachectl"
+    skip "who may not open the socket is told what to do" "another user cannot run cachectl"
 fi
 
 # Where the bytes are
@@ -353,8 +463,8 @@ expect_match "it says how the daemon sees you" "you: uid $EUID, groups .*; an ad
 chmod 0755 "$work/state"
 printf 'cahce: {}\n' >"$work/bad.yaml"
 run doctor --config "$work/bad.yaml" --json
-expect_equal "one who finds something exits 1 and says each finding with its fix" \
-    "1|configuration failed larderd --check-config;permissions warning chmod 0700 '$work/state'" \
+expect_equal "one who finds a bad configuration exits 78 and says each finding with its fix" \
+    "78|configuration failed larderd --check-config;permissions warning chmod 0700 '$work/state'" \
     "$code|$(jq --raw-output 'select(.state != "ok")
         | "\(.subject) \(.state) \(.fix | sub("^See: "; "") | sub(" --config.*"; ""))"' "$work/out" \
         | paste --serial --delimiters ';')"
@@ -368,6 +478,14 @@ expect_equal "a reserve that is not held is told with its fix" \
     "$code|$(jq --raw-output 'select(.subject == "reserve") | "\(.state) \(.fix)"' "$work/out" \
         | paste --serial --delimiters ';')"
 rm "$work/state/reserve"
+
+run doctor
+expect_match "doctor looks at the file that the daemon has read" "configuration: $config is valid" \
+    "$(<"$work/out")"
+touch "$config"
+run doctor
+expect_match "and says when it was changed since" "^1\|.*$config was changed after larderd had read it" \
+    "$code|$(tr '\n' ' ' <"$work/out")"
 
 # Completions
 
@@ -386,4 +504,17 @@ run doctor --config "$config"
 expect_match "without a daemon, doctor looks at the rest and exits 69" \
     "^69\|ok +configuration: .* is valid.*failed +daemon: no larderd answers" \
     "$code|$(tr '\n' ' ' <"$work/out")"
+
+# What larderd says before it begins
+
+touch "$work/file"
+printf 'storage: {cache_directory: %s, state_directory: %s}\n' "$work/file/cache" "$work/state" \
+    >"$work/bad.yaml"
+code=0
+timeout 20 "$bin/larderd" --config "$work/bad.yaml" 2>"$work/err" || code=$?
+expect_match "a cache directory that cannot be made is an error of the configuration, by its key" \
+    "^78 larderd: storage.cache_directory: $work/file.* " "$code $(<"$work/err")"
+LARDER_ACCESS_ADMIN_GROUP=none-such "$bin/larderd" --config "$config" --check-config 2>"$work/err"
+expect_match "a group of administrators that does not exist is told" \
+    "access.admin_group: there is no group 'none-such'" "$(<"$work/err")"
 finish

@@ -36,8 +36,8 @@ struct ModifierWords {
         return thing(wait) + end
     }
 
-    /// `answered 503`; nil where there was no answer.
-    var answer: String? { report.answer.map { "answered \($0.status)" } }
+    /// The status that the server last answered; nil where it did not.
+    var status: String? { report.answer.map { String($0.status) } }
 
     private func thing(_ wait: ModifierReport.Wait) -> String {
         let name = wait.name ?? "its lane"

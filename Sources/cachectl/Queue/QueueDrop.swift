@@ -1,15 +1,19 @@
 import ArgumentParser
 import LarderClient
+import LarderModel
+import LarderWire
 
 /// `cachectl queue drop`.
 struct QueueDrop: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "drop",
-        abstract: "Gives a write up: one that failed for good, or was not sent.",
+        abstract: "Gives writes up: such as failed for good, or were not sent.",
         discussion: """
-            What may have reached the server is given up with --discard only: it becomes one that \
-            failed, and what the server has is asked for again. Exit code 3 if there is none of \
-            this id.
+            What depends on one that is not settled goes with it, and is named. With --state it is \
+            all in that state, of --origin where that is given, 10,000 at a time; it asks first on a \
+            terminal, and without one needs --yes. What may have reached the server is given up \
+            with --discard only: it becomes one that failed, and what the server has is asked for \
+            again. Exit code 3 if there is none of this id.
 
             Example: cachectl queue drop 01JD2Q4W6Z0000000000000000
             """
@@ -19,25 +23,65 @@ struct QueueDrop: AsyncParsableCommand {
     var options: GlobalOptions
 
     @OptionGroup
-    var one: OneModifier
+    var which: WriteSelection
 
     @Flag(help: "Also if bytes of it may have reached the server.")
     var discard = false
 
     func run() async throws {
-        let scope = one.scope(options)
+        let console = Console()
         try await options.withClient { client in
-            if discard {
-                try await client.discardModifier(one.id, scope: scope)
-            } else {
-                try await client.cancelModifier(one.id, scope: scope)
+            if let id = which.id { return try await drop(id, of: client, on: console) }
+            let round = WriteRound(
+                verb: "Drop",
+                outcome: "dropped",
+                selection: which,
+                options: options
+            )
+            try await round.run(of: client, on: console) { report, scope throws(LarderError) in
+                try await drop(report.id.text, scope, client)
             }
         }
-        let console = Console()
-        if options.json {
-            try console.write(JSONLine.object(["id": one.id, "outcome": "dropped"]))
+    }
+
+    private func drop(
+        _ id: String,
+        _ scope: EntryScope,
+        _ client: LarderClient
+    ) async throws(LarderError) {
+        if discard {
+            try await client.discardModifier(id, scope: scope)
         } else {
-            console.remark("dropped \(one.id)")
+            try await client.cancelModifier(id, scope: scope)
+        }
+    }
+
+    private func drop(
+        _ id: String,
+        of client: LarderClient,
+        on console: Console
+    ) async throws {
+        let scope = which.scope(options)
+        let dependants = try await client.modifier(id, scope: scope).dependants
+        let others = dependants.count == 1 ? "1 that depends" : "\(dependants.count) that depend"
+        if !dependants.isEmpty, !which.yes, console.canAsk {
+            for other in dependants { console.note(line: "  \(other)") }
+            guard console.confirms("Drop \(id), and \(others) on it?") else {
+                throw CommandFailure(.failed, "nothing was dropped")
+            }
+        }
+        try await drop(id, scope, client)
+        if options.json {
+            try console.write(JSONLine.object(["id": id, "outcome": "dropped"]))
+            for other in dependants {
+                try console.write(JSONLine.object(["id": other, "outcome": "dropped"]))
+            }
+        } else if dependants.isEmpty {
+            console.remark("dropped \(id)")
+        } else {
+            console.note(
+                "dropped \(id), and \(others) on it: \(dependants.joined(separator: ", "))"
+            )
         }
     }
 }

@@ -13,8 +13,9 @@ struct QueueList: AsyncParsableCommand {
             first.
 
             In a pipe the columns are id, state, reason, time of accepting, attempts, method, URL, \
-            what it waits for, and until when, with - for nothing and tabs between them; with --uid \
-            or --all-users whose it is comes last, as 1000/work.
+            what it waits for, until when, and the status that its server last answered, with - for \
+            nothing and tabs between them; with --uid or --all-users whose it is comes last, as \
+            1000/work.
 
             With --json each line is an object as GET /v1/modifiers/ID answers: whose (uid, account), \
             what (request, targets), when (accepted_at, settled_at) and the outcome (state, reason, \
@@ -32,6 +33,12 @@ struct QueueList: AsyncParsableCommand {
 
     @Flag(help: "Those that were confirmed, failed for good or were cancelled.")
     var settled = false
+
+    @Option(
+        help: ArgumentHelp("Only those in a state: queued, dead, conflict, …", valueName: "state"),
+        transform: stateArgument
+    )
+    var state: ModifierState?
 
     @Option(
         help: ArgumentHelp(
@@ -74,7 +81,8 @@ struct QueueList: AsyncParsableCommand {
             try await list(client, to: console)
         }
         guard count == 0, !options.json else { return }
-        console.remark(settled ? "nothing was settled" : "nothing is to be sent")
+        let which = state.map { " in the state \($0.rawValue)" } ?? ""
+        console.remark((settled ? "nothing was settled" : "nothing is to be sent") + which)
     }
 
     /// Prints while rows come; on a terminal, columns are aligned within each block of a page.
@@ -84,11 +92,11 @@ struct QueueList: AsyncParsableCommand {
         var block: [ModifierReport] = []
         let choice = key.map { LaneArgument.entity($0, origin: origin) } ?? lane
         let list = client.modifiers(
-            settled ? .settled : .open,
+            selection,
             lane: try await choice?.lane(client),
             scope: try whose.scope(options)
         )
-        for try await modifier in list {
+        for try await modifier in list where state == nil || modifier.report.state == state {
             count += 1
             if options.json {
                 try console.write(modifier.report.encoded() + [UInt8(ascii: "\n")])
@@ -107,20 +115,27 @@ struct QueueList: AsyncParsableCommand {
         return count
     }
 
+    private var selection: ModifierSelection {
+        if settled { return .settled }
+        return state.map { .state(ModifierStatus.State($0)) } ?? .open
+    }
+
     private func show(_ reports: [ModifierReport], on console: Console) throws(CommandFailure) {
         guard !reports.isEmpty else { return }
         let now = WallClock.now()
         let owner = whose.areOthers ? ["USER"] : []
         var table = Table(
-            alignsRight: [false, true, true] + owner.map { _ in false } + [false, false, false]
+            alignsRight: [false, true, true, true] + owner.map { _ in false } + [
+                false, false, false,
+            ]
         )
-        table.add(["STATE", "AGE", "TRIES"] + owner + ["WRITES", "WAITS FOR", "ID"])
+        table.add(["STATE", "AGE", "TRIES", "HTTP"] + owner + ["WRITES", "WAITS FOR", "ID"])
         for report in reports {
             let words = ModifierWords(report, now: now)
             let owner = whose.areOthers ? [words.owner] : []
             let row =
-                [words.state, words.age, String(report.attempts)] + owner
-                + [words.request, words.wait ?? words.answer ?? "", report.id.text]
+                [words.state, words.age, String(report.attempts), words.status ?? "-"] + owner
+                + [words.request, words.wait ?? "", report.id.text]
             table.add(row.map(TerminalText.harmless))
         }
         for line in table.lines { try console.line(line) }
@@ -132,7 +147,7 @@ struct QueueList: AsyncParsableCommand {
             report.id.text, report.state.rawValue, report.reason?.rawValue ?? "-",
             report.acceptedAt.rfc3339, String(report.attempts), report.method, report.url,
             wait.map { [$0.reason, $0.name].compactMap(\.self).joined(separator: " ") } ?? "-",
-            wait?.until?.rfc3339 ?? "-",
+            wait?.until?.rfc3339 ?? "-", report.answer.map { String($0.status) } ?? "-",
         ]
         if whose.areOthers { fields.append(ModifierWords(report, now: WallClock.now()).owner) }
         return fields.joined(separator: "\t")

@@ -7,7 +7,8 @@ struct QueuePause: AsyncParsableCommand {
         commandName: "pause",
         abstract: "Sends nothing of a lane until it is resumed.",
         discussion: """
-            Writes are accepted and show all the same; one that is on its way is not called back. It \
+            A lane that no write has used is paused all the same, and that is said. Writes are \
+            accepted and show all the same; one that is on its way is not called back. It \
             holds when the daemon is started anew, too.
 
             Example: cachectl queue pause name:cart
@@ -21,16 +22,34 @@ struct QueuePause: AsyncParsableCommand {
     var choice: LaneChoice
 
     func run() async throws {
-        let lane = try await options.withClient { client in
+        let (lane, isUsed) = try await options.withClient { client in
             let lane = try await choice.lane.lane(client)
-            try await client.pauseLane(lane, scope: choice.scope(options))
-            return lane
+            let scope = choice.scope(options)
+            try await client.pauseLane(lane, scope: scope)
+            return (lane, try await Self.isUsed(lane, scope, client))
         }
         let console = Console()
+        if !isUsed {
+            console.note("no write that is known has used the lane \(lane.text)")
+            console.note(line: "See the lanes of a write: cachectl queue show ID")
+        }
         if options.json {
             try console.write(JSONLine.object(["lane": lane.text, "state": "paused"]))
         } else {
             console.remark("paused \(lane.text)")
         }
+    }
+
+    /// Whether a write of the queue or of the history is of the lane.
+    private static func isUsed(
+        _ lane: Modifier.Lane,
+        _ scope: EntryScope,
+        _ client: LarderClient
+    ) async throws -> Bool {
+        for selection in [ModifierSelection.open, .settled] {
+            let list = client.modifiers(selection, lane: lane, scope: scope)
+            for try await _ in list { return true }
+        }
+        return false
     }
 }

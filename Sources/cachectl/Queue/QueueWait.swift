@@ -35,10 +35,12 @@ struct QueueWait: AsyncParsableCommand {
 
     func run() async throws {
         let scope = try whose.scope(options)
-        let isSent = try await options.withClient { client in
-            try await client.waitUntilSent(within: timeout, scope: scope)
-        }
         let console = Console()
+        let isSent = try await options.withClient { client in
+            try await console.waiting(for: "waiting for what is to be sent") {
+                try await client.waitUntilSent(within: timeout, scope: scope)
+            }
+        }
         if options.json {
             try console.write(JSONLine.object(["state": isSent ? "settled" : "unsettled"]))
         }

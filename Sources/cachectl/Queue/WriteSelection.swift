@@ -1,0 +1,153 @@
+import ArgumentParser
+import LarderClient
+import LarderModel
+import LarderWire
+
+/// Which writes a command works on: one by its id, or all in a state, perhaps of one origin.
+struct WriteSelection: ParsableArguments {
+    @Argument(help: "Its id, as `cachectl queue list` has it.")
+    var id: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "All that are in this state: dead, conflict, unknown, …",
+            valueName: "state"
+        ),
+        transform: stateArgument
+    )
+    var state: ModifierState?
+
+    @Option(help: ArgumentHelp("With --state: those that go to this origin.", valueName: "name"))
+    var origin: String?
+
+    @Option(help: ArgumentHelp("That of another user; for administrators.", valueName: "n"))
+    var uid: UInt32?
+
+    @Flag(help: "Do not ask.")
+    var yes = false
+
+    func validate() throws {
+        guard (id == nil) != (state == nil) else {
+            throw ValidationError("Give an id, or --state.")
+        }
+        guard origin == nil || state != nil else {
+            throw ValidationError("--origin says which of those in --state are meant.")
+        }
+    }
+
+    func scope(_ options: GlobalOptions) -> EntryScope { options.scope(ofUser: uid) }
+}
+
+/// What is done to writes one after the other, and how it went.
+struct WriteRound {
+    /// `Drop`, `Retry`.
+    let verb: String
+    /// `dropped`, `to be sent again`.
+    let outcome: String
+    let selection: WriteSelection
+    let options: GlobalOptions
+
+    /// Works on all that were selected, after a person has said yes; those that it cannot be done to
+    /// stay, and are counted.
+    func run(
+        of client: LarderClient,
+        on console: Console,
+        _ work: (ModifierReport, EntryScope) async throws(LarderError) -> Void
+    ) async throws {
+        let (reports, isMore) = try await selected(client)
+        guard !reports.isEmpty else { return console.note("there is no such write") }
+        let count = Self.writes(reports.count) + (isMore ? ", the first of more" : "")
+        if !selection.yes {
+            guard console.canAsk else {
+                throw CommandFailure(
+                    .usage,
+                    "there is no terminal to ask on",
+                    hint:
+                        "\(count) would be \(outcome). Give --yes to do it; see them: cachectl queue "
+                        + "list --state \(selection.state?.rawValue ?? "")"
+                )
+            }
+            for report in reports.prefix(Self.shownMax) {
+                let words = ModifierWords(report, now: WallClock.now())
+                console.note(line: "  \(words.request)    \(report.id.text)")
+            }
+            guard console.confirms("\(verb) \(count)?") else {
+                throw CommandFailure(.failed, "nothing was \(outcome)")
+            }
+        }
+        var (done, gone, failures) = (0, 0, [CommandFailure]())
+        for report in reports {
+            do throws(LarderError) {
+                try await work(report, scope(of: report))
+            } catch {
+                // It may have left with one that it depended on, or by itself.
+                if case .miss = error { gone += 1 } else { failures.append(CommandFailure(error)) }
+                continue
+            }
+            done += 1
+            if options.json {
+                try console.write(JSONLine.object(["id": report.id.text, "outcome": outcome]))
+            } else if !console.isTerminalOut {
+                try console.line(report.id.text)
+            }
+        }
+        let left = gone > 0 ? ", \(gone) had left already" : ""
+        console.note("\(Self.writes(done)) \(outcome)\(left)")
+        if isMore { console.note("there are more: do it again for the next ones") }
+        if let first = failures.first {
+            throw CommandFailure(
+                first.code,
+                "\(Self.writes(failures.count)) could not be \(outcome): \(first.message)",
+                hint: first.hint
+            )
+        }
+    }
+
+    /// As many as leave the question on the screen.
+    private static let shownMax = 15
+
+    private static func writes(_ count: Int) -> String {
+        count == 1 ? "1 write" : "\(count) writes"
+    }
+
+    private func scope(of report: ModifierReport) -> EntryScope {
+        selection.uid == nil ? .own : .user(report.uid, account: report.account.text)
+    }
+
+    /// At most ``Limits/modifiersByHandMax``, and whether there are more.
+    private func selected(
+        _ client: LarderClient
+    ) async throws -> (reports: [ModifierReport], isMore: Bool) {
+        guard let state = selection.state else { return ([], false) }
+        let isMeant = try await filter(client)
+        var reports: [ModifierReport] = []
+        let list = client.modifiers(
+            .state(ModifierStatus.State(state)),
+            scope: selection.scope(options)
+        )
+        for try await modifier in list where isMeant(modifier.report) {
+            guard reports.count < Limits.modifiersByHandMax else { return (reports, true) }
+            reports.append(modifier.report)
+        }
+        return (reports, false)
+    }
+
+    /// Whether a write goes to the origin that is named: that of the longest base URL.
+    private func filter(_ client: LarderClient) async throws -> (ModifierReport) -> Bool {
+        guard let name = selection.origin else { return { _ in true } }
+        let origins = try await client.origins()
+        guard origins.contains(where: { $0.name == name }) else {
+            let advice = nearestNameAdvice(on: name, among: origins.map(\.name))
+            throw CommandFailure(.notFound, "there is no origin '\(name)', \(advice)")
+        }
+        let bases = origins.compactMap { origin in
+            (try? WebURL(origin.baseURL)).map { (name: origin.name, url: $0) }
+        }
+        return { report in
+            guard let url = try? WebURL(report.url) else { return false }
+            let owner = bases.filter { $0.url.isPrefix(of: url) }
+                .max { $0.url.text.utf8.count < $1.url.text.utf8.count }
+            return owner?.name == name
+        }
+    }
+}

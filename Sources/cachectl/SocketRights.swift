@@ -1,0 +1,62 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// Who may open a daemon's socket, and what to do for whoever may not.
+struct SocketRights {
+    static let systemSocket = "/run/larder/api.sock"
+
+    let path: String
+    let isSocket: Bool
+    let mode: Int
+    let uid: uid_t
+    let gid: gid_t
+
+    /// Nil where there is nothing at the path.
+    init?(of path: String) {
+        var answer = stat()
+        guard stat(path, &answer) == 0 else { return nil }
+        self.path = path
+        isSocket = answer.st_mode & S_IFMT == S_IFSOCK
+        mode = Int(answer.st_mode & 0o777)
+        (uid, gid) = (answer.st_uid, answer.st_gid)
+    }
+
+    /// As chmod(1) spells it: `0660`.
+    var modeText: String { "0" + String(mode, radix: 8) }
+
+    /// The group's name, or its number.
+    var group: String {
+        var record = GroupRecord()
+        var found: UnsafeMutablePointer<GroupRecord>?
+        let name = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 65_536) { buffer in
+            getgrgid_r(gid, &record, buffer.baseAddress, buffer.count, &found)
+                == 0 && found != nil ? String(cString: record.gr_name) : nil
+        }
+        return name ?? String(gid)
+    }
+
+    /// What whoever may not open it can do: a private daemon has no group that one could join.
+    var advice: String {
+        guard path == Self.systemSocket else {
+            return
+                "It is a daemon of uid \(uid)'s own. Start one for yourself: larderd &    or ask "
+                + "the system's: cachectl --system"
+        }
+        guard mode & 0o020 != 0 else {
+            return
+                "Its mode is \(modeText), so that no group may. Give it sockets.mode: \"0660\", or "
+                + "in larder.socket SocketMode=0660."
+        }
+        guard gid != 0 else {
+            return "Its group is root. Give it one for its clients: SocketGroup=larder-clients in "
+                + "larder.socket."
+        }
+        return "Join the socket's group: sudo usermod -aG \(group) \"$USER\"    and log in again."
+    }
+}
+
+/// `struct group`, whose name a property here has too.
+private typealias GroupRecord = group
