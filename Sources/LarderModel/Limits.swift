@@ -275,9 +275,7 @@ package enum Limits {
     /// How often an answer is asked for anew as a write has overtaken it: three writes in a row, each
     /// within the time of one answer, are seldom.
     package static let overtakesMax = 3
-    /// Connections that an origin may close before a byte of the request has left.
-    ///
-    /// One of the pool may have been idle too long; more is for whoever repeats requests.
+    /// Connections that were closed before a request left: one of the pool, idle for too long.
     package static let closedConnectionsMax = 1
     /// The pause before the next one, in which the pool hears which others are closed.
     package static let closedConnectionPause = Duration.milliseconds(50)
@@ -455,8 +453,7 @@ package enum Limits {
     package static let toldGroupsMax = 256
     /// Findings that status tells: a screen, and an administrator is told of every user.
     package static let statusFindingsMax = 40
-    /// Writes that one `queue retry` or `queue drop` works on: at some 3 ms each no more than half a
-    /// minute, and what is left is for the next.
+    /// Writes that one `queue retry` or `queue drop` works on: half a minute, at 3 ms each.
     package static let modifiersByHandMax = 10_000
     /// A group's name: what getgrnam(3) is asked for; useradd(8) makes them of 32 bytes at most.
     package static let groupNameBytesMax = 256
