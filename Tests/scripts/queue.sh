@@ -320,6 +320,23 @@ expect_equal "without the wish it is 405" "405 GET, HEAD" "$status $(header Allo
 expect_match "with a hint" 'Prefer: respond-async' "$(member .hint)"
 raw DELETE /r --header 'Idempotency-Key: w-delete'
 expect_equal "a DELETE shows too" "202 410 urn:larder:deleted" "$status $(view /r)"
+expect_match "and says who deletes it" 'deleted by a write that waits to be sent' "$(member .detail)"
+request GET /o/local/r
+expect_equal "on the raw route as well" "410 urn:larder:deleted" "$status $(member .type)"
+for policy in cache-then-network cache-first network-first stale-while-revalidate cache-only \
+    network-only; do
+    fetch "$origin/r" --data-urlencode "policy=$policy"
+    expect_equal "$policy tells it, too" "200 modifier deleted 410;end deleted" \
+        "$status $(jq --raw-output 'select(.type == "deleted") | .source' "$work/body") $(outline)"
+done
+fetch "$origin/r-text" --data-urlencode policy=cache-only
+expect_equal "what only a write has made is a modifier's" "snapshot modifier stale;end cache" \
+    "$(outline)"
+request POST /v1/entries/batch --header 'Content-Type: application/json' \
+    --data "{\"ids\": [\"$origin/r-text\", \"$origin/r\"]}"
+expect_equal "in a batch as well" "snapshot modifier 200;deleted modifier 410" "$(
+    jq --raw-output 'select(.type != "end") | "\(.type) \(.source) \(.status // .entry.status)"' \
+        "$work/body" | paste --serial --delimiters ';')"
 set_origin online
 settles "all of them are sent"
 expect_equal "in their order, each with its key" "w-put w-merge w-patch w-delete" \
