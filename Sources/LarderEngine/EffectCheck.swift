@@ -84,6 +84,7 @@ struct EffectCheck: Sendable {
                     return .notNow
                 }
                 context.noteAnswer(origin.name)
+                context.noteRest(of: origin.name, for: whole.modifier.scope, head)
                 switch action {
                 case .ask(let next): attempt = next
                 case .receive:

@@ -51,7 +51,7 @@ extension Engine {
             ModifierReport.Answer(
                 status: answer.status,
                 body: answer.body,
-                at: whole.modifier.settledAt ?? whole.modifier.acceptedAt
+                at: answer.at ?? whole.modifier.settledAt ?? whole.modifier.acceptedAt
             )
         }
         report.effects = try await effects(of: whole, scope)
@@ -218,7 +218,7 @@ extension ModifierReport {
         targets = row.targets
         lanes = row.targets.map { Lane.id($0) } + (row.laneName.map { [Lane.name($0)] } ?? [])
         answer = row.answerStatus.map { status in
-            Answer(status: status, body: [], at: row.settledAt)
+            Answer(status: status, body: [], at: row.answeredAt ?? row.settledAt)
         }
     }
 }
@@ -239,6 +239,7 @@ extension ModifierReport.Wait {
         case .captive(let end): self.init(reason: "captive", name: nil, until: moment(end))
         case .trial: self.init(reason: "offline", name: nil, until: nil)
         case .setOffline: self.init(reason: "set-offline", name: nil, until: nil)
+        case .rest(let end): self.init(reason: "rest", name: nil, until: end.map(moment))
         case .turn: self.init(reason: "turn", name: nil, until: nil)
         case .answer: self.init(reason: "answer", name: nil, until: nil)
         case .confirmation(let end):

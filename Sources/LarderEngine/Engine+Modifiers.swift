@@ -13,22 +13,36 @@ extension Engine {
     /// Accepts all of a command's modifiers, or none; what each came to, in their order.
     ///
     /// They are on disk, synced, before this returns (P-01). The same id with the same command again
-    /// is the same modifier.
+    /// is the same modifier, whatever has become since of what it names.
     package func accept(
         _ command: ModifiersCommand,
         _ scope: ScopeKey,
         client: ClientTag? = nil
     ) async throws(Problem) -> [ModifierReceipt] {
         let now = clock.now()
+        let known = try await repeated(command, scope)
         var new: [NewModifier] = []
+        // Where each of the command's stands among the new ones; nil for one that is known.
+        var places: [Int?] = []
+        var given: [ModifierID: Int] = [:]
         for modifier in command.modifiers {
-            new.append(try await self.modifier(modifier, scope, new, now))
-            new[new.count - 1].client = client
+            guard modifier.id.flatMap({ known[$0] }) == nil else {
+                places.append(nil)
+                continue
+            }
+            var next = try await self.modifier(modifier, scope, new, now)
+            next.client = client
+            // One that is given twice in a list is one.
+            let place = given[next.id] ?? new.count
+            if place == new.count { new.append(next) }
+            guard new[place].digest == next.digest else { throw Problem(StoreError.modifierExists) }
+            given[next.id] = place
+            places.append(place)
         }
         let ready = new
         let acceptances: [Acceptance]
         do throws(StoreError) {
-            acceptances = try await store.accept(ready, now: now)
+            acceptances = ready.isEmpty ? [] : try await store.accept(ready, now: now)
         } catch {
             throw Problem(error)
         }
@@ -38,24 +52,40 @@ extension Engine {
         }
         if !accepted.isEmpty { queue.post(.accepted(accepted)) }
         var receipts: [ModifierReceipt] = []
-        for (modifier, acceptance) in zip(ready, acceptances) {
-            switch acceptance {
-            case .accepted(_, let revision):
-                receipts.append(
-                    ModifierReceipt(
-                        id: modifier.id,
-                        state: modifier.holdUntil == nil ? .queued : .held,
-                        revision: revision
-                    )
-                )
-            case .existing(let number, let revision, _):
-                let state = try await report(of: number, modifier.id, scope).state
-                receipts.append(
-                    ModifierReceipt(id: modifier.id, state: state, revision: revision)
-                )
+        for (place, modifier) in zip(places, command.modifiers) {
+            if let place {
+                receipts.append(try await receipt(ready[place], acceptances[place]))
+            } else if let id = modifier.id, let known = known[id] {
+                receipts.append(try await receipt(known.number, id, scope, known.revision))
             }
         }
         return receipts
+    }
+
+    private func receipt(
+        _ modifier: NewModifier,
+        _ acceptance: Acceptance
+    ) async throws(Problem) -> ModifierReceipt {
+        switch acceptance {
+        case .accepted(_, let revision):
+            let state = modifier.holdUntil == nil ? ModifierState.queued : .held
+            return ModifierReceipt(id: modifier.id, state: state, revision: revision)
+        case .existing(let number, let revision, _):
+            return try await receipt(number, modifier.id, modifier.scope, revision)
+        }
+    }
+
+    /// How it stands with one that was accepted before.
+    private func receipt(
+        _ number: ModifierNumber,
+        _ id: ModifierID,
+        _ scope: ScopeKey,
+        _ revision: Revision
+    ) async throws(Problem) -> ModifierReceipt {
+        let report = try await report(of: number, id, scope)
+        var receipt = ModifierReceipt(id: id, state: report.state, revision: revision)
+        receipt.settledAt = report.settledAt
+        return receipt
     }
 
     private func modifier(
@@ -83,7 +113,7 @@ extension Engine {
                 body: body
             ),
             changes: try await changes(command, targets, scope),
-            digest: BodySummary(of: ModifiersCommand(command).encodedJSON(), isJSON: true).digest
+            digest: command.digest
         )
         new.lane = command.lane
         new.holdUntil = command.hold.flatMap { $0 > .zero ? now.advanced(by: $0) : nil }

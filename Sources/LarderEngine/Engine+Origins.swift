@@ -20,9 +20,10 @@ extension Engine {
     /// probed while it is down.
     package func waitForReturn(
         of name: OriginName,
+        as scope: Scope = .shared,
         _ tell: @escaping @Sendable () -> Void
     ) -> OriginInterest {
-        context.waitForReturn(of: name, tell)
+        context.waitForReturn(of: name, as: scope, tell)
     }
 
     /// All origins, the public hosts that were asked for lately among them.
@@ -39,7 +40,8 @@ extension Engine {
             source: origin.source,
             state: state,
             since: since,
-            isOfflineByHand: context.isOfflineByHand(origin.name)
+            isOfflineByHand: context.isOfflineByHand(origin.name),
+            restsUntil: context.restsUntil(origin.name)
         )
     }
 

@@ -72,7 +72,8 @@ extension Engine {
                 baseURL: origin.baseURL,
                 state: state,
                 since: since,
-                isOfflineByHand: context.isOfflineByHand(origin.name)
+                isOfflineByHand: context.isOfflineByHand(origin.name),
+                restsUntil: context.restsUntil(origin.name)
             )
         }
     }

@@ -59,9 +59,10 @@ extension EngineContext {
     /// It is called on any thread and must be quick.
     func waitForReturn(
         of name: OriginName,
+        as scope: Scope,
         _ tell: @escaping @Sendable () -> Void
     ) -> OriginInterest {
-        let (number, action) = watch.wait(for: name, tell)
+        let (number, action) = watch.wait(for: name, as: scope, tell)
         begin(action, for: name)
         return OriginInterest { [watch] in watch.leave(name, number) }
     }
@@ -90,14 +91,19 @@ extension EngineContext {
 
     /// Sleeps and asks as the machine says.
     private func probe(_ name: OriginName, afterUpTo first: Duration) async {
-        var ceiling = first
+        var pause = ProbeMachine.pause(upTo: first, chance: chance())
         while true {
-            let pause = ProbeMachine.pause(upTo: ceiling, chance: chance())
             guard (try? await clock.sleep(for: pause)) != nil else { return }
-            guard watch.pauseEnded(name) == .ask else { return }
+            switch watch.pauseEnded(name, rest: { rest(of: name, for: $0) }) {
+            case .stop: return
+            case .rest(let rest):
+                pause = rest
+                continue
+            case .ask: break
+            }
             await probe(name)
             guard !Task.isCancelled, case .pause(let next) = watch.probeEnded(name) else { return }
-            ceiling = next
+            pause = ProbeMachine.pause(upTo: next, chance: chance())
         }
     }
 

@@ -36,6 +36,9 @@ final class EngineContext: Sendable {
     // Relaxed: it is only ever set once, and a flight that reads it late words its failure
     // differently.
     private let draining = Atomic<Bool>(false)
+    // Relaxed: it only bounds how many there are.
+    /// Reads that wait for an origin's rest to be over.
+    let waitingReads = Atomic(0)
     // Relaxed: counts for people, ordered by nothing.
     private let hits = Atomic<Int64>(0)
     private let misses = Atomic<Int64>(0)

@@ -25,7 +25,8 @@ extension FetchSession {
             mailbox.post(.originChanged)
         }
         if request.policy != .cacheOnly {
-            waiting = context.waitForReturn(of: request.origin.name) { [mailbox] in
+            let name = request.origin.name
+            waiting = context.waitForReturn(of: name, as: scope.scope) { [mailbox] in
                 mailbox.post(.originReturned)
             }
         }
@@ -70,9 +71,13 @@ extension FetchSession {
         await send(.origin(toldThrough, request.origin.name, state: state))
     }
 
-    /// Has the origin say what is new since it was down; what comes of it is heard of by the row.
+    /// Has the origin say what is new since it was down, once it is not to be left alone; what
+    /// comes of it is heard of by the row.
     func askAgain(_ reader: StoreReader) {
         guard following != nil else { return }
+        if let rest = context.rest(of: request.origin.name, for: scope.scope) {
+            return setTimer(rest, .originReturned)
+        }
         let known: CachedAnswer?
         do throws(StoreError) {
             known = try request.lookUp(reader, sight, in: context)

@@ -94,7 +94,8 @@ struct FetchSession {
         let action = machine.started(
             request.policy,
             networkWait: request.networkWait,
-            isOriginDown: isDown
+            isOriginDown: isDown,
+            isResting: context.rest(of: request.origin.name, for: scope.scope) != nil
         )
         // The events are handled here and not in the body of a task group, which would run on
         // another thread: the reader is its event loop's.
@@ -145,7 +146,7 @@ struct FetchSession {
         await readCache()
     }
 
-    private func setTimer(_ time: Duration, _ event: Event) {
+    func setTimer(_ time: Duration, _ event: Event) {
         // The time runs from here on, whenever the job begins.
         let due = context.clock.monotonic() + time
         _ = timers.add { [context, mailbox] in

@@ -2,6 +2,7 @@ import LarderModel
 import LarderStore
 import LarderStrategy
 import LarderWire
+import Synchronization
 
 /// Where a fetch boards a flight: the one under way, or a new one that it sends off.
 struct FlightBoard: Sendable {
@@ -20,6 +21,24 @@ struct FlightBoard: Sendable {
         _ tell: @escaping @Sendable (Landing) -> Void
     ) {
         boardForAll(request, scope, cached: cached) { tell($0.landing) }
+    }
+
+    /// Has the network say what there is now, for nobody, once the origin is not to be left alone.
+    ///
+    /// Where too many wait for that already it is not asked: whoever reads it next asks.
+    func boardForNobody(_ request: FetchRequest, _ scope: ScopeKey) {
+        guard let rest = context.rest(of: request.origin.name, for: scope.scope) else {
+            return board(request, scope, cached: nil) { _ in }
+        }
+        let count = context.waitingReads.add(1, ordering: .relaxed).newValue
+        let isTaken =
+            count <= Limits.waitingReadsMax
+            && work.add {
+                let isOver = (try? await context.clock.sleep(for: rest)) != nil
+                context.waitingReads.subtract(1, ordering: .relaxed)
+                if isOver { boardForNobody(request, scope) }
+            }
+        if !isTaken { context.waitingReads.subtract(1, ordering: .relaxed) }
     }
 
     /// The same, told all that there is.

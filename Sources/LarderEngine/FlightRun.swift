@@ -26,6 +26,10 @@ struct FlightRun: ~Copyable {
     /// The number that tells whose entities are the later ones; nil where none are split off.
     private var number: Revision?
     private var url: WebURL { plan.key.url }
+    /// How long the origin is to be left alone.
+    private var rest: Duration {
+        context.rest(of: plan.origin.name, for: plan.key.scope.scope) ?? .zero
+    }
 
     init(
         _ plan: Flight.Plan,
@@ -139,6 +143,7 @@ struct FlightRun: ~Copyable {
         let action = machine.attemptFailed(
             failure,
             remaining: remaining(),
+            rest: rest,
             chance: context.chance()
         )
         switch action {
@@ -162,8 +167,14 @@ struct FlightRun: ~Copyable {
             headers: reply.headers,
             now: context.clock.now()
         )
+        context.noteRest(of: plan.origin.name, for: plan.key.scope.scope, head)
         if head.isPrivate, plan.key.scope == context.sharedScope { keepForPayer() }
-        let action = machine.headArrived(head, remaining: remaining(), chance: context.chance())
+        let action = machine.headArrived(
+            head,
+            remaining: remaining(),
+            rest: rest,
+            chance: context.chance()
+        )
         if case .giveUp(.captive) = action {
             context.notePortal(plan.origin.name)
         } else {

@@ -23,6 +23,8 @@ struct ModifierAttempt: Sendable {
     }
 
     let context: EngineContext
+    /// Whose it is.
+    let scope: Scope
     let origin: OriginSettings
     let facts: ModifierRequest
     let headers: HeaderFields
@@ -36,11 +38,11 @@ struct ModifierAttempt: Sendable {
             let isSent = SentFlag()
             do throws(UpstreamError) {
                 let reply = try await ask(url, isSent)
-                if let next = facts.followed(reply.status, reply.headers) {
+                if let next = facts.followed(reply.status, reply.headers, from: url) {
                     url = next
                     continue
                 }
-                return await end(of: reply)
+                return await end(of: reply, from: url)
             } catch {
                 return end(of: error, isSent.isRaised)
             }
@@ -71,11 +73,12 @@ struct ModifierAttempt: Sendable {
         }
     }
 
-    private func end(of reply: UpstreamReply) async -> End {
+    private func end(of reply: UpstreamReply, from url: WebURL) async -> End {
         let now = context.clock.now()
         let verdict = facts.verdict(
             reply.status,
             reply.headers,
+            from: url,
             rule: origin.modifiers.answer,
             now: now
         )
@@ -83,6 +86,8 @@ struct ModifierAttempt: Sendable {
             context.notePortal(origin.name)
         } else {
             context.noteAnswer(origin.name)
+            let head = ResponseHead(status: reply.status, headers: reply.headers, now: now)
+            context.noteRest(of: origin.name, for: scope, head)
         }
         guard case .confirmed(let shown) = verdict, shown != .none || facts.mayShowEntity else {
             let (quoted, _) = await read(reply.body, upTo: Limits.quotedBodyBytesMax)

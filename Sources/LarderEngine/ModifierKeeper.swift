@@ -25,6 +25,7 @@ final class ModifierKeeper: Sendable {
         case originWentDown(OriginName, isCaptive: Bool)
         case originSetOffline(OriginName)
         case originWoken(OriginName)
+        case originRests(OriginName, Scope, until: Duration)
         case laneSet(Lane, Scope, isPaused: Bool)
         case asked(Question)
         case timeCame
@@ -126,7 +127,9 @@ final class ModifierKeeper: Sendable {
                     if modifiers.isEmpty { isLooking.store(false, ordering: .relaxed) }
                     let records = await records(of: modifiers, after: &end, steps, &group)
                     let (now, wall) = (clock.monotonic(), steps.context.clock.now())
-                    actions = machine.accepted(records, now: now, wall: wall)
+                    actions = machine.accepted(records, now: now, wall: wall) { name, scope in
+                        steps.context.health.restEnd(of: name, for: scope, now: now)
+                    }
                 case .asked(let question):
                     actions = answer(question, &machine, clock.monotonic())
                 case .timeCame:
@@ -144,7 +147,7 @@ final class ModifierKeeper: Sendable {
                     if case .settleCommitted = event { settlements.tell() }
                     commits.tell()
                 case .attemptEnded, .readShowed, .originAnswered, .originWentDown,
-                    .originSetOffline, .originWoken, .laneSet:
+                    .originSetOffline, .originWoken, .originRests, .laneSet:
                     actions = handle(event, &machine, steps)
                 }
                 perform(actions, steps, &group)
@@ -231,6 +234,8 @@ final class ModifierKeeper: Sendable {
             return machine.originSetOffline(name, now: now)
         case .originWoken(let name):
             return machine.originWoken(name, now: now)
+        case .originRests(let name, let scope, let end):
+            return machine.originRests(name, for: scope, until: end, now: now)
         case .laneSet(let lane, let scope, isPaused: true):
             return machine.lanePaused(lane, of: scope, now: now)
         case .laneSet(let lane, let scope, isPaused: false):

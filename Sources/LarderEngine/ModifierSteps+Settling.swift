@@ -158,7 +158,7 @@ extension ModifierSteps {
         }
         guard let (url, origin) = address else { return }
         let request = FetchRequest(FetchCommand(url: url), origin: origin)
-        board.board(request, scope, cached: nil) { _ in }
+        board.boardForNobody(request, scope)
     }
 }
 

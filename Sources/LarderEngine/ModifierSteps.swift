@@ -173,13 +173,15 @@ final class ModifierSteps: Sendable {
     private func facts(_ modifier: StoredModifier, _ base: KeptBase) -> ModifierRequest {
         var headers = modifier.headers
         if let type = modifier.mediaType { headers.set("Content-Type", type) }
+        let origin = context.origins[modifier.origin]?.settings
         return ModifierRequest(
             method: modifier.method,
             url: modifier.url,
             headers: headers,
             targets: modifier.targets,
             baseIsJSON: base.isJSON,
-            redirectHosts: context.origins[modifier.origin]?.settings.redirectHosts ?? []
+            redirectHosts: origin?.redirectHosts ?? [],
+            secrets: Set(origin?.headers.fields.map { $0.name.lowercased() } ?? [])
         )
     }
 
@@ -214,6 +216,7 @@ final class ModifierSteps: Sendable {
         let request = facts(whole.modifier, first ?? .unknown)
         let attempt = ModifierAttempt(
             context: context,
+            scope: whole.modifier.scope,
             origin: origin,
             facts: request,
             headers: headers(of: whole.modifier, origin),
@@ -381,7 +384,8 @@ final class ModifierSteps: Sendable {
             StoredAnswer(
                 status: answer.status,
                 headers: answer.headers.endToEnd,
-                body: Array(answer.body.prefix(Limits.quotedBodyBytesMax))
+                body: Array(answer.body.prefix(Limits.quotedBodyBytesMax)),
+                at: answer.at
             )
         }
     }

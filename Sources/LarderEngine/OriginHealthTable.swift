@@ -55,6 +55,27 @@ final class OriginHealthTable: Sendable {
         }
     }
 
+    /// An origin has told an account to wait; until when, or nil for one that is unknown.
+    func askedForRest(
+        _ name: OriginName,
+        of scope: Scope,
+        for time: Duration,
+        now: Duration
+    ) -> Duration? {
+        state.withLock { state in
+            state.health[name]?.askedForRest(of: scope, for: time, now: now)
+        }
+    }
+
+    func restEnd(of name: OriginName, for scope: Scope, now: Duration) -> Duration? {
+        state.withLock { $0.health[name]?.restEnd(of: scope, now: now) }
+    }
+
+    /// The last end of those that are not over.
+    func lastRestEnd(of name: OriginName, now: Duration) -> Duration? {
+        state.withLock { $0.health[name]?.rests.values.max() }.flatMap { $0 > now ? $0 : nil }
+    }
+
     func implicitOrigin(_ name: OriginName) -> OriginSettings? {
         state.withLock { $0.implicit[name]?.settings }
     }

@@ -10,7 +10,12 @@ final class OriginWatch: Sendable {
         var machine = ProbeMachine(isDown: false)
         /// Whether requests to it fail at the moment, by hand or not.
         var isShut = false
-        var waiting: [Int: @Sendable () -> Void] = [:]
+        var waiting: [Int: Waiting] = [:]
+    }
+
+    private struct Waiting {
+        let scope: Scope
+        let tell: @Sendable () -> Void
     }
 
     private struct State {
@@ -41,13 +46,14 @@ final class OriginWatch: Sendable {
     /// Has `tell` called each time the origin is back, until ``leave(_:_:)`` with the number.
     func wait(
         for name: OriginName,
+        as scope: Scope,
         _ tell: @escaping @Sendable () -> Void
     ) -> (number: Int, action: ProbeMachine.StartAction) {
         state.withLock { state in
             let number = state.nextID
             state.nextID += 1
             let action = state.change(name) { watched in
-                watched.waiting[number] = tell
+                watched.waiting[number] = Waiting(scope: scope, tell: tell)
                 return watched.machine.interestBegan()
             }
             return (number, action)
@@ -76,7 +82,7 @@ final class OriginWatch: Sendable {
                 let new = condition()
                 let wasShut = watched.isShut
                 watched.isShut = new.isDown || new.isOfflineByHand
-                let told = wasShut && !watched.isShut ? Array(watched.waiting.values) : []
+                let told = wasShut && !watched.isShut ? watched.waiting.values.map(\.tell) : []
                 guard new.isDown, !new.isOfflineByHand else {
                     watched.machine.cameBack()
                     return (told, .nothing)
@@ -98,8 +104,17 @@ final class OriginWatch: Sendable {
         }
     }
 
-    func pauseEnded(_ name: OriginName) -> ProbeMachine.PauseAction {
-        state.withLock { state in state.change(name) { $0.machine.pauseEnded() } }
+    /// `rest` says how long the origin is to be left alone for an account.
+    func pauseEnded(
+        _ name: OriginName,
+        rest: (Scope) -> Duration?
+    ) -> ProbeMachine.PauseAction {
+        state.withLock { state in
+            state.change(name) { watched in
+                let rests = Set(watched.waiting.values.map(\.scope)).map { rest($0) ?? .zero }
+                return watched.machine.pauseEnded(rest: rests.min() ?? .zero)
+            }
+        }
     }
 
     func probeEnded(_ name: OriginName) -> ProbeMachine.ProbeAction {

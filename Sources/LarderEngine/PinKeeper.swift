@@ -87,9 +87,10 @@ final class PinKeeper: Sendable {
                 case .restEnded: alarmedAt = nil
                 }
                 listeners.tell()
-                let wanted = await lookUp(context, board)
-                for name in machine.looked(Set(wanted.keys), now: now) {
-                    let attempts = wanted[name] ?? []
+                let found = await lookUp(context, board, now)
+                let wanted = Set(found.attempts.keys)
+                for name in machine.looked(wanted, resting: found.resting, now: now) {
+                    let attempts = found.attempts[name] ?? []
                     group.addTask { await self.ask(name, attempts) }
                 }
                 guard machine.nextDue != alarmedAt else { continue }
@@ -100,23 +101,37 @@ final class PinKeeper: Sendable {
         }
     }
 
-    /// What is wanted, by origin; what no origin can give is told to its pin.
+    /// What is wanted, by origin.
+    private struct Wanted {
+        var attempts: [OriginName: [PinAttempt]] = [:]
+        /// Where the origin has told the pin's account to wait: the first end of that.
+        var resting: [OriginName: Duration] = [:]
+    }
+
+    /// What is wanted; what no origin can give is told to its pin.
     private func lookUp(
         _ context: EngineContext,
-        _ board: FlightBoard
-    ) async -> [OriginName: [PinAttempt]] {
-        var attempts: [OriginName: [PinAttempt]] = [:]
+        _ board: FlightBoard,
+        _ now: Duration
+    ) async -> Wanted {
+        var wanted = Wanted()
         do throws(StoreError) {
             var last: Int64 = 0
             while true {
                 let page = try await context.store.wantedPins(after: last)
-                guard let end = page.last else { return attempts }
+                guard let end = page.last else { return wanted }
                 last = end.number
                 for pin in page {
                     let scope = context.store.key(for: pin.scope)
                     guard !isAsked(scope, pin.id) else { continue }
                     if let attempt = PinAttempt(context, board, scope, pin.id) {
-                        attempts[attempt.name, default: []].append(attempt)
+                        let name = attempt.name
+                        if let rest = context.rest(of: name, for: pin.scope) {
+                            let end = now + rest
+                            wanted.resting[name] = min(wanted.resting[name] ?? end, end)
+                        } else {
+                            wanted.attempts[name, default: []].append(attempt)
+                        }
                     } else {
                         let reason = "it belongs to no configured origin"
                         let trouble = PinTrouble(problem: "unknown-origin", reason: reason)
@@ -129,7 +144,7 @@ final class PinKeeper: Sendable {
                 "what pins wait for was not looked up",
                 metadata: .larder([.reason: "\(error.message)"])
             )
-            return attempts
+            return wanted
         }
     }
 

@@ -72,7 +72,8 @@ struct RawSession {
         let action = machine.started(
             rules.policy,
             networkWait: request.networkWait,
-            isOriginDown: context.isDown(request.origin.name)
+            isOriginDown: context.isDown(request.origin.name),
+            isResting: context.rest(of: request.origin.name, for: scope.scope) != nil
         )
         // The events are handled here and not in the body of a task group, which would run on
         // another thread: the reader is its event loop's.

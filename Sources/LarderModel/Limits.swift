@@ -283,8 +283,18 @@ package enum Limits {
     package static let retriesMax = 2
     /// The first pause of a retry; it doubles, and full jitter is drawn from it.
     package static let retryBase = Duration.milliseconds(200)
+    /// The shortest pause of a retry: full jitter alone may ask again at once.
+    package static let retryMin = Duration.milliseconds(50)
     /// The longest pause of a retry that an origin can ask for by Retry-After.
     package static let retryAfterMax = Duration.seconds(10)
+    /// How long an origin is left alone for an account that it told to wait: it may have meant one
+    /// URL, and whoever waits for another should not wait for an hour.
+    package static let originRestMax = Duration.seconds(300)
+    /// Accounts of which it is remembered that an origin told them to wait; clients name accounts as
+    /// they like.
+    package static let restingAccountsMax = 1_024
+    /// Reads that wait for an origin's rest to be over, as many as may be under way.
+    package static let waitingReadsMax = flightsMax
     /// An origin that has said nothing for this long counts as offline; the request goes on.
     package static let silenceTime = Duration.seconds(10)
     /// Time between two pieces of an origin's body.
@@ -362,6 +372,8 @@ package enum Limits {
     /// The first pause before a modifier is sent again that was not applied; it doubles, and full
     /// jitter is drawn from it.
     package static let modifierRetryBase = Duration.seconds(1)
+    /// The shortest of these pauses: full jitter alone may send it again at once.
+    package static let modifierRetryMin = Duration.milliseconds(500)
     /// The longest of these pauses.
     package static let modifierRetryMax = Duration.seconds(300)
     /// How long whoever cancels or retries a modifier waits for that to be written down: a disk that
@@ -484,6 +496,8 @@ package enum Limits {
     package static let reportBytesMax = 2 * evictedIDsMax * idBytesMax
     /// How long a client waits for a connection: a queue at the socket, never a network.
     package static let socketConnectTime = Duration.seconds(10)
+    /// The first pause before a socket with a full backlog is tried again; it doubles.
+    package static let socketRetryBase = Duration.milliseconds(10)
     /// How long a client waits for what the daemon answers from its own memory and files.
     package static let reportTime = Duration.seconds(60)
     /// The pause before a client connects again whose stream broke; it doubles, and full jitter is

@@ -962,9 +962,21 @@ extension APIDocument {
                   }
                 },
                 "responses": {
-                  "200": { "description": "With `wait`: it is settled.", "content": { "application/json": { "schema": { "$ref": "#/components/schemas/ModifierReport" } } } },
+                  "200": {
+                    "description": "With `wait`: it is settled. Without: all that was given had been given before and is settled since; nothing is written or sent again.",
+                    "content": {
+                      "application/json": {
+                        "schema": {
+                          "oneOf": [
+                            { "$ref": "#/components/schemas/ModifierReport" },
+                            { "$ref": "#/components/schemas/ModifierReports" }
+                          ]
+                        }
+                      }
+                    }
+                  },
                   "202": {
-                    "description": "On disk, synced. The same id and body again give the same answer.",
+                    "description": "On disk, synced. The same id and body again give the same answer until it is settled, whatever has become since of what it names.",
                     "headers": {
                       "Location": {
                         "description": "The path of the modifier, where one was given.",
@@ -1320,6 +1332,7 @@ extension APIDocument {
                 ],
                 "requestBody": { "$ref": "#/components/requestBodies/RawWrite" },
                 "responses": {
+                  "200": { "$ref": "#/components/responses/RawSettled" },
                   "202": { "$ref": "#/components/responses/RawAccepted" },
                   "404": { "$ref": "#/components/responses/UnknownRawOrigin" },
                   "405": { "$ref": "#/components/responses/NotAsynchronous" },
@@ -1337,6 +1350,7 @@ extension APIDocument {
                 ],
                 "requestBody": { "$ref": "#/components/requestBodies/RawWrite" },
                 "responses": {
+                  "200": { "$ref": "#/components/responses/RawSettled" },
                   "202": { "$ref": "#/components/responses/RawAccepted" },
                   "404": { "$ref": "#/components/responses/UnknownRawOrigin" },
                   "405": { "$ref": "#/components/responses/NotAsynchronous" },
@@ -1354,6 +1368,7 @@ extension APIDocument {
                 ],
                 "requestBody": { "$ref": "#/components/requestBodies/RawWrite" },
                 "responses": {
+                  "200": { "$ref": "#/components/responses/RawSettled" },
                   "202": { "$ref": "#/components/responses/RawAccepted" },
                   "404": { "$ref": "#/components/responses/UnknownRawOrigin" },
                   "405": { "$ref": "#/components/responses/NotAsynchronous" },
@@ -1370,6 +1385,7 @@ extension APIDocument {
                   { "$ref": "#/components/parameters/larderAccount" }
                 ],
                 "responses": {
+                  "200": { "$ref": "#/components/responses/RawSettled" },
                   "202": { "$ref": "#/components/responses/RawAccepted" },
                   "404": { "$ref": "#/components/responses/UnknownRawOrigin" },
                   "405": { "$ref": "#/components/responses/NotAsynchronous" },
@@ -1845,6 +1861,24 @@ extension APIDocument {
                 "content": {
                   "application/problem+json": {
                     "schema": { "$ref": "#/components/schemas/Problem" }
+                  }
+                }
+              },
+              "RawSettled": {
+                "description": "The same write was accepted before under its key, and is settled since: what became of it.",
+                "headers": {
+                  "Location": {
+                    "description": "The path of the modifier.",
+                    "schema": { "type": "string" }
+                  },
+                  "Preference-Applied": {
+                    "description": "`respond-async`",
+                    "schema": { "type": "string" }
+                  }
+                },
+                "content": {
+                  "application/json": {
+                    "schema": { "$ref": "#/components/schemas/ModifierReport" }
                   }
                 }
               },
@@ -2801,7 +2835,7 @@ extension APIDocument {
                     "$ref": "#/components/schemas/Duration"
                   },
                   "expires": {
-                    "description": "After this time it is not sent any more, but dead.",
+                    "description": "How long it may wait for its first attempt: after this time it is not sent any more, but dead. One of which something may have left does not expire.",
                     "$ref": "#/components/schemas/Duration"
                   },
                   "attempts": {
@@ -2885,7 +2919,22 @@ extension APIDocument {
                 "properties": {
                   "id": { "$ref": "#/components/schemas/ModifierID" },
                   "state": { "$ref": "#/components/schemas/ModifierState" },
-                  "rev": { "$ref": "#/components/schemas/Revision" }
+                  "rev": { "$ref": "#/components/schemas/Revision" },
+                  "settled_at": {
+                    "description": "Of one that had been given before and is settled since.",
+                    "$ref": "#/components/schemas/Moment"
+                  }
+                },
+                "additionalProperties": false
+              },
+              "ModifierReports": {
+                "type": "object",
+                "required": ["modifiers"],
+                "properties": {
+                  "modifiers": {
+                    "type": "array",
+                    "items": { "$ref": "#/components/schemas/ModifierReport" }
+                  }
                 }
               },
               "ModifierReceipts": {
@@ -4126,6 +4175,10 @@ extension APIDocument {
                     "description": "Whether it was set offline, so that nothing leaves for it.",
                     "type": "boolean"
                   },
+                  "rests_until": {
+                    "description": "Left out but while it has told some account, by a Retry-After of a 429 or 503, to wait: until then what nobody asks for leaves it alone.",
+                    "$ref": "#/components/schemas/Moment"
+                  },
                   "settings": { "$ref": "#/components/schemas/OriginSettings" }
                 },
                 "examples": [
@@ -4452,6 +4505,10 @@ extension APIDocument {
                   "offline_by_hand": {
                     "description": "Whether it was set offline, so that nothing leaves for it.",
                     "type": "boolean"
+                  },
+                  "rests_until": {
+                    "description": "As in an origin's own report.",
+                    "$ref": "#/components/schemas/Moment"
                   }
                 }
               },

@@ -189,6 +189,18 @@ extension CacheStore {
         }
     }
 
+    /// What was submitted under a scope's ids, as far as it is known, settled or not.
+    package func submissions(
+        of ids: [ModifierID],
+        _ scope: ScopeKey
+    ) async throws(StoreError) -> [ModifierID: Submission] {
+        try await read { reader throws(StoreError) in
+            var found: [ModifierID: Submission] = [:]
+            for id in ids { found[id] = try reader.keptReader().submission(of: id, scope) }
+            return found
+        }
+    }
+
     /// When the first of the unsettled modifiers was accepted.
     package func oldestAcceptedAt() async throws(StoreError) -> Timestamp? {
         try await read { reader throws(StoreError) in try reader.keptReader().oldestAcceptedAt() }

@@ -74,7 +74,8 @@ extension KeptReader {
         try inTransaction { () throws(StoreError) in
             let statement = try connection.statement(
                 """
-                SELECT \(StoredModifier.columns), answer_headers, answer_body, body FROM modifier
+                SELECT \(StoredModifier.columns), answer_headers, answer_body, body, answer_at
+                FROM modifier
                 WHERE number = ?1
                 """
             )
@@ -105,7 +106,8 @@ extension KeptReader {
                 StoredAnswer(
                     status: status,
                     headers: HeaderFields(lines: statement.text(31) ?? ""),
-                    body: Array(statement.bytes(32))
+                    body: Array(statement.bytes(32)),
+                    at: statement.moment(34)
                 )
             }
             return WholeModifier(
@@ -146,6 +148,34 @@ extension KeptReader {
         guard try statement.step() else { return nil }
         let id = statement.text(0).flatMap { try? ModifierID($0) }
         return (id, statement.text(1).flatMap(ModifierState.init(rawValue:)))
+    }
+
+    /// What was submitted under an id, whatever has become of it.
+    func submission(of id: ModifierID, _ scope: ScopeKey) throws(StoreError) -> Submission? {
+        for sql in [
+            """
+            SELECT digest_high, digest_low, number, rev, (SELECT group_concat(id, char(10)) FROM (
+                SELECT id FROM change WHERE modifier = number ORDER BY position))
+            FROM modifier WHERE scope = ?1 AND id = ?2
+            """,
+            """
+            SELECT digest_high, digest_low, number, rev, targets FROM history
+            WHERE scope = ?1 AND id = ?2 ORDER BY history DESC LIMIT 1
+            """,
+        ] {
+            let statement = try connection.statement(sql)
+            statement.bind(1, scope.text)
+            statement.bind(2, id.text)
+            guard try statement.step() else { continue }
+            let targets = (statement.text(4) ?? "").split(separator: "\n")
+            return Submission(
+                number: ModifierNumber(statement.integer(2)),
+                revision: Revision(statement.integer(3)),
+                digest: statement.digest(0),
+                targets: targets.map { try? EntryID(stored: String($0)) }
+            )
+        }
+        return nil
     }
 
     func number(of id: ModifierID, _ scope: ScopeKey) throws(StoreError) -> ModifierNumber? {

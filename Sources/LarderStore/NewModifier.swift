@@ -97,6 +97,15 @@ package struct QueuedRequest: Equatable, Sendable {
     }
 }
 
+/// What was accepted under an id.
+package struct Submission: Sendable {
+    package let number: ModifierNumber
+    package let revision: Revision
+    package let digest: Digest
+    /// In the order of its changes, of what is settled the first; nil for one that cannot be read.
+    package let targets: [EntryID?]
+}
+
 /// What accepting a modifier came to.
 package enum Acceptance: Equatable, Sendable {
     case accepted(ModifierNumber, Revision)

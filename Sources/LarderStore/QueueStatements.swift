@@ -76,6 +76,7 @@ struct QueueStatements {
             """
         static let answer = """
             UPDATE modifier SET answer_status = ?2, answer_headers = ?3, answer_body = ?4,
+                answer_at = ?5,
                 size = size - coalesce(length(answer_body), 0)
                     - coalesce(length(CAST(answer_headers AS BLOB)), 0)
                     + length(?4) + length(CAST(?3 AS BLOB))
@@ -101,11 +102,11 @@ struct QueueStatements {
         static let remember = """
             INSERT INTO history (number, scope, id, origin, method, url, outcome, reason,
                 answer_status, accepted_at, settled_at, rev, digest_high, digest_low, attempts,
-                key, bytes, lane, targets)
+                key, bytes, lane, answer_at, targets)
             SELECT number, scope, id, origin, method, url, ?2, reason, answer_status, accepted_at,
                 ?3, ?4, digest_high, digest_low, attempts,
                 coalesce(key, id) || CASE WHEN round > 1 THEN '.' || round ELSE '' END,
-                coalesce(length(body), 0), lane, (
+                coalesce(length(body), 0), lane, answer_at, (
                     SELECT group_concat(id, char(10)) FROM (
                         SELECT id FROM change WHERE modifier = ?1 ORDER BY position LIMIT 16
                     )

@@ -283,6 +283,7 @@ extension StateWriter {
         queue.answer.bind(2, Int64(answer.status))
         queue.answer.bind(3, answer.headers.lines)
         queue.answer.bind(4, answer.body)
+        queue.answer.bind(5, answer.at?.milliseconds)
         try queue.answer.run()
         guard let after = try find(number) else { return }
         count(bytes: after.size - before.size, of: before)

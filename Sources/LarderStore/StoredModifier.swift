@@ -202,8 +202,11 @@ package struct StoredAnswer: Equatable, Sendable {
     package let status: Int
     package let headers: HeaderFields
     package let body: [UInt8]
+    /// When it came; nil of one that an earlier version has written down.
+    package let at: Timestamp?
 
-    package init(status: Int, headers: HeaderFields, body: [UInt8]) {
+    package init(status: Int, headers: HeaderFields, body: [UInt8], at: Timestamp?) {
+        self.at = at
         self.status = status
         self.headers = headers
         self.body = body

@@ -67,6 +67,8 @@ package struct SettledModifier: Equatable, Sendable {
     package let bodyByteCount: Int
     /// The lane that it was given by name.
     package let laneName: LaneName?
+    /// Nil also of one that was settled by an earlier version.
+    package let answeredAt: Timestamp?
 
     init?(_ row: SQLiteStatement) {
         guard let scope = row.text(2).flatMap(Scope.init(text:)),
@@ -91,10 +93,11 @@ package struct SettledModifier: Equatable, Sendable {
         idempotencyKey = row.text(15) ?? id
         bodyByteCount = Int(clamping: row.integer(16))
         laneName = row.text(17).flatMap { try? LaneName($0) }
+        answeredAt = row.moment(18)
     }
 
     static let columns = """
         history, number, scope, id, origin, method, url, outcome, reason, answer_status, \
-        accepted_at, settled_at, rev, targets, attempts, key, bytes, lane
+        accepted_at, settled_at, rev, targets, attempts, key, bytes, lane, answer_at
         """
 }

@@ -82,6 +82,8 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
     package private(set) var state = State.idle
     /// Whether the stream stays open behind the last word.
     private let follows: Bool
+    /// Whether a stale answer is enough while it is checked.
+    private var takesStale = false
     /// What was returned so far, for the invariants.
     private(set) var said = Said()
 
@@ -107,16 +109,23 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
     /// The client has asked.
     ///
     /// With `isOriginDown` the last requests to the origin failed: nobody waits for it before the
-    /// cache is shown, but it is asked all the same.
+    /// cache is shown, but it is asked all the same. With `isResting` the origin has asked for a
+    /// rest: nothing is refreshed behind what is enough for the client.
     package mutating func started(
         _ policy: FetchPolicy,
         networkWait: Duration,
-        isOriginDown: Bool
+        isOriginDown: Bool,
+        isResting: Bool = false
     ) -> StartAction {
         precondition(state == .idle, "a fetch starts once")
         defer { checkInvariants() }
         let rules = FetchRules(policy)
         let wait = rules.cache == .ifNetworkIsSlow && !isOriginDown ? networkWait : nil
+        if isResting, rules.enough == .any, rules.network == .atOnce {
+            takesStale = true
+            state = .checking(wait: nil)
+            return .askCache
+        }
         switch (rules.network, rules.cache) {
         case (.never, _):
             state = .awaitingCache(behindHit: nil, insteadOfMiss: nil)
@@ -178,10 +187,10 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
 
     private mutating func checked(_ answer: CacheAnswer, _ wait: Duration?) -> CacheAction {
         switch answer {
-        case .hit(let revision, isFresh: true):
+        case .hit(let revision, let isFresh) where isFresh || takesStale:
             noteCached(revision)
             return .showAnd(lastWordWasTold(of: revision))
-        case .hit(let revision, isFresh: false):
+        case .hit(let revision, _):
             guard let wait else {
                 state = .awaitingNetwork(shown: revision)
                 noteCached(revision)

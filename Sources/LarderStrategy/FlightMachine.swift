@@ -116,10 +116,12 @@ package struct FlightMachine: Equatable, Sendable {
 
     /// An answer's head is there.
     ///
-    /// `remaining` is the time to the deadline; `chance` in 0..<1 is what full jitter draws with.
+    /// `remaining` is the time to the deadline; `chance` in 0..<1 is what full jitter draws with;
+    /// `rest` is how long the origin is to be left alone.
     package mutating func headArrived(
         _ head: ResponseHead,
         remaining: Duration,
+        rest: Duration = .zero,
         chance: Double
     ) -> HeadAction {
         guard case .asking(let attempt) = state else { return .nothing }
@@ -140,7 +142,8 @@ package struct FlightMachine: Equatable, Sendable {
             state = .storing
             return .bury(status: head.status)
         case 502, 503, 504:
-            let pause = retryPause(head.retryAfter, remaining, chance)
+            let asked = max(head.retryAfter ?? .zero, rest)
+            let pause = retryPause(asked, remaining, chance)
             guard let pause else { return refused(head.status) }
             state = .pausing(attempt)
             return .pause(pause)
@@ -211,6 +214,7 @@ package struct FlightMachine: Equatable, Sendable {
     package mutating func attemptFailed(
         _ failure: FlightFailure,
         remaining: Duration,
+        rest: Duration = .zero,
         chance: Double
     ) -> FailureAction {
         let url: Attempt
@@ -226,7 +230,7 @@ package struct FlightMachine: Equatable, Sendable {
         case .idle, .pausing, .refreshing, .storing, .landed: return .nothing
         }
         defer { checkInvariants() }
-        guard failure.isRetryable, let pause = retryPause(nil, remaining, chance) else {
+        guard failure.isRetryable, let pause = retryPause(rest, remaining, chance) else {
             state = .landed
             return .giveUp(failure)
         }
@@ -236,13 +240,13 @@ package struct FlightMachine: Equatable, Sendable {
 
     /// The pause before the next repetition; nil when there is none.
     private mutating func retryPause(
-        _ asked: Duration?,
+        _ asked: Duration,
         _ remaining: Duration,
         _ chance: Double
     ) -> Duration? {
         guard mayRetry, retries < Limits.retriesMax else { return nil }
         let ceiling = Limits.retryBase * (1 << retries)
-        let pause = max(asked ?? .zero, ceiling * chance)
+        let pause = max(asked, Limits.retryMin, ceiling * chance)
         guard pause <= Limits.retryAfterMax, pause < remaining else { return nil }
         retries += 1
         return pause

@@ -8,6 +8,7 @@ package struct FlightRules: Equatable, Sendable {
     /// Where else redirects may lead.
     package let redirectHosts: [HostPort]
     package let keeping: Keeping
+    package let carrying: Carrying
 
     /// What becomes of an answer's body.
     package enum Keeping: Equatable, Sendable {
@@ -17,14 +18,25 @@ package struct FlightRules: Equatable, Sendable {
         case passedOn
     }
 
+    /// Which header fields go along with a redirect to another host.
+    package enum Carrying: Equatable, Sendable {
+        /// A read's: what says which form of an answer is wanted. Anything else may be a secret.
+        case form
+        /// A write's: all that makes it the write that it is, so all but credentials and the
+        /// fields of these names, which are in lower case.
+        case all(but: Set<String>)
+    }
+
     package init(
         url: WebURL,
         cachedIsJSON: Bool,
         accept: String?,
         redirectHosts: [HostPort] = [],
-        keeping: Keeping = .stored(bytesMax: .max)
+        keeping: Keeping = .stored(bytesMax: .max),
+        carrying: Carrying = .form
     ) {
         self.url = url
+        self.carrying = carrying
         self.redirectHosts = redirectHosts
         self.keeping = keeping
         expectsJSON = cachedIsJSON || accept.map(Self.acceptsOnlyJSON) ?? false
@@ -101,14 +113,21 @@ package struct FlightRules: Equatable, Sendable {
         !headers.fields.allSatisfy { harmlessHeaders.contains($0.name.lowercased()) }
     }
 
-    /// The client's header fields as they go to `url`: all to the origin, and elsewhere only
-    /// those that can hold no credential.
+    /// The request's own header fields as they go to `url`: all to the origin, and elsewhere those
+    /// that ``Carrying`` has.
     package func carried(_ headers: HeaderFields, to url: WebURL) -> HeaderFields {
         let isUpgrade = !self.url.isSecure && url.isSecure && url.host == self.url.host
         if url.originText == self.url.originText || isUpgrade { return headers }
-        return HeaderFields(
-            headers.fields.filter { harmlessHeaders.contains($0.name.lowercased()) }
-        )
+        return HeaderFields(headers.fields.filter { carrying.includes($0.name.lowercased()) })
+    }
+}
+
+extension FlightRules.Carrying {
+    fileprivate func includes(_ name: String) -> Bool {
+        switch self {
+        case .form: harmlessHeaders.contains(name)
+        case .all(but: let secrets): !credentialHeaders.contains(name) && !secrets.contains(name)
+        }
     }
 }
 
@@ -116,6 +135,9 @@ package struct FlightRules: Equatable, Sendable {
 private let harmlessHeaders: Set = [
     "accept", "accept-charset", "accept-encoding", "accept-language", "user-agent",
 ]
+
+/// What says who asks.
+private let credentialHeaders: Set = ["authorization", "cookie", "proxy-authorization"]
 
 /// The head of an origin's answer, as far as a decision hangs on it.
 package struct ResponseHead: Equatable, Sendable {
@@ -141,6 +163,15 @@ package struct ResponseHead: Equatable, Sendable {
             Duration(deltaSeconds: value)
                 ?? Timestamp(httpDate: value, now: now).map { max(.zero, $0.since(now)) }
         }
+    }
+
+    /// How long the origin is to be left alone for the account that asked: what a 429 or 503 says
+    /// in its Retry-After, ``Limits/originRestMax`` at most; nil where it says nothing.
+    package var rest: Duration? {
+        guard status == 429 || status == 503, let retryAfter, retryAfter > .zero else {
+            return nil
+        }
+        return min(retryAfter, Limits.originRestMax)
     }
 }
 

@@ -33,14 +33,23 @@ extension ModifierQueue {
     /// Modifiers were accepted: they are on the disk.
     ///
     /// They are told in the order of their numbers; one that is known already changes nothing.
+    /// `restEnd` says until when an origin has told an account to wait, where it has.
     package mutating func accepted(
         _ records: [ModifierRecord],
         now: Duration,
-        wall: Timestamp
+        wall: Timestamp,
+        restEnd: (OriginName, Scope) -> Duration? = { _, _ in nil }
     ) -> [Action] {
         var actions: [Action] = []
         let clock = Clock(now: now, wall: wall)
-        for record in records { enter(record, clock, .zero, &actions) }
+        for record in records {
+            let isKnown = party(of: record.scope, at: record.origin) != nil
+            enter(record, clock, .zero, &actions)
+            guard !isKnown, let party = party(of: record.scope, at: record.origin),
+                let end = restEnd(record.origin, record.scope)
+            else { continue }
+            rest(party, until: end)
+        }
         for record in records where record.dependsOn.contains(where: lateFailures.contains) {
             settleOrphan(record.number, &actions)
         }
@@ -83,7 +92,8 @@ extension ModifierQueue {
             resends: record.resends,
             mayHaveLeft: record.mayHaveLeft || record.attempts > 0,
             hadLeft: record.mayHaveLeft || record.attempts > 0,
-            isStalled: record.isStalled
+            isStalled: record.isStalled,
+            floor: state.pauseFloor
         )
         let slot = place(node)
         if case .accepted = state {} else { enterLanes(slot, record.lanes, owner: owner) }
@@ -151,6 +161,7 @@ extension ModifierQueue {
         if Int(party) == parties.count {
             parties.append(Party())
             partyPositions.append()
+            partyTimerPositions.append()
         } else {
             parties[Int(party)] = Party()
         }
@@ -162,5 +173,12 @@ extension ModifierQueue {
             return nil
         }
         return partyKeys.slot(of: PartyKey(owner: owner, origin: origin))
+    }
+}
+
+extension ModifierQueue.State {
+    /// A stored pause may be what the origin has asked for: nothing else is known of it.
+    fileprivate var pauseFloor: Duration {
+        if case .retryWait(let end) = self { end } else { .zero }
     }
 }

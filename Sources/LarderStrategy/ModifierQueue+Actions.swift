@@ -95,6 +95,8 @@ extension ModifierQueue {
         /// The one is being sent, to know whether the origin is back.
         case trial(ModifierNumber)
         case setOffline
+        /// Until one of its account is tried, as the origin has told that to wait; nil while it is.
+        case rest(until: Duration?)
         /// Others of its origin are on their way, as many as may be.
         case turn
         /// Its request is on its way.

@@ -33,6 +33,8 @@ extension ModifierQueue {
         if case .trying(let outage, number) = origins[Int(origin)].reach {
             set(origin, .down(outage, trial: now))
         }
+        let party = nodes[Int(slot)].party
+        if case .trying(number) = parties[Int(party)].rest { setRest(party, .resting(until: end)) }
         refresh(slot)
         return timePassed(now: now)
     }
@@ -52,6 +54,8 @@ extension ModifierQueue {
         var actions: [Action] = []
         let origin = attemptLeft(slot)
         noteReach(of: origin, verdict, trial: number, chance, now)
+        noteOutage(origin, verdict, chance, now)
+        noteRest(slot, verdict, chance, now)
         switch verdict {
         case .confirmed:
             settle(slot, .confirmed, &actions)
@@ -98,6 +102,7 @@ extension ModifierQueue {
         }
         let asked = min(max(retryAfter ?? .zero, .zero), Limits.modifierRetryAfterMax)
         let pause = max(asked, Self.pause(after: node.attempts, chance: chance))
+        nodes[Int(slot)].floor = asked > .zero ? now + asked : .zero
         change(slot, to: .retryWait(until: now + pause), &actions)
     }
 
@@ -117,6 +122,7 @@ extension ModifierQueue {
             return
         }
         let pause = Self.pause(after: node.attempts, chance: chance)
+        nodes[Int(slot)].floor = .zero
         change(slot, to: .unknown(until: now + pause), &actions)
     }
 
@@ -149,11 +155,12 @@ extension ModifierQueue {
     }
 
     /// The pause after so many counted attempts: full jitter below 1 s × 2^n, at most
-    /// ``Limits/modifierRetryMax``.
+    /// ``Limits/modifierRetryMax`` and at least ``Limits/modifierRetryMin``.
     static func pause(after attempts: Int32, chance: Double) -> Duration {
         // Far past the longest pause, and far from the end of the number's range.
         let doublings = min(max(attempts, 1) - 1, 16)
-        return min(Limits.modifierRetryMax, Limits.modifierRetryBase * (1 << doublings)) * chance
+        let ceiling = min(Limits.modifierRetryMax, Limits.modifierRetryBase * (1 << doublings))
+        return max(Limits.modifierRetryMin, ceiling * chance)
     }
 }
 

@@ -40,7 +40,8 @@ extension ModifierQueue {
     }
 
     /// Somebody wants a modifier to be sent now that waits for a time or a decision: it is
-    /// `queued` again, its origin is tried at once, and its credential counts as good.
+    /// `queued` again, its origin is tried at once, at rest or not, and its credential counts as
+    /// good.
     package mutating func retryAsked(
         _ number: ModifierNumber,
         now: Duration
@@ -60,6 +61,7 @@ extension ModifierQueue {
             throw .nothingToRetry
         }
         if origins[Int(origin)].reach != .setOffline { wake(origin, now) }
+        if parties[Int(party)].rest.end != nil { setRest(party, .due) }
         finish(&actions, now)
         return actions
     }

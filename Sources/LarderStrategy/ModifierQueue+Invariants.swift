@@ -33,7 +33,16 @@ extension ModifierQueue {
             let (state, origin) = (parties[Int(party)], partyKeys[party].origin)
             assert(state.ready.elements.count == ready[Int(party)], "the ready ones are counted")
             let isIn = partyPositions[party] >= 0
-            assert(isIn == (ready[Int(party)] > 0 && state.refused == nil), "parties are in turn")
+            let isAsked = state.refused == nil && state.rest.admits
+            assert(isIn == (ready[Int(party)] > 0 && isAsked), "parties are in turn")
+            // 6
+            let timer = Int(partyTimerPositions[party])
+            let end = timer < 0 ? nil : partyTimers.elements[timer].key
+            assert(end == state.rest.end, "rests end")
+            if case .trying(let number) = state.rest {
+                let isTried = slots[number].map { nodes[Int($0)].isUnderWay } ?? false
+                assert(isTried, "a trial is under way")
+            }
             guard isIn else { continue }
             let element = origins[Int(origin)].parties.elements[Int(partyPositions[party])]
             assert(element.slot == party && element.key == state.ready.first?.key, "by the least")

@@ -50,6 +50,24 @@ extension ModifierQueue {
         var isStalled: Bool
         /// Whether its pause is over.
         var isDue = false
+        /// Before it nothing but a hand ends its pause: the origin's Retry-After.
+        var floor = Duration.zero
+        /// The attempts after which its pause was ended by another's success; -1 for none.
+        var wokenAfter: Int32 = -1
+
+        /// Whether another's success may end its pause: not twice in a row, so that traffic does not
+        /// undo the backoff of one that always fails.
+        var mayBeWoken: Bool { wokenAfter < 0 || attempts > wokenAfter + 1 }
+
+        /// The end of its pause, while that lasts.
+        var pauseEnd: Duration? {
+            switch state {
+            case .retryWait(let end), .unknown(.some(let end)): isDue ? nil : end
+            case .held, .queued, .committingSend, .inFlight, .unknown(nil), .authWait, .conflict,
+                .accepted, .changing, .settling:
+                nil
+            }
+        }
 
         /// Whether it may be sent as far as it alone is concerned.
         var isReady: Bool {
@@ -63,9 +81,10 @@ extension ModifierQueue {
             }
         }
 
-        /// Whether it may still expire: no attempt is under way, and none had an unclear end.
+        /// Whether it may still expire: nothing of it can have left in any attempt.
         var mayExpire: Bool {
-            switch state {
+            guard !mayHaveLeft else { return false }
+            return switch state {
             case .held, .queued, .retryWait, .authWait: true
             case .committingSend, .inFlight, .unknown, .conflict, .accepted, .changing,
                 .settling:
@@ -82,10 +101,9 @@ extension ModifierQueue {
         var end: Duration? {
             switch state {
             case .held(let end), .accepted(let end): end
-            case .retryWait(let end), .unknown(.some(let end)): isDue ? nil : end
-            case .queued, .committingSend, .inFlight, .unknown(nil), .authWait, .conflict,
+            case .queued, .committingSend, .inFlight, .retryWait, .unknown, .authWait, .conflict,
                 .changing, .settling:
-                nil
+                pauseEnd
             }
         }
 
@@ -108,6 +126,33 @@ extension ModifierQueue {
         /// Those that the origin answered 401 or 407, while it has had no other credential since
         /// and until the last of them is settled.
         var refused: [ModifierNumber]?
+        var rest = Rest.open
+    }
+
+    /// Whether an account leaves an origin alone that has told it to wait.
+    enum Rest: Equatable, Sendable {
+        case open
+        case resting(until: Duration)
+        /// The time is over: the next one is tried.
+        case due
+        /// The one is sent, to know whether the origin takes more.
+        case trying(ModifierNumber)
+        /// It has taken one; the others follow from then on.
+        case waking(until: Duration)
+
+        var admits: Bool {
+            switch self {
+            case .open, .due: true
+            case .resting, .trying, .waking: false
+            }
+        }
+
+        var end: Duration? {
+            switch self {
+            case .resting(let end), .waking(let end): end
+            case .open, .due, .trying: nil
+            }
+        }
     }
 
     struct Origin: Sendable {
@@ -119,6 +164,8 @@ extension ModifierQueue {
         var parties = SlotHeap<ModifierNumber>()
         /// Whether somebody may be to be sent who could not be before.
         var isTouched = false
+        /// Ends of attempts in a row by which nothing was done; two are an outage.
+        var failing = 0
     }
 
     /// Whether an origin may be asked.

@@ -10,7 +10,9 @@ extension ModifierQueue {
         chance: Double,
         now: Duration
     ) -> [Action] {
-        reached(originSlot(name), chance, now)
+        let origin = originSlot(name)
+        reached(origin, chance, now)
+        endOutage(origin, chance, now)
         return timePassed(now: now)
     }
 
@@ -72,6 +74,7 @@ extension ModifierQueue {
         _ chance: Double,
         _ now: Duration
     ) {
+        origins[Int(origin)].failing = 2
         var outage: Outage
         switch origins[Int(origin)].reach {
         case .open, .waking:

@@ -130,6 +130,7 @@ extension ModifierQueue {
         let key = partyKeys[party]
         freeSlots.append(slot)
         if partyKeys.release(party) {
+            partyTimers.remove(party, &partyTimerPositions)
             origins[Int(key.origin)].parties.remove(party, &partyPositions)
         }
         _ = owners.release(key.owner)

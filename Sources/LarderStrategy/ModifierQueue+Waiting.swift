@@ -28,6 +28,11 @@ extension ModifierQueue {
         case nil: break
         }
         guard parties[Int(node.party)].refused == nil else { return .credential }
+        switch parties[Int(node.party)].rest {
+        case .open, .due: break
+        case .resting(let end), .waking(let end): return .rest(until: end)
+        case .trying: return .rest(until: nil)
+        }
         switch origins[Int(partyKeys[node.party].origin)].reach {
         case .open: return .turn
         case .waking(let end): return .offline(until: end)

@@ -11,7 +11,9 @@ package import LarderModel
 ///   event that says that it is committed; until then nothing else is begun with the modifier.
 /// - *ready*: in a state to be sent, first in all its lanes, none of them paused, no dependency
 ///   left. What is ready is sent as soon as its party and its origin allow.
-/// - *trial*: the one modifier that is sent to an origin that was down.
+/// - *trial*: the one modifier that is sent to an origin that was down, or of a party that rests.
+/// - *rest*: of a party that the origin has told to wait, by whatever request of it.
+/// - *outage*: two ends of attempts in a row at an origin by which nothing was done, or no way there.
 ///
 /// # States of a modifier
 ///
@@ -40,16 +42,30 @@ package import LarderModel
 /// From each of these it can be set offline by hand, and from there it becomes `down`, to be tried
 /// at once.
 ///
+/// # Rests of a party
+///
+/// ```
+///          it has asked           the time has come, or a hand
+///    open ──────────────► resting ─────────────────────────► due
+///     ▲                    │   ▲ it was in vain, or asks anew  │ one is ready
+///     └────── waking ◄─────│───┴────────────────────────── trying
+///                ▲         │       it has taken it           │
+///                └─────────│─────────────────────────────────┘
+/// ```
+///
+/// While a party rests, whatever says so anew moves the end; nothing moves it nearer but a hand.
+///
 /// # Invariants (``checkInvariants()``)
 ///
 /// 1. A modifier is being sent only if no earlier one shares a lane, and it has no dependency
 ///    left; so each lane has one on its way at most.
 /// 2. At most ``Limits/modifiersInFlightMax`` attempts are under way at an origin.
 /// 3. Whatever is ready is among its party's ready ones, and these are among their origin's unless
-///    the credential was refused.
+///    the credential was refused, or the party rests.
 /// 4. Whatever ends by itself has its wake time.
 /// 5. What has been returned as a step is done with once: a modifier leaves after its settle step
 ///    alone.
+/// 6. Of a party that is tried one is under way that was sent since; of one that rests none is sent.
 package struct ModifierQueue: Sendable {
     /// Where each unsettled modifier's node lies.
     var slots: [ModifierNumber: Int32] = [:]
@@ -74,10 +90,12 @@ package struct ModifierQueue: Sendable {
 
     var timers = SlotHeap<Duration>()
     var originTimers = SlotHeap<Duration>()
+    var partyTimers = SlotHeap<Duration>()
     var timerPositions = SlotPositions()
     var readyPositions = SlotPositions()
     var partyPositions = SlotPositions()
     var originTimerPositions = SlotPositions()
+    var partyTimerPositions = SlotPositions()
     var touchedOrigins: [Int32] = []
 
     package init() {}
@@ -88,10 +106,7 @@ package struct ModifierQueue: Sendable {
     /// When time is to be told next by ``timePassed(now:)``; nil while nothing ends by
     /// itself.
     package var nextWake: Duration? {
-        switch (timers.first?.key, originTimers.first?.key) {
-        case (let first?, let second?): min(first, second)
-        case (let only, nil), (nil, let only): only
-        }
+        [timers.first?.key, originTimers.first?.key, partyTimers.first?.key].compactMap { $0 }.min()
     }
 
     /// The time has come that ``nextWake`` said, or any other.
@@ -110,6 +125,9 @@ package struct ModifierQueue: Sendable {
             originTimers.remove(slot, &originTimerPositions)
             if case .waking = origins[Int(slot)].reach { origins[Int(slot)].reach = .open }
             touch(slot)
+        }
+        while let (due, party) = partyTimers.first.map({ ($0.key, $0.slot) }), due <= now {
+            endRest(party)
         }
         while let origin = touchedOrigins.popLast() {
             origins[Int(origin)].isTouched = false
@@ -140,8 +158,8 @@ package struct ModifierQueue: Sendable {
 
     /// How often something was moved in a heap so far: the work that grows with the queue.
     package var moves: Int {
-        timerPositions.moves + originTimerPositions.moves + readyPositions.moves
-            + partyPositions.moves
+        timerPositions.moves + originTimerPositions.moves + partyTimerPositions.moves
+            + readyPositions.moves + partyPositions.moves
     }
 
     // MARK: Sending
@@ -161,6 +179,7 @@ package struct ModifierQueue: Sendable {
             }
             let number = nodes[Int(slot)].number
             if let outage { origins[Int(origin)].reach = .trying(outage, number) }
+            if parties[Int(party)].rest == .due { setRest(party, .trying(number)) }
             origins[Int(origin)].underWay += 1
             var wasUnknown = false
             if case .unknown = nodes[Int(slot)].state { wasUnknown = true }
@@ -199,8 +218,8 @@ package struct ModifierQueue: Sendable {
     /// Puts a party where its first ready one belongs.
     mutating func refreshParty(_ party: Int32) {
         let origin = partyKeys[party].origin
-        let first = parties[Int(party)].refused == nil ? parties[Int(party)].ready.first?.key : nil
-        if let first {
+        let isAsked = parties[Int(party)].refused == nil && parties[Int(party)].rest.admits
+        if isAsked, let first = parties[Int(party)].ready.first?.key {
             origins[Int(origin)].parties.set(party, first, &partyPositions)
             touch(origin)
         } else {
@@ -235,8 +254,8 @@ package struct ModifierQueue: Sendable {
             leaveLanes(slot)
         case .authWait:
             nodes[Int(slot)].state = .authWait
-            if parties[Int(nodes[Int(slot)].party)].refused == nil {
-                // There has been another credential meanwhile.
+            if parties[Int(nodes[Int(slot)].party)].refused?.contains(number) != true {
+                // There has been another credential meanwhile, refused again or not.
                 change(slot, to: .queued, &actions)
             }
         }

@@ -13,14 +13,16 @@ package struct ModifierRequest: Equatable, Sendable {
     package let targets: [EntryID]
 
     /// The headers are those that go out, `Content-Type` included; `baseIsJSON` says whether what
-    /// the origin said last of a target is JSON.
+    /// the origin said last of a target is JSON; `secrets` names, in lower case, the fields that
+    /// are the origin's alone, beside credentials.
     package init(
         method: String,
         url: WebURL,
         headers: HeaderFields,
         targets: [EntryID],
         baseIsJSON: Bool,
-        redirectHosts: [HostPort] = []
+        redirectHosts: [HostPort] = [],
+        secrets: Set<String> = []
     ) {
         self.method = method
         self.targets = targets
@@ -28,7 +30,8 @@ package struct ModifierRequest: Equatable, Sendable {
             url: url,
             cachedIsJSON: baseIsJSON,
             accept: headers["Accept"],
-            redirectHosts: redirectHosts
+            redirectHosts: redirectHosts,
+            carrying: .all(but: secrets)
         )
         essence =
             headers["Content-Type"]?.prefix(while: { $0 != ";" })
@@ -57,26 +60,31 @@ package struct ModifierRequest: Equatable, Sendable {
     }
 
     /// Where a redirect leads that is followed with the same method and body: a 307 or 308 to
-    /// where reads may be led too.
-    package func followed(_ status: Int, _ headers: HeaderFields) -> WebURL? {
+    /// where reads may be led too, from the URL that answered.
+    package func followed(
+        _ status: Int,
+        _ headers: HeaderFields,
+        from answering: WebURL
+    ) -> WebURL? {
         guard status == 307 || status == 308, let location = headers["Location"],
-            case .allowed(let url) = flight.redirect(from: flight.url, to: location)
+            case .allowed(let url) = flight.redirect(from: answering, to: location)
         else { return nil }
         return url
     }
 
-    /// What an answer means that is not ``followed(_:_:)``.
+    /// What an answer means that is not ``followed(_:_:from:)``.
     package func verdict(
         _ status: Int,
         _ headers: HeaderFields,
+        from answering: WebURL,
         rule: ModifierRules.AnswerRule,
         now: Timestamp
     ) -> ModifierVerdict {
         let head = ResponseHead(status: status, headers: headers, now: now)
-        guard !isPortal(head) else { return .captive }
+        guard !isPortal(head, answering) else { return .captive }
         switch status {
         case 202: return .accepted
-        case 200..<300: return .confirmed(body(head, headers, rule))
+        case 200..<300: return .confirmed(body(head, headers, answering, rule))
         case 300..<400: return .refused
         case 401, 407: return .authNeeded
         case 404 where method == "DELETE", 410 where method == "DELETE":
@@ -90,10 +98,10 @@ package struct ModifierRequest: Equatable, Sendable {
         }
     }
 
-    private func isPortal(_ head: ResponseHead) -> Bool {
-        if flight.captivePortal(head, from: flight.url) != nil { return true }
+    private func isPortal(_ head: ResponseHead, _ answering: WebURL) -> Bool {
+        if flight.captivePortal(head, from: answering) != nil { return true }
         guard (300..<400).contains(head.status), let location = head.location,
-            case .refused(.captive) = flight.redirect(from: flight.url, to: location)
+            case .refused(.captive) = flight.redirect(from: answering, to: location)
         else { return false }
         return true
     }
@@ -102,6 +110,7 @@ package struct ModifierRequest: Equatable, Sendable {
     private func body(
         _ head: ResponseHead,
         _ headers: HeaderFields,
+        _ answering: WebURL,
         _ rule: ModifierRules.AnswerRule
     ) -> ModifierVerdict.ConfirmedBody {
         // What is deleted has no representation.
@@ -112,15 +121,17 @@ package struct ModifierRequest: Equatable, Sendable {
             headers["Content-Location"], head.status == 201 ? head.location : nil,
         ]
         for place in places {
-            if let target = place.flatMap(target(at:)) { return .representation(of: target) }
+            if let target = place.flatMap({ target(at: $0, from: answering) }) {
+                return .representation(of: target)
+            }
         }
         let isSaid = headers.list("Preference-Applied").map(Self.saysRepresentation) ?? false
         guard rule == .representation || isSaid, let own = ownTarget else { return .none }
         return .representation(of: own)
     }
 
-    private func target(at place: String) -> EntryID? {
-        guard let url = try? flight.url.resolving(place), let id = try? EntryID(url) else {
+    private func target(at place: String, from answering: WebURL) -> EntryID? {
+        guard let url = try? answering.resolving(place), let id = try? EntryID(url) else {
             return nil
         }
         return targets.first { $0 == id }

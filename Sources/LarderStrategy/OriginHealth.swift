@@ -5,7 +5,8 @@ package import LarderModel
 /// Nobody else is asked: the only way to know is to try.
 ///
 /// The state shortens waits and labels answers; it never keeps a client's request from being
-/// tried.
+/// tried. Nor does a *rest*, for which the origin has asked an account: what the daemon does by
+/// itself waits for its end.
 ///
 /// ```
 ///   unknown ──► online ◄──► offline          any HTTP answer of the origin ─► online
@@ -23,6 +24,9 @@ package struct OriginHealth: Equatable, Sendable {
     package private(set) var state = State.unknown
     /// When it came into this state.
     package private(set) var since: Timestamp
+    /// Until when the origin is left alone, on the monotonic clock, by the account that it told so;
+    /// at most ``Limits/restingAccountsMax``, of which none is over when another comes.
+    package private(set) var rests: [Scope: Duration] = [:]
 
     package init(now: Timestamp) {
         since = now
@@ -61,6 +65,28 @@ package struct OriginHealth: Equatable, Sendable {
     /// Somebody has set it offline, or online again; what is known of it counts from now.
     package mutating func wasSetByHand(now: Timestamp) {
         since = now
+    }
+
+    /// It has asked for a rest; until when, the later one where it has asked before.
+    package mutating func askedForRest(
+        of scope: Scope,
+        for time: Duration,
+        now: Duration
+    ) -> Duration {
+        let end = max(rests[scope] ?? .zero, now + min(time, Limits.originRestMax))
+        rests = rests.filter { $0.value > now }
+        if rests[scope] == nil, rests.count >= Limits.restingAccountsMax,
+            let first = rests.min(by: { $0.value < $1.value })
+        {
+            rests[first.key] = nil
+        }
+        rests[scope] = end
+        return end
+    }
+
+    /// Until when an account leaves it alone; nil where it does not.
+    package func restEnd(of scope: Scope, now: Duration) -> Duration? {
+        rests[scope].flatMap { $0 > now ? $0 : nil }
     }
 
     private mutating func become(_ next: State, _ now: Timestamp) -> Bool {

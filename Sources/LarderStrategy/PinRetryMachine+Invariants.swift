@@ -9,7 +9,7 @@ extension PinRetryMachine {
                 assert(failures >= 0)
             case .resting(let failures, let end):
                 assert(failures >= 1, "a rest follows a failure")
-                assert(end >= Self.rest(after: 1), "a rest has a length")
+                assert(end > .zero, "a rest has a length")
             }
         }
     }

@@ -3,12 +3,13 @@ package import LarderModel
 /// Decides when the origins are asked for what pins wait for.
 ///
 /// Terms: an origin is *asked* while a task goes through the pins that want something of it, and
-/// *rests* after one of them could not be fetched. An origin that is neither is not known here.
+/// *rests* after one of them could not be fetched, or while it has asked all whose pins they are for
+/// a rest. An origin that is neither is not known here.
 ///
 /// Invariants:
 /// 1. An origin is asked by one task at a time.
 /// 2. A rest is ``Limits/pinRetryBase`` · 2^n after n + 1 failures in a row, at most
-///    ``Limits/pinRetryMax``.
+///    ``Limits/pinRetryMax``, or as long as the origin has asked for, if that is longer.
 /// 3. Once an origin has answered anybody, its rest is over, and the failures before are forgotten.
 ///
 /// ```
@@ -30,11 +31,23 @@ package struct PinRetryMachine: Equatable, Sendable {
     package init() {}
 
     /// It was looked up of which origins something is wanted; who is to be asked now, in order.
+    ///
+    /// `resting` are those of which only such things are wanted as the origin has asked for a rest
+    /// of, with the first end of one.
     package mutating func looked(
         _ wanted: Set<OriginName>,
+        resting: [OriginName: Duration] = [:],
         now: Duration
     ) -> [OriginName] {
         var due: [OriginName] = []
+        for (name, end) in resting where !wanted.contains(name) {
+            switch origins[name] {
+            case nil: origins[name] = .resting(failures: 1, until: end)
+            case .resting(let failures, let own):
+                origins[name] = .resting(failures: failures, until: max(own, end))
+            case .asked: break
+            }
+        }
         for name in wanted {
             switch origins[name] {
             case nil:
@@ -47,7 +60,7 @@ package struct PinRetryMachine: Equatable, Sendable {
                 break
             }
         }
-        for (name, state) in origins where !wanted.contains(name) {
+        for (name, state) in origins where !wanted.contains(name) && resting[name] == nil {
             if case .resting = state { origins[name] = nil }
         }
         checkInvariants()

@@ -25,7 +25,8 @@ import LarderModel
 /// # Invariants (``checkInvariants()``)
 ///
 /// 1. The number of those who wait is never negative, and the failures are at most ``failuresMax``.
-/// 2. A probe is begun only while somebody waits and the origin is down.
+/// 2. A probe is begun only while somebody waits whom the origin has not asked for a rest, and the
+///    origin is down.
 /// 3. A pause is at most 1 s × 2^n, n being the probes since a client's request was answered, and
 ///    never longer than ``Limits/probePauseMax``.
 package struct ProbeMachine: Equatable, Sendable {
@@ -50,7 +51,7 @@ package struct ProbeMachine: Equatable, Sendable {
 
     package enum StartAction: Equatable, Sendable {
         case nothing
-        /// Begin the loop with a pause of up to this, told by ``pauseEnded()``.
+        /// Begin the loop with a pause of up to this, told by ``pauseEnded(rest:)``.
         case pause(upTo: Duration)
     }
 
@@ -103,17 +104,20 @@ package struct ProbeMachine: Equatable, Sendable {
 
     package enum PauseAction: Equatable, Sendable {
         case ask
+        /// Pause for this long, told by ``pauseEnded(rest:)``.
+        case rest(for: Duration)
         case stop
     }
 
-    /// The pause is over.
-    package mutating func pauseEnded() -> PauseAction {
+    /// The pause is over; `rest` is how long the origin is still to be left alone for all who wait.
+    package mutating func pauseEnded(rest: Duration = .zero) -> PauseAction {
         precondition(state == .pausing, "a pause ends once")
         defer { checkInvariants() }
         guard waiting > 0, isDown else {
             state = .idle
             return .stop
         }
+        guard rest <= .zero else { return .rest(for: rest) }
         state = .asking
         return .ask
     }

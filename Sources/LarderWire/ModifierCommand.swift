@@ -30,7 +30,7 @@ package struct ModifierCommand: Equatable, Sendable {
     package var dependsOn: [ModifierID] = []
     /// How long it may be taken back before it is sent: 0 to ``Limits/modifierTimeMax``.
     package var hold: Duration?
-    /// How long it may wait to be sent: 1 ms to ``Limits/modifierTimeMax``.
+    /// How long it may wait for its first attempt: 1 ms to ``Limits/modifierTimeMax``.
     package var expires: Duration?
     /// Counted attempts before it is dead; nil: without a bound.
     package var attemptsMax: Int?

@@ -6,6 +6,8 @@ package struct ModifierReceipt: Equatable, Sendable {
     package var id: ModifierID
     package var state: ModifierState
     package var revision: Revision
+    /// Of one that had been accepted before, and is settled.
+    package var settledAt: Timestamp?
 
     package init(id: ModifierID, state: ModifierState, revision: Revision) {
         self.id = id
@@ -47,6 +49,7 @@ package struct ModifierReceipt: Equatable, Sendable {
         json.member("id", id.text)
         json.member("state", state.rawValue)
         json.member("rev", revision.number)
+        if let settledAt { json.member("settled_at", settledAt.rfc3339) }
     }
 
     private init(_ object: WireObject) throws(WireError) {
@@ -55,5 +58,6 @@ package struct ModifierReceipt: Equatable, Sendable {
             state: try object.required("state") { ModifierState(rawValue: $0) },
             revision: try object.revision("rev")
         )
+        settledAt = try object.optionalTimestamp("settled_at")
     }
 }

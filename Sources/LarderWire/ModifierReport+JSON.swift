@@ -124,6 +124,20 @@ extension ModifierReport.Answer {
     }
 }
 
+extension ModifierReport {
+    /// Several, in the order in which they were given: the member `modifiers`.
+    package static func encoded(_ reports: [ModifierReport]) -> [UInt8] {
+        var json = JSONWriter()
+        json.object { json in
+            json.name("modifiers")
+            json.beginArray()
+            for report in reports { json.object { report.write(to: &$0) } }
+            json.endArray()
+        }
+        return json.bytes
+    }
+}
+
 /// One page of modifiers.
 package struct ModifierPage: Equatable, Sendable {
     package var items: [ModifierReport]

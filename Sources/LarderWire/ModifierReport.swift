@@ -28,7 +28,7 @@ package struct ModifierReport: Equatable, Sendable {
 
     /// Why it is not sent now.
     package struct Wait: Equatable, Sendable {
-        /// Such as `hold`, `lane`, `dependency`, `backoff`, `origin`.
+        /// Such as `hold`, `lane`, `dependency`, `backoff`, `rest`, `offline`.
         package var reason: String
         /// The lane, the modifier, the origin or the account that it waits for.
         package var name: String?

@@ -41,6 +41,7 @@ extension OriginReport {
         json.member("state", state.rawValue)
         json.member("since", since?.rfc3339)
         json.member("offline_by_hand", isOfflineByHand)
+        if let restsUntil { json.member("rests_until", restsUntil.rfc3339) }
         json.member("settings") { settings.write(to: &$0, coversSecrets: true) }
     }
 
@@ -54,6 +55,7 @@ extension OriginReport {
         state = try object.required("state") { StatusReport.OriginState(rawValue: $0) }
         since = try object.optionalTimestamp("since")
         isOfflineByHand = try object.bool("offline_by_hand")
+        restsUntil = try object.optionalTimestamp("rests_until")
     }
 }
 

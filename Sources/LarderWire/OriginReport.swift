@@ -10,19 +10,23 @@ package struct OriginReport: Equatable, Sendable {
     package var since: Timestamp?
     /// Whether it was set offline, so that nothing leaves for it.
     package var isOfflineByHand: Bool
+    /// Until when what nobody asks for leaves it alone, as it has told some account to wait.
+    package var restsUntil: Timestamp?
 
     package init(
         settings: OriginSettings,
         source: OriginSource,
         state: StatusReport.OriginState,
         since: Timestamp?,
-        isOfflineByHand: Bool
+        isOfflineByHand: Bool,
+        restsUntil: Timestamp? = nil
     ) {
         self.settings = settings
         self.source = source
         self.state = state
         self.since = since
         self.isOfflineByHand = isOfflineByHand
+        self.restsUntil = restsUntil
     }
 }
 

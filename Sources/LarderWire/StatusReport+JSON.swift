@@ -144,6 +144,7 @@ extension StatusReport.Origin {
         json.member("state", state.rawValue)
         json.member("since", since?.rfc3339)
         json.member("offline_by_hand", isOfflineByHand)
+        if let restsUntil { json.member("rests_until", restsUntil.rfc3339) }
     }
 
     fileprivate init(_ object: WireObject) throws(WireError) {
@@ -152,5 +153,6 @@ extension StatusReport.Origin {
         state = try object.required("state") { StatusReport.OriginState(rawValue: $0) }
         since = try object.optionalTimestamp("since")
         isOfflineByHand = try object.bool("offline_by_hand")
+        restsUntil = try object.optionalTimestamp("rests_until")
     }
 }

@@ -125,19 +125,23 @@ package struct StatusReport: Equatable, Sendable {
         package var since: Timestamp?
         /// Whether it was set offline, so that nothing leaves for it.
         package var isOfflineByHand: Bool
+        /// Until when what nobody asks for leaves it alone, as it has told some account to wait.
+        package var restsUntil: Timestamp?
 
         package init(
             name: OriginName,
             baseURL: WebURL,
             state: OriginState,
             since: Timestamp?,
-            isOfflineByHand: Bool = false
+            isOfflineByHand: Bool = false,
+            restsUntil: Timestamp? = nil
         ) {
             self.name = name
             self.baseURL = baseURL
             self.state = state
             self.since = since
             self.isOfflineByHand = isOfflineByHand
+            self.restsUntil = restsUntil
         }
     }
 

@@ -100,6 +100,7 @@ struct Status: AsyncParsableCommand {
         let state = console.coloured(origin.state.rawValue, colour)
         let since = origin.since.map { " since \($0.rfc3339)" } ?? ""
         let byHand = origin.isOfflineByHand ? " by hand" : ""
-        return "\(origin.name) (\(origin.baseURL)): \(state)\(byHand)\(since)"
+        let rest = origin.restsUntil.map { ", to be left alone until \($0.rfc3339)" } ?? ""
+        return "\(origin.name) (\(origin.baseURL)): \(state)\(byHand)\(since)\(rest)"
     }
 }

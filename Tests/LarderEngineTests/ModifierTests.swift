@@ -68,6 +68,27 @@ struct ModifierTests {
         }
     }
 
+    @Test("An answer is of the moment in which it came, whenever it is read or settled")
+    func momentOfTheAnswer() async throws {
+        try await EngineFixture.run { fixture in
+            let url = try fixture.url("/a")
+            let gate = Gate()
+            fixture.upstream.answer(url, with: .reply(status: 202).held(by: gate))
+            let id = try await accept(fixture, url, .none)
+            _ = try await fixture.upstream.asked.element(0)
+            fixture.clock.advance(by: .seconds(5))
+            gate.open()
+            // It is taken for confirmed once the origin's accepted_limit is over.
+            try await fixture.clock.sleepers(until: .seconds(605))
+            fixture.clock.advance(by: .seconds(600))
+            let report = try await fixture.engine.modifier(id, fixture.scope, wait: .seconds(60))
+            #expect(report.state == .confirmed)
+            #expect(report.answer?.status == 202)
+            #expect(report.answer?.at == ManualClock.start.advanced(by: .seconds(5)))
+            #expect(report.settledAt == ManualClock.start.advanced(by: .seconds(605)))
+        }
+    }
+
     @Test("Whoever cancels one that is leaving with another is answered")
     func cancelledWithAnother() async throws {
         let hold = StepHold()

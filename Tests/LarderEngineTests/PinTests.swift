@@ -348,7 +348,7 @@ struct PinTests {
 
 extension EngineFixture {
     /// Pins a URL; `isNew` is nil when it waits.
-    fileprivate func pin(_ url: WebURL) async throws -> (item: PinItem, isNew: Bool?) {
+    func pin(_ url: WebURL) async throws -> (item: PinItem, isNew: Bool?) {
         switch try await engine.pin(EntryID(url), scope) {
         case .held(let item, let isNew): (item, isNew)
         case .waiting(let item): (item, nil)

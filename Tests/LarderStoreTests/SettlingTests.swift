@@ -15,7 +15,7 @@ struct SettlingTests {
             outcome: .dead(reason) { _, base in
                 LostView(before: [1], after: base.text.map { Array($0.utf8) })
             },
-            answer: StoredAnswer(status: 422, headers: HeaderFields(), body: [7])
+            answer: StoredAnswer(status: 422, headers: HeaderFields(), body: [7], at: nil)
         )
     }
 
@@ -34,7 +34,12 @@ struct SettlingTests {
             answersNotApplied: 1,
             isStalled: true
         )
-        update.answer = StoredAnswer(status: 503, headers: HeaderFields(), body: [1])
+        update.answer = StoredAnswer(
+            status: 503,
+            headers: HeaderFields(),
+            body: [1],
+            at: Timestamp(milliseconds: 7)
+        )
         #expect(try await store.update(update)?.from == .inFlight)
         #expect(store.queueTotals.stalled == 1)
         #expect(try await store.update(update)?.from == .retryWait)
@@ -46,6 +51,7 @@ struct SettlingTests {
         #expect(whole.modifier.nextAttemptAt == Timestamp(milliseconds: 5_000))
         #expect(whole.modifier.isStalled && whole.modifier.mayHaveLeft)
         #expect(whole.answer?.status == 503 && whole.answer?.body == [1])
+        #expect(whole.answer?.at == Timestamp(milliseconds: 7))
         try await temporary.confirm(number)
         #expect(temporary.store.queueTotals.stalled == 0)
         #expect(try await temporary.store.send(number) == false)

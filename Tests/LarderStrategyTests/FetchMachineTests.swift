@@ -4,6 +4,31 @@ import Testing
 
 @Suite("A fetch")
 struct FetchMachineTests {
+    @Test("What is enough is not refreshed behind a client while the origin is left alone")
+    func resting() {
+        for isFresh in [true, false] {
+            var machine = FetchMachine<String>()
+            let action = machine.started(
+                .staleWhileRevalidate,
+                networkWait: .seconds(1),
+                isOriginDown: false,
+                isResting: true
+            )
+            #expect(action == .askCache)
+            let answer = machine.cacheAnswered(.hit(Revision(1), isFresh: isFresh))
+            #expect(answer == .showAnd(.end))
+        }
+        // Without an answer it is the client's own request.
+        var machine = FetchMachine<String>()
+        _ = machine.started(
+            .staleWhileRevalidate,
+            networkWait: .seconds(1),
+            isOriginDown: false,
+            isResting: true
+        )
+        #expect(machine.cacheAnswered(.miss) == .askNetwork(wait: nil))
+    }
+
     @Test("Every event in every state does what the table says", arguments: FetchRow.all)
     func table(row: FetchRow) {
         var machine = row.place.machine()

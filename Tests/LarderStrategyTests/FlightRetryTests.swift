@@ -68,11 +68,11 @@ struct FlightRetryTests {
         var machine = script.started(conditional: true)
         _ = machine.headArrived(.of(200), remaining: .seconds(30), chance: 0)
         let action = machine.attemptFailed(.brokenOff("x"), remaining: .seconds(30), chance: 0)
-        #expect(action == .pause(.zero))
+        #expect(action == .pause(Limits.retryMin))
         #expect(machine.pauseEnded() == script.attempt(script.home, conditional: false))
     }
 
-    @Test("The pause is anywhere from nothing to twice the one before")
+    @Test("The pause is anywhere from next to nothing to twice the one before")
     func jitter() {
         var random = SeededRandom(seed: 7)
         for _ in 0..<200 {
@@ -85,7 +85,7 @@ struct FlightRetryTests {
                     return
                 }
                 #expect(pause >= .zero && pause < ceiling)
-                #expect(pause == ceiling * chance)
+                #expect(pause == max(Limits.retryMin, ceiling * chance))
                 _ = machine.pauseEnded()
                 ceiling *= 2
             }
@@ -113,6 +113,30 @@ struct FlightRetryTests {
     func longRetryAfter(value: String) {
         var machine = script.started()
         #expect(refused(&machine, retryAfter: value) == .quote(status: 503))
+    }
+
+    @Test("An origin that is to be left alone is asked again after that, or not at all")
+    func rest() {
+        for (rest, pause) in [(3, Duration.seconds(3)), (11, nil)] {
+            var machine = script.started()
+            let asked = Duration.seconds(rest)
+            let head = machine.headArrived(
+                .of(503),
+                remaining: .seconds(30),
+                rest: asked,
+                chance: 0
+            )
+            #expect(head == (pause.map { .pause($0) } ?? .quote(status: 503)))
+            machine = script.started()
+            let failure = FlightFailure.unreachable("refused")
+            let action = machine.attemptFailed(
+                failure,
+                remaining: .seconds(30),
+                rest: asked,
+                chance: 0
+            )
+            #expect(action == (pause.map { .pause($0) } ?? .giveUp(failure)))
+        }
     }
 
     @Test("An origin that was down at the start is asked once")

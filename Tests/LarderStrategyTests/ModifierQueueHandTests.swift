@@ -186,6 +186,26 @@ struct ModifierQueueHandTests {
         #expect(script.pass(.seconds(60)) == [script.settle(1, .dead(.expired), [2])])
     }
 
+    @Test("27: what may have left does not expire, whatever it was answered")
+    mutating func expiresNoMore() throws {
+        for (number, verdict) in [
+            (1, .notNow(retryAfter: nil)), (2, .unclear(.lost)), (3, .authNeeded),
+        ] as [(Int64, ModifierVerdict)] {
+            var record = try script.record(number)
+            record.expiresAt = .start.advanced(by: .seconds(60))
+            #expect(script.add([record]) == [number])
+            _ = script.finish(number, verdict)
+        }
+        let actions = script.pass(.seconds(60))
+        #expect(!actions.contains { if case .settle = $0 { true } else { false } })
+        var sent = try script.record(4)
+        sent.mayHaveLeft = true
+        sent.expiresAt = .start.advanced(by: .seconds(120))
+        _ = script.queue.originSetOffline(script.origin, now: script.now)
+        _ = script.restore([sent])
+        #expect(script.pass(.seconds(600)).isEmpty)
+    }
+
     @Test("27: a stored next attempt is at most the longest pause away, however the clock stands")
     mutating func clamped() throws {
         for (state, cap) in [(ModifierState.retryWait, 3_600), (.unknown, 300), (.accepted, 600)] {

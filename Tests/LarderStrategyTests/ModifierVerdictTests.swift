@@ -42,7 +42,7 @@ struct ModifierVerdictTests {
         _ headers: HeaderFields = HeaderFields(),
         rule: ModifierRules.AnswerRule = .auto
     ) -> ModifierVerdict {
-        request.verdict(status, headers, rule: rule, now: .start)
+        request.verdict(status, headers, from: request.flight.url, rule: rule, now: .start)
     }
 
     @Test("Every status from 100 to 999 means what the cases say")
@@ -157,11 +157,13 @@ struct ModifierVerdictTests {
         let listed = request("PUT", redirectHosts: [try HostPort("b.example")])
         let there = fields(["Location": "https://b.example/x"])
         let here = fields(["Location": "/x"])
-        #expect(listed.followed(307, there)?.text == "https://b.example/x")
-        #expect(listed.followed(308, here)?.text == "https://a.example/x")
-        #expect(listed.followed(302, there) == nil)
-        #expect(listed.followed(307, HeaderFields()) == nil)
-        #expect(request("PUT").followed(307, there) == nil)
+        let answered = try WebURL("https://b.example/deep/x")
+        #expect(listed.followed(307, there, from: url)?.text == "https://b.example/x")
+        #expect(listed.followed(308, here, from: url)?.text == "https://a.example/x")
+        #expect(listed.followed(308, here, from: answered)?.text == "https://b.example/x")
+        #expect(listed.followed(302, there, from: url) == nil)
+        #expect(listed.followed(307, HeaderFields(), from: url) == nil)
+        #expect(request("PUT").followed(307, there, from: url) == nil)
         #expect(verdict(request("PUT"), 307, there) == .refused)
         #expect(verdict(request("PUT"), 302, here) == .refused)
         #expect(verdict(request("PUT", to: plain), 302, there) == .captive)

@@ -35,6 +35,39 @@ struct OriginHealthTests {
         }
     }
 
+    @Test("A rest is an account's own, five minutes at most, and moved by a later one only")
+    func rests() throws {
+        var health = OriginHealth(now: .start)
+        let (own, other) = (Scope.own(uid: 1, account: .default), Scope.shared)
+        #expect(health.restEnd(of: own, now: .zero) == nil)
+        for (asked, now, end) in [(60, 0, 60), (10, 1, 60), (7_200, 2, 302), (1, 400, 401)] {
+            let told = health.askedForRest(of: own, for: .seconds(asked), now: .seconds(now))
+            #expect(told == .seconds(end))
+            #expect(health.restEnd(of: own, now: .seconds(now)) == .seconds(end))
+            #expect(health.restEnd(of: other, now: .seconds(now)) == nil)
+        }
+        #expect(health.restEnd(of: own, now: .seconds(401)) == nil)
+        for uid in 0..<UInt32(Limits.restingAccountsMax + 10) {
+            let scope = Scope.own(uid: uid, account: .default)
+            _ = health.askedForRest(of: scope, for: .seconds(60), now: .seconds(500))
+        }
+        #expect(health.rests.count == Limits.restingAccountsMax)
+    }
+
+    @Test("Only a 429 or 503 with a Retry-After asks for a rest")
+    func asksForRest() {
+        func rest(_ status: Int, _ value: String?) -> Duration? {
+            let fields = value.map { [HeaderFields.Field(name: "Retry-After", value: $0)] } ?? []
+            return ResponseHead(status: status, headers: HeaderFields(fields), now: .start).rest
+        }
+        #expect(rest(429, "7") == .seconds(7))
+        #expect(rest(503, "3600") == .seconds(300))
+        #expect(rest(503, "0") == nil)
+        #expect(rest(503, nil) == nil)
+        #expect(rest(500, "7") == nil)
+        #expect(rest(200, "7") == nil)
+    }
+
     @Test(
         "The last request decides, whatever was before",
         arguments: [

@@ -39,6 +39,21 @@ struct PinRetryMachineTests {
         #expect(machine.nextDue == now + .seconds(30))
     }
 
+    @Test("An origin that has asked all for a rest is asked after it, and no sooner")
+    func askedForRest() {
+        var machine = PinRetryMachine()
+        #expect(machine.looked([], resting: [one: .seconds(60)], now: .zero) == [])
+        #expect(machine.nextDue == .seconds(60))
+        #expect(machine.looked([], resting: [one: .seconds(60)], now: .seconds(1)) == [])
+        #expect(machine.looked([one], now: .seconds(60)) == [one])
+        // Its own answer asks for one.
+        machine.notReached(one, now: .seconds(60))
+        #expect(machine.looked([], resting: [one: .seconds(90)], now: .seconds(60)) == [])
+        #expect(machine.nextDue == .seconds(90))
+        // Others' pins are asked for meanwhile.
+        #expect(machine.looked([one], resting: [one: .seconds(90)], now: .seconds(90)) == [one])
+    }
+
     @Test("An origin that answers somebody is asked at once, and its failures are forgotten")
     func comesBack() {
         var machine = PinRetryMachine()

@@ -13,6 +13,15 @@ struct ProbeMachineTests {
         return machine
     }
 
+    @Test("It is not asked while it has told all who wait to wait")
+    func rest() {
+        var machine = ProbeMachine(isDown: true)
+        #expect(machine.interestBegan() == .pause(upTo: .seconds(1)))
+        #expect(machine.pauseEnded(rest: .seconds(40)) == .rest(for: .seconds(40)))
+        #expect(machine.state == .pausing)
+        #expect(machine.pauseEnded() == .ask)
+    }
+
     @Test("Nothing is asked while nobody waits or the origin is not down")
     func idle() {
         var machine = ProbeMachine(isDown: false)

@@ -24,6 +24,14 @@ struct QueueJudge {
         /// Of a row whose send step is being written or in flight.
         var wasUnknown = false
         var hadLeft = false
+        /// Before it only a hand ends its pause.
+        var floor = Duration.zero
+        /// The attempts after which another's success has ended its pause.
+        var wokenAfter: Int?
+
+        var isPausing: Bool {
+            step == nil && (record.state == .retryWait || record.state == .unknown)
+        }
     }
 
     enum Step: Equatable {
@@ -44,6 +52,14 @@ struct QueueJudge {
         let origin: OriginName
     }
 
+    /// What is known of an account that an origin has told to wait; open without it.
+    enum Rest: Equatable {
+        /// From then on one is tried.
+        case resting(until: Duration)
+        case trying(ModifierNumber)
+        case waking(from: Duration)
+    }
+
     var rows: [ModifierNumber: Row] = [:]
     /// Those that are not settled, in the order of their numbers.
     private(set) var live: [ModifierNumber] = []
@@ -52,6 +68,9 @@ struct QueueJudge {
     var pausedLanes: UInt64 = 0
     /// Those that were answered 401 or 407, until there is another credential.
     var refused: [Party: Set<ModifierNumber>] = [:]
+    var rests: [Party: Rest] = [:]
+    /// Ends of attempts in a row by which nothing was done.
+    var failing: [OriginName: Int] = [:]
     private(set) var complaints: [String] = []
 
     mutating func complain(_ text: String) { complaints.append(text) }
@@ -73,6 +92,28 @@ struct QueueJudge {
         guard let gone = rows[number].map(party) else { return }
         refused[gone]?.remove(number)
         if refused[gone]?.isEmpty == true { refused[gone] = nil }
+        if !isTold(gone) { rests[gone] = nil }
+    }
+
+    /// Whether the machine knows of any of a party.
+    func isTold(_ party: Party) -> Bool {
+        live.contains { rows[$0].map { $0.isTold && self.party($0) == party } ?? false }
+    }
+
+    /// What a success at an origin means for those that sit out a backoff there.
+    mutating func succeeded(at origin: OriginName, wake: Duration, _ now: Duration) {
+        defer { failing[origin] = 0 }
+        guard failing[origin, default: 0] >= 2 else { return }
+        for number in live {
+            guard let row = rows[number], row.isTold, row.isPausing, row.record.origin == origin,
+                let until = row.until, until > now,
+                row.wokenAfter.map({ row.record.attempts > $0 + 1 }) ?? true
+            else { continue }
+            let next = max(wake, row.floor)
+            guard next < until else { continue }
+            rows[number]?.until = next
+            rows[number]?.wokenAfter = row.record.attempts
+        }
     }
 
     func party(_ row: Row) -> Party { Party(scope: row.record.scope, origin: row.record.origin) }
@@ -112,6 +153,11 @@ struct QueueJudge {
             guard let until = row.until, until <= now else { return false }
         case .held, .inFlight, .confirmed, .accepted, .conflict, .authWait, .dead, .cancelled:
             return false
+        }
+        switch rests[party(row)] {
+        case nil: break
+        case .resting(let end), .waking(let end): guard end <= now else { return false }
+        case .trying: return false
         }
         return unmet(row).isEmpty && refused[party(row)] == nil
     }
@@ -160,8 +206,13 @@ struct QueueJudge {
         case .closed(nil): reaches[origin] = .closed(trial: number)
         case .open, .closed, .setOffline: complain("\(number): \(origin) is not to be asked")
         }
-        if let expires = row.expires, expires <= now, row.record.state != .unknown {
+        if let expires = row.expires, expires <= now, mayExpire(row) {
             complain("\(number): sent after it expired")
+        }
+        switch rests[party(row)] {
+        case .resting: rests[party(row)] = .trying(number)
+        case .waking: rests[party(row)] = nil
+        case .trying, nil: break
         }
         rows[number]?.step = .send
         rows[number]?.wasUnknown = row.record.state == .unknown
@@ -197,6 +248,13 @@ struct QueueJudge {
         for number in told {
             if queue.waitingFor(number) == nil { complain("\(number): waits for nothing") }
             if let row = rows[number], row.step == nil { look(row, wake, now) }
+        }
+        for (party, rest) in rests where isTold(party) {
+            switch rest {
+            case .resting(let end) where end > now, .waking(let end) where end > now:
+                if wake.map({ $0 > end }) ?? true { complain("\(party): its rest has no end") }
+            case .resting, .waking, .trying: break
+            }
         }
         var seen: Set<OriginName> = []
         for number in ready(now) {
@@ -247,6 +305,6 @@ struct QueueJudge {
     }
 
     private func mayExpire(_ row: Row) -> Bool {
-        [.held, .queued, .retryWait, .authWait].contains(row.record.state)
+        [.held, .queued, .retryWait].contains(row.record.state) && !row.record.mayHaveLeft
     }
 }

@@ -5,7 +5,7 @@ import LarderTestSupport
 extension QueueWorld {
     /// One event of any kind.
     mutating func step() {
-        switch roll(40) {
+        switch roll(41) {
         case 0..<5: accept()
         case 5..<9: tell()
         case 9..<18: commit()
@@ -16,6 +16,7 @@ extension QueueWorld {
         case 34: credentialChanged()
         case 35..<38: byHand()
         case 38: shown()
+        case 39: rest()
         case _: if roll(6) == 0 { crash() }
         }
     }
@@ -89,13 +90,14 @@ extension QueueWorld {
         case .notNow(let asked):
             notApplied += 1
             guard !isLast else { return .settle(.dead(.attempts)) }
-            let pause = max(asked ?? .zero, ceiling * chance)
+            let pause = max(asked ?? .zero, .milliseconds(500), ceiling * chance)
             return change(.retryWait, now + pause, attempts: attempts)
         case .authNeeded: return change(.authWait, nil, attempts: attempts - 1)
         case .unclear, .captive:
             guard row.record.resends else { return change(.unknown, nil, attempts: attempts) }
             guard !isLast else { return .settle(.dead(.attempts)) }
-            return change(.unknown, now + ceiling * chance, attempts: attempts)
+            let pause = max(.milliseconds(500), ceiling * chance)
+            return change(.unknown, now + pause, attempts: attempts)
         case .neverLeft:
             return row.wasUnknown
                 ? change(.unknown, now, attempts: attempts - 1)
@@ -121,6 +123,37 @@ extension QueueWorld {
             wentDown(origin, wasTrial: wasTrial)
             judge.rows[number]?.record.mayHaveLeft = row.hadLeft
         }
+        if verdict == .unclear(.lost), wasTrial { judge.failing[origin] = 2 }
+        noteBackoff(verdict, of: row, chance)
+    }
+
+    /// What an end means for the pauses of others, and for the rest of its account.
+    private mutating func noteBackoff(
+        _ verdict: ModifierVerdict,
+        of row: QueueJudge.Row,
+        _ chance: Double
+    ) {
+        let (number, origin) = (row.record.number, row.record.origin)
+        let wake = now + .seconds(1) * chance
+        var rest = QueueJudge.Rest.waking(from: wake)
+        switch verdict {
+        case .confirmed, .accepted, .refused, .authNeeded:
+            judge.succeeded(at: origin, wake: wake, now)
+        case .notNow, .unclear, .captive:
+            if case .notNow(let asked) = verdict {
+                judge.rows[number]?.floor = asked.map { now + $0 } ?? .zero
+            } else if row.record.resends {
+                judge.rows[number]?.floor = .zero
+            }
+            var ceiling = Duration.seconds(1)
+            for _ in 1..<max(row.record.attempts, 1) { ceiling = min(ceiling * 2, .seconds(300)) }
+            rest = .resting(until: now + max(.milliseconds(500), ceiling * chance))
+            judge.failing[origin] = min(judge.failing[origin, default: 0] + 1, 2)
+        case .neverLeft:
+            rest = .resting(until: now)
+        }
+        guard judge.rests[judge.party(row)] == .trying(number) else { return }
+        judge.rests[judge.party(row)] = rest
     }
 
     private mutating func reached(_ origin: OriginName, _ chance: Double) {
@@ -129,6 +162,7 @@ extension QueueWorld {
     }
 
     private mutating func wentDown(_ origin: OriginName, wasTrial: Bool) {
+        judge.failing[origin] = 2
         switch judge.reach(origin) {
         case .open: judge.reaches[origin] = .closed(trial: nil)
         case .closed: if wasTrial { judge.reaches[origin] = .closed(trial: nil) }
@@ -174,6 +208,7 @@ extension QueueWorld {
         switch roll(6) {
         case 0, 1:
             reached(origin, chance)
+            judge.succeeded(at: origin, wake: now + .seconds(1) * chance, now)
             did(queue.originAnswered(origin, chance: chance, now: now))
         case 2:
             wentDown(origin, wasTrial: false)
@@ -251,6 +286,9 @@ extension QueueWorld {
         if expected == nil, let row = judge.rows[number] {
             if !states.contains(row.record.state) { expected = .nothingToRetry }
             if row.record.state == .authWait { judge.refused[judge.party(row)] = nil }
+            if expected == nil, judge.rests[judge.party(row)]?.hasEnd == true {
+                judge.rests[judge.party(row)] = .resting(until: now)
+            }
         }
         attempt(number, expected) { queue, now throws(ModifierQueue.Refusal) in
             try queue.retryAsked(number, now: now)
@@ -308,5 +346,14 @@ extension QueueWorld {
 extension QueueJudge.Row {
     fileprivate var waitsForAPerson: Bool {
         step == nil && (record.state == .conflict || record.state == .unknown && until == nil)
+    }
+}
+
+extension QueueJudge.Rest {
+    fileprivate var hasEnd: Bool {
+        switch self {
+        case .resting, .waking: true
+        case .trying: false
+        }
     }
 }

@@ -17,6 +17,8 @@ struct QueueWorld {
     /// On the disk, and the machine has not heard of them.
     var untold: [ModifierRecord] = []
     var lastNumber: Int64 = 0
+    /// Until when origins have told accounts to wait.
+    var restEnds: [QueueJudge.Party: Duration] = [:]
     private var events = 0
     var rules = ModifierRules()
     let scopes: [Scope]
@@ -100,10 +102,32 @@ struct QueueWorld {
         let records = untold
         untold = []
         for record in records {
+            let party = QueueJudge.Party(scope: record.scope, origin: record.origin)
+            if !judge.isTold(party), let end = restEnds[party], end > now {
+                judge.rests[party] = .resting(until: end)
+            }
             judge.rows[record.number]?.isTold = true
             set(record.number)
         }
-        did(queue.accepted(records, now: now, wall: wall))
+        let ends = restEnds.filter { $0.value > now }
+        let actions = queue.accepted(records, now: now, wall: wall) { origin, scope in
+            ends[QueueJudge.Party(scope: scope, origin: origin)]
+        }
+        did(actions)
+    }
+
+    /// An origin tells an account to wait.
+    mutating func rest() {
+        let party = QueueJudge.Party(scope: random.pick(scopes), origin: random.pick(origins))
+        let end = max(restEnds[party] ?? .zero, now + .milliseconds(Int64(1 + roll(20_000))))
+        restEnds[party] = end
+        if judge.isTold(party) {
+            switch judge.rests[party] {
+            case .resting(let known) where known >= end: break
+            case .resting, .trying, .waking, nil: judge.rests[party] = .resting(until: end)
+            }
+        }
+        did(queue.originRests(party.origin, for: party.scope, until: end, now: now))
     }
 
     /// Puts a row's stored moments on the monotonic clock, as far as they can be meant.
@@ -123,6 +147,8 @@ struct QueueWorld {
             case .queued, .inFlight, .confirmed, .conflict, .authWait, .dead, .cancelled: nil
             }
         judge.rows[number]?.until = until
+        judge.rows[number]?.floor = record.state == .retryWait ? until ?? .zero : .zero
+        judge.rows[number]?.wokenAfter = nil
     }
 
     // MARK: Steps and answers
@@ -163,6 +189,11 @@ struct QueueWorld {
         }
         if judge.reach(origin) == .closed(trial: number) {
             judge.reaches[origin] = .closed(trial: nil)
+        }
+        if let party = judge.rows[number].map(judge.party),
+            judge.rests[party] == .trying(number)
+        {
+            judge.rests[party] = .resting(until: now + pause)
         }
         did(queue.sendNotCommitted(number, chance: chance, now: now))
     }
@@ -210,6 +241,9 @@ struct QueueWorld {
         wall = wall.advanced(by: .seconds(Int64(roll(200)) - 100))
         queue = ModifierQueue()
         judge.refused = [:]
+        judge.rests = [:]
+        judge.failing = [:]
+        restEnds = [:]
         for origin in origins {
             guard judge.reach(origin) == .setOffline else {
                 judge.reaches[origin] = nil

@@ -27,6 +27,8 @@ package final class GatewayFixture: Sendable {
         /// How long an origin's body may be silent.
         package var readTime = Duration.seconds(30)
         package var stallTime: Duration?
+        /// What else the origin's settings say.
+        package var adjust: (inout OriginSettings) throws -> Void = { _ in }
 
         package init() {}
     }
@@ -73,6 +75,7 @@ package final class GatewayFixture: Sendable {
         )
         settings.allowPrivate = true
         settings.fetch = setup.fetch
+        try setup.adjust(&settings)
         engine = Engine(
             store: store,
             upstream: upstream,

@@ -56,7 +56,8 @@ struct StatusReportTests {
                     baseURL: try WebURL("http://b"),
                     state: .unknown,
                     since: nil,
-                    isOfflineByHand: true
+                    isOfflineByHand: true,
+                    restsUntil: Timestamp(milliseconds: 1_700_000_000_000)
                 ),
             ],
             warnings: ["the disk is nearly full"]
@@ -69,7 +70,7 @@ struct StatusReportTests {
             #"[{"name":"a","base_url":"https://a/v1","state":"online","#
             + #""since":"1970-01-01T00:00:00.000Z","offline_by_hand":false},"#
             + #"{"name":"b","base_url":"http://b/","state":"unknown","since":null,"#
-            + #""offline_by_hand":true}]"#
+            + #""offline_by_hand":true,"rests_until":"2023-11-14T22:13:20.000Z"}]"#
         #expect(
             text(report.encoded())
                 == #"{"version":"0.1.0","uptime":90,"state":"degraded","cache":\#(cache),"#

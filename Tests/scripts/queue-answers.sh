@@ -17,6 +17,7 @@ origins:
     modifiers: {stalled_after: 2}
   slow: {base_url: "$origin/slow/", allow_private: true, fetch: {timeout: 5s}}
   portal: {base_url: "$origin/portal/", allow_private: true}
+  limited: {base_url: "$origin/limited/", allow_private: true}
   guarded: {base_url: "$origin/guarded/", allow_private: true}
 END
 start_daemon
@@ -99,9 +100,9 @@ for code in 408 425 429 500 503; do
         "$(fate "c10-$code")"
 done
 expect_equal "P-05: each time with the same key" "c10-503 c10-503" "$(received_keys /busy/503)"
-control '{"prefix": "/busy/503", "method": "PATCH", "times": 2, "status": 503,
+control '{"prefix": "/busy/500", "method": "PATCH", "times": 2, "status": 500,
     "headers": {"Retry-After": "600"}}'
-merge c10-long /busy/503 '{"n": 3}'
+merge c10-long /busy/500 '{"n": 3}'
 has_state "case 10: Retry-After is a floor" c10-long retry_wait
 expect_match "case 10: which is told" '^(5[0-9][0-9]|600)$' "$(modifier c10-long '
     (.next_attempt_at | sub("\\.[0-9]+"; "") | fromdate) - now | ceil')"
@@ -124,7 +125,7 @@ expect_match "case 10: and cachectl status exits 1" '^1 .*retry_wait: 1, .*of th
     "$code $(grep '^queue' "$work/out")"
 merge c15-1 /doc '{"n": 1}' '' '?wait=30s'
 expect_equal "case 15: only its lanes wait" confirmed "$(member .state)"
-merge c15-2 /busy/503 '{"m": 1}'
+merge c15-2 /busy/500 '{"m": 1}'
 expect_equal "case 15: as they must" "queued lane" \
     "$(modifier c15-2 '"\(.state) \(.waiting_for.reason)"')"
 request DELETE '/v1/modifiers/c10-long?discard=true'
@@ -132,10 +133,29 @@ expect_equal "case 15: until a hand gives it up" "204 dead discarded" \
     "$status $(fate c10-long)"
 expect_equal "case 15: and they go on" confirmed "$(fate c15-2)"
 expect_equal "case 15: status is well again" "ok 0" "$(status_of '"\(.state) \(.queue.stalled)"')"
-expect_equal "case 15: without it" '{"n":2,"m":1}' "$(view /busy/503)"
+expect_equal "case 15: without it" '{"n":2,"m":1}' "$(view /busy/500)"
 control '{"prefix": "/doc", "method": "PATCH", "times": 1, "status": 503}'
 merge c15-3 /doc '{"n": 2}' '{"attempts": 1}'
 expect_equal "case 15: or a rule" "dead attempts" "$(fate c15-3)"
+
+# -- told to wait
+
+control '{"prefix": "/limited/a", "method": "PATCH", "times": 1, "status": 429,
+    "headers": {"Retry-After": "600"}}'
+merge c10-told /limited/a '{"n": 1}'
+has_state "case 10: a 429 with Retry-After" c10-told retry_wait
+merge c10-behind /limited/b '{"n": 1}'
+expect_equal "case 10: has its account leave the origin alone, and says so" "queued rest true" \
+    "$(modifier c10-behind '"\(.state) \(.waiting_for.reason) \(.waiting_for.until != null)"')"
+request GET /v1/origins
+expect_equal "case 10: for five minutes at most" "limited true" "$(member '
+    .items[] | select(.rests_until != null)
+    | "\(.name) \((.rests_until | sub("\\.[0-9]+"; "") | fromdate) - now <= 300)"')"
+fetch "$origin/limited/b"
+expect_match "case 10: but a client's own request is tried" '404' "$(member .)"
+request POST /v1/modifiers/c10-told/retry
+expect_equal "case 10: then one is tried, and the others follow it" "confirmed confirmed" \
+    "$(fate c10-behind) $(fate c10-told)"
 
 # -- refused for good
 

@@ -34,13 +34,10 @@ struct ModifierRoutes {
         let scope = exchange.scope(command.account)
         let client = try exchange.client
         let receipts = try await engine.accept(command, scope, client: client)
-        guard let only = receipts.first, !command.isList else {
-            return await exchange.respond(ModifierReceipt.encoded(receipts), status: .accepted)
+        guard let wait, let only = receipts.first, !command.isList else {
+            return try await exchange.respond(receipts, of: command, scope)
         }
         let location: HTTPHeaders = ["Location": PercentCoding.modifierPath(only.id)]
-        guard let wait else {
-            return await exchange.respond(only.encoded(), location, status: .accepted)
-        }
         let report = try await settled(only.id, scope, wait)
         let status: HTTPResponseStatus = report.state.isSettled ? .ok : .accepted
         await exchange.respond(report.encoded(), location, status: status)
@@ -101,5 +98,32 @@ struct ModifierRoutes {
         let scope = try exchange.row(selection, for: "\(isPaused ? "pause" : "resume") \(lane)")
         try await engine.setLane(lane, scope, isPaused: isPaused)
         await exchange.writer.respond(.noContent)
+    }
+}
+
+extension Exchange {
+    /// 202 with what was accepted, or 200 with the reports where all of it was settled before: a
+    /// reused id is no silent nothing.
+    func respond(
+        _ receipts: [ModifierReceipt],
+        of command: ModifiersCommand,
+        _ scope: ScopeKey,
+        _ headers: HTTPHeaders = HTTPHeaders()
+    ) async throws(Problem) {
+        var headers = headers
+        let isSettled = receipts.allSatisfy { $0.settledAt != nil }
+        var reports: [ModifierReport] = []
+        if isSettled {
+            for receipt in receipts { reports.append(try await engine.modifier(receipt.id, scope)) }
+        }
+        guard let only = receipts.first, !command.isList else {
+            let body =
+                isSettled
+                ? ModifierReport.encoded(reports) : ModifierReceipt.encoded(receipts)
+            return await respond(body, headers, status: isSettled ? .ok : .accepted)
+        }
+        headers.add(name: "Location", value: PercentCoding.modifierPath(only.id))
+        let body = reports.first?.encoded() ?? only.encoded()
+        await respond(body, headers, status: isSettled ? .ok : .accepted)
     }
 }

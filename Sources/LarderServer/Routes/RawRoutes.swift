@@ -49,7 +49,7 @@ struct RawRoutes {
 
     // MARK: Writing
 
-    /// 202 once the request is on disk as a modifier.
+    /// 202 once the request is on disk as a modifier; 200 where it was before, and is settled.
     private func write() async throws(Problem) {
         let command = try RawWriteCommand(
             method: exchange.head.method.rawValue,
@@ -70,18 +70,10 @@ struct RawRoutes {
             keyHeader: rules.idempotency.header,
             body: try await exchange.wholeBody(upTo: command.bodyBytesMax)
         )
-        let receipts = try await exchange.engine.accept(ModifiersCommand(modifier), scope)
-        guard let receipt = receipts.first else {
-            preconditionFailure("what accepts one modifier answers with one receipt")
-        }
-        await exchange.respond(
-            receipt.encoded(),
-            [
-                "Location": PercentCoding.modifierPath(receipt.id),
-                "Preference-Applied": "respond-async",
-            ],
-            status: .accepted
-        )
+        let accepted = ModifiersCommand(modifier)
+        let receipts = try await exchange.engine.accept(accepted, scope)
+        let headers: HTTPHeaders = ["Preference-Applied": "respond-async"]
+        try await exchange.respond(receipts, of: accepted, scope, headers)
     }
 
     // MARK: Reading

@@ -52,6 +52,7 @@ struct ModifierWords {
         case "offline": "its server, which does not answer"
         case "captive": "its server, behind a captive portal"
         case "set-offline": "its server, which is set offline"
+        case "rest": "its server, which has told its account to wait"
         case "turn": "others on their way to its server"
         case "answer": "its answer"
         case "confirmation": "the server to show it"

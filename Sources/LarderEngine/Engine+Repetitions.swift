@@ -1,0 +1,48 @@
+import LarderModel
+import LarderStore
+import LarderWire
+
+/// Modifiers that were submitted before: nothing of the present is asked about them.
+extension Engine {
+    /// Those of a command that were accepted before, with what they were accepted as.
+    ///
+    /// Another modifier under the id of one is refused, whatever else there is to be said of it.
+    func repeated(
+        _ command: ModifiersCommand,
+        _ scope: ScopeKey
+    ) async throws(Problem) -> [ModifierID: Submission] {
+        let ids = command.modifiers.compactMap(\.id)
+        guard !ids.isEmpty else { return [:] }
+        let known: [ModifierID: Submission]
+        do throws(StoreError) {
+            known = try await store.submissions(of: ids, scope)
+            for modifier in command.modifiers {
+                guard let id = modifier.id, let submission = known[id] else { continue }
+                let named = modifier.named(as: submission.targets)
+                guard named.digest == submission.digest else { throw StoreError.modifierExists }
+            }
+        } catch {
+            throw Problem(error)
+        }
+        return known
+    }
+}
+
+extension ModifierCommand {
+    /// By what the same command given again is told from another one; its targets are named in full.
+    var digest: Digest {
+        BodySummary(of: ModifiersCommand(self).encodedJSON(), isJSON: true).digest
+    }
+
+    /// The command with the origins of its keys as they were found when it was accepted.
+    fileprivate func named(as targets: [EntryID?]) -> ModifierCommand {
+        var command = self
+        for (place, target) in zip(command.changes.indices, targets) {
+            guard case .key(let key, origin: nil) = command.changes[place].target,
+                let name = target?.entity, name.key == key
+            else { continue }
+            command.changes[place].target = .key(key, origin: name.origin)
+        }
+        return command
+    }
+}

@@ -1,0 +1,35 @@
+import LarderModel
+import LarderStore
+import LarderStrategy
+import LarderWire
+
+/// Origins that have told an account to wait: what nobody asks for leaves them alone meanwhile.
+extension EngineContext {
+    /// Heeds what an answer to an account asks for.
+    func noteRest(of origin: OriginName, for scope: Scope, _ head: ResponseHead) {
+        guard let time = head.rest else { return }
+        let now = clock.monotonic()
+        guard let end = health.askedForRest(origin, of: scope, for: time, now: now) else { return }
+        modifiers.post(.originRests(origin, scope, until: end))
+    }
+
+    /// How long an origin is still to be left alone for what is done on behalf of an account; nil
+    /// where it is not.
+    func rest(of origin: OriginName, for scope: Scope) -> Duration? {
+        let now = clock.monotonic()
+        let isShared = hasSharedOrigins && origins[origin]?.settings.scope == .shared
+        let ends = [
+            health.restEnd(of: origin, for: scope, now: now),
+            isShared ? health.restEnd(of: origin, for: .shared, now: now) : nil,
+        ]
+        return ends.compactMap { $0 }.max().map { $0 - now }
+    }
+
+    /// Until when an origin is left alone for some account; nil where it is for none.
+    func restsUntil(_ origin: OriginName) -> Timestamp? {
+        let now = clock.monotonic()
+        return health.lastRestEnd(of: origin, now: now).map { end in
+            clock.now().advanced(by: end - now)
+        }
+    }
+}

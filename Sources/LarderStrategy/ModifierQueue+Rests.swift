@@ -1,0 +1,100 @@
+package import LarderModel
+
+extension ModifierQueue {
+    /// An origin has told an account to wait until then, be it a modifier of it or anybody else.
+    ///
+    /// Then one is tried, whose success lets the others go.
+    package mutating func originRests(
+        _ name: OriginName,
+        for scope: Scope,
+        until end: Duration,
+        now: Duration
+    ) -> [Action] {
+        if let party = party(of: scope, at: name) { rest(party, until: end) }
+        return timePassed(now: now)
+    }
+
+    mutating func rest(_ party: Int32, until end: Duration) {
+        if case .resting(let known) = parties[Int(party)].rest, known >= end { return }
+        setRest(party, .resting(until: end))
+    }
+
+    mutating func setRest(_ party: Int32, _ rest: Rest) {
+        parties[Int(party)].rest = rest
+        if let end = rest.end {
+            partyTimers.set(party, end, &partyTimerPositions)
+        } else {
+            partyTimers.remove(party, &partyTimerPositions)
+        }
+        refreshParty(party)
+    }
+
+    /// The time of a party's rest has come.
+    mutating func endRest(_ party: Int32) {
+        switch parties[Int(party)].rest {
+        case .resting: setRest(party, .due)
+        case .waking: setRest(party, .open)
+        case .open, .due, .trying: setRest(party, parties[Int(party)].rest)
+        }
+    }
+
+    /// A trial has come to its end.
+    mutating func noteRest(
+        _ slot: Int32,
+        _ verdict: ModifierVerdict,
+        _ chance: Double,
+        _ now: Duration
+    ) {
+        let node = nodes[Int(slot)]
+        guard case .trying(node.number) = parties[Int(node.party)].rest else { return }
+        switch verdict {
+        case .confirmed, .accepted, .refused, .authNeeded:
+            setRest(node.party, .waking(until: now + Limits.wakeTimeMax * chance))
+        case .notNow, .unclear, .captive:
+            rest(node.party, until: now + Self.pause(after: node.attempts, chance: chance))
+        case .neverLeft:
+            setRest(node.party, .due)
+        }
+    }
+
+    // MARK: After an outage
+
+    /// An attempt at an origin has come to its end: a success behind an outage ends the backoffs
+    /// there.
+    mutating func noteOutage(
+        _ origin: Int32,
+        _ verdict: ModifierVerdict,
+        _ chance: Double,
+        _ now: Duration
+    ) {
+        switch verdict {
+        case .confirmed, .accepted, .refused, .authNeeded:
+            endOutage(origin, chance, now)
+        case .notNow, .unclear, .captive, .neverLeft:
+            origins[Int(origin)].failing = min(origins[Int(origin)].failing + 1, 2)
+        }
+    }
+
+    /// Has those that sit out a backoff follow within ``Limits/wakeTimeMax``, but none before the
+    /// time that the origin itself has said.
+    mutating func endOutage(_ origin: Int32, _ chance: Double, _ now: Duration) {
+        defer { origins[Int(origin)].failing = 0 }
+        guard origins[Int(origin)].failing >= 2 else { return }
+        let wake = now + Limits.wakeTimeMax * chance
+        for slot in timers.elements.map(\.slot) {
+            let node = nodes[Int(slot)]
+            guard let end = node.pauseEnd, node.mayBeWoken,
+                partyKeys[node.party].origin == origin
+            else { continue }
+            let next = max(wake, node.floor)
+            guard next < end else { continue }
+            nodes[Int(slot)].wokenAfter = node.attempts
+            if case .retryWait = node.state {
+                nodes[Int(slot)].state = .retryWait(until: next)
+            } else {
+                nodes[Int(slot)].state = .unknown(until: next)
+            }
+            refresh(slot)
+        }
+    }
+}

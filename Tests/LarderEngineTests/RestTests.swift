@@ -1,0 +1,127 @@
+import LarderJSON
+import LarderModel
+import LarderStore
+import LarderStrategy
+import LarderTestSupport
+import LarderUpstream
+import LarderWire
+import Testing
+
+@testable import LarderEngine
+
+/// What the daemon does by itself, while an origin has told an account to wait.
+@Suite("An origin that is left alone", .timeLimit(.minutes(5)))
+struct RestTests {
+    private static let busy = ScriptedAnswer.reply(
+        "busy",
+        status: 429,
+        headers: ["Retry-After": "60"]
+    )
+
+    private func write(
+        _ fixture: EngineFixture,
+        _ path: String,
+        as scope: Scope = EngineFixture.scope
+    ) async throws -> ModifierID {
+        let url = try fixture.url(path)
+        let change = ModifierCommand.Change(target: try EntryID(url), effect: .none)
+        let request = ModifierCommand.Request(method: "POST", url: url)
+        let command = ModifiersCommand(ModifierCommand(changes: [change], request: request))
+        return try await fixture.engine.accept(command, fixture.engine.store.key(for: scope))[0].id
+    }
+
+    private func asked(_ fixture: EngineFixture, _ path: String) throws -> Int {
+        let url = try fixture.url(path)
+        return fixture.upstream.asked.all.count { $0.url == url }
+    }
+
+    @Test("10: what a read was told holds the account's writes back, and says until when")
+    func writesWait() async throws {
+        try await EngineFixture.run { fixture in
+            fixture.upstream.answer(try fixture.url("/read"), with: Self.busy)
+            _ = try await fixture.fetch(try fixture.url("/read"))
+            let end = ManualClock.start.advanced(by: .seconds(60))
+            let id = try await write(fixture, "/a")
+            let report = try await fixture.engine.modifier(id, fixture.scope)
+            #expect(report.state == .queued)
+            #expect(report.waitingFor?.reason == "rest")
+            #expect(report.waitingFor?.until == end)
+            #expect(fixture.engine.originReports().map(\.restsUntil) == [end])
+            #expect(await fixture.engine.status(connections: 0).origins.map(\.restsUntil) == [end])
+            // Another account is another matter.
+            let other = Scope.own(uid: 1_001, account: .default)
+            fixture.upstream.answer(try fixture.url("/b"), with: .reply(status: 204))
+            let theirs = try await write(fixture, "/b", as: other)
+            let settled = try await fixture.engine.modifier(
+                theirs,
+                fixture.engine.store.key(for: other),
+                wait: .seconds(30)
+            )
+            #expect(settled.state == .confirmed)
+            #expect(try asked(fixture, "/a") == 0)
+            fixture.upstream.answer(try fixture.url("/a"), with: .reply(status: 204))
+            try await fixture.clock.sleepers(until: .seconds(60))
+            fixture.clock.advance(by: .seconds(60))
+            let sent = try await fixture.engine.modifier(id, fixture.scope, wait: .seconds(30))
+            #expect(sent.state == .confirmed)
+            #expect(fixture.engine.originReports().map(\.restsUntil) == [nil])
+        }
+    }
+
+    @Test("A client's own request is tried all the same, a refresh behind an answer is not made")
+    func reads() async throws {
+        try await EngineFixture.run { fixture in
+            let url = try fixture.url("/a")
+            try await fixture.cache(url, .json("[1]"))
+            fixture.upstream.answer(url, with: Self.busy)
+            _ = try await fixture.fetch(url)
+            #expect(try asked(fixture, "/a") == 2)
+            let cached = try await fixture.fetch(url, .staleWhileRevalidate)
+            #expect(cached.shape == ["cache", "end cache"])
+            #expect(try asked(fixture, "/a") == 2)
+            fixture.upstream.answer(url, with: .json("[2]"))
+            let own = try await fixture.fetch(url, .networkOnly)
+            #expect(own.shape == ["network", "end network"])
+            #expect(try asked(fixture, "/a") == 3)
+            fixture.clock.advance(by: .seconds(60))
+            _ = try await fixture.fetch(url, .staleWhileRevalidate)
+            let behind = try await fixture.upstream.asked.element(3)
+            #expect(behind.url == url)
+        }
+    }
+
+    @Test("A pin is asked for again when the origin may be, and not a second after it said so")
+    func pins() async throws {
+        try await EngineFixture.run { fixture in
+            let url = try fixture.url("/a")
+            fixture.upstream.answer(url, with: Self.busy, .json("[1]"))
+            #expect(try await fixture.pin(url).item.state == .waiting)
+            try await fixture.clock.sleepers(until: .seconds(60))
+            fixture.clock.advance(by: .seconds(59))
+            #expect(try asked(fixture, "/a") == 1)
+            fixture.clock.advance(by: .seconds(1))
+            _ = try await fixture.upstream.asked.element(1)
+        }
+    }
+
+    @Test("An origin that is down is not probed while it has told all who wait to wait")
+    func probes() async throws {
+        try await EngineFixture.run { fixture in
+            let (name, scope) = (try OriginName("example"), EngineFixture.scope)
+            fixture.upstream.answer(try fixture.url("/read"), with: Self.busy)
+            _ = try await fixture.fetch(try fixture.url("/read"))
+            fixture.engine.context.noteConnectFailure(name)
+            let interest = fixture.engine.waitForReturn(of: name, as: scope) {}
+            // The first draw was the fetch's.
+            let chance = fixture.chance(1)
+            let pause = ProbeMachine.pause(upTo: Limits.probePauseBase, chance: chance)
+            try await fixture.clock.sleepers(until: pause)
+            fixture.clock.advance(by: pause)
+            try await fixture.clock.sleepers(until: .seconds(60))
+            #expect(try asked(fixture, "/") == 0)
+            fixture.clock.advance(by: .seconds(60) - pause)
+            #expect(try await fixture.upstream.asked.element(1).url == fixture.url("/"))
+            interest.end()
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import Glibc
+import LarderEngine
+import LarderJSON
+import LarderModel
+import LarderStore
+import LarderTestSupport
+import LarderWire
+import Testing
+
+/// Redirects over several hops, between two real hosts of which one is the origin.
+@Suite("Redirects to another host", .timeLimit(.minutes(5)))
+struct RedirectTests {
+    /// The origin sends on to the other host, that to a place beside, and that back.
+    private func withChain(
+        _ statuses: [Int],
+        _ body: (GatewayFixture, OriginServer) async throws -> Void
+    ) async throws {
+        let other = try await OriginServer.start()
+        var setup = GatewayFixture.Setup()
+        setup.adjust = { origin in
+            origin.redirectHosts = [try HostPort("127.0.0.1:\(other.port)")]
+            origin.headers = HeaderFields([.init(name: "X-Api", value: "own")])
+        }
+        let result: Result<Void, any Error>
+        do {
+            try await GatewayFixture.run(setup) { gateway in
+                let (there, back) = (try other.url("/deep/one"), try gateway.url("/end"))
+                gateway.answer("/doc", with: .redirect(to: there.text, status: statuses[0]))
+                other.answer("/deep/one", with: .redirect(to: "two", status: statuses[1]))
+                other.answer("/deep/two", with: .redirect(to: back.text, status: statuses[2]))
+                gateway.answer("/end", with: .json(#"{"n":1}"#))
+                try await body(gateway, other)
+            }
+            result = .success(())
+        } catch {
+            result = .failure(error)
+        }
+        await other.stop()
+        try result.get()
+    }
+
+    @Test(
+        "A write stays the same write over all hops, and loses credentials only",
+        arguments: [[307, 308, 307], [308, 307, 308]]
+    )
+    func write(statuses: [Int]) async throws {
+        try await withChain(statuses) { gateway, other in
+            let url = try gateway.url("/doc")
+            let change = ModifierCommand.Change(
+                target: try EntryID(url),
+                effect: .merge(.object([]))
+            )
+            var request = try #require(ModifierCommand.derivedRequest(for: [change]))
+            for (name, value) in [
+                ("If-Match", "\"a1\""), ("X-Own", "1"), ("X-Api", "mine"),
+                ("Authorization", "Bearer s"), ("Cookie", "s=1"),
+            ] {
+                request.headers.append(name, value)
+            }
+            var command = ModifierCommand(changes: [change], request: request)
+            command.id = try ModifierID("w-1")
+            let scope = gateway.store.key(for: .own(uid: getuid(), account: .default))
+            _ = try await gateway.engine.accept(ModifiersCommand(command), scope)
+            let id = try ModifierID("w-1")
+            let report = try await gateway.engine.modifier(id, scope, wait: .seconds(60))
+            #expect(report.state == .confirmed)
+            let elsewhere = other.requests.all
+            #expect(elsewhere.map(\.path) == ["/deep/one", "/deep/two"])
+            let last = try #require(gateway.origin.requests.all.first { $0.path == "/base/end" })
+            for sent in elsewhere + [last] {
+                #expect(sent.method == "PATCH")
+                #expect(sent.body == Array("{}".utf8))
+                #expect(sent.headers["Content-Type"] == "application/merge-patch+json")
+                #expect(sent.headers["Idempotency-Key"] == "w-1")
+                #expect(sent.headers["If-Match"] == "\"a1\"")
+                #expect(sent.headers["X-Own"] == "1")
+            }
+            for sent in elsewhere {
+                for name in ["X-Api", "Authorization", "Cookie"] {
+                    #expect(sent.headers[name] == nil, "\(name) at \(sent.path)")
+                }
+            }
+            #expect(last.headers["X-Api"] == "own")
+        }
+    }
+
+    @Test(
+        "A read is led the same way, and takes along what holds no credential",
+        arguments: [[302, 307, 308], [301, 308, 302]]
+    )
+    func read(statuses: [Int]) async throws {
+        try await withChain(statuses) { gateway, other in
+            let headers = ["Authorization: Bearer s", "Accept-Language: fr", "X-Own: 1"]
+            let answer = try await gateway.raw("/doc", headers)
+            #expect(answer.status == 200)
+            #expect(answer.text == #"{"n":1}"#)
+            let elsewhere = other.requests.all
+            #expect(elsewhere.map(\.path) == ["/deep/one", "/deep/two"])
+            for sent in elsewhere {
+                #expect(sent.headers["Accept-Language"] == "fr")
+                for name in ["X-Api", "Authorization", "X-Own"] {
+                    #expect(sent.headers[name] == nil, "\(name) at \(sent.path)")
+                }
+            }
+        }
+    }
+}

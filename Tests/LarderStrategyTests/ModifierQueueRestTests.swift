@@ -1,0 +1,162 @@
+import LarderModel
+import LarderStrategy
+import Testing
+
+@Suite("What an origin's Retry-After, and its outage, mean for others")
+struct ModifierQueueRestTests {
+    private var script: QueueScript
+
+    init() throws {
+        script = try QueueScript()
+    }
+
+    private mutating func rest(_ time: Duration) -> [ModifierQueue.Action] {
+        let end = script.now + time
+        return script.queue.originRests(
+            script.origin,
+            for: script.scope,
+            until: end,
+            now: script.now
+        )
+    }
+
+    /// Some of the account, each in a lane of its own, of which the first was told to wait.
+    private mutating func told(_ count: Int64, wait time: Duration) throws {
+        #expect(script.add([try script.record(1, ["1"])]) == [1])
+        #expect(script.run(rest(time)).isEmpty)
+        #expect(script.finish(1, .notNow(retryAfter: .seconds(3_600))).isEmpty)
+        for number in 2...count {
+            #expect(script.add([try script.record(number, ["\(number)"])]).isEmpty)
+        }
+    }
+
+    @Test("10: after a rest one other is tried, and its success lets the rest follow with jitter")
+    mutating func trial() throws {
+        try told(4, wait: .seconds(60))
+        let end = script.now + .seconds(60)
+        #expect(script.wait(2) == .rest(until: end))
+        #expect(script.queue.nextWake == end)
+        #expect(script.run(script.pass(.seconds(59))).isEmpty)
+        #expect(script.run(script.pass(.seconds(1))) == [2])
+        #expect(script.wait(3) == .rest(until: nil))
+        #expect(script.finish(2, .confirmed(.none)).isEmpty)
+        #expect(script.wait(3) == .rest(until: script.now + .milliseconds(500)))
+        #expect(script.run(script.pass(.milliseconds(500))) == [3, 4])
+        // Its own Retry-After is the floor of the one that was told, whatever the others do.
+        #expect(script.wait(1) == .backoff(until: QueueScript.start + .seconds(3_600)))
+        #expect(script.finish(3, .confirmed(.none)).isEmpty)
+        #expect(script.run(script.pass(.seconds(3_538))).isEmpty)
+        #expect(script.run(script.pass(.seconds(1.5))) == [1])
+    }
+
+    @Test("10: the same answer to the one that is tried has the others rest again")
+    mutating func sameAnswer() throws {
+        try told(3, wait: .seconds(60))
+        for _ in 0..<3 {
+            #expect(script.run(script.pass(.seconds(60))) == [2])
+            #expect(script.run(rest(.seconds(60))).isEmpty)
+            #expect(script.finish(2, .notNow(retryAfter: .seconds(60))).isEmpty)
+            #expect(script.wait(3) == .rest(until: script.now + .seconds(60)))
+        }
+        // One that says nothing of a time has the next one wait as long as it would itself.
+        #expect(script.run(script.pass(.seconds(60))) == [2])
+        #expect(script.finish(2, .notNow(retryAfter: nil)).isEmpty)
+        #expect(script.wait(3) == .rest(until: script.now + .seconds(4)))
+        #expect(script.run(script.pass(.seconds(4))) == [2])
+        #expect(script.finish(2, .neverLeft).isEmpty)
+        #expect(script.wait(3) == .offline(until: script.now + .milliseconds(750)))
+    }
+
+    @Test("10: another account goes on, and who comes into a rest waits with the others")
+    mutating func otherAccount() throws {
+        try told(2, wait: .seconds(60))
+        let other = ModifierRecord(
+            number: ModifierNumber(3),
+            scope: .own(uid: 1_001, account: .default),
+            origin: script.origin,
+            lanes: [],
+            resends: true
+        )
+        #expect(script.add([other]) == [3])
+        #expect(script.add([try script.record(4)]).isEmpty)
+        var alone = try QueueScript()
+        let end = alone.now + .seconds(60)
+        let actions = alone.queue.accepted(
+            [try alone.record(1)],
+            now: alone.now,
+            wall: .start,
+            restEnd: { _, _ in end }
+        )
+        #expect(actions.isEmpty)
+        #expect(alone.wait(1) == .rest(until: end))
+    }
+
+    @Test("10: a hand has one tried at once, at rest or not")
+    mutating func byHand() throws {
+        try told(2, wait: .seconds(60))
+        let now = script.now
+        let actions = try script.queue.retryAsked(ModifierNumber(1), now: now)
+        // Two wait, and one of them shows whether more may go.
+        #expect(script.run(actions) == [2])
+        #expect(script.finish(2, .confirmed(.none)).isEmpty)
+        #expect(script.run(script.pass(.milliseconds(500))) == [1])
+    }
+
+    @Test("What could not be written down is no trial: the next one is")
+    mutating func notCommitted() throws {
+        try told(3, wait: .seconds(60))
+        let actions = script.pass(.seconds(60))
+        #expect(actions == [.commitSend(ModifierNumber(2))])
+        let number = ModifierNumber(2)
+        #expect(script.queue.sendNotCommitted(number, chance: 0.5, now: script.now).isEmpty)
+        #expect(script.wait(3) == .rest(until: script.now + .milliseconds(750)))
+        #expect(script.run(script.pass(.milliseconds(750))) == [2])
+    }
+
+    @Test("After an outage a success ends the backoffs of its origin, not twice in a row")
+    mutating func outage() throws {
+        let records = try (1...3).map { try script.record($0, ["\($0)"]) }
+        #expect(script.add(records) == [1, 2, 3])
+        for _ in 0..<8 {
+            for number in 1...2 { _ = script.finish(Int64(number), .notNow(retryAfter: nil)) }
+            #expect(Set(script.run(script.pass(.seconds(300)))) == [1, 2])
+        }
+        for number in 1...2 { _ = script.finish(Int64(number), .unclear(.gateway)) }
+        #expect(script.wait(1) == .backoff(until: script.now + .seconds(128)))
+        #expect(script.finish(3, .confirmed(.none)).isEmpty)
+        #expect(script.wait(1) == .backoff(until: script.now + .milliseconds(500)))
+        #expect(Set(script.run(script.pass(.milliseconds(500)))) == [1, 2])
+        for number in 1...2 { _ = script.finish(Int64(number), .unclear(.gateway)) }
+        #expect(script.add([try script.record(4)]) == [4])
+        #expect(script.finish(4, .confirmed(.none)).isEmpty)
+        #expect(script.wait(1) == .backoff(until: script.now + .seconds(150)))
+    }
+
+    @Test("No success ends what an origin has asked for itself, and none is an outage's end alone")
+    mutating func floors() throws {
+        let records = try (1...3).map { try script.record($0, ["\($0)"]) }
+        #expect(script.add(records) == [1, 2, 3])
+        _ = script.finish(1, .notNow(retryAfter: .seconds(40)))
+        #expect(script.finish(2, .confirmed(.none)).isEmpty)
+        #expect(script.wait(1) == .backoff(until: script.now + .seconds(40)))
+        let name = script.origin
+        let now = script.now
+        _ = script.queue.originWentDown(name, isCaptive: false, chance: 0.5, now: now)
+        _ = script.queue.originAnswered(name, chance: 0.5, now: now)
+        #expect(script.wait(1) == .backoff(until: now + .seconds(40)))
+    }
+
+    @Test("10: the first pause is never nothing, whatever chance draws")
+    mutating func floorOfJitter() throws {
+        #expect(script.add([try script.record(1)]) == [1])
+        let actions = script.queue.attemptEnded(
+            ModifierNumber(1),
+            .notNow(retryAfter: nil),
+            rules: script.rules,
+            chance: 0,
+            now: script.now
+        )
+        let end = script.now + .milliseconds(500)
+        #expect(actions == [script.change(1, .retryWait, until: end, notApplied: 1)])
+    }
+}
