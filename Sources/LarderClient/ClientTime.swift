@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 /// What a client takes of time and chance: the system's, or a test's.
 package struct ClientTime: Sendable {
     /// Returns after a pause; throws only when the calling task is cancelled.
@@ -23,4 +25,15 @@ package struct ClientTime: Sendable {
         },
         chance: { .random(in: 0..<1) }
     )
+}
+
+extension ClientTime {
+    /// A name that nobody else draws: a UUID of version 4 (RFC 9562 5.4).
+    func drawnName() -> String {
+        var bytes = (0..<16).map { _ in UInt8(chance() * 256) }
+        bytes[6] = bytes[6] & 0x0F | 0x40
+        bytes[8] = bytes[8] & 0x3F | 0x80
+        let uuid = bytes.withUnsafeBytes { $0.loadUnaligned(as: uuid_t.self) }
+        return UUID(uuid: uuid).uuidString.lowercased()
+    }
 }

@@ -4,7 +4,6 @@ import LarderModel
 import LarderWire
 import NIOCore
 import NIOHTTP1
-import Synchronization
 
 #if canImport(Glibc)
 import Glibc
@@ -14,17 +13,19 @@ import Musl
 
 /// The HTTP client behind a ``LarderClient``, and the socket that it talks to.
 ///
-/// The sockets are tried in their order until one takes a connection, before a byte of the request
-/// was sent. The first that does is kept for good: another daemon is another cache.
+/// Which socket that is is decided once (``SocketChoice``); one whose backlog is full is tried
+/// again for a while, before a byte of the request was sent.
 final class DaemonConnection: Sendable {
     private let http: HTTPClient
-    /// The sockets to try, in this order.
-    private let paths: [String]
-    /// The socket that took a connection once.
-    private let chosen = Mutex<String?>(nil)
+    private let choice: SocketChoice
+    private let time: ClientTime
 
-    init(paths: [String]) {
-        self.paths = paths
+    /// - Parameters:
+    ///   - paths: The sockets to choose from, in this order.
+    ///   - time: What the pauses are taken of.
+    init(paths: [String], time: ClientTime) {
+        choice = SocketChoice(paths)
+        self.time = time
         var configuration = HTTPClient.Configuration()
         configuration.redirectConfiguration = .disallow
         configuration.httpVersion = .http1Only
@@ -40,7 +41,7 @@ final class DaemonConnection: Sendable {
         http.shutdown { _ in }
     }
 
-    var socketInUse: String? { chosen.withLock { $0 } }
+    var socketInUse: String? { choice.path }
 
     func shutdown() async {
         // It fails only where it was done before.
@@ -62,27 +63,35 @@ final class DaemonConnection: Sendable {
     private func exchange(
         _ request: SocketRequest
     ) async throws(LarderError) -> HTTPClientResponse {
-        let paths = chosen.withLock { $0 }.map { [$0] } ?? self.paths
-        var failures: [SocketFailure] = []
-        var denied: String?
-        for path in paths {
+        let path = try choice.decide()
+        var waited = Duration.zero
+        var pause = Limits.socketRetryBase
+        while true {
             do {
-                let response = try await execute(request, at: path)
-                chosen.withLock { $0 = path }
-                return response
+                return try await execute(request, at: path)
             } catch {
                 switch ConnectFailure(error) {
                 case nil: throw LarderError(error)
-                case .denied: denied = denied ?? path
-                case .nobodyThere(let reason):
-                    failures.append(SocketFailure(path: path, reason: reason))
+                case .refused(.denied): throw .socketRefused(path: path)
+                case .refused(.nobodyThere(let reason)):
+                    throw .unreachable([SocketFailure(path: path, reason: reason)])
                 case .silent:
                     throw .unreachable([SocketFailure(path: path, reason: "no answer in time")])
+                case .refused(.busy):
+                    guard waited + pause <= Limits.socketConnectTime else {
+                        let reason = "too many wait to be accepted"
+                        throw .unreachable([SocketFailure(path: path, reason: reason)])
+                    }
                 }
             }
+            do throws(CancellationError) {
+                try await time.pause(pause)
+            } catch {
+                throw .cancelled
+            }
+            waited += pause
+            pause *= 2
         }
-        if let denied { throw .socketRefused(path: denied) }
-        throw .unreachable(failures)
     }
 
     private func execute(
@@ -105,11 +114,10 @@ final class DaemonConnection: Sendable {
     }
 }
 
-/// Why a socket took no connection.
+/// Why a request came to no connection.
 private enum ConnectFailure {
-    case denied
-    case nobodyThere(String)
-    /// Somebody is there who does not answer, so nobody else is asked.
+    case refused(SocketRefusal)
+    /// Somebody is there who does not answer.
     case silent
 
     /// Nil for what happened after the connection was there.
@@ -122,16 +130,10 @@ private enum ConnectFailure {
             self = .silent
             return
         }
-        guard let error = error as? IOError else { return nil }
-        switch error.errnoCode {
-        case EACCES, EPERM: self = .denied
-        case ENOENT, ENOTDIR: self = .nobodyThere("there is no socket")
-        case ECONNREFUSED: self = .nobodyThere("nobody listens on it")
-        case ENOTSOCK, EPROTOTYPE: self = .nobodyThere("it is not such a socket")
-        case ENAMETOOLONG: self = .nobodyThere("the path is too long for a socket")
-        case EAGAIN: self = .nobodyThere("too many wait to be accepted")
-        default: return nil
-        }
+        guard let error = error as? IOError,
+            let refusal = SocketRefusal(errno: error.errnoCode)
+        else { return nil }
+        self = .refused(refusal)
     }
 }
 

@@ -99,6 +99,9 @@ public struct DaemonStatus: Equatable, Sendable {
         public var state: State { State(origin.state) }
         /// Whether it was set offline, so that nothing leaves for it.
         public var isOfflineByHand: Bool { origin.isOfflineByHand }
+        /// Until when what nobody asks for leaves it alone, as it has told some account to wait;
+        /// nil where it has not.
+        public var restsUntil: Date? { origin.restsUntil.map { Date($0) } }
         /// Since when.
         public var since: Date? { origin.since.map { Date($0) } }
     }

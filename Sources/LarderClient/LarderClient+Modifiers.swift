@@ -20,10 +20,7 @@ extension LarderClient {
     ///   where there is no room for it. Nothing was written then.
     @discardableResult
     public func write(_ modifier: Modifier) async throws(LarderError) -> AcceptedModifier {
-        let command = ModifiersCommand(try modifier.command(accountName()))
-        let bytes = try await connection.report(
-            SocketRequest(posting: command.encodedJSON(), to: modifiersPath)
-        )
+        let bytes = try await submit(ModifiersCommand(try modifier.command(accountName(), time)))
         return AcceptedModifier(
             receipt: try LarderError.decoding { () throws(WireError) in
                 try ModifierReceipt(decoding: bytes)
@@ -40,11 +37,8 @@ extension LarderClient {
     public func write(all modifiers: [Modifier]) async throws(LarderError) -> [AcceptedModifier] {
         let account = try accountName()
         var commands: [ModifierCommand] = []
-        for modifier in modifiers { commands.append(try modifier.command(account)) }
-        let command = ModifiersCommand(all: commands)
-        let bytes = try await connection.report(
-            SocketRequest(posting: command.encodedJSON(), to: modifiersPath)
-        )
+        for modifier in modifiers { commands.append(try modifier.command(account, time)) }
+        let bytes = try await submit(ModifiersCommand(all: commands))
         let receipts = try LarderError.decoding { () throws(WireError) in
             try ModifierReceipt.list(decoding: bytes)
         }
@@ -63,13 +57,8 @@ extension LarderClient {
         _ modifier: Modifier,
         waitingFor wait: Duration
     ) async throws(LarderError) -> ModifierStatus {
-        let command = ModifiersCommand(try modifier.command(accountName()))
-        return try await status(
-            SocketRequest(
-                posting: command.encodedJSON(),
-                to: target(modifiersPath, ["wait": wait.unitText])
-            )
-        )
+        let command = ModifiersCommand(try modifier.command(accountName(), time))
+        return try Self.status(try await submit(command, waitingFor: wait))
     }
 
     /// How it stands with a modifier, and what it changes.
@@ -140,8 +129,28 @@ extension LarderClient {
     private var modifiersPath: String { "/v1/modifiers" }
 
     private func status(_ request: SocketRequest) async throws(LarderError) -> ModifierStatus {
-        let bytes = try await connection.report(request)
-        return ModifierStatus(
+        try Self.status(try await connection.report(request))
+    }
+
+    /// Writes under the names that all of them have; where the answer is cut off once more, which
+    /// the daemon takes for the same write.
+    private func submit(
+        _ command: ModifiersCommand,
+        waitingFor wait: Duration? = nil
+    ) async throws(LarderError) -> [UInt8] {
+        let request = SocketRequest(
+            posting: command.encodedJSON(),
+            to: target(modifiersPath, ["wait": wait?.unitText])
+        )
+        do throws(LarderError) {
+            return try await connection.report(request)
+        } catch .cutOff {
+            return try await connection.report(request)
+        }
+    }
+
+    private static func status(_ bytes: [UInt8]) throws(LarderError) -> ModifierStatus {
+        ModifierStatus(
             report: try LarderError.decoding { () throws(WireError) in
                 try ModifierReport(decoding: bytes)
             }

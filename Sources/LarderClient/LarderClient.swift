@@ -8,8 +8,10 @@ import LarderModel
 ///     }
 ///     await larder.shutdown()
 ///
-/// No redirect is followed, and nothing is tried again but what ``follow(_:options:)`` connects
-/// anew. Connections are kept open between requests.
+/// Which daemon that is, the user's own or the system's, is decided by the first request that finds
+/// one listening, and stays. No redirect is followed, and nothing is tried again but a write whose
+/// answer was cut off, under the same name, and what ``follow(_:options:)`` connects anew.
+/// Connections are kept open between requests.
 public final class LarderClient: Sendable {
     /// Whose credential and whose rows the requests use; `default` unless another is named.
     public let account: String
@@ -26,7 +28,7 @@ public final class LarderClient: Sendable {
         self.init(trying: socket.candidates, account: account)
     }
 
-    /// A client of the first of several sockets that takes a connection.
+    /// A client of the first of several sockets on which somebody listens.
     package init(
         trying sockets: [String],
         account: String = "default",
@@ -34,7 +36,7 @@ public final class LarderClient: Sendable {
     ) {
         self.time = time
         self.account = account
-        connection = DaemonConnection(paths: sockets)
+        connection = DaemonConnection(paths: sockets, time: time)
     }
 
     /// Closes every connection and returns when that is done; streams under way are cut off.

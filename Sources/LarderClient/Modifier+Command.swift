@@ -4,14 +4,15 @@ import LarderWire
 
 extension Modifier {
     /// As it travels; refused where the daemon would refuse it.
-    func command(_ account: AccountName) throws(LarderError) -> ModifierCommand {
+    func command(_ account: AccountName, _ time: ClientTime) throws(LarderError) -> ModifierCommand
+    {
         var changes: [ModifierCommand.Change] = []
         for change in self.changes {
             changes.append(try change.wire)
         }
         var command = ModifierCommand(changes: changes, request: try request(for: changes))
         command.account = account
-        if let id { command.id = try Self.id(id) }
+        command.id = try Self.id(id ?? time.drawnName())
         if let lane {
             command.lane = try LarderError.checking(.badRequest) { () throws(ModelError) in
                 try LaneName(lane)

@@ -43,7 +43,7 @@ public struct Modifier: Equatable, Sendable {
         case hold
     }
 
-    /// Its name: 1 to 128 letters, digits, `.`, `_`, `:`, `@` and `-`; nil has the daemon make one.
+    /// Its name: 1 to 128 letters, digits, `.`, `_`, `:`, `@` and `-`; nil has each write draw one.
     ///
     /// The same modifier given again under its name is accepted once; another one under the same
     /// name is ``LarderError/invalid(_:)``. So what was cut off can be given again.
@@ -60,7 +60,7 @@ public struct Modifier: Equatable, Sendable {
     public var dependsOn: [String] = []
     /// How long it is kept back, so that ``LarderClient/cancelModifier(_:scope:)`` undoes it.
     public var hold: Duration?
-    /// How long it may wait to be sent; it is dead after that.
+    /// How long it may wait for its first attempt; it is dead after that.
     public var expires: Duration?
     /// Attempts that count before it is dead, 1 or more; nil: without a bound.
     public var attemptsMax: Int?

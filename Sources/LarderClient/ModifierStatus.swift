@@ -12,6 +12,9 @@ public struct AcceptedModifier: Equatable, Sendable {
     public var state: ModifierStatus.State { ModifierStatus.State(receipt.state) }
     /// The daemon's number of the step.
     public var revision: Int64 { receipt.revision.number }
+    /// When it was settled, where the same write had been given before under its name; nothing was
+    /// written or sent by this one.
+    public var settledAt: Date? { receipt.settledAt.map { Date($0) } }
 }
 
 /// How it stands with a modifier.

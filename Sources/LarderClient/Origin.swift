@@ -25,6 +25,9 @@ public struct Origin: Equatable, Sendable {
     public var since: Date? { report.since.map { Date($0) } }
     /// Whether it was set offline, so that nothing leaves for it.
     public var isOfflineByHand: Bool { report.isOfflineByHand }
+    /// Until when what nobody asks for leaves it alone, as it has told some account to wait; nil
+    /// where it has not.
+    public var restsUntil: Date? { report.restsUntil.map { Date($0) } }
     /// Whether it may live on loopback or a private address.
     public var allowsPrivate: Bool { report.settings.allowPrivate }
     /// Where else its redirects may lead.

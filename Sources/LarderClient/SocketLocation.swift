@@ -9,7 +9,8 @@ import Musl
 
 /// Where the daemon's socket is.
 public enum SocketLocation: Hashable, Sendable {
-    /// `$LARDER_SOCKET` if it is set, else the first of ``user`` and ``system`` that answers.
+    /// `$LARDER_SOCKET` if it is set, else the first of ``user`` and ``system`` on which somebody
+    /// listens when the client is first used.
     case found
     /// The socket at this path and no other.
     case path(String)

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import LarderClient
 import LarderModel
 import LarderTestSupport
@@ -50,6 +51,35 @@ struct ModifierWriteTests {
             #expect(modifier.expires == .seconds(7 * 86_400))
             #expect(modifier.attemptsMax == 3)
             #expect(modifier.afterUnknown == .resend)
+        }
+    }
+
+    @Test("Each write without a name draws one, and keeps it when it is sent again by itself")
+    func drawnNames() async throws {
+        try await withDaemon { daemon, client in
+            let answer = OriginAnswer.reply(202, body: try Self.receipt().encoded())
+            daemon.answer("/v1/modifiers", with: [.raw(""), answer])
+            let write = Modifier(.merge(["n": 1]), on: Self.url)
+            try await client.write(write)
+            try await client.write(write)
+            let ids = try daemon.requests.all.map { request in
+                try #require(try ModifiersCommand(json: request.body).modifiers[0].id?.text)
+            }
+            #expect(ids.count == 3)
+            #expect(ids[0] == ids[1])
+            #expect(ids[1] != ids[2])
+        }
+    }
+
+    @Test("A write that had been given before says when that was settled")
+    func settledBefore() async throws {
+        try await withDaemon { daemon, client in
+            var receipt = try Self.receipt("like-42", .confirmed)
+            receipt.settledAt = Timestamp(milliseconds: 1_700_000_000_000)
+            daemon.answer("/v1/modifiers", with: .reply(202, body: receipt.encoded()))
+            let accepted = try await client.write(Modifier(.delete, on: Self.url))
+            #expect(accepted.state == .confirmed)
+            #expect(accepted.settledAt?.timeIntervalSince1970 == 1_700_000_000)
         }
     }
 

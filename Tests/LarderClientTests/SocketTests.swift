@@ -70,6 +70,60 @@ struct SocketTests {
         #expect(second.accepted.all.isEmpty)
     }
 
+    @Test("A daemon that cut the first answer off is not left for another, be it gone or not")
+    func choiceStays() async throws {
+        let first = try await ScriptedDaemon()
+        let second = try await ScriptedDaemon()
+        first.answer("/v1/status", with: .raw(""))
+        let client = LarderClient(trying: [first.path, second.path])
+        #expect(await error(of: client) == .cutOff)
+        await first.stop()
+        guard case .unreachable(let tried) = await error(of: client) else {
+            Issue.record("it is not said that the daemon is gone")
+            return
+        }
+        await client.shutdown()
+        await second.stop()
+        #expect(tried.map(\.path) == [first.path])
+        #expect(second.accepted.all.isEmpty)
+    }
+
+    @Test("A daemon that many wait for is waited for, and not left for another")
+    func fullBacklog() async throws {
+        let path = directory.path("full.sock")
+        let listener = try Self.bind(path)
+        defer { close(listener) }
+        try #require(listen(listener, 0) == 0)
+        var waiting: [Int32] = []
+        defer { for descriptor in waiting { close(descriptor) } }
+        while true {
+            let descriptor = socket(
+                AF_UNIX,
+                Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue),
+                0
+            )
+            waiting.append(descriptor)
+            let result = Self.withAddress(path) { connect(descriptor, $0, $1) }
+            guard result == 0 else { break }
+        }
+        try #require(errno == EAGAIN)
+        let second = try await ScriptedDaemon()
+        let pauses = Recorder<Duration>()
+        let time = ClientTime(
+            pause: { (pause) async throws(CancellationError) in pauses.record(pause) },
+            chance: { 0.5 }
+        )
+        let client = LarderClient(trying: [path, second.path], time: time)
+        let failure = await error(of: client)
+        await client.shutdown()
+        await second.stop()
+        let reason = "too many wait to be accepted"
+        #expect(failure == .unreachable([SocketFailure(path: path, reason: reason)]))
+        #expect(second.accepted.all.isEmpty)
+        #expect(pauses.all.first == .milliseconds(10))
+        #expect(pauses.all.reduce(.zero, +) <= .seconds(10))
+    }
+
     @Test("A socket of somebody else throws notPermitted", .enabled(if: getuid() != 0))
     func permission() async throws {
         let daemon = try await ScriptedDaemon()
@@ -130,16 +184,27 @@ struct SocketTests {
 
     /// A socket's file that its owner left behind.
     private static func leaveDeadSocket(at path: String) throws {
+        close(try bind(path))
+    }
+
+    /// A socket that is bound, and on which nobody listens yet.
+    private static func bind(_ path: String) throws -> Int32 {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(descriptor) }
+        try #require(withAddress(path) { Glibc.bind(descriptor, $0, $1) } == 0)
+        return descriptor
+    }
+
+    private static func withAddress(
+        _ path: String,
+        _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+    ) -> Int32 {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-        let bound = withUnsafePointer(to: &address) { pointer in
+        return withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+                body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
             }
         }
-        try #require(bound == 0)
     }
 }

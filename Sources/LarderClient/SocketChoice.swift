@@ -1,0 +1,94 @@
+import LarderModel
+import Synchronization
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// Which of several sockets a client talks to: the first on which somebody listens, decided once.
+///
+/// Another daemon is another cache and another queue, so it is never changed, whatever becomes of
+/// the one that was chosen.
+final class SocketChoice: Sendable {
+    private let paths: [String]
+    private let chosen: Mutex<String?>
+
+    init(_ paths: [String]) {
+        self.paths = paths
+        chosen = Mutex(paths.count == 1 ? paths[0] : nil)
+    }
+
+    /// The socket that was chosen; nil while nobody has listened on any.
+    var path: String? { chosen.withLock { $0 } }
+
+    /// The socket to talk to; throws where nobody listens on any, and nothing is decided then.
+    func decide() throws(LarderError) -> String {
+        let verdict = chosen.withLock { chosen -> Result<String, LarderError> in
+            if let chosen { return .success(chosen) }
+            var failures: [SocketFailure] = []
+            var denied: String?
+            for path in paths {
+                switch SocketRefusal(probing: path) {
+                case nil, .busy:
+                    chosen = path
+                    return .success(path)
+                case .denied: denied = denied ?? path
+                case .nobodyThere(let reason):
+                    failures.append(SocketFailure(path: path, reason: reason))
+                }
+            }
+            return .failure(denied.map { .socketRefused(path: $0) } ?? .unreachable(failures))
+        }
+        return try verdict.get()
+    }
+}
+
+/// Why a socket took no connection.
+enum SocketRefusal: Equatable, Sendable {
+    case denied
+    case nobodyThere(String)
+    /// Somebody listens, and as many as may wait to be accepted.
+    case busy
+
+    /// Nil for what says nothing of who listens.
+    init?(errno code: Int32) {
+        switch code {
+        case EACCES, EPERM: self = .denied
+        case ENOENT, ENOTDIR: self = .nobodyThere("there is no socket")
+        case ECONNREFUSED: self = .nobodyThere("nobody listens on it")
+        case ENOTSOCK, EPROTOTYPE: self = .nobodyThere("it is not such a socket")
+        case ENAMETOOLONG: self = .nobodyThere("the path is too long for a socket")
+        case EAGAIN: self = .busy
+        default: return nil
+        }
+    }
+
+    /// Nil where a connection is taken; connects for a moment and sends nothing.
+    ///
+    /// It does not wait: `connect` to a Unix socket says at once what comes of it, EAGAIN where
+    /// the backlog is full (unix(7)).
+    fileprivate init?(probing path: String) {
+        guard path.utf8.count <= Limits.socketPathBytesMax else {
+            self.init(errno: ENAMETOOLONG)
+            return
+        }
+        let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+        let descriptor = socket(AF_UNIX, kind | Int32(SOCK_CLOEXEC.rawValue), 0)
+        // Without a descriptor the request says what is wrong.
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let result = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard result != 0 else { return nil }
+        let code = errno
+        self = SocketRefusal(errno: code) ?? .nobodyThere(String(cString: strerror(code)))
+    }
+}
