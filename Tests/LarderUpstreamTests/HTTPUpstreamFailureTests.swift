@@ -86,12 +86,16 @@ struct HTTPUpstreamFailureTests {
     func closedAtOnce() async throws {
         try await withOrigin { fixture in
             let log = ConnectionLog()
-            let server = try await ConnectionServer.start(at: .port(0), log: log) {
-                (
-                    _: NIOAsyncChannelInboundStream<ByteBuffer>,
-                    _: NIOAsyncChannelOutboundWriter<ByteBuffer>
-                ) in
-            }
+            let server = try await ConnectionServer.start(
+                at: .port(0),
+                log: log,
+                serve: {
+                    (
+                        _: NIOAsyncChannelInboundStream<ByteBuffer>,
+                        _: NIOAsyncChannelOutboundWriter<ByteBuffer>
+                    ) in
+                }
+            )
             var request = try fixture.request()
             request.url = try WebURL("http://127.0.0.1:\(server.port)/")
             let failure = await fixture.failure(of: request)
