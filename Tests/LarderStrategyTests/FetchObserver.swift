@@ -45,7 +45,7 @@ struct FetchObserver {
     private var isSettled: Bool { isOver || frames.contains(.open) }
     private var firstOfCache: FetchEvent? { seen.first { $0.isFromCache } }
     private var hadHit: Bool { firstOfCache == .cacheFresh || firstOfCache == .cacheStale }
-    private var isDeletedByWrite: Bool { firstOfCache == .cacheDeletion }
+    private var isDeletedByWrite: Bool { seen.contains(.cacheDeletion) }
     private var hadNews: Bool { hadHit || isDeletedByWrite || firstOfCache == .cacheTombstone }
 
     mutating func saw(_ event: FetchEvent, _ reaction: FetchReaction) {
@@ -153,12 +153,13 @@ struct FetchObserver {
     }
 
     private mutating func checkEnd() {
+        let isDeletion = firstOfCache == .cacheDeletion
         let isEnough =
             switch policy {
             case .cacheOnly: true
-            case .cacheFirst: firstOfCache == .cacheFresh || isDeletedByWrite
-            case .staleWhileRevalidate: hadHit || isDeletedByWrite
-            case .cacheThenNetwork, .networkFirst, .networkOnly: isDeletedByWrite
+            case .cacheFirst: firstOfCache == .cacheFresh || isDeletion
+            case .staleWhileRevalidate: hadHit || isDeletion
+            case .cacheThenNetwork, .networkFirst, .networkOnly: isDeletion
             }
         // cache-first asks the network after the cache, and hears nobody before that.
         let heard = policy == .cacheFirst ? seen.drop { !$0.isFromCache } : seen[...]
