@@ -62,32 +62,6 @@ extension Engine {
         return receipts
     }
 
-    private func receipt(
-        _ modifier: NewModifier,
-        _ acceptance: Acceptance
-    ) async throws(Problem) -> ModifierReceipt {
-        switch acceptance {
-        case .accepted(_, let revision):
-            let state = modifier.holdUntil == nil ? ModifierState.queued : .held
-            return ModifierReceipt(id: modifier.id, state: state, revision: revision)
-        case .existing(let number, let revision, _):
-            return try await receipt(number, modifier.id, modifier.scope, revision)
-        }
-    }
-
-    /// How it stands with one that was accepted before.
-    private func receipt(
-        _ number: ModifierNumber,
-        _ id: ModifierID,
-        _ scope: ScopeKey,
-        _ revision: Revision
-    ) async throws(Problem) -> ModifierReceipt {
-        let report = try await report(of: number, id, scope)
-        var receipt = ModifierReceipt(id: id, state: report.state, revision: revision)
-        receipt.settledAt = report.settledAt
-        return receipt
-    }
-
     private func modifier(
         _ command: ModifierCommand,
         _ scope: ScopeKey,

@@ -32,7 +32,7 @@ struct FlightBoard: Sendable {
         }
         let count = context.waitingReads.add(1, ordering: .relaxed).newValue
         let isTaken =
-            count <= Limits.waitingReadsMax
+            count <= Limits.flightsMax
             && work.add {
                 let isOver = (try? await context.clock.sleep(for: rest)) != nil
                 context.waitingReads.subtract(1, ordering: .relaxed)

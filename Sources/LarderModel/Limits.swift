@@ -287,14 +287,10 @@ package enum Limits {
     package static let retryMin = Duration.milliseconds(50)
     /// The longest pause of a retry that an origin can ask for by Retry-After.
     package static let retryAfterMax = Duration.seconds(10)
-    /// How long an origin is left alone for an account that it told to wait: it may have meant one
-    /// URL, and whoever waits for another should not wait for an hour.
+    /// How long an origin is left alone for an account that it told to wait: it may mean one URL.
     package static let originRestMax = Duration.seconds(300)
-    /// Accounts of which it is remembered that an origin told them to wait; clients name accounts as
-    /// they like.
+    /// Accounts remembered that an origin told to wait: clients name accounts as they like.
     package static let restingAccountsMax = 1_024
-    /// Reads that wait for an origin's rest to be over, as many as may be under way.
-    package static let waitingReadsMax = flightsMax
     /// An origin that has said nothing for this long counts as offline; the request goes on.
     package static let silenceTime = Duration.seconds(10)
     /// Time between two pieces of an origin's body.
