@@ -14,9 +14,7 @@ package enum Limits {
     package static let modifiersPerCommandMax = 1_000
     /// Targets of one modifier: each is read and locked when it is accepted and when it is settled.
     package static let modifierChangesMax = 100
-    /// Confirmed writes that are remembered for the reads that were under way meanwhile.
-    ///
-    /// About 100 bytes each.
+    /// Confirmed writes remembered for the reads that were under way; about 100 bytes each.
     package static let fencedWritesMax = 65_536
     /// Modifiers that are named where an entry says which ones touch it; their count is exact.
     package static let toldPendingMax = 100
@@ -68,9 +66,7 @@ package enum Limits {
     package static let viewStepsMax = 1 << 24
     /// Digits that sums are calculated with; the largest double has 309 before the point.
     package static let decimalDigitsMax = 1_024
-    /// How long a client may ask a fetch to wait.
-    ///
-    /// Nobody waits longer at a socket.
+    /// How long a client may ask a fetch to wait: nobody waits longer at a socket.
     package static let fetchTimeMax = Duration.seconds(3_600)
 
     /// An entity's key: it stands in every reference, in lanes and in paths.
@@ -162,9 +158,7 @@ package enum Limits {
     package static let commandBodyBytesMax = 1_048_576
     /// Bytes of pipelined requests that are held while one is being answered.
     package static let pipelinedBytesMax = 262_144
-    /// Open connections of all clients.
-    ///
-    /// A connection costs about 10 KiB.
+    /// Open connections of all clients; each costs about 10 KiB.
     package static let connectionsMax = 8_192
     /// Reads that are done for clients at once, off the event loops.
     ///
@@ -264,8 +258,7 @@ package enum Limits {
     package static let followersPerUserMax = 1_000
     /// What the followed entries of one user may keep from eviction: the budget divided by this.
     package static let followedShareDivisor: Int64 = 2
-    /// A stream that has nothing to say says this often that it lives; proxies and clients take
-    /// half a minute of silence for a dead connection.
+    /// How often a silent stream says that it lives: half a minute of silence counts as dead.
     package static let heartbeatTime = Duration.seconds(15)
 
     /// Headers of an origin's answer that are kept.
@@ -329,8 +322,7 @@ package enum Limits {
     package static let rowOverheadBytes = 256
     /// The fixed cost of a chunk's row.
     package static let chunkOverheadBytes = 64
-    /// Rows that one transaction evicts on the way down to the low watermark; other writes pass
-    /// between two of them.
+    /// Rows that one transaction evicts on the way down: other writes pass between two.
     package static let evictionBatchRowsMax = 256
     /// Prepared statements that a connection keeps for the next time, a few KiB each.
     package static let idleStatementsMax = 64
@@ -345,9 +337,7 @@ package enum Limits {
     package static let snapshotAge = Duration.seconds(86_400)
     /// Time between two tries to take it, as a full disk stays full for a while.
     package static let snapshotRetryTime = Duration.seconds(3_600)
-    /// Time between two flushes of uses.
-    ///
-    /// What a crash forgets is the order of this long.
+    /// Time between two flushes of uses: a crash forgets the order of this long.
     package static let touchFlushTime = Duration.seconds(5)
     /// Free pages that one step of an idle moment gives back to the file system.
     package static let vacuumPagesMax = 256
@@ -379,22 +369,19 @@ package enum Limits {
     package static let modifierRetryAfterMax = Duration.seconds(3_600)
     /// Modifiers that are on their way to one origin at once: as many as it has connections.
     package static let modifiersInFlightMax = upstreamConnectionsPerHostMax
-    /// Within this the modifiers follow for which an origin is back: not those of all devices at
-    /// the same moment.
+    /// Within this modifiers follow when their origin is back: not all devices' at one moment.
     package static let wakeTimeMax = Duration.seconds(1)
     /// A modifier's hold: time to undo; what waits longer is a draft of the program's own.
     package static let modifierHoldMax = Duration.seconds(86_400)
     /// The time in which a modifier may ask to be sent.
     package static let modifierLifetimeMax = Duration.seconds(366 * 86_400)
-    /// Modifiers remembered that have just failed, for one that depends on them and is accepted in
-    /// the same moment: more than are written between two steps.
+    /// Modifiers remembered that have just failed: more than are written between two steps.
     package static let lateFailuresMax = 4_096
     /// Modifiers that one may depend on.
     package static let dependenciesMax = 64
     /// Rows that are given back to the cache in one step: whoever wants one of them waits for it.
     package static let releasedBatchRowsMax = 64
-    /// How long a copy of a shared row shows what a confirmed write has made of it while the origin
-    /// does not say so of the shared row: longer is no answer that is only late.
+    /// How long a copy of a shared row shows what a confirmed write made of it, at most.
     package static let waitingCopyTime = Duration.seconds(600)
     /// How many copies do so: one more shows what is shared at once.
     package static let waitingCopiesMax = 1_000
