@@ -62,6 +62,27 @@ extension Engine {
         return report
     }
 
+    /// What rows of a list say, with the answers by which dead letters died.
+    func reports(of rows: [StoredModifier]) async throws(StoreError) -> [ModifierReport] {
+        let leftOut = try await inapplicable(among: rows)
+        let dead = rows.filter { $0.state == .dead }.map(\.number)
+        let answers = try await store.lastAnswers(of: dead, bytesMax: Limits.toldAnswerBytesMax)
+        var reports: [ModifierReport] = []
+        for row in rows {
+            var report = await report(of: row)
+            report.answer = answers[row.number].map { answer in
+                ModifierReport.Answer(
+                    status: answer.status,
+                    body: answer.body,
+                    at: row.settledAt ?? row.acceptedAt
+                )
+            }
+            if leftOut.contains(row.number) { report.marks.append(.inapplicable) }
+            reports.append(report)
+        }
+        return reports
+    }
+
     /// What a row says, with what the machine knows of one that is not settled.
     func report(of row: StoredModifier) async -> ModifierReport {
         var report = ModifierReport(row)

@@ -295,24 +295,8 @@ extension Engine {
                 try await store.modifiers(filter, after: from, limit: limit)
             }
             let rows = found.compactMap(\.readable)
-            let leftOut = try await storing { () async throws(StoreError) in
-                try await inapplicable(among: rows)
-            }
-            let dead = rows.filter { $0.state == .dead }.map(\.number)
-            let answers = try await storing { () async throws(StoreError) in
-                try await store.lastAnswers(of: dead, bytesMax: Limits.toldAnswerBytesMax)
-            }
-            for row in rows {
-                var report = await report(of: row)
-                report.answer = answers[row.number].map { answer in
-                    ModifierReport.Answer(
-                        status: answer.status,
-                        body: answer.body,
-                        at: row.settledAt ?? row.acceptedAt
-                    )
-                }
-                if leftOut.contains(row.number) { report.marks.append(.inapplicable) }
-                items.append(report)
+            items += try await storing { () async throws(StoreError) in
+                try await reports(of: rows)
             }
             last = found.last?.number ?? last
             guard found.count == limit else { return ModifierPage(items: items, next: nil) }
