@@ -74,7 +74,7 @@ extension Engine {
                 ModifierReport.Answer(
                     status: answer.status,
                     body: answer.body,
-                    at: row.settledAt ?? row.acceptedAt
+                    at: answer.at ?? row.settledAt ?? row.acceptedAt
                 )
             }
             if leftOut.contains(row.number) { report.marks.append(.inapplicable) }

@@ -140,10 +140,10 @@ extension CacheStore {
     package func lastAnswers(
         of numbers: [ModifierNumber],
         bytesMax: Int
-    ) async throws(StoreError) -> [ModifierNumber: (status: Int, body: [UInt8])] {
+    ) async throws(StoreError) -> [ModifierNumber: (status: Int, body: [UInt8], at: Timestamp?)] {
         guard !numbers.isEmpty else { return [:] }
         return try await read { reader throws(StoreError) in
-            var answers: [ModifierNumber: (status: Int, body: [UInt8])] = [:]
+            var answers: [ModifierNumber: (status: Int, body: [UInt8], at: Timestamp?)] = [:]
             for number in numbers {
                 answers[number] = try reader.keptReader().answer(of: number, bytesMax: bytesMax)
             }

@@ -124,17 +124,18 @@ extension KeptReader {
     func answer(
         of number: ModifierNumber,
         bytesMax: Int
-    ) throws(StoreError) -> (status: Int, body: [UInt8])? {
+    ) throws(StoreError) -> (status: Int, body: [UInt8], at: Timestamp?)? {
         let statement = try connection.statement(
             """
-            SELECT answer_status, substr(answer_body, 1, ?2) FROM modifier
+            SELECT answer_status, substr(answer_body, 1, ?2), answer_at FROM modifier
             WHERE number = ?1 AND answer_status IS NOT NULL
             """
         )
         statement.bind(1, number.value)
         statement.bind(2, Int64(bytesMax))
         guard try statement.step() else { return nil }
-        return (Int(clamping: statement.integer(0)), Array(statement.bytes(1)))
+        let at = statement.integerOrNil(2).map(Timestamp.init(milliseconds:))
+        return (Int(clamping: statement.integer(0)), Array(statement.bytes(1)), at)
     }
 
     /// The id and the state of one that is unsettled, or a dead letter, whatever else its row says.
