@@ -8,7 +8,7 @@ extension LarderClient {
     ///         switch update {
     ///         case .value(let article): show(article.value)
     ///         case .deleted: clear()
-    ///         case .unchanged, .failed, .disconnected: break
+    ///         case .unchanged, .failed, .origin, .disconnected: break
     ///         }
     ///     }
     ///

@@ -137,7 +137,7 @@ struct EntryViewTests {
         case .snapshot(let frame)?: return told(frame)
         case .deleted(let frame)?:
             return Told(text: "deleted \(frame.status)", source: frame.source)
-        case .unchanged?, .error?, .end?, nil: return Told()
+        case .unchanged?, .error?, .origin?, .heartbeat?, .end?, nil: return Told()
         }
     }
 

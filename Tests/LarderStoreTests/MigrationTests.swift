@@ -155,10 +155,12 @@ struct MigrationTests {
         }
         let key = temporary.store.digestKey
         try await temporary.close()
-        for (path, version) in [(temporary.cachePath, 3), (temporary.statePath, 6)] {
-            let file = try SQLiteConnection(path: path, mode: .readWrite)
-            try file.execute("PRAGMA user_version=\(version)")
-            if version == 6 { try file.execute("DROP TABLE secret") }
+        do {
+            let cache = try SQLiteConnection(path: temporary.cachePath, mode: .readWrite)
+            try cache.execute(Schema.cacheSteps[3])
+            let state = try SQLiteConnection(path: temporary.statePath, mode: .readWrite)
+            try state.execute("DROP TABLE secret")
+            try state.execute(Schema.stateSteps[6])
         }
         try temporary.open()
         #expect(temporary.store.findings == [])
