@@ -188,7 +188,8 @@ get http://a.example/x --policy cache-onyl|did you mean 'cache-only'\?
 evict --yes notes/*|cachectl evict --prefix 'notes/'
 END
 run --help
-expect_match "the help has every exit code" "77 not permitted, 78 bad" "$(tr '\n' ' ' <"$work/out")"
+expect_match "the help has every exit code" "77 not permitted, 78 bad configuration" \
+    "$(tr --squeeze-repeats "\n " "  " <"$work/out")"
 
 # Ids from stdin
 

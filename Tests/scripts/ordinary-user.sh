@@ -232,7 +232,7 @@ fetch "$currencies"
 expect_equal "nothing is known of the origin" "403 urn:larder:unknown-origin" "$(outline)"
 hint=$(member .hint)
 expect_equal "the hint is the command that adds it" \
-    "An administrator adds it with: cachectl origin add localhost-$port $origin" "$hint"
+    "Add it with: cachectl origin add localhost-$port $origin" "$hint"
 # Word by word as it says; the root of trust is the test's own.
 read -r -a command <<<"${hint#*: cachectl }"
 root_ctl "${command[@]}" --ca-file "$tls/root.pem"
