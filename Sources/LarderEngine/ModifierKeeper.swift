@@ -132,6 +132,12 @@ final class ModifierKeeper: Sendable {
                     }
                 case .asked(let question):
                     actions = answer(question, &machine, clock.monotonic())
+                    if case .retry = question.wish, !actions.isEmpty,
+                        let account = machine.account(of: question.number)
+                    {
+                        // A hand has ended the rest, for those that come next, too.
+                        steps.context.health.endRest(of: account.origin, for: account.scope)
+                    }
                 case .timeCame:
                     alarmedAt = nil
                     actions = machine.timePassed(now: clock.monotonic())

@@ -67,6 +67,10 @@ final class OriginHealthTable: Sendable {
         }
     }
 
+    func endRest(of name: OriginName, for scope: Scope) {
+        state.withLock { $0.health[name]?.restEnded(of: scope) }
+    }
+
     func restEnd(of name: OriginName, for scope: Scope, now: Duration) -> Duration? {
         state.withLock { $0.health[name]?.restEnd(of: scope, now: now) }
     }

@@ -14,6 +14,13 @@ extension ModifierQueue {
         return timePassed(now: now)
     }
 
+    /// Which account at which origin a modifier is of; nil for one that is unknown here.
+    package func account(of number: ModifierNumber) -> (origin: OriginName, scope: Scope)? {
+        guard let slot = slots[number] else { return nil }
+        let key = partyKeys[nodes[Int(slot)].party]
+        return (origins[Int(key.origin)].name, owners[key.owner])
+    }
+
     mutating func rest(_ party: Int32, until end: Duration) {
         if case .resting(let known) = parties[Int(party)].rest, known >= end { return }
         setRest(party, .resting(until: end))

@@ -84,6 +84,11 @@ package struct OriginHealth: Equatable, Sendable {
         return end
     }
 
+    /// A hand has ended an account's rest.
+    package mutating func restEnded(of scope: Scope) {
+        rests[scope] = nil
+    }
+
     /// Until when an account leaves it alone; nil where it does not.
     package func restEnd(of scope: Scope, now: Duration) -> Duration? {
         rests[scope].flatMap { $0 > now ? $0 : nil }

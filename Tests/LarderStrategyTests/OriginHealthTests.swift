@@ -47,6 +47,9 @@ struct OriginHealthTests {
             #expect(health.restEnd(of: other, now: .seconds(now)) == nil)
         }
         #expect(health.restEnd(of: own, now: .seconds(401)) == nil)
+        _ = health.askedForRest(of: own, for: .seconds(60), now: .seconds(450))
+        health.restEnded(of: own)
+        #expect(health.restEnd(of: own, now: .seconds(450)) == nil)
         for uid in 0..<UInt32(Limits.restingAccountsMax + 10) {
             let scope = Scope.own(uid: uid, account: .default)
             _ = health.askedForRest(of: scope, for: .seconds(60), now: .seconds(500))

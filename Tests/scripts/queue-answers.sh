@@ -149,7 +149,7 @@ expect_equal "case 10: has its account leave the origin alone, and says so" "que
     "$(modifier c10-behind '"\(.state) \(.waiting_for.reason) \(.waiting_for.until != null)"')"
 request GET /v1/origins
 expect_equal "case 10: for five minutes at most" "limited true" "$(member '
-    .items[] | select(.rests_until != null)
+    .items[] | select(.name == "limited")
     | "\(.name) \((.rests_until | sub("\\.[0-9]+"; "") | fromdate) - now <= 300)"')"
 fetch "$origin/limited/b"
 expect_match "case 10: but a client's own request is tried" '404' "$(member .)"
