@@ -70,8 +70,8 @@ extension Engine {
         var reports: [ModifierReport] = []
         for row in rows {
             var report = await report(of: row)
-            report.answer = answers[row.number].map { answer in
-                ModifierReport.Answer(
+            if let answer = answers[row.number] {
+                report.answer = ModifierReport.Answer(
                     status: answer.status,
                     body: answer.body,
                     at: answer.at ?? row.settledAt ?? row.acceptedAt
