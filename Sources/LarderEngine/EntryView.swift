@@ -82,13 +82,11 @@ extension EngineContext {
     /// said of it; where nothing targets an id and nothing failed on it, that is known by two looks
     /// into memory. Everything is of one moment within ``StoreReader/atOneMoment(_:)``.
     ///
-    /// - Parameters:
-    ///   - sight: Where it is looked for; nil: where every client looks.
-    ///   - form: With `base` what the origin said last, whatever modifiers make of it.
-    ///   - isPartial: Whether a normalized answer is shown also where entities of it were evicted.
-    ///   - isHead: Whether only its entry is wanted: a normalized answer is then given as it came, and
-    ///     it is no use of the row.
-    ///   - admits: Asked before a view is put together, where given; false postpones it.
+    /// It is looked for where `sight` says, or else where every client looks. With the form `base` it
+    /// is what the origin said last, whatever modifiers make of it. With `isPartial` a normalized
+    /// answer is shown also where entities of it were evicted; with `isHead` it is given as it came,
+    /// and that is no use of the row. `admits`, where it is given, is asked before a view is put
+    /// together: false postpones it.
     func view<Row>(
         of id: EntryID,
         for scope: ScopeKey,

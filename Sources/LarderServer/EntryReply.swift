@@ -25,8 +25,14 @@ enum EntryReply {
             let (account, form) = try Self.parameters(head.query)
             let scope = loop.key(for: peer.scope(account))
             let date = loop.date(at: now)
-            let read = try engine.view(of: id, for: scope, loop.reader, now: now, as: form) {
-                row, _, overlay in EntryReply(row, head, scope, date: date, now, overlay)
+            let read = try engine.view(
+                of: id,
+                for: scope,
+                loop.reader,
+                now: now,
+                as: form
+            ) { row, _, overlay in
+                EntryReply(row, head, scope, date: date, now, overlay)
             }
             guard case .view(let view) = read else {
                 self = .problem(.miss(id))

@@ -119,8 +119,8 @@ extension KeptReader {
         }
     }
 
-    /// The answer by which a modifier died, with at most `bytesMax` bytes of its body; nil where none
-    /// came.
+    /// The answer by which a modifier died, with at most `bytesMax` bytes of its body; nil where
+    /// none came.
     func answer(
         of number: ModifierNumber,
         bytesMax: Int
