@@ -6,11 +6,16 @@ import LarderWire
 /// Origins that have told an account to wait: what nobody asks for leaves them alone meanwhile.
 extension EngineContext {
     /// Heeds what an answer to an account asks for.
-    func noteRest(of origin: OriginName, for scope: Scope, _ head: ResponseHead) {
+    func noteRest(
+        of origin: OriginName,
+        for scope: Scope,
+        _ head: ResponseHead,
+        tellsQueue: Bool = true
+    ) {
         guard let time = head.rest else { return }
         let now = clock.monotonic()
         guard let end = health.askedForRest(origin, of: scope, for: time, now: now) else { return }
-        modifiers.post(.originRests(origin, scope, until: end))
+        if tellsQueue { modifiers.post(.originRests(origin, scope, until: end)) }
     }
 
     /// How long an origin is still to be left alone for what is done on behalf of an account; nil

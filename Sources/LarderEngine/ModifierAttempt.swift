@@ -87,7 +87,8 @@ struct ModifierAttempt: Sendable {
         } else {
             context.noteAnswer(origin.name)
             let head = ResponseHead(status: reply.status, headers: reply.headers, now: now)
-            context.noteRest(of: origin.name, for: scope, head)
+            // The queue hears of it with the attempt's end.
+            context.noteRest(of: origin.name, for: scope, head, tellsQueue: false)
         }
         guard case .confirmed(let shown) = verdict, shown != .none || facts.mayShowEntity else {
             let (quoted, _) = await read(reply.body, upTo: Limits.quotedBodyBytesMax)

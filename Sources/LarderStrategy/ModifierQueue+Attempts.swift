@@ -63,7 +63,7 @@ extension ModifierQueue {
             change(slot, to: .accepted(until: now + rules.acceptedLimit), &actions)
         case .refused:
             settle(slot, .dead(.refused), &actions)
-        case .notNow(let retryAfter):
+        case .notNow(let retryAfter, _):
             notApplied(slot, retryAfter, rules, chance, now, &actions)
         case .authNeeded:
             nodes[Int(slot)].attempts -= 1

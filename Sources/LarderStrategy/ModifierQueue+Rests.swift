@@ -45,7 +45,7 @@ extension ModifierQueue {
         }
     }
 
-    /// A trial has come to its end.
+    /// An attempt has come to its end: it may have been told to wait, or have been a trial.
     mutating func noteRest(
         _ slot: Int32,
         _ verdict: ModifierVerdict,
@@ -53,6 +53,7 @@ extension ModifierQueue {
         _ now: Duration
     ) {
         let node = nodes[Int(slot)]
+        if case .notNow(_, let time?) = verdict { return rest(node.party, until: now + time) }
         guard case .trying(node.number) = parties[Int(node.party)].rest else { return }
         switch verdict {
         case .confirmed, .accepted, .refused, .authNeeded:

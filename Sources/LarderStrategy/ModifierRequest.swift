@@ -89,10 +89,10 @@ package struct ModifierRequest: Equatable, Sendable {
         case 401, 407: return .authNeeded
         case 404 where method == "DELETE", 410 where method == "DELETE":
             return .confirmed(.none)
-        case 408, 425, 429: return .notNow(retryAfter: head.retryAfter)
+        case 408, 425, 429: return .notNow(retryAfter: head.retryAfter, rest: head.rest)
         case 400..<500: return .refused
         case 502, 504: return .unclear(.gateway)
-        case 500..<600: return .notNow(retryAfter: head.retryAfter)
+        case 500..<600: return .notNow(retryAfter: head.retryAfter, rest: head.rest)
         // No status that an answer may have (RFC 9110 15).
         case _: return .unclear(.gateway)
         }

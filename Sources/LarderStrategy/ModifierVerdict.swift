@@ -7,8 +7,8 @@ package enum ModifierVerdict: Equatable, Sendable {
     case confirmed(ConfirmedBody)
     /// 202: taken, and nothing is said of the outcome (case 7).
     case accepted
-    /// Not applied for now (case 10).
-    case notNow(retryAfter: Duration?)
+    /// Not applied for now (case 10); `rest` is how long the origin has its account wait.
+    case notNow(retryAfter: Duration?, rest: Duration? = nil)
     /// Refused for good (case 11).
     case refused
     /// 401, 407 (case 23).

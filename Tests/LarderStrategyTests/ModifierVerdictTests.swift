@@ -145,7 +145,8 @@ struct ModifierVerdictTests {
         for (text, expected) in rows {
             let headers = fields(["Retry-After": text])
             for status in [429, 503] {
-                let meant = ModifierVerdict.notNow(retryAfter: expected)
+                let rest = expected.flatMap { $0 > .zero ? $0 : nil }
+                let meant = ModifierVerdict.notNow(retryAfter: expected, rest: rest)
                 #expect(verdict(request("POST"), status, headers) == meant, "\(text)")
             }
         }

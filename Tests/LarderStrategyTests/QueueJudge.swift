@@ -100,6 +100,14 @@ struct QueueJudge {
         live.contains { rows[$0].map { $0.isTold && self.party($0) == party } ?? false }
     }
 
+    /// An origin has told an account to wait.
+    mutating func told(_ party: Party, until end: Duration) {
+        switch rests[party] {
+        case .resting(let known) where known >= end: break
+        case .resting, .trying, .waking, nil: rests[party] = .resting(until: end)
+        }
+    }
+
     /// What a success at an origin means for those that sit out a backoff there.
     mutating func succeeded(at origin: OriginName, wake: Duration, _ now: Duration) {
         defer { failing[origin] = 0 }

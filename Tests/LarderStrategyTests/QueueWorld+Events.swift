@@ -24,6 +24,7 @@ extension QueueWorld {
     static let verdicts: [ModifierVerdict] = [
         .confirmed(.none), .confirmed(.none), .confirmed(.none), .confirmed(.none), .accepted,
         .notNow(retryAfter: nil), .notNow(retryAfter: .seconds(7)), .refused, .authNeeded,
+        .notNow(retryAfter: .seconds(9), rest: .seconds(8)),
         .unclear(.gateway), .unclear(.lost), .captive, .neverLeft, .neverLeft,
     ]
 
@@ -87,7 +88,7 @@ extension QueueWorld {
         case .confirmed: return .settle(.confirmed)
         case .accepted: return change(.accepted, now + rules.acceptedLimit, attempts: attempts)
         case .refused: return .settle(.dead(.refused))
-        case .notNow(let asked):
+        case .notNow(let asked, _):
             notApplied += 1
             guard !isLast else { return .settle(.dead(.attempts)) }
             let pause = max(asked ?? .zero, .milliseconds(500), ceiling * chance)
@@ -140,7 +141,7 @@ extension QueueWorld {
         case .confirmed, .accepted, .refused, .authNeeded:
             judge.succeeded(at: origin, wake: wake, now)
         case .notNow, .unclear, .captive:
-            if case .notNow(let asked) = verdict {
+            if case .notNow(let asked, _) = verdict {
                 judge.rows[number]?.floor = asked.map { now + $0 } ?? .zero
             } else if row.record.resends {
                 judge.rows[number]?.floor = .zero
@@ -152,8 +153,13 @@ extension QueueWorld {
         case .neverLeft:
             rest = .resting(until: now)
         }
-        guard judge.rests[judge.party(row)] == .trying(number) else { return }
-        judge.rests[judge.party(row)] = rest
+        let party = judge.party(row)
+        if case .notNow(_, let time?) = verdict {
+            restEnds[party] = max(restEnds[party] ?? .zero, now + time)
+            return judge.told(party, until: now + time)
+        }
+        guard judge.rests[party] == .trying(number) else { return }
+        judge.rests[party] = rest
     }
 
     private mutating func reached(_ origin: OriginName, _ chance: Double) {

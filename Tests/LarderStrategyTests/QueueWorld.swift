@@ -121,12 +121,7 @@ struct QueueWorld {
         let party = QueueJudge.Party(scope: random.pick(scopes), origin: random.pick(origins))
         let end = max(restEnds[party] ?? .zero, now + .milliseconds(Int64(1 + roll(20_000))))
         restEnds[party] = end
-        if judge.isTold(party) {
-            switch judge.rests[party] {
-            case .resting(let known) where known >= end: break
-            case .resting, .trying, .waking, nil: judge.rests[party] = .resting(until: end)
-            }
-        }
+        if judge.isTold(party) { judge.told(party, until: end) }
         did(queue.originRests(party.origin, for: party.scope, until: end, now: now))
     }
 
