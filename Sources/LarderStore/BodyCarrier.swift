@@ -83,7 +83,7 @@ final class BodyCarrier: Sendable {
     /// All of a body that stays in place meanwhile.
     func bytes(of source: ChunkedBody) async throws(StoreError) -> [UInt8] {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(source.byteCount)
+        bytes.reserveCapacity(min(source.byteCount, Limits.inlineJSONBytesMax))
         var position: Int64 = 0
         while bytes.count < source.byteCount {
             let next = position

@@ -19,13 +19,13 @@ struct CacheContents {
 
     init(reading connection: SQLiteConnection) throws(StoreError) {
         let seed = try connection.integer("SELECT value FROM meta WHERE name = 'key_seed'")
-        guard let seed else { throw .corrupt(step: "read the keys' seed") }
+        guard let seed else { throw .corrupt(file: connection.path, step: "read the keys' seed") }
         keySeed = UInt64(bitPattern: seed)
         (bytes, entries, highestTick) = try Self.sums(connection)
         highestRevision = Revision(
             try Self.number(
                 "SELECT value FROM meta WHERE name = 'rev'",
-                within: Limits.revisions,
+                within: Limits.cacheRevisions,
                 connection
             )
         )
@@ -40,7 +40,7 @@ struct CacheContents {
         let statement = try connection.prepare("SELECT body FROM body WHERE linked = 0")
         while try statement.step() { unlinked.append(statement.integer(0)) }
         guard unlinked.allSatisfy(Limits.bodies.contains) else {
-            throw .corrupt(step: "read the bodies' numbers")
+            throw .corrupt(file: connection.path, step: "read the bodies' numbers")
         }
         unlinkedBodies = unlinked
         boot = try connection.integer("SELECT value FROM meta WHERE name = 'boot'")
@@ -67,7 +67,7 @@ struct CacheContents {
             row.integer(1) + row.integer(8) == row.integer(7),
             Limits.rowBytes.contains(row.integer(2)), Limits.rowBytes.contains(row.integer(3)),
             Limits.uses.contains(row.integer(4)), Limits.uses.contains(row.integer(5))
-        else { throw .corrupt(step: "sum up the rows") }
+        else { throw .corrupt(file: connection.path, step: "sum up the rows") }
         return (row.integer(7), row.integer(0), row.integer(5))
     }
 
@@ -78,7 +78,7 @@ struct CacheContents {
         _ connection: SQLiteConnection
     ) throws(StoreError) -> Int64 {
         let number = try connection.integer(sql) ?? 0
-        guard range.contains(number) else { throw .corrupt(step: sql) }
+        guard range.contains(number) else { throw .corrupt(file: connection.path, step: sql) }
         return number
     }
 }

@@ -1,4 +1,3 @@
-import CSQLite
 import LarderModel
 
 /// How `cache.db` is opened: kept if it can be, else set aside and made anew.
@@ -42,21 +41,14 @@ struct CacheOpening {
         let connection = try database.openWriter().connection
         // What is set aside is set aside whole, with its WAL.
         connection.keepWALOnClose(true)
-        do throws(StoreError) {
-            try connection.setPageCache(bytes: cacheBytes)
-            try give(birth, to: connection)
-            let contents = try CacheContents(reading: connection)
-            try probe(connection)
-            let file = try CacheFile(database, connection)
-            connection.keepWALOnClose(false)
-            return (file, contents)
-        } catch .sqlite(let step, let code, let message) {
-            // A table or a column that every file of this version has is not there.
-            guard code & 0xFF == SQLITE_ERROR else {
-                throw .sqlite(step: step, code: code, message: message)
-            }
-            throw .corrupt(step: step)
-        }
+        try database.schema.check(connection)
+        try connection.setPageCache(bytes: cacheBytes)
+        try give(birth, to: connection)
+        let contents = try CacheContents(reading: connection)
+        try probe(connection)
+        let file = try CacheFile(database, connection)
+        connection.keepWALOnClose(false)
+        return (file, contents)
     }
 
     private static func give(
@@ -96,7 +88,7 @@ struct CacheOpening {
         let inFile = DiskSpace.fileBytes(at: connection.path) / 4_096
         let inWAL = DiskSpace.fileBytes(at: connection.path + "-wal")
         guard pages <= inFile || inWAL > 0 else {
-            throw .corrupt(step: "measure \(connection.path)")
+            throw .corrupt(file: connection.path, step: "measure \(connection.path)")
         }
     }
 }

@@ -72,6 +72,9 @@ extension CacheStore {
         )
     }
 
+    /// What was set aside of `state.db`, and nobody has removed since.
+    package var asideSets: [AsideSet] { stateFile.file.asideSets }
+
     /// Who may read the folders and the files.
     package var fileRights: [FileRights] {
         var directories = [configuration.cacheDirectory]

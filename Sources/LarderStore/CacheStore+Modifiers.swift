@@ -101,6 +101,15 @@ extension CacheStore {
         }
     }
 
+    /// Those of some modifiers that are dead letters.
+    package func deadLetters(
+        among numbers: Set<ModifierNumber>
+    ) async throws(StoreError) -> [ModifierNumber] {
+        try await read { reader throws(StoreError) in
+            try reader.keptReader().dead(among: numbers)
+        }
+    }
+
     package func pausedLanes() async throws(StoreError) -> [(scope: Scope, lane: Lane)] {
         try await read { reader throws(StoreError) in try reader.keptReader().pausedLanes() }
     }
@@ -235,7 +244,7 @@ extension CacheStore {
     ) async throws(StoreError) -> [UInt8]? {
         guard let reader = try await openBody(body, of: scope, id, now: now) else { return nil }
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(body.byteCount)
+        bytes.reserveCapacity(min(body.byteCount, Limits.inlineJSONBytesMax))
         while let chunk = try await reader.next() { bytes += chunk }
         return bytes
     }

@@ -92,7 +92,6 @@ package final class CacheStore: Sendable {
             BaseReader(Self.makeReader(database, configuration, shared, queue, stateFile), queue)
         )
         snapshots = Self.makeSnapshots(configuration, stateFile.file, stateReserve, found)
-        try stateFile.load(into: shared)
         teller.listen()
         queue.wake()
         stateFile.queue.wake()
@@ -173,6 +172,7 @@ package final class CacheStore: Sendable {
                     + "there is no room for the reserve, nothing new is kept for good"
             )
         }
+        if let warning = stateFile.damageWarning { warnings.append(warning) }
         return warnings
     }
 

@@ -13,7 +13,9 @@ extension CacheWriter {
     func beginUpload() throws(StoreError) -> UploadID {
         try statements.insertBody.run()
         let body = connection.lastInsertedRow
-        guard Limits.bodies.contains(body) else { throw .corrupt(step: "number a body") }
+        guard Limits.bodies.contains(body) else {
+            throw .corrupt(file: database.path, step: "number a body")
+        }
         shared.noteBody(body)
         state.uploads[body] = CacheWriterState.Upload()
         return UploadID(body: body)

@@ -1,4 +1,4 @@
-import CSQLite
+import Glibc
 import LarderModel
 
 /// The file under the writer: opened, looked after, and made anew when it is lost.
@@ -76,7 +76,7 @@ extension CacheWriter {
     /// Hears from a reader that it cannot read the file of a generation.
     func readerFailed(_ error: StoreError, _ generation: Generation) {
         guard shared.generation == generation else { return }
-        if error.meansDamage { remake(error.message) } else { look() }
+        if error.meansDamage(of: database) { remake(error.message) } else { look() }
     }
 
     func checkpoint(truncating: Bool) throws(StoreError) {
@@ -100,8 +100,9 @@ extension CacheWriter {
             shared.publish(state.totals)
         }
         let before = shared.generation
-        guard before.hasFile else { return false }
-        if error.meansDamage {
+        // What went wrong with the other file is nothing to this one.
+        guard before.hasFile, error.file == nil || error.file == database.path else { return false }
+        if error.meansDamage(of: database) {
             remake(error.message)
         } else if case .diskFull = error {
             return makeRoom()
@@ -109,6 +110,12 @@ extension CacheWriter {
             look()
         }
         return shared.generation != before && shared.generation.hasFile
+    }
+
+    /// Whether there is no file, also not one that cannot be used now: nothing of it comes back.
+    var isGone: Bool {
+        var answer = stat()
+        return file == nil && lstat(database.path, &answer) != 0 && errno == ENOENT
     }
 
     // MARK: Making it anew
@@ -166,21 +173,5 @@ extension CacheWriter {
         empty.highestRevision = state.highestRevision
         state = empty
         if shared.generation.hasFile { shared.fileLost(state.totals) }
-    }
-}
-
-extension StoreError {
-    /// Whether it tells of damage: of pages, or of rows that contradict each other.
-    var meansDamage: Bool {
-        switch self {
-        case .corrupt: true
-        case .sqlite(_, let code, _):
-            [SQLITE_ERROR, SQLITE_CONSTRAINT, SQLITE_MISMATCH].contains(code & 0xFF)
-        case .cannotOpen, .inUse, .newer, .unusable, .diskFull, .tooLarge, .noRoom, .pinned,
-            .targeted, .queueFull, .modifierExists,
-            .pinsFull, .tooManyPins, .overloaded, .tooManyReads, .longRead,
-            .closed, .badChunk, .noFile, .uploadLost:
-            false
-        }
     }
 }

@@ -41,11 +41,12 @@ extension CacheWriter {
         _ statement: SQLiteStatement,
         at key: RowKey
     ) throws(StoreError) -> FoundRow {
-        FoundRow(
+        var numbers = RowNumbers(statement)
+        return FoundRow(
             key: key,
             kind: EntryKind(rawValue: statement.integer(3)) ?? .blob,
-            revision: Revision(statement.integer(4)),
-            byteCount: Int(statement.integer(5)),
+            revision: numbers.revision(4),
+            byteCount: numbers.byteCount(5),
             digest: Digest(
                 high: UInt64(bitPattern: statement.integer(6)),
                 low: UInt64(bitPattern: statement.integer(7))
@@ -114,7 +115,7 @@ extension CacheWriter {
         guard size <= configuration.maxBytes.bytes else {
             throw .tooLarge(bytes: size, limit: configuration.maxBytes.bytes)
         }
-        throw .diskFull(step: "make room for \(size) bytes")
+        throw .diskFull(file: database.path, step: "make room for \(size) bytes")
     }
 
     /// Whatever stands where a new id has to go: nothing, but for 17 ids with one hash.

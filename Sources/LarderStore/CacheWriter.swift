@@ -84,7 +84,7 @@ final class CacheWriter: CommitWriter {
     /// Commits, and makes the commit known to readers before anybody is answered.
     func commit() throws(StoreError) {
         guard state.totals.bytes >= 0, state.totals.entries >= 0 else {
-            throw .corrupt(step: "sum up the rows")
+            throw .corrupt(file: database.path, step: "sum up the rows")
         }
         if state.totals != saved.totals || state.highestRevision != saved.highestRevision {
             try writeMeta()

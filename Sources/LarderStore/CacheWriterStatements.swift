@@ -72,7 +72,7 @@ final class CacheWriterStatements {
         setBody = try connection.prepare("UPDATE body SET size = ?2, linked = ?3 WHERE body = ?1")
         deleteBody = try connection.prepare("DELETE FROM body WHERE body = ?1")
         insertChunk = try connection.prepare(
-            "INSERT INTO chunk (chunk, checksum, data) VALUES (?1, ?2, ?3)"
+            "INSERT OR REPLACE INTO chunk (chunk, checksum, data) VALUES (?1, ?2, ?3)"
         )
         deleteChunks = try connection.prepare(
             """

@@ -1,6 +1,6 @@
 import Glibc
 
-/// How a file that is of no use gets out of the way of a new one.
+/// How a `cache.db` that is of no use gets out of the way of a new one.
 extension DatabaseFile {
     /// The file, its WAL and the index of the WAL, in the order in which they go: without its file
     /// a WAL is nobody's, while a file without its WAL would pass for whole.
@@ -15,7 +15,7 @@ extension DatabaseFile {
         for suffix in Self.suffixes {
             let step = "set aside \(path + suffix)"
             if let code = faults?.failure(before: step) {
-                throw StoreError(code: code, step: step, message: "injected")
+                throw StoreError(code: code, file: path, step: step, message: "injected")
             }
             let old = asidePath(suffix)
             if unlink(old) != 0, errno == EISDIR { rmdir(old) }

@@ -16,8 +16,8 @@ extension DatabaseFile {
     ) throws(StoreError) {
         do throws(StoreError) {
             try copy(connection, to: copyPath)
-        } catch .corrupt(let step) {
-            throw .corrupt(step: step)
+        } catch .corrupt(let file, let step) {
+            throw .corrupt(file: file, step: step)
         } catch {
             throw .cannotOpen(
                 path: copyPath,
@@ -46,16 +46,16 @@ extension DatabaseFile {
 
     /// A connection that can only be copied from.
     func openSource() throws(StoreError) -> SQLiteConnection {
-        try SQLiteConnection(path: path, mode: .readOnly, faults: faults)
+        try SQLiteConnection(path: path, mode: .readOnly, faults: faults, mark: mark)
     }
 
-    private var folder: String {
+    var folder: String {
         let end = path.lastIndex(of: "/") ?? path.startIndex
         return end == path.startIndex ? "/" : String(path[..<end])
     }
 
     /// Has the kernel write a file or a folder down (fsync(2)).
-    private func sync(_ path: String) -> Bool {
+    func sync(_ path: String) -> Bool {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }

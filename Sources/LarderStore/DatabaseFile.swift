@@ -13,6 +13,8 @@ struct DatabaseFile {
     /// taken for it.
     var isExpendable = false
     let faults: (any FaultPlan)?
+    /// Set where damage is met in it; nil for a file that is looked after while it is in use.
+    var mark: DamageMark?
 
     /// The writer's connection, and the version that the file had if it had an earlier one.
     struct Opened {
@@ -23,7 +25,12 @@ struct DatabaseFile {
     /// Opens the file for its only writer, making or migrating it; no file is replaced here.
     func openWriter() throws(StoreError) -> Opened {
         try create()
-        let connection = try SQLiteConnection(path: path, mode: .readWrite, faults: faults)
+        let connection = try SQLiteConnection(
+            path: path,
+            mode: .readWrite,
+            faults: faults,
+            mark: mark
+        )
         // What turns out to be damaged stays as it is, with its WAL.
         connection.keepWALOnClose(true)
         let version: Int
@@ -64,7 +71,12 @@ struct DatabaseFile {
         cacheBytes: Int64,
         allowsCut: Bool = false
     ) throws(StoreError) -> SQLiteConnection {
-        let connection = try SQLiteConnection(path: path, mode: .readOnly, faults: faults)
+        let connection = try SQLiteConnection(
+            path: path,
+            mode: .readOnly,
+            faults: faults,
+            mark: mark
+        )
         if allowsCut { try connection.execute("PRAGMA writable_schema=ON") }
         try connection.execute(
             """
@@ -89,7 +101,7 @@ struct DatabaseFile {
     private func openingFailed() -> StoreError {
         let cause = errno
         let reason = lastSystemError()
-        if cause == ENOSPC || cause == EDQUOT { return .diskFull(step: "make \(path)") }
+        if cause == ENOSPC || cause == EDQUOT { return .diskFull(file: path, step: "make \(path)") }
         guard isExpendable, path.isThere else { return .cannotOpen(path: path, reason: reason) }
         return .unusable(path: path, reason: reason)
     }
@@ -109,6 +121,11 @@ struct DatabaseFile {
             }
         }
     }
+}
+
+extension DatabaseFile {
+    /// The last part of its path.
+    var name: String { String(path.split(separator: "/").last ?? "") }
 }
 
 /// What the last failed system call says.

@@ -92,19 +92,43 @@ extension KeptStore {
             }
             if let kept, kept.entry != nil || kept.isTargeted { return try await base(kept) }
         }
-        let row: CacheWriter.Takeable?
-        do throws(StoreError) {
-            row = try await cache.submit { writer throws(StoreError) in
-                try writer.base(scope, id, now: now)
-            }
-        } catch .noFile {
-            return .unknown
+        let found = try await inCache { writer throws(StoreError) in
+            try writer.base(scope, id, now: now)
         }
-        guard let row else { return .unknown }
+        guard let row = found ?? nil else { return .unknown }
         defer { row.giveBack(to: shared, cache) }
         switch row.body {
         case .inline(let bytes): return try await base(row.entry, bytes, nil)
         case .chunked(let body): return try await base(row.entry, [], body)
+        }
+    }
+
+    /// Looks for what is to be a base; nil where the file that had it is gone for good.
+    ///
+    /// One that only cannot be read now has the row still, which nobody may take for unknown: it would
+    /// be swept as soon as it can be read again.
+    func inCache<Value: Sendable>(
+        _ work: @escaping @Sendable (CacheWriter) throws(StoreError) -> Value
+    ) async throws(StoreError) -> Value? {
+        let before = shared.generation
+        var failure = StoreError.closed
+        // The fault of a moment is not worth a refusal.
+        for _ in 0..<2 {
+            do throws(StoreError) { return try await cache.submit(work) } catch { failure = error }
+        }
+        let isGone = try await cache.outsideTransaction { writer throws(StoreError) in
+            writer.isGone
+        }
+        let now = shared.generation
+        if isGone || now.hasFile && now != before {
+            // What it may show when it is back goes then.
+            shared.kept.hasShadows = true
+            return nil
+        }
+        switch failure {
+        case .sqlite, .corrupt:
+            throw .noFile(reason: "what it changes cannot be read, \(failure.message)")
+        case _: throw failure
         }
     }
 

@@ -154,7 +154,7 @@ final class ModifierStore: Sendable {
         guard !aims.isEmpty else { return Found() }
         let shared = kept.shared.key(for: .shared)
         var found = Found()
-        let rows = await cachedRows(of: aims, now)
+        let rows = try await cachedRows(of: aims, now)
         defer { for row in rows { row?.giveBack(to: kept.shared, kept.cache) } }
         do throws(StoreError) {
             for (aim, row) in zip(aims, rows) {
@@ -187,24 +187,21 @@ final class ModifierStore: Sendable {
     }
 
     /// The cache's rows of targets, leased until they are given back.
-    private func cachedRows(of aims: [Aim], _ now: Timestamp) async -> [CacheWriter.Takeable?] {
+    private func cachedRows(
+        of aims: [Aim],
+        _ now: Timestamp
+    ) async throws(StoreError) -> [CacheWriter.Takeable?] {
         let shared = kept.shared.key(for: .shared)
         if let rows = rowsAtHand(aims, shared, now) { return rows }
-        // The fault of a moment is not worth a base.
-        for _ in 0..<2 {
-            let rows = try? await kept.cache.submit { writer throws(StoreError) in
-                var rows: [CacheWriter.Takeable?] = []
-                for aim in aims {
-                    let scope = aim.isShared ? shared : aim.name.scope
-                    rows.append(try writer.base(scope, aim.name.id, now: now))
-                }
-                return rows
+        let rows = try await kept.inCache { writer throws(StoreError) in
+            var rows: [CacheWriter.Takeable?] = []
+            for aim in aims {
+                let scope = aim.isShared ? shared : aim.name.scope
+                rows.append(try writer.base(scope, aim.name.id, now: now))
             }
-            if let rows { return rows }
+            return rows
         }
-        // Nothing is known without the cache; what it may show when it is back goes then.
-        index.hasShadows = true
-        return aims.map { _ in nil }
+        return rows ?? aims.map { _ in nil }
     }
 
     /// The same where nobody has to be asked; nil where somebody has.

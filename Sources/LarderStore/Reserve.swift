@@ -66,8 +66,8 @@ final class Reserve: Sendable {
     func settle<Value>(_ work: () throws(StoreError) -> Value) throws(StoreError) -> Value {
         do throws(StoreError) {
             return try work()
-        } catch .diskFull(let step) {
-            guard release() else { throw .diskFull(step: step) }
+        } catch .diskFull(let file, let step) {
+            guard release() else { throw .diskFull(file: file, step: step) }
             return try work()
         }
     }

@@ -14,10 +14,10 @@ extension SQLiteConnection {
                 while try statement.step() { findings.append(statement.text(0) ?? "") }
                 return findings == ["ok"] ? [] : findings
             }
-        } catch .sqlite(_, let code, _) where code & 0xFF == SQLITE_INTERRUPT {
+        } catch .sqlite(_, _, let code, _) where code & 0xFF == SQLITE_INTERRUPT {
             return nil
-        } catch .corrupt(let step) {
-            return [StoreError.corrupt(step: step).message]
+        } catch .corrupt(let file, let step) {
+            return [StoreError.corrupt(file: file, step: step).message]
         }
     }
 }

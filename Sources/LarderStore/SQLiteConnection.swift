@@ -15,6 +15,8 @@ final class SQLiteConnection {
     let handle: OpaquePointer
     let path: String
     private let faults: (any FaultPlan)?
+    /// Told of damage that is met.
+    private let mark: DamageMark?
     /// What is lent out at times and is here now, by its text.
     private var idle: [String: OpaquePointer] = [:]
 
@@ -22,7 +24,12 @@ final class SQLiteConnection {
     /// SQLite keeps its statistics and is a little slower.
     private static let setUp: Void = { _ = larder_disable_memory_statistics() }()
 
-    init(path: String, mode: Mode, faults: (any FaultPlan)? = nil) throws(StoreError) {
+    init(
+        path: String,
+        mode: Mode,
+        faults: (any FaultPlan)? = nil,
+        mark: DamageMark? = nil
+    ) throws(StoreError) {
         Self.setUp
         var opened: OpaquePointer?
         let access =
@@ -31,18 +38,19 @@ final class SQLiteConnection {
             case .readOnly: SQLITE_OPEN_READONLY
             }
         if let code = faults?.failure(before: "open \(path)") {
-            throw StoreError(code: code, step: "open \(path)", message: "injected")
+            throw StoreError(code: code, file: path, step: "open \(path)", message: "injected")
         }
         let code = sqlite3_open_v2(path, &opened, access | SQLITE_OPEN_NOMUTEX, nil)
         guard code == SQLITE_OK, let opened else {
             let message = opened.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory"
             sqlite3_close_v2(opened)
-            throw StoreError(code: code, step: "open \(path)", message: message)
+            throw StoreError(code: code, file: path, step: "open \(path)", message: message)
         }
         sqlite3_extended_result_codes(opened, 1)
         handle = opened
         self.path = path
         self.faults = faults
+        self.mark = mark
         setBusyTime(Limits.busyTime)
     }
 
@@ -137,26 +145,41 @@ final class SQLiteConnection {
     func error(_ code: Int32, step: String) -> StoreError {
         let system = sqlite3_system_errno(handle)
         let isDiskProblem = [SQLITE_IOERR, SQLITE_CANTOPEN].contains(code & 0xFF)
-        if isDiskProblem, system == ENOSPC || system == EDQUOT { return .diskFull(step: step) }
-        return StoreError(code: code, step: step, message: String(cString: sqlite3_errmsg(handle)))
+        if isDiskProblem, system == ENOSPC || system == EDQUOT {
+            return .diskFull(file: path, step: step)
+        }
+        return told(code, step, String(cString: sqlite3_errmsg(handle)))
     }
 
     func check(before step: String) throws(StoreError) {
         guard let code = faults?.failure(before: step) else { return }
-        throw StoreError(code: code, step: step, message: "injected")
+        throw told(code, step, "injected")
+    }
+
+    /// Damage that we have found and SQLite has not.
+    func damaged(_ step: String) -> StoreError {
+        mark?.set(by: step)
+        return .corrupt(file: path, step: step)
+    }
+
+    private func told(_ code: Int32, _ step: String, _ message: String) -> StoreError {
+        let error = StoreError(code: code, file: path, step: step, message: message)
+        if case .corrupt = error { mark?.set(by: step) }
+        return error
     }
 }
 
 extension StoreError {
     /// SQLite's result code (https://sqlite.org/rescode.html) as an error of ours.
-    init(code: Int32, step: String, message: String) {
+    init(code: Int32, file: String, step: String, message: String) {
         switch (code & 0xFF, code >> 8) {
         // The shared memory of a WAL is a file that could not be extended.
-        case (SQLITE_FULL, _), (SQLITE_IOERR, Self.shmSize): self = .diskFull(step: step)
+        case (SQLITE_FULL, _), (SQLITE_IOERR, Self.shmSize):
+            self = .diskFull(file: file, step: step)
         // Of a WAL or a file that was cut less is there than it should have.
         case (SQLITE_CORRUPT, _), (SQLITE_NOTADB, _), (SQLITE_IOERR, Self.shortRead):
-            self = .corrupt(step: step)
-        default: self = .sqlite(step: step, code: code, message: message)
+            self = .corrupt(file: file, step: step)
+        default: self = .sqlite(file: file, step: step, code: code, message: message)
         }
     }
 

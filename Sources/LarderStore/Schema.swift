@@ -29,9 +29,32 @@ struct Schema {
         if tables == 0, version == 0 { return .empty }
         let owner = try connection.integer("PRAGMA application_id")
         guard owner == Self.applicationID else {
-            throw .corrupt(step: "recognise \(connection.path)")
+            throw .corrupt(file: connection.path, step: "recognise \(connection.path)")
         }
         return version > steps.count ? .newer(version) : .known(version)
+    }
+
+    /// Throws `corrupt` unless every table, column and index of the current version is there.
+    func check(_ connection: SQLiteConnection) throws(StoreError) {
+        let model = try SQLiteConnection(path: ":memory:", mode: .readWrite)
+        for step in steps { try model.execute(step) }
+        guard try Self.names(model).isSubset(of: Self.names(connection)) else {
+            throw .corrupt(file: connection.path, step: "look for the tables")
+        }
+    }
+
+    /// What the tables, their columns and their indexes are called.
+    private static func names(_ connection: SQLiteConnection) throws(StoreError) -> Set<String> {
+        let statement = try connection.prepare(
+            """
+            SELECT entry.type || ' ' || entry.name || ' ' || coalesce(part.name, '')
+            FROM sqlite_schema AS entry LEFT JOIN pragma_table_info(entry.name) AS part
+            WHERE entry.name NOT LIKE 'sqlite%'
+            """
+        )
+        var names: Set<String> = []
+        while try statement.step() { names.insert(statement.text(0) ?? "") }
+        return names
     }
 
     /// Brings the file to the current version, all steps in one transaction.

@@ -11,12 +11,12 @@ package enum StoreError: Error, Equatable {
     /// What lies in the file's place is no file: a folder, a symbolic link; or it may not be
     /// written.
     case unusable(path: String, reason: String)
-    /// SQLite refused a step: its extended result code and words.
-    case sqlite(step: String, code: Int32, message: String)
-    /// The disk is full.
-    case diskFull(step: String)
-    /// The file is damaged.
-    case corrupt(step: String)
+    /// SQLite refused a step on a file: its extended result code and words.
+    case sqlite(file: String, step: String, code: Int32, message: String)
+    /// The disk of a file is full.
+    case diskFull(file: String, step: String)
+    /// A file is damaged.
+    case corrupt(file: String, step: String)
     /// The entry alone is larger than an entry, or the whole cache, may be.
     case tooLarge(bytes: Int64, limit: Int64)
     /// Protected rows alone leave no room for it.
@@ -55,9 +55,10 @@ package enum StoreError: Error, Equatable {
         case .newer(let path, let found, let known):
             "\(path) has schema version \(found), this larderd knows up to \(known)"
         case .unusable(let path, let reason): "\(path) cannot be used: \(reason)"
-        case .sqlite(let step, let code, let message): "\(step) failed: \(message) (\(code))"
-        case .diskFull(let step): "\(step) failed: the disk is full"
-        case .corrupt(let step): "\(step) failed: the file is damaged"
+        case .sqlite(let file, let step, let code, let message):
+            "\(step) failed on \(file): \(message) (\(code))"
+        case .diskFull(let file, let step): "\(step) failed: the disk is full (\(file))"
+        case .corrupt(let file, let step): "\(step) failed: the file is damaged (\(file))"
         case .tooLarge(let bytes, let limit):
             "the entry has \(bytes) bytes, at most \(limit) are kept"
         case .noRoom(let bytes): "there is no room for \(bytes) bytes beside protected entries"
@@ -77,6 +78,27 @@ package enum StoreError: Error, Equatable {
         case .noFile(let reason): "nothing is stored now: \(reason)"
         case .uploadLost: "the part of the body that had arrived is lost"
         }
+    }
+}
+
+extension StoreError {
+    /// The path of the file that it comes from; nil for one that is of no file.
+    var file: String? {
+        switch self {
+        case .sqlite(let file, _, _, _), .diskFull(let file, _), .corrupt(let file, _): file
+        case .cannotOpen, .inUse, .newer, .unusable, .tooLarge, .noRoom, .pinned, .targeted,
+            .queueFull, .modifierExists, .pinsFull, .tooManyPins, .overloaded, .tooManyReads,
+            .longRead, .closed, .badChunk, .noFile, .uploadLost:
+            nil
+        }
+    }
+
+    /// Whether it tells of damage, and of this file.
+    ///
+    /// What SQLite refuses otherwise (a constraint, SQL that it does not take) may be our mistake, and
+    /// is no reason to throw anything away.
+    func meansDamage(of file: DatabaseFile) -> Bool {
+        if case .corrupt(file.path, _) = self { true } else { false }
     }
 }
 

@@ -127,9 +127,11 @@ extension StoreReader {
         let grouping = column.map {
             "GROUP BY \($0) ORDER BY 3 DESC LIMIT \(Limits.usageGroupsMax)"
         }
+        let sums = ["size", "bytes"].map { "coalesce(sum(\(SQLiteStatement.counted($0))), 0)" }
+            .joined(separator: ", ")
         let statement = try file.connection.statement(
             """
-            SELECT \(column ?? "NULL"), count(*), coalesce(sum(size), 0), coalesce(sum(bytes), 0)
+            SELECT \(column ?? "NULL"), count(*), \(sums)
             FROM entry JOIN recency USING (key) \(query.scopeCondition) \(grouping ?? "")
             """
         )

@@ -12,7 +12,7 @@ package import LarderModel
 /// When another file takes the place of a lost one, the commit number moves as well, and the
 /// reader opens the new one with its next transaction. While there is none, nothing is there.
 package final class StoreReader {
-    private let database: DatabaseFile
+    let database: DatabaseFile
     private let cacheBytes: Int64
     let shared: SharedCacheState
     private let touches: TouchLog
@@ -134,7 +134,7 @@ package final class StoreReader {
             return try readEntry(file, scope, id, now: now, isUse: isUse, read)
         } catch {
             guard wasLost(after: error) else { throw error }
-            if error.meansDamage { shared.countDamagedRow() }
+            if error.meansDamage(of: database) { shared.countDamagedRow() }
             return nil
         }
     }
@@ -278,10 +278,13 @@ package final class StoreReader {
     private func wasLost(after error: StoreError) -> Bool {
         if case .noFile = error { return true }
         if case .longRead = error { return false }
-        guard let generation = opened?.generation else { return false }
+        // What went wrong with `state.db` says nothing of this file.
+        guard error.file == nil || error.file == database.path,
+            let generation = opened?.generation
+        else { return false }
         if shared.generation != generation { return true }
         tell(error, generation)
-        return error.meansDamage
+        return error.meansDamage(of: database)
     }
 
     private func tell(_ error: StoreError, _ generation: Generation) {
