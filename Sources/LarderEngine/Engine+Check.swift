@@ -29,6 +29,9 @@ extension Engine {
             : rights
         findings += store.reserves.map { CheckReport.Finding($0, daemonUID: daemonUID) }
         findings.append(CheckReport.Finding(clock: clock.now(), latest: latest))
+        findings += store.asideSets.map {
+            .init("state.db", .warning, $0.sentence, fix: $0.removal)
+        }
         let warnings = warnings(store.totals)
         findings += warnings.map { .init("status", .warning, $0, fix: "See: cachectl status") }
         return CheckReport(findings: findings)

@@ -22,7 +22,8 @@ extension Engine {
         }
         let (queue, queueWarnings) = await queueStatus()
         let findings = await findings(for: asker)
-        let warnings = warnings(totals) + queueWarnings + findings.map(\.detail)
+        let aside = store.asideSets.map { "\($0.sentence): \($0.removal)" }
+        let warnings = warnings(totals) + aside + queueWarnings + findings.map(\.detail)
         let cache = StatusReport.Cache(
             bytes: totals.bytes,
             maxBytes: maxBytes,

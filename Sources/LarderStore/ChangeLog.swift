@@ -37,12 +37,12 @@ struct ChangeLog {
         insert = try connection.prepare(
             hasModifiers
                 ? """
-                INSERT INTO change_log (change, scope, id, kind, source, reason, cause, client,
+                INSERT OR REPLACE INTO change_log (change, scope, id, kind, source, reason, cause, client,
                     state, mark, why, targets, problem)
                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
                 """
                 : """
-                INSERT INTO change_log (change, scope, id, kind, source, reason, cause, client)
+                INSERT OR REPLACE INTO change_log (change, scope, id, kind, source, reason, cause, client)
                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
                 """
         )

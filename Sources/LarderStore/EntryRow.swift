@@ -21,12 +21,18 @@ package struct EntryRow: ~Copyable {
     package var freshUntil: Timestamp? {
         statement.integerOrNil(5).map(Timestamp.init(milliseconds:))
     }
-    package var revision: Revision { Revision(statement.integer(6)) }
+    package var revision: Revision {
+        Revision(statement.integer(6).clamped(to: Limits.rowRevisions))
+    }
     package var mediaType: String? { statement.text(9) }
     package var lastModified: String? { statement.text(11) }
     /// The ETag of these bytes: the origin's own, or one made of their digest.
     package var entityTag: String { statement.text(10) ?? digest.entityTag }
-    package var byteCount: Int { Int(statement.integer(13)) }
+    /// Within what a body may have, whatever the row says.
+    package var byteCount: Int {
+        var numbers = RowNumbers(statement)
+        return numbers.byteCount(13)
+    }
     package var digest: Digest {
         Digest(
             high: UInt64(bitPattern: statement.integer(15)),
@@ -54,8 +60,16 @@ package struct EntryRow: ~Copyable {
     /// it came.
     package var skeleton: Int64? { hasForm ? statement.integerOrNil(19) : nil }
 
+    /// Whether its numbers are such as rows have.
+    private var hasSoundNumbers: Bool {
+        var numbers = RowNumbers(statement)
+        _ = (numbers.revision(6), numbers.statusOrNil(8), numbers.byteCount(13))
+        return numbers.areSound && EntryKind(rawValue: statement.integer(3)) != nil
+    }
+
     /// Whether what stands in the row is what was written.
     var isSound: Bool {
+        guard hasSoundNumbers else { return false }
         if let body = chunkedBody {
             return Limits.chunkedBodyBytes.contains(byteCount)
                 && Limits.bodies.contains(body.number)
@@ -69,9 +83,12 @@ package struct EntryRow: ~Copyable {
         read(statement.bytes(18))
     }
 
-    /// Everything but the bytes; nil for an id that is none, which only damage leaves.
+    /// Everything but the bytes; nil for an id that is none and for numbers that no row has, which
+    /// only damage leaves.
     package func entry() -> Entry? {
-        guard let id = try? EntryID(stored: statement.text(2) ?? "") else { return nil }
+        guard hasSoundNumbers, let id = try? EntryID(stored: statement.text(2) ?? "") else {
+            return nil
+        }
         var entry = Entry(
             id: id,
             kind: kind,

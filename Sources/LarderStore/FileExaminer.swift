@@ -74,6 +74,7 @@ final class FileExaminer: Sendable {
     ) throws(StoreError) -> FileFinding {
         let damage = try file.openReader(cacheBytes: Limits.checkCacheBytes)
             .quickCheck(until: checkBreak)
+        if let damage = damage?.first { file.mark?.set(by: damage) }
         return FileFinding(name: file.name, damage: damage ?? [], isComplete: damage != nil)
     }
 
@@ -91,9 +92,4 @@ final class FileExaminer: Sendable {
             )
         }
     }
-}
-
-extension DatabaseFile {
-    /// The last part of its path.
-    var name: String { String(path.split(separator: "/").last ?? "") }
 }

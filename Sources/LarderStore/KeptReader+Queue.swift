@@ -13,13 +13,13 @@ extension KeptReader {
     ) throws(StoreError) -> [FoundModifier] {
         let statement = try connection.statement(
             """
-            SELECT \(StoredModifier.columns) FROM modifier INDEXED BY modifier_open
+            SELECT \(StoredModifier.columns) FROM modifier NOT INDEXED
             WHERE settled_at IS NULL AND number > ?1 ORDER BY number LIMIT ?2
             """
         )
         statement.bind(1, number)
         statement.bind(2, Int64(limit))
-        return try found(statement, isKnown: isKnown)
+        return try found(statement, after: number, isKnown: isKnown)
     }
 
     func modifiers(
@@ -40,34 +40,33 @@ extension KeptReader {
         if let state = filter.state { statement.bind(5, state.rawValue) }
         if let lane = filter.laneName { statement.bind(6, lane.text) }
         if let target = filter.target { statement.bind(7, target.text) }
-        return try found(statement)
+        return try found(statement, after: number)
     }
 
-    /// With their targets; one whose changes are not all there cannot be read.
+    /// With their targets; one whose changes are not all there, or not all of its scope, cannot be
+    /// read.
     private func found(
         _ statement: SQLiteStatement,
+        after last: Int64,
         isKnown: (([UInt8]) -> Bool)? = nil
     ) throws(StoreError) -> [FoundModifier] {
         let targets = try connection.statement(
-            "SELECT id, effect FROM change WHERE modifier = ?1 ORDER BY position"
+            "SELECT id, effect, scope FROM change WHERE modifier = ?1 ORDER BY position"
         )
-        var found: [FoundModifier] = []
-        while try statement.step() {
-            let number = ModifierNumber(statement.integer(0))
-            guard var modifier = StoredModifier(statement) else {
-                found.append(.unreadable(number))
-                continue
-            }
+        return try statement.page(after: last) { row throws(StoreError) -> FoundModifier? in
+            let number = ModifierNumber(row.integer(0))
+            guard var modifier = StoredModifier(row) else { return .unreadable(number) }
             targets.bind(1, number.value)
+            defer { targets.reset() }
+            let scope = modifier.scope.text
             modifier.targets = try targets.all { row in
                 if let isKnown, !isKnown(Array(row.bytes(1))) { return nil }
+                guard row.isText(2, scope) else { return nil }
                 return row.text(0).flatMap { try? EntryID(stored: $0) }
             }
-            targets.reset()
             let isWhole = modifier.targets.count == modifier.changeCount
-            found.append(isWhole ? .readable(modifier) : .unreadable(number))
+            return isWhole ? .readable(modifier) : .unreadable(number)
         }
-        return found
     }
 
     func modifier(_ number: ModifierNumber) throws(StoreError) -> WholeModifier? {
@@ -282,7 +281,11 @@ extension KeptReader {
     ) throws(StoreError) -> Target {
         let changes = try openChanges(scope, id, range)
         let unknown = Target(entry: nil, isDeleted: false, body: .inline([]), changes: changes)
-        guard let row = try baseRow(scope, id), let entry = row.entry else { return unknown }
+        guard let row = try baseRow(scope, id) else { return unknown }
+        guard let entry = row.entry else {
+            damaged = row.digest
+            return unknown
+        }
         if row.isDeleted || entry.kind == .tombstone {
             return Target(entry: entry, isDeleted: true, body: row.body, changes: changes)
         }
@@ -330,7 +333,7 @@ extension KeptReader {
     private func baseRow(
         _ scope: ScopeKey,
         _ id: EntryID
-    ) throws(StoreError) -> (entry: Entry?, isDeleted: Bool, body: Target.Body)? {
+    ) throws(StoreError) -> (entry: Entry?, isDeleted: Bool, body: Target.Body, digest: Digest)? {
         let get = try connection.statement(
             "SELECT \(KeptRow.entryColumns), gone_status FROM kept WHERE scope = ?1 AND id = ?2"
         )
@@ -340,7 +343,7 @@ extension KeptReader {
         let row = EntryRow(get, file: .state)
         let body: Target.Body =
             row.chunkedBody.map { .chunked($0) } ?? .inline(row.withBody { Array($0) })
-        return (row.entry(), !get.isNull(19), body)
+        return (row.entry(), !get.isNull(19), body, row.digest)
     }
 
     private func openChanges(
@@ -351,7 +354,8 @@ extension KeptReader {
         let statement = try connection.statement(
             """
             SELECT change.modifier, modifier.id, modifier.state, modifier.rev, effect, accepted_at
-            FROM change INDEXED BY change_target JOIN modifier ON number = change.modifier
+            FROM change INDEXED BY change_target
+                JOIN modifier ON number = change.modifier AND modifier.scope = change.scope
             WHERE change.scope = ?1 AND change.id = ?2 AND settled = 0
                 AND change.modifier <= ?3
             ORDER BY change.modifier, position LIMIT ?4
@@ -362,12 +366,13 @@ extension KeptReader {
         statement.bind(3, range.last)
         statement.bind(4, range.max)
         return try statement.all { row in
-            OpenChange(
+            var numbers = RowNumbers(row)
+            return OpenChange(
                 number: ModifierNumber(row.integer(0)),
                 modifier: row.text(1) ?? "",
                 state: row.text(2).flatMap(ModifierState.init(rawValue:)) ?? .conflict,
-                revision: Revision(row.integer(3)),
-                acceptedAt: Timestamp(milliseconds: row.integer(5)),
+                revision: numbers.revision(3),
+                acceptedAt: numbers.moment(5),
                 effect: Array(row.bytes(4))
             )
         }
@@ -386,6 +391,20 @@ extension KeptReader {
         return try statement.step() ? statement.integer(0) : 0
     }
 
+    /// Those of some modifiers that are dead letters.
+    func dead(among numbers: some Sequence<ModifierNumber>) throws(StoreError) -> [ModifierNumber] {
+        let statement = try connection.statement(
+            "SELECT 1 FROM modifier WHERE number = ?1 AND settled_at IS NOT NULL"
+        )
+        var dead: [ModifierNumber] = []
+        for number in numbers {
+            statement.bind(1, number.value)
+            if try statement.step() { dead.append(number) }
+            statement.reset()
+        }
+        return dead
+    }
+
     /// The body of a modifier's request with its type; nil where it has none.
     func requestBody(
         of number: ModifierNumber
@@ -400,7 +419,7 @@ extension KeptReader {
 
     private func wholeBody(_ body: ChunkedBody) throws(StoreError) -> [UInt8]? {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(body.byteCount)
+        bytes.reserveCapacity(min(body.byteCount, Limits.inlineJSONBytesMax))
         var position: Int64 = 0
         while bytes.count < body.byteCount {
             guard let chunk = try chunk(position, of: body), !chunk.isEmpty else { return nil }

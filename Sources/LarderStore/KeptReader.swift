@@ -120,7 +120,7 @@ final class KeptReader {
         )
         statement.bind(1, number)
         statement.bind(2, Int64(limit))
-        return try statement.all(Pin.init)
+        return try statement.page(after: number) { row throws(StoreError) in Pin(row) }
     }
 
     /// Adds up the pins of some scopes, also those without bytes.
@@ -130,7 +130,8 @@ final class KeptReader {
         let condition = query.scopeCondition
         let statement = try connection.statement(
             """
-            SELECT count(*), coalesce(sum(size), 0), coalesce(sum(state = \(waiting)), 0)
+            SELECT count(*), coalesce(sum(\(SQLiteStatement.countedSize)), 0),
+                coalesce(sum(state = \(waiting)), 0)
             FROM kept \(condition.isEmpty ? "WHERE" : "\(condition) AND") pinned_at IS NOT NULL
             """
         )
@@ -145,14 +146,19 @@ final class KeptReader {
 
     // MARK: Rows
 
-    /// All rows in the order of their numbers.
+    /// All rows.
+    func allRows() throws(StoreError) -> [KeptRow] {
+        try connection.prepare("SELECT \(KeptRow.columns) FROM kept NOT INDEXED").all(KeptRow.init)
+    }
+
+    /// A page of all rows in the order of their numbers.
     func rows(after number: Int64, limit: Int) throws(StoreError) -> [KeptRow] {
         let statement = try connection.statement(
             "SELECT \(KeptRow.columns) FROM kept WHERE kept > ?1 ORDER BY kept LIMIT ?2"
         )
         statement.bind(1, number)
         statement.bind(2, Int64(limit))
-        return try statement.all(KeptRow.init)
+        return try statement.page(after: number) { row throws(StoreError) in KeptRow(row) }
     }
 
     /// Rows that nothing keeps any more, in the order of their numbers.
@@ -165,7 +171,7 @@ final class KeptReader {
         )
         statement.bind(1, number)
         statement.bind(2, Int64(limit))
-        return try statement.all(KeptRow.init)
+        return try statement.page(after: number) { row throws(StoreError) in KeptRow(row) }
     }
 
     /// One id's row; nil when it is not kept.
@@ -217,6 +223,32 @@ final class KeptReader {
 }
 
 extension SQLiteStatement {
+    /// The column `size` as ``RowNumbers`` reads it, for sums, which stay within 64 bits by it.
+    static let countedSize = counted("size")
+
+    /// A column of bytes in the range of what a row may count.
+    static func counted(_ column: String) -> String {
+        let range = Limits.rowBytes
+        return "max(\(range.lowerBound), min(CAST(\(column) AS INTEGER), \(range.upperBound)))"
+    }
+
+    /// The rows of a page that go up by the number in their first column from `last` on.
+    ///
+    /// Pages of another moment may lead back: whoever goes through such rows would never end.
+    func page<Row>(
+        after last: Int64,
+        _ read: (SQLiteStatement) throws(StoreError) -> Row?
+    ) throws(StoreError) -> [Row] {
+        var rows: [Row] = []
+        var last = last
+        while try step() {
+            guard integer(0) > last else { throw damaged() }
+            last = integer(0)
+            if let row = try read(self) { rows.append(row) }
+        }
+        return rows
+    }
+
     /// The rows that it answers; one that cannot be read is left out.
     func all<Row>(
         _ read: (SQLiteStatement) -> Row?,

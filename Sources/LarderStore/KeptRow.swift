@@ -31,12 +31,13 @@ package struct KeptRow: Equatable, Sendable {
         else { return nil }
         self.id = id
         self.scope = scope
+        var numbers = RowNumbers(statement)
         number = statement.integer(0)
         kind = statement.integerOrNil(3).map { EntryKind(rawValue: $0) ?? .blob }
         isPinned = !statement.isNull(4)
-        targets = Int(statement.integer(5))
+        targets = numbers.count(5)
         isShared = statement.integer(6) != 0
-        size = statement.integer(7)
+        size = numbers.size(7)
     }
 
     static let columns = "kept, scope, id, kind, pinned_at, targeted, shared, size"

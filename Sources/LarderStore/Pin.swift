@@ -37,13 +37,14 @@ package struct Pin: Equatable, Sendable {
         let hasBytes = statement.integerOrNil(3).map { $0 != EntryKind.tombstone.rawValue }
         let row = EntryRow(statement)
         entry = hasBytes == true ? row.entry() : nil
-        size = statement.integer(19)
-        pinnedAt = Timestamp(milliseconds: statement.integer(20))
+        var numbers = RowNumbers(statement)
+        size = numbers.size(19)
+        pinnedAt = numbers.moment(20)
         state = PinState(rawValue: statement.integer(21)) ?? .failed
         trouble = statement.text(22).map {
             PinTrouble(problem: $0, reason: statement.text(23) ?? "")
         }
-        goneStatus = statement.integerOrNil(24).map(Int.init)
+        goneStatus = numbers.statusOrNil(24)
         isWanted = statement.integer(25) != 0
     }
 

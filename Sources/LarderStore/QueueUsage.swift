@@ -50,8 +50,8 @@ struct QueueUsage: Equatable {
     init(reading connection: SQLiteConnection) throws(StoreError) {
         let bases = try connection.prepare(
             """
-            SELECT scope, sum(size) FROM kept WHERE pinned_at IS NULL AND targeted > 0
-            GROUP BY scope
+            SELECT scope, sum(\(SQLiteStatement.countedSize)) FROM kept
+            WHERE pinned_at IS NULL AND targeted > 0 GROUP BY scope
             """
         )
         while try bases.step() {
@@ -59,7 +59,9 @@ struct QueueUsage: Equatable {
             self[uid].bytes += bases.integer(1)
         }
         let modifiers = try connection.prepare(
-            "SELECT scope, sum(size), count(*) FROM modifier GROUP BY scope"
+            """
+            SELECT scope, sum(\(SQLiteStatement.countedSize)), count(*) FROM modifier GROUP BY scope
+            """
         )
         while try modifiers.step() {
             guard let uid = modifiers.text(0).flatMap(Scope.init(text:))?.uid else { continue }

@@ -44,6 +44,9 @@ final class SQLiteStatement {
         }
     }
 
+    /// What its rows say contradicts itself.
+    func damaged() -> StoreError { connection.damaged(sql) }
+
     /// Runs a statement that answers no row, and makes it ready for the next time.
     func run() throws(StoreError) {
         _ = try step()

@@ -26,7 +26,7 @@ final class StateFile: Sendable {
     /// What was done to the file and is as it should be.
     let notices: [String]
 
-    /// Opens or makes the file.
+    /// Opens or makes the file, and hands what is kept in it to `load`.
     ///
     /// A damaged one is set aside and made anew with the rows of it that can be read, and its
     /// counter goes on after `highest`, the highest revision that the cache knows. Before one of an
@@ -40,45 +40,83 @@ final class StateFile: Sendable {
         reserve: Reserve,
         limits: QueueLimits = QueueLimits(),
         viewChange: @escaping ViewChange.Comparison,
+        checkedBytes: Int64 = Limits.checkedStateBytesMax,
         faults: (any FaultPlan)?,
-        now: @escaping @Sendable () -> Timestamp
+        now: @escaping @Sendable () -> Timestamp,
+        load: ([KeptRow]) -> Void = { _ in }
     ) throws(StoreError) {
         self.reserve = reserve
         self.changes = changes
         file = Self.database(in: directory, faults)
-        let opened: (connection: SQLiteConnection, notices: [String])
-        try StateSalvage.finishEarlier(file)
+        let (file, leases) = (file, leases)
+        let start = { () throws(StoreError) in
+            try Start(file, highest, reserve, checkedBytes) { connection throws(StoreError) in
+                try StateWriter(
+                    connection: connection,
+                    index: index,
+                    watches: watches,
+                    changes: changes,
+                    leases: leases,
+                    limits: limits,
+                    viewChange: viewChange
+                )
+            }
+        }
+        try StateReplacement.finish(file)
+        let started: Start
         do throws(StoreError) {
-            opened = try Self.open(file, reserve)
+            started = try start()
             findings = []
-        } catch .corrupt(let step) {
-            let saved = try StateSalvage.replace(file)
-            opened = try Self.open(file, reserve)
+        } catch .corrupt(let path, let step) where path == file.path {
+            let (saved, place) = try StateSalvage.replace(file)
+            started = try start()
             findings =
                 [
-                    "\(StoreError.corrupt(step: step).message): it was set aside as "
-                        + "\(file.path).aside and made anew; \(saved.rows) rows of it could be read and "
-                        + "were taken over"
-                ] + saved.findings + Self.setSnapshotAside(file)
+                    "\(StoreError.corrupt(file: path, step: step).message): it was set aside as "
+                        + "\(place.asidePath) and made anew; \(saved.rows) rows of it could be read "
+                        + "and were taken over"
+                ] + saved.findings + Self.snapshot(place)
         }
-        notices = opened.notices
-        digestKey = try Self.digestKey(opened.connection)
-        let writer = try StateWriter(
-            connection: opened.connection,
-            index: index,
-            watches: watches,
-            changes: changes,
-            leases: leases,
-            limits: limits,
-            viewChange: viewChange
-        )
-        let next = try StateWriter.nextRevision(opened.connection)
-        foundNextRevision = next
-        firstRevision = max(next, highest.number + 1)
-        writer.openLog(last: Revision(firstRevision - 1))
-        isBlockReserved = try Self.reserveBlock(writer, firstRevision, reserve)
+        file.mark?.remove()
+        notices = started.notices
+        digestKey = started.digestKey
+        foundNextRevision = started.foundNextRevision
+        firstRevision = started.firstRevision
+        isBlockReserved = started.isBlockReserved
         reserve.take()
-        queue = CommitQueue(writer, label: "larder.state-writer", now: now)
+        load(started.rows)
+        queue = CommitQueue(started.writer, label: "larder.state-writer", now: now)
+    }
+
+    /// What a start comes to before anybody is told of it.
+    private struct Start {
+        let writer: StateWriter
+        let rows: [KeptRow]
+        let notices: [String]
+        let digestKey: DigestKey
+        let foundNextRevision: Int64
+        let firstRevision: Int64
+        let isBlockReserved: Bool
+
+        init(
+            _ file: DatabaseFile,
+            _ highest: Revision,
+            _ reserve: Reserve,
+            _ checkedBytes: Int64,
+            _ makeWriter: (SQLiteConnection) throws(StoreError) -> StateWriter
+        ) throws(StoreError) {
+            // On a full disk the reserve serves to open the file: without it nothing would be settled.
+            let opening = try reserve.settle { () throws(StoreError) in
+                try StateOpening(file, checkedBytes: checkedBytes)
+            }
+            writer = try makeWriter(opening.connection)
+            foundNextRevision = opening.nextRevision
+            firstRevision = max(opening.nextRevision, highest.number + 1)
+            writer.openLog(last: Revision(firstRevision - 1))
+            isBlockReserved = try StateFile.reserveBlock(writer, firstRevision, reserve)
+            (rows, notices, digestKey) = (opening.rows, opening.notices, opening.digestKey)
+            opening.connection.keepWALOnClose(false)
+        }
     }
 
     static func database(in directory: String, _ faults: (any FaultPlan)?) -> DatabaseFile {
@@ -87,34 +125,19 @@ final class StateFile: Sendable {
             schema: .state,
             synchronous: "FULL",
             keepsCopy: true,
-            faults: faults
+            faults: faults,
+            mark: DamageMark(of: directory + "/state.db")
         )
-    }
-
-    /// On a full disk the reserve serves to open the file: without it nothing would be settled.
-    private static func open(
-        _ file: DatabaseFile,
-        _ reserve: Reserve
-    ) throws(StoreError) -> (connection: SQLiteConnection, notices: [String]) {
-        do throws(StoreError) {
-            return try open(file)
-        } catch .diskFull(let step) {
-            guard reserve.release() else { throw .diskFull(step: step) }
-            return try open(file)
-        }
     }
 
     /// Keeps the whole copy with the damaged file, for who looks for what could not be read: the next
     /// one has no more than was taken over.
-    private static func setSnapshotAside(_ file: DatabaseFile) -> [String] {
-        let aside = file.path + ".aside.snapshot"
-        guard let taken = FileTime.changed(file.snapshotPath),
-            rename(file.snapshotPath, aside) == 0
-        else { return [] }
-        return ["\(aside) is a copy of it of \(taken.httpDate)"]
+    private static func snapshot(_ place: StateReplacement) -> [String] {
+        guard let taken = FileTime.changed(place.snapshotPath) else { return [] }
+        return ["\(place.snapshotPath) is a copy of it of \(taken.httpDate)"]
     }
 
-    private static func reserveBlock(
+    fileprivate static func reserveBlock(
         _ writer: StateWriter,
         _ first: Int64,
         _ reserve: Reserve
@@ -129,58 +152,6 @@ final class StateFile: Sendable {
             }
         }
         return false
-    }
-
-    /// Opens the file and reads its counter, as a cut file is found out no earlier.
-    private static func open(
-        _ file: DatabaseFile
-    ) throws(StoreError) -> (connection: SQLiteConnection, notices: [String]) {
-        let opened = try file.openWriter()
-        _ = try StateWriter.nextRevision(opened.connection)
-        try check(opened.connection)
-        try drawSecret(opened.connection)
-        // Version 1 gave no pages back; it is a few pages long, so writing it anew costs nothing.
-        if try opened.connection.integer("PRAGMA auto_vacuum") == 0 {
-            try opened.connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
-            try opened.connection.execute("VACUUM")
-        }
-        let notices = opened.migratedFrom.map { version in
-            "\(file.path) was brought from version \(version) to \(Schema.state.steps.count); "
-                + "\(file.copyPath) holds it as it was"
-        }
-        return (opened.connection, notices.map { [$0] } ?? [])
-    }
-
-    /// Reads every page of a file that is not too large for that: what is damaged now can be saved
-    /// in part, before more is written over it.
-    private static func check(_ connection: SQLiteConnection) throws(StoreError) {
-        let bytes = DiskSpace.fileBytes(at: connection.path)
-        guard bytes <= Limits.checkedStateBytesMax else { return }
-        guard try connection.text("PRAGMA quick_check(1)") == "ok" else {
-            connection.keepWALOnClose(true)
-            throw .corrupt(step: "check \(connection.path)")
-        }
-    }
-
-    /// The secret of the file, drawn anew where it has none that can be read.
-    private static func digestKey(
-        _ connection: SQLiteConnection
-    ) throws(StoreError) -> DigestKey {
-        let row = try connection.prepare("SELECT digest_key FROM secret WHERE one = 1")
-        guard try row.step(), let key = DigestKey(Array(row.bytes(0))) else {
-            throw .corrupt(step: "read the secret of \(connection.path)")
-        }
-        return key
-    }
-
-    private static func drawSecret(_ connection: SQLiteConnection) throws(StoreError) {
-        try connection.execute(
-            """
-            INSERT OR REPLACE INTO secret (one, digest_key) SELECT 1, randomblob(16)
-            WHERE NOT EXISTS (SELECT 1 FROM secret
-                WHERE one = 1 AND typeof(digest_key) = 'blob' AND length(digest_key) = 16)
-            """
-        )
     }
 
     /// The counter that goes on where the file says.
@@ -198,6 +169,13 @@ final class StateFile: Sendable {
         }
     }
 
+    /// What was met of damage since the start; nil while nothing was.
+    var damageWarning: String? {
+        file.mark?.step.map { step in
+            "\(file.path) is damaged (\(step)): restart the daemon, which takes over what of it can be read"
+        }
+    }
+
     // MARK: A full disk
 
     /// Does what shrinks the file or settles what is under way: on a full disk with the space of
@@ -207,8 +185,8 @@ final class StateFile: Sendable {
     ) async throws(StoreError) -> Value {
         do throws(StoreError) {
             return try await queue.submit(work)
-        } catch .diskFull(let step) {
-            guard reserve.release() else { throw .diskFull(step: step) }
+        } catch .diskFull(let file, let step) {
+            guard reserve.release() else { throw .diskFull(file: file, step: step) }
             return try await queue.submit(work)
         }
     }
@@ -216,7 +194,7 @@ final class StateFile: Sendable {
     /// Refuses what would have the file grow while the disk is full: the space that is left is for
     /// what is there already.
     func refuseWhileFull(_ step: String) throws(StoreError) {
-        guard reserve.take() else { throw .diskFull(step: step) }
+        guard reserve.take() else { throw .diskFull(file: file.path, step: step) }
     }
 
     // MARK: Kept rows
@@ -226,23 +204,16 @@ final class StateFile: Sendable {
         try KeptReader(try file.openReader(cacheBytes: Limits.keptPageCacheBytes))
     }
 
-    /// Finds out what is kept; rows of the cache that stand in its way go soon.
-    func load(into shared: SharedCacheState) throws(StoreError) {
-        let reader = try makeReader()
-        var last: Int64 = 0
-        while true {
-            let page = try reader.rows(after: last, limit: Limits.pageRowsMax)
-            guard let end = page.last else { return }
-            last = end.number
-            for row in page {
-                let scope = shared.key(for: row.scope)
-                shared.kept.insert(scope, row.id)
-                shared.kept.setPinned(scope, row.id, row.isPinned)
-                shared.kept.addTargets(scope, row.id, row.targets)
-                if row.isShared { shared.kept.follow(scope, row.id) }
-            }
-            shared.kept.hasShadows = true
+    /// Says what is kept; rows of the cache that stand in its way go soon.
+    private static func load(_ rows: [KeptRow], into shared: SharedCacheState) {
+        for row in rows {
+            let scope = shared.key(for: row.scope)
+            shared.kept.insert(scope, row.id)
+            shared.kept.setPinned(scope, row.id, row.isPinned)
+            shared.kept.addTargets(scope, row.id, row.targets)
+            if row.isShared { shared.kept.follow(scope, row.id) }
         }
+        if !rows.isEmpty { shared.kept.hasShadows = true }
     }
 
     /// Drops bytes of a kept row that do not match their checksum, of which nobody waits to hear.
@@ -315,8 +286,10 @@ extension StateFile {
             reserve: reserve,
             limits: configuration.queue,
             viewChange: configuration.viewChange,
+            checkedBytes: configuration.checkedStateBytes,
             faults: configuration.faults,
-            now: now
+            now: now,
+            load: { Self.load($0, into: shared) }
         )
     }
 }

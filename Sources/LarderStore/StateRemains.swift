@@ -6,6 +6,7 @@ import Glibc
 /// shorter than its header says (https://sqlite.org/pragma.html#pragma_writable_schema). One whose
 /// first page is lost, where the tables are listed, is read from a copy that has the first page of
 /// a new file: both were made by the same steps, and whether their tables are the same is looked at.
+/// So is one of which nothing but the WAL is left.
 struct StateRemains {
     let connection: SQLiteConnection
     private let copy: String?
@@ -19,6 +20,10 @@ struct StateRemains {
     /// Throws `corrupt` where not even the tables are known.
     init(of file: DatabaseFile, like new: SQLiteConnection) throws(StoreError) {
         do throws(StoreError) {
+            // SQLite would delete the WAL of a file of no bytes.
+            guard DiskSpace.fileBytes(at: file.path) > 0 else {
+                throw .corrupt(file: file.path, step: "read \(file.path)")
+            }
             let connection = try Self.open(file, file.path)
             try Self.readTables(connection)
             (self.connection, copy) = (connection, nil)
@@ -43,7 +48,7 @@ struct StateRemains {
         try Self.copy(file.path, to: copy, firstPageOf: new)
         let connection = try open(file, copy)
         guard try readTables(connection) == readTables(new) else {
-            throw .corrupt(step: "list the tables of \(file.path)")
+            throw .corrupt(file: file.path, step: "list the tables of \(file.path)")
         }
         return connection
     }
@@ -93,7 +98,7 @@ struct StateRemains {
         firstPageOf new: SQLiteConnection
     ) throws(StoreError) {
         try new.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        try Self.bytes(of: path, to: copy)
+        try Self.bytes(of: path.isThere ? path : "/dev/null", to: copy)
         // What stands in the WAL is newer than the file, and has checksums of its own.
         if (path + "-wal").isThere { try Self.bytes(of: path + "-wal", to: copy + "-wal") }
         let source = try descriptor(new.path, O_RDONLY)
@@ -132,7 +137,7 @@ struct StateRemains {
 
     private static func failed(_ path: String) -> StoreError {
         errno == ENOSPC || errno == EDQUOT
-            ? .diskFull(step: "copy what is left of \(path)")
+            ? .diskFull(file: path, step: "copy what is left of \(path)")
             : .cannotOpen(path: path, reason: lastSystemError())
     }
 }

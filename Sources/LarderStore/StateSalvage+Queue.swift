@@ -9,6 +9,7 @@ extension StateSalvage {
     /// of its changes is found as unreadable by whoever reads it.
     func repairQueue() throws(StoreError) -> [String] {
         var findings: [String] = []
+        try numberOrphans()
         let orphans = "modifier NOT IN (SELECT number FROM modifier)"
         let lost = try new.integer("SELECT count(DISTINCT modifier) FROM change WHERE \(orphans)")
         if let lost, lost > 0 {
@@ -17,17 +18,24 @@ extension StateSalvage {
                 INSERT INTO modifier (number, scope, id, origin, state, reason, depends_on,
                     attempts, not_applied, stalled, round, accepted_at, settled_at, rev,
                     digest_high, digest_low, size, changes, method, url, headers)
-                SELECT modifier, scope, 'lost-' || modifier, '', 'dead', 'unreadable', '', 0, 0, 0,
+                SELECT modifier, scope, 'lost-' || modifier || CASE WHEN EXISTS (
+                        SELECT 1 FROM modifier AS other WHERE other.scope = change.scope
+                        AND other.id = 'lost-' || change.modifier
+                    ) THEN '-' || modifier ELSE '' END, '', 'dead', 'unreadable', '', 0, 0, 0,
                     1, 0, 0, 0, 0, 0, 0, count(*), '', '', ''
-                FROM change WHERE \(orphans) GROUP BY modifier;
-                UPDATE change SET settled = 1
-                WHERE modifier IN (SELECT number FROM modifier WHERE method = '')
+                FROM change WHERE \(orphans) GROUP BY modifier
                 """
             )
             findings.append(
                 "of \(lost) modifiers only the changes could be read: they are dead letters now"
             )
         }
+        try new.execute(
+            """
+            UPDATE change SET settled = (SELECT settled_at IS NOT NULL FROM modifier
+                WHERE number = change.modifier)
+            """
+        )
         let parts = try new.integer(
             """
             SELECT count(*) FROM modifier WHERE settled_at IS NULL AND changes <>
@@ -42,6 +50,19 @@ extension StateSalvage {
         try keepTargets()
         try takeNumbers()
         return findings
+    }
+
+    /// What is left of modifiers under numbers that none has is one dead letter.
+    private func numberOrphans() throws(StoreError) {
+        let numbers = Limits.rowNumbers
+        try new.execute(
+            """
+            UPDATE OR REPLACE change SET position = change, modifier = 1 +
+                max(coalesce((SELECT max(number) FROM modifier), 0), coalesce((SELECT max(modifier)
+                FROM change WHERE modifier <= \(numbers.upperBound) - 1), 0))
+            WHERE modifier NOT BETWEEN \(numbers.lowerBound) AND \(numbers.upperBound)
+            """
+        )
     }
 
     private func keepTargets() throws(StoreError) {
@@ -67,10 +88,12 @@ extension StateSalvage {
         let known = try new.integer(
             """
             SELECT max((SELECT coalesce(max(number), 0) FROM modifier),
-                (SELECT coalesce(max(number), 0) FROM history))
+                (SELECT coalesce(max(number), 0) FROM history
+                WHERE number <= \(Limits.rowNumbers.upperBound)))
             """
         )
-        let last = max(known ?? 0, (before ?? nil) ?? 0)
+        let said = ((before ?? nil) ?? 0).clamped(to: 0...Limits.rowNumbers.upperBound)
+        let last = max(known ?? 0, said)
         guard last > 0 else { return }
         try new.execute(
             """

@@ -3,9 +3,9 @@ import LarderModel
 
 /// Takes over what can be read of a damaged `state.db`, row by row, and keeps the old file.
 ///
-/// The new file is made beside the old one and takes its place when it is whole and synced; a
-/// process that ends before that finds the damaged file again and begins anew. SQLite's own
-/// recovery is not in Debian's build.
+/// The new file is made beside the old one and takes its place when it is whole and synced
+/// (``StateReplacement``); a process that ends before that finds the damaged file again and begins
+/// anew. SQLite's own recovery is not in Debian's build.
 struct StateSalvage {
     /// Rows that were taken over.
     private(set) var rows = 0
@@ -26,35 +26,27 @@ struct StateSalvage {
     private enum Direction: String, CaseIterable {
         case up = "ASC"
         case down = "DESC"
+
+        var comparison: String { self == .up ? ">" : "<" }
     }
 
-    private static func newPath(_ file: DatabaseFile) -> String { file.path + ".new" }
-
-    /// Puts a new file into its place that a process which ended meanwhile has left whole.
-    static func finishEarlier(_ file: DatabaseFile) throws(StoreError) {
-        guard !file.path.isThere, newPath(file).isThere else { return }
-        try putIntoPlace(file)
-    }
-
-    /// Replaces a damaged file; what could be taken over of its rows.
-    static func replace(_ file: DatabaseFile) throws(StoreError) -> Result {
-        for suffix in ["", "-wal", "-shm"] { unlink(newPath(file) + suffix) }
-        let result = try take(file)
-        try file.setAside()
-        try putIntoPlace(file)
-        return result
-    }
-
-    private static func putIntoPlace(_ file: DatabaseFile) throws(StoreError) {
-        guard rename(newPath(file), file.path) == 0 else {
-            throw .cannotOpen(path: file.path, reason: lastSystemError())
-        }
+    /// Replaces a damaged file; what could be taken over of its rows, and where the old one lies.
+    static func replace(
+        _ file: DatabaseFile
+    ) throws(StoreError) -> (result: Result, place: StateReplacement) {
+        let new = file.path + ".new"
+        for suffix in ["", "-wal", "-shm"] { unlink(new + suffix) }
+        let result = try take(file, into: new)
+        return (result, try StateReplacement(of: file, by: new))
     }
 
     /// Both files are closed again when it returns, the new one with everything written back.
-    private static func take(_ file: DatabaseFile) throws(StoreError) -> Result {
+    private static func take(
+        _ file: DatabaseFile,
+        into path: String
+    ) throws(StoreError) -> Result {
         let target = DatabaseFile(
-            path: newPath(file),
+            path: path,
             schema: file.schema,
             synchronous: file.synchronous,
             faults: file.faults
@@ -69,7 +61,7 @@ struct StateSalvage {
             try new.execute("COMMIT")
             try new.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             return Result(rows: salvage.rows, findings: salvage.findings)
-        } catch .corrupt {
+        } catch .corrupt(let damaged, _) where damaged != path {
             // Not even its tables are known: there is nothing to take over.
             new.rollBack()
             try new.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -105,43 +97,42 @@ struct StateSalvage {
     /// Every row of a table that can be read, with the columns that both files have.
     private mutating func take(_ table: String) throws(StoreError) {
         let known = try columns(of: table, new)
-        let there = Set(try columns(of: table, old).map(\.name))
+        let found = readable { () throws(StoreError) in try columns(of: table, old) }
+        let there = Set((found ?? []).map(\.name))
         let names = known.map(\.name).filter(there.contains)
-        guard !names.isEmpty, let key = known.first(where: \.isKey)?.name else { return }
-        for direction in Direction.allCases {
-            try take(table, names, by: key, direction)
-        }
+        guard let key = known.first(where: \.isKey)?.name, names.contains(key) else { return }
+        var copy = try RowCopy(table, names, key, old, new)
+        for direction in Direction.allCases { try take(table, by: key, direction, &copy) }
+        try copy.takeStrays()
+        rows += copy.rows
     }
 
-    private mutating func take(
+    /// Goes through the keys until there is none, one cannot be read, or they do not move on: pages
+    /// that are whole but of another moment may lead back.
+    private func take(
         _ table: String,
-        _ names: [String],
         by key: String,
-        _ direction: Direction
+        _ direction: Direction,
+        _ copy: inout RowCopy
     ) throws(StoreError) {
-        let list = names.joined(separator: ", ")
-        let places = names.indices.map { "?\($0 + 1)" }.joined(separator: ", ")
-        let insert = try new.prepare("INSERT OR IGNORE INTO \(table) (\(list)) VALUES (\(places))")
-        let comparison = direction == .up ? ">" : "<"
         let order = "ORDER BY \(key) \(direction.rawValue) LIMIT 1"
+        let isBeyond = try new.prepare("SELECT ?1 \(direction.comparison) ?2")
         guard let first = select("SELECT \(key) FROM \(table) \(order)"),
-            let next = select("SELECT \(key) FROM \(table) WHERE \(key) \(comparison) ?1 \(order)"),
-            let row = select("SELECT \(list) FROM \(table) WHERE \(key) = ?1")
+            let next = select(
+                "SELECT \(key) FROM \(table) WHERE \(key) \(direction.comparison) ?1 \(order)"
+            )
         else { return }
         // The key is read apart from its row: a row whose bytes lie in damaged pages is left out,
         // and only a damaged page of keys is the end in this direction.
         var keys = first
         while readable({ () throws(StoreError) in try keys.step() }) ?? false {
-            row.bind(1, column: 0, of: keys)
-            if readable({ () throws(StoreError) in try row.step() }) ?? false {
-                for position in names.indices {
-                    insert.bind(Int32(position + 1), column: Int32(position), of: row)
-                }
-                let before = new.totalChanges
-                try insert.run()
-                rows += Int(new.totalChanges - before)
+            isBeyond.bind(1, column: 0, of: keys)
+            if keys !== first {
+                guard try isBeyond.step(), isBeyond.integer(0) != 0 else { return }
             }
-            row.reset()
+            try copy.take(keys)
+            isBeyond.reset()
+            isBeyond.bind(2, column: 0, of: keys)
             next.bindAgain(1, column: 0, of: keys)
             keys = next
         }
@@ -187,6 +178,6 @@ struct StateSalvage {
 
     /// What the old file gives, or nil where it is damaged; the fault of a moment passes.
     func readable<Value>(_ read: () throws(StoreError) -> Value) -> Value? {
-        (try? read()) ?? (try? read())
+        RowCopy.readable(read)
     }
 }

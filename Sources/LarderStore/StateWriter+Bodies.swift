@@ -15,6 +15,9 @@ extension StateWriter {
         let found = try find(scope, id)
         try statements.insertBody.run()
         let body = connection.lastInsertedRow
+        guard Limits.bodies.contains(body) else {
+            throw connection.damaged("number a body")
+        }
         let pin = StateWriterState.Replacing(size: found?.pinnedSize ?? 0)
         let isOfPin = Self.hasToFit(found, as: keeping)
         state.uploads[body] = StateWriterState.Upload(pin: isOfPin ? pin : nil)
@@ -61,7 +64,10 @@ extension StateWriter {
     }
 
     /// Marks a body as one that no row names; it is removed by a later transaction.
+    ///
+    /// A number that no body can have is a damaged row's, and names nothing.
     func unlink(body: Int64) throws(StoreError) {
+        guard Limits.bodies.contains(body) else { return }
         try setBody(body, size: 0, isLinked: false)
         state.unlinkedBodies.append(body)
     }

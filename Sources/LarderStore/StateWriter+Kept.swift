@@ -72,24 +72,25 @@ extension StateWriter {
         defer { statement.reset() }
         guard try statement.step() else { return nil }
         let state = PinState(rawValue: statement.integer(8)) ?? .failed
+        var numbers = RowNumbers(statement)
         return FoundKept(
             number: statement.integer(0),
             kind: statement.integerOrNil(1).map { EntryKind(rawValue: $0) ?? .blob },
-            revision: Revision(statement.integer(2)),
-            byteCount: Int(statement.integer(3)),
+            revision: numbers.revision(2),
+            byteCount: numbers.byteCount(3),
             digest: Digest(
                 high: UInt64(bitPattern: statement.integer(4)),
                 low: UInt64(bitPattern: statement.integer(5))
             ),
             body: statement.integerOrNil(6),
-            size: statement.integer(7),
+            size: numbers.size(7),
             pin: statement.isNull(14) ? nil : state,
             etag: statement.text(9),
             lastModified: statement.text(10),
             origin: statement.text(11),
-            goneStatus: statement.integerOrNil(12),
+            goneStatus: numbers.statusOrNil(12).map(Int64.init),
             isWanted: statement.integer(13) != 0,
-            targets: statement.integer(15),
+            targets: Int64(numbers.count(15)),
             isShared: statement.integer(16) != 0
         )
     }
@@ -102,12 +103,15 @@ extension StateWriter {
         defer { statement.reset() }
         guard try statement.step() else { return nil }
         let row = EntryRow(statement, file: .state)
-        let hasEntry = !statement.isNull(3)
+        // Of what is damaged nothing is known.
+        let entry = statement.isNull(3) || !row.isSound ? nil : row.entry()
+        let hasEntry = entry != nil
+        var numbers = RowNumbers(statement)
         return KeptEntry(
-            entry: hasEntry ? row.entry() : nil,
+            entry: entry,
             inline: hasEntry ? row.withBody { Array($0) } : [],
             chunked: hasEntry ? row.chunkedBody : nil,
-            goneStatus: statement.integerOrNil(19).map(Int.init),
+            goneStatus: numbers.statusOrNil(19),
             isPinned: !statement.isNull(20),
             isTargeted: statement.integer(21) > 0,
             isShared: statement.integer(22) != 0

@@ -228,6 +228,7 @@ extension StateWriter {
         statement.bind(1, number.value)
         defer { statement.reset() }
         guard try statement.step() else { return nil }
+        var numbers = RowNumbers(statement)
         return QueuedRow(
             scope: statement.text(0) ?? "",
             id: statement.text(1) ?? "",
@@ -235,7 +236,7 @@ extension StateWriter {
             state: statement.text(3).flatMap(ModifierState.init(rawValue:)),
             isSettled: !statement.isNull(8),
             isStalled: statement.integer(13) != 0,
-            size: statement.integer(12),
+            size: numbers.size(12),
             client: statement.text(14).flatMap(ClientTag.init(text:))
         )
     }

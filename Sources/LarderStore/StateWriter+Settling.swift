@@ -130,6 +130,7 @@ extension StateWriter {
             queue.buryChange.bind(3, view.after)
             try queue.buryChange.run()
         }
+        if settlement.reason == .unreadable { try countTargets(of: settlement.number) }
         let statement = queue.bury
         statement.bind(1, settlement.number.value)
         statement.bind(2, settlement.reason?.rawValue)
@@ -139,6 +140,18 @@ extension StateWriter {
         try statement.run()
         count(from: row.state, to: .dead, of: row)
         count(bytes: Int64(added), of: row)
+    }
+
+    /// Counts the changes of targets anew whose names nobody can read.
+    private func countTargets(of number: ModifierNumber) throws(StoreError) {
+        try connection.execute(
+            """
+            UPDATE kept SET targeted = (SELECT count(*) FROM change INDEXED BY change_target
+                WHERE settled = 0 AND change.scope = kept.scope AND change.id = kept.id)
+            WHERE kept IN (SELECT kept FROM change JOIN kept USING (scope, id)
+                WHERE modifier = \(number))
+            """
+        )
     }
 
     private func remember(
@@ -207,7 +220,9 @@ extension StateWriter {
         let next = try connection.integer(
             "SELECT seq + 1 FROM sqlite_sequence WHERE name = 'modifier'"
         )
-        guard let next, next > number.value else { throw .corrupt(step: "number a modifier") }
+        guard let next, next > number.value, Limits.rowNumbers.contains(next) else {
+            throw connection.damaged("number a modifier")
+        }
         try takeAlongDependants(of: number, to: ModifierNumber(next))
         let parents = try openDependencies(of: number)
         try connection.execute(

@@ -124,7 +124,7 @@ final class StateWriter: CommitWriter {
     static func nextRevision(_ connection: SQLiteConnection) throws(StoreError) -> Int64 {
         let sql = "SELECT next_rev FROM revision_block WHERE one = 1"
         guard let next = try connection.integer(sql), Limits.revisions.contains(next) else {
-            throw .corrupt(step: sql)
+            throw .corrupt(file: connection.path, step: sql)
         }
         return next
     }
@@ -200,7 +200,8 @@ struct StateWriterState {
         let waiting = PinState.waiting.rawValue
         let sums = try connection.prepare(
             """
-            SELECT count(*), coalesce(sum(size), 0), coalesce(sum(state = \(waiting)), 0) FROM kept
+            SELECT count(*), coalesce(sum(\(SQLiteStatement.countedSize)), 0),
+                coalesce(sum(state = \(waiting)), 0) FROM kept
             WHERE pinned_at IS NOT NULL
             """
         )
@@ -222,7 +223,8 @@ struct StateWriterState {
         }
         let statement = try connection.prepare("SELECT body FROM kept_body WHERE linked = 0")
         while try statement.step() {
-            unlinkedBodies.append(statement.integer(0))
+            let body = statement.integer(0)
+            if Limits.bodies.contains(body) { unlinkedBodies.append(body) }
         }
     }
 

@@ -93,7 +93,7 @@ struct StateWriterStatements {
         static let setBody = "UPDATE kept_body SET size = ?2, linked = ?3 WHERE body = ?1"
         static let deleteBody = "DELETE FROM kept_body WHERE body = ?1"
         static let insertChunk =
-            "INSERT INTO kept_chunk (chunk, checksum, data) VALUES (?1, ?2, ?3)"
+            "INSERT OR REPLACE INTO kept_chunk (chunk, checksum, data) VALUES (?1, ?2, ?3)"
         static let deleteChunks = """
             DELETE FROM kept_chunk WHERE chunk IN
                 (SELECT chunk FROM kept_chunk WHERE chunk >= ?1 AND chunk < ?2 LIMIT ?3)

@@ -29,6 +29,8 @@ package struct StoreConfiguration: Sendable {
     /// What watchers are told of a step that changes a target; as it stands here, that each shows
     /// something else.
     package var viewChange: ViewChange.Comparison = { _, _, _ in .put }
+    /// Up to which length every page of `state.db` is read at start.
+    package var checkedStateBytes = Limits.checkedStateBytesMax
     /// How old the copy of `state.db` gets before another one is taken; nil for no copies.
     package var snapshotAge: Duration?
     /// Which SQLite operations fail, in tests.

@@ -9,7 +9,7 @@ extension StoreReader {
     package func wholeBody(_ body: ChunkedBody) throws(StoreError) -> [UInt8]? {
         guard try isWhole(body) else { return nil }
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(body.byteCount)
+        bytes.reserveCapacity(min(body.byteCount, Limits.inlineJSONBytesMax))
         var position: Int64 = 0
         while bytes.count < body.byteCount {
             let chunk: [UInt8]

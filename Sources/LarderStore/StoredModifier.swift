@@ -57,7 +57,8 @@ package struct StoredModifier: Equatable, Sendable {
             let url = row.text(26).flatMap({ try? WebURL($0) }),
             let method = row.text(25), !method.isEmpty
         else { return nil }
-        number = ModifierNumber(row.integer(0))
+        var numbers = RowNumbers(row)
+        number = ModifierNumber(numbers.number(0, in: Limits.rowNumbers))
         self.scope = scope
         self.id = id
         self.origin = origin
@@ -67,29 +68,32 @@ package struct StoredModifier: Equatable, Sendable {
         reason = row.text(5).flatMap(ModifierReason.init(rawValue:))
         lane = row.text(6).flatMap { try? LaneName($0) }
         dependsOn = Self.numbers(row.text(7) ?? "")
-        holdUntil = row.moment(8)
-        expiresAt = row.moment(9)
-        attemptsMax = row.integerOrNil(10).map(Int.init)
-        attempts = Int(row.integer(11))
-        answersNotApplied = Int(row.integer(12))
+        holdUntil = numbers.momentOrNil(8)
+        expiresAt = numbers.momentOrNil(9)
+        attemptsMax = numbers.countOrNil(10)
+        attempts = numbers.count(11)
+        answersNotApplied = numbers.count(12)
         isStalled = row.integer(13) != 0
-        nextAttemptAt = row.moment(14)
+        nextAttemptAt = numbers.momentOrNil(14)
         afterUnknown = row.text(15).flatMap(ModifierRules.UnknownRule.init(rawValue:))
         key = row.text(16)
-        round = Int(row.integer(17))
-        acceptedAt = Timestamp(milliseconds: row.integer(18))
-        settledAt = row.moment(19)
-        revision = Revision(row.integer(20))
+        round = numbers.count(17)
+        acceptedAt = numbers.moment(18)
+        settledAt = numbers.momentOrNil(19)
+        revision = numbers.revision(20)
         client = row.text(21)
         digest = row.digest(22)
-        size = row.integer(24).clamped(to: Limits.rowBytes)
+        size = numbers.size(24)
         mediaType = row.text(27)
-        answerStatus = row.integerOrNil(28).map(Int.init)
+        answerStatus = numbers.statusOrNil(28)
         headers = HeaderFields(lines: row.text(29) ?? "")
-        changeCount = Int(row.integer(30))
-        // A lane or a dependency that cannot be read would have it sent out of its order.
-        guard (lane == nil) == row.isNull(6), (afterUnknown == nil) == row.isNull(15),
-            Self.text(dependsOn) == row.text(7) ?? ""
+        changeCount = numbers.count(30)
+        // A lane or a dependency that cannot be read would have it sent out of its order; one that
+        // was accepted after it would have it wait for ever.
+        guard numbers.areSound, (lane == nil) == row.isNull(6),
+            (afterUnknown == nil) == row.isNull(15), Self.text(dependsOn) == row.text(7) ?? "",
+            (state == .dead) == (settledAt != nil), state == .dead || !state.isSettled,
+            settledAt != nil || dependsOn.allSatisfy({ $0.value < number.value })
         else { return nil }
     }
 
@@ -226,10 +230,6 @@ package struct OpenChange: Equatable, Sendable {
 }
 
 extension SQLiteStatement {
-    func moment(_ column: Int32) -> Timestamp? {
-        integerOrNil(column).map(Timestamp.init(milliseconds:))
-    }
-
     /// A digest in a column and the next one.
     func digest(_ column: Int32) -> Digest {
         Digest(

@@ -74,8 +74,9 @@ package struct SettledModifier: Equatable, Sendable {
         guard let scope = row.text(2).flatMap(Scope.init(text:)),
             let outcome = row.text(7).flatMap(ModifierState.init(rawValue:))
         else { return nil }
-        place = row.integer(0)
-        number = ModifierNumber(row.integer(1))
+        var numbers = RowNumbers(row)
+        place = numbers.number(0, in: Limits.rowNumbers)
+        number = ModifierNumber(numbers.number(1, in: Limits.rowNumbers))
         self.scope = scope
         id = row.text(3) ?? ""
         origin = row.text(4) ?? ""
@@ -83,17 +84,18 @@ package struct SettledModifier: Equatable, Sendable {
         url = row.text(6) ?? ""
         self.outcome = outcome
         reason = row.text(8).flatMap(ModifierReason.init(rawValue:))
-        answerStatus = row.integerOrNil(9).map(Int.init)
-        acceptedAt = Timestamp(milliseconds: row.integer(10))
-        settledAt = Timestamp(milliseconds: row.integer(11))
-        revision = Revision(row.integer(12))
+        answerStatus = numbers.statusOrNil(9)
+        acceptedAt = numbers.moment(10)
+        settledAt = numbers.moment(11)
+        revision = numbers.revision(12)
         let lines = row.text(13) ?? ""
         targets = lines.split(separator: "\n").compactMap { try? EntryID(stored: String($0)) }
-        attempts = Int(clamping: row.integer(14))
+        attempts = numbers.count(14)
         idempotencyKey = row.text(15) ?? id
-        bodyByteCount = Int(clamping: row.integer(16))
+        bodyByteCount = numbers.byteCount(16)
         laneName = row.text(17).flatMap { try? LaneName($0) }
-        answeredAt = row.moment(18)
+        answeredAt = numbers.momentOrNil(18)
+        guard numbers.areSound, outcome.isSettled else { return nil }
     }
 
     static let columns = """

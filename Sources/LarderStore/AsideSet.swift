@@ -1,0 +1,68 @@
+import Glibc
+import LarderModel
+
+/// A damaged `state.db` that was set aside, with its WAL and its copy: kept until a person removes it.
+package struct AsideSet: Equatable, Sendable {
+    /// In the order of their names.
+    package let paths: [String]
+    package let bytes: Int64
+
+    /// The command that removes it.
+    package var removal: String {
+        "rm " + paths.map { "'\($0)'" }.joined(separator: " ")
+    }
+
+    /// What it is, in a sentence.
+    package var sentence: String {
+        "\(paths[0]) (\(bytes) bytes in \(paths.count) files) is a damaged state.db that was set "
+            + "aside, for who looks for what could not be read of it"
+    }
+}
+
+extension DatabaseFile {
+    /// Where the n-th file that was set aside lies; its WAL is beside it.
+    func asidePath(_ number: Int) -> String {
+        number == 1 ? path + ".aside" : path + ".aside.\(number)"
+    }
+
+    /// What was set aside, in the order of the numbers.
+    var asideSets: [AsideSet] {
+        let named = asideNames
+        return Set(named.map(\.number)).sorted().map { number in
+            let paths = named.filter { $0.number == number }.map { folder + "/" + $0.name }.sorted()
+            let bytes = paths.reduce(0) { $0 + DiskSpace.fileBytes(at: $1) }
+            return AsideSet(paths: paths, bytes: bytes)
+        }
+    }
+
+    /// A number under which nothing was ever set aside that is still there.
+    var nextAsideNumber: Int { (asideNames.map(\.number).max() ?? 0) + 1 }
+
+    private var asideNames: [(name: String, number: Int)] {
+        let start = name + ".aside"
+        return folder.names.compactMap { name in
+            guard name.hasPrefix(start) else { return nil }
+            let rest = name.dropFirst(start.count)
+            guard rest.hasPrefix(".") else { return (name, 1) }
+            // `.2`, `.2-wal`, `.2.snapshot`; that of the first is `.snapshot`.
+            return (name, Int(rest.dropFirst().prefix { $0.isNumber }) ?? 1)
+        }
+    }
+}
+
+extension String {
+    /// The names in the folder under this path; none where it cannot be read.
+    var names: [String] {
+        guard let stream = opendir(self) else { return [] }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            names.append(
+                withUnsafePointer(to: &entry.pointee.d_name) { name in
+                    name.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+                }
+            )
+        }
+        return names
+    }
+}

@@ -1,0 +1,53 @@
+import LarderModel
+
+/// Reads the numbers of a row, each held against its range: a disk can hold anything.
+///
+/// What lies out of its range is taken for its nearer end, so that nothing that is made of it
+/// overflows, and is damage of the row, which ``areSound`` tells.
+struct RowNumbers {
+    private let row: SQLiteStatement
+    /// Whether all that were read lie in their ranges.
+    private(set) var areSound = true
+
+    init(_ row: SQLiteStatement) {
+        self.row = row
+    }
+
+    mutating func number(_ column: Int32, in range: ClosedRange<Int64>) -> Int64 {
+        let number = row.integer(column)
+        if !range.contains(number) { areSound = false }
+        return number.clamped(to: range)
+    }
+
+    mutating func count(_ column: Int32) -> Int { Int(number(column, in: Limits.rowCounts)) }
+
+    mutating func countOrNil(_ column: Int32) -> Int? {
+        row.isNull(column) ? nil : count(column)
+    }
+
+    mutating func statusOrNil(_ column: Int32) -> Int? {
+        row.isNull(column) ? nil : Int(number(column, in: Limits.rowStatuses))
+    }
+
+    /// What the row counts.
+    mutating func size(_ column: Int32) -> Int64 { number(column, in: Limits.rowBytes) }
+
+    /// How many bytes its body has.
+    mutating func byteCount(_ column: Int32) -> Int {
+        let range = Limits.chunkedBodyBytes
+        return Int(number(column, in: Int64(range.lowerBound)...Int64(range.upperBound)))
+    }
+
+    mutating func revision(_ column: Int32) -> Revision {
+        Revision(number(column, in: Limits.rowRevisions))
+    }
+
+    /// One that timers go by.
+    mutating func moment(_ column: Int32) -> Timestamp {
+        Timestamp(milliseconds: number(column, in: Limits.rowMoments))
+    }
+
+    mutating func momentOrNil(_ column: Int32) -> Timestamp? {
+        row.isNull(column) ? nil : moment(column)
+    }
+}

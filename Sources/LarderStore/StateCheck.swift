@@ -1,0 +1,195 @@
+import CSQLite
+import LarderModel
+
+/// Looks whether what the rows of `state.db` say agrees, and reads what a start goes by.
+///
+/// A page that is whole but of another moment is no damage to SQLite: an index then names rows that
+/// are others by now, a count is another's, a counter goes back. Whatever is found throws `corrupt`,
+/// and then the file is salvaged.
+struct StateCheck {
+    let connection: SQLiteConnection
+
+    /// Everything but the pages themselves.
+    func run() throws(StoreError) {
+        try connection.execute(Self.repairs)
+        try checkNumbers()
+        try checkIndexes()
+        for (what, sql) in Self.contradictions {
+            if try connection.integer(sql) != nil { throw damaged(what) }
+        }
+    }
+
+    /// Reads every page, by SQLite's own check.
+    func readPages() throws(StoreError) {
+        guard try connection.text("PRAGMA quick_check(1)") == "ok" else { throw damaged("check") }
+    }
+
+    /// Reads what a start does, in a file too large for all of it: every row of the queue that is not
+    /// settled, its effects, and the small tables.
+    func readQueue() throws(StoreError) {
+        let queue = [
+            "SELECT \(StoredModifier.columns) FROM modifier NOT INDEXED WHERE settled_at IS NULL",
+            "SELECT scope, id, effect FROM change NOT INDEXED WHERE settled = 0",
+            "SELECT scope, lane FROM paused_lane", "SELECT name FROM offline_origin",
+            "SELECT one, rev FROM change_log_start",
+        ]
+        for sql in queue {
+            let statement = try connection.prepare(sql)
+            let columns = sqlite3_column_count(statement.handle)
+            while try statement.step() {
+                for column in 0..<columns { _ = statement.bytes(column).count }
+            }
+        }
+    }
+
+    /// The revision after the highest that a row is of, which the counter cannot be below.
+    func nextRevision() throws(StoreError) -> Int64 {
+        let last = Limits.rowRevisions.upperBound
+        func highest(_ column: String, of table: String) -> String {
+            "(SELECT coalesce(max(\(column)), 0) FROM \(table) WHERE \(column) BETWEEN 0 AND \(last))"
+        }
+        let rows = ["modifier", "kept", "history"].map { highest("rev", of: $0) }
+        let logged = """
+            (SELECT coalesce(max(change), 0) / \(ChangeLog.places) FROM change_log
+            WHERE change BETWEEN 0 AND \(last * ChangeLog.places))
+            """
+        let sql = "SELECT max(\((rows + [logged]).joined(separator: ", ")))"
+        return (try connection.integer(sql) ?? 0) + 1
+    }
+
+    private func damaged(_ what: String) -> StoreError {
+        .corrupt(file: connection.path, step: "\(what) \(connection.path)")
+    }
+
+    // MARK: Numbers
+
+    private func checkNumbers() throws(StoreError) {
+        let numbers = Limits.rowNumbers
+        let keys = [
+            ("modifier", "number", numbers), ("kept", "kept", numbers),
+            ("change", "change", numbers), ("history", "history", numbers),
+            ("paused_lane", "paused_lane", numbers), ("kept_body", "body", Limits.bodies),
+        ]
+        for (table, key, range) in keys {
+            let row = try connection.prepare("SELECT min(\(key)), max(\(key)) FROM \(table)")
+            guard try row.step(), !row.isNull(0) else { continue }
+            guard range.contains(row.integer(0)), range.contains(row.integer(1)) else {
+                throw damaged("number the rows of \(table) in")
+            }
+        }
+        let last = numbers.upperBound
+        let sequences = """
+            SELECT 1 FROM sqlite_sequence WHERE typeof(seq) <> 'integer' OR seq NOT BETWEEN 0 AND
+            CASE name WHEN 'kept_body' THEN \(Limits.bodies.upperBound) ELSE \(last) END
+            UNION ALL SELECT 1 WHERE (SELECT max(number) FROM history
+                WHERE number BETWEEN 0 AND \(last)) >
+                coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'modifier'), 0)
+            """
+        if try connection.integer(sequences) != nil { throw damaged("count the rows of") }
+    }
+
+    /// What rows say that contradicts itself; each answers a row where it finds one.
+    private static let contradictions = [
+        (
+            "match the changes and modifiers of",
+            """
+            SELECT 1 FROM change NOT INDEXED LEFT JOIN modifier ON number = change.modifier
+            WHERE number IS NULL OR change.settled NOT IN (0, 1)
+                OR (change.settled = 0) <> (settled_at IS NULL) LIMIT 1
+            """
+        ),
+        (
+            "count the changes of targets in",
+            """
+            SELECT 1 FROM kept NOT INDEXED WHERE targeted <>
+                (SELECT count(*) FROM change INDEXED BY change_target
+                WHERE settled = 0 AND scope = kept.scope AND id = kept.id) LIMIT 1
+            """
+        ),
+        (
+            "find the targets of",
+            """
+            SELECT 1 FROM change INDEXED BY change_target WHERE settled = 0 AND NOT EXISTS
+                (SELECT 1 FROM kept WHERE kept.scope = change.scope AND kept.id = change.id) LIMIT 1
+            """
+        ),
+    ]
+
+    /// What has left the queue is dead, and sizes that cannot be are worked out again: they would fill
+    /// the queue, or the room of pins.
+    ///
+    /// What a row counts at most is what it holds and as much again, or 1 MiB.
+    private static let repairs = """
+        UPDATE modifier SET found_state = state, state = 'dead', reason = 'unreadable'
+        WHERE settled_at IS NOT NULL AND state <> 'dead';
+        UPDATE modifier SET size = \(heldByModifier) WHERE coalesce(size, -1) NOT BETWEEN 0 AND
+            1048576 AND coalesce(size, -1) NOT BETWEEN 0 AND 1048576 + 2 * \(heldByModifier);
+        UPDATE kept SET size = \(heldByKept) WHERE coalesce(size, -1) NOT BETWEEN 0 AND 1048576
+            AND coalesce(size, -1) NOT BETWEEN 0 AND 1048576 + 2 * \(heldByKept)
+        """
+
+    private static let heldByModifier = """
+        (\(Limits.rowOverheadBytes) + coalesce(length(body), 0) + coalesce(length(answer_body), 0)
+            + coalesce(length(CAST(headers AS BLOB)), 0)
+            + coalesce(length(CAST(answer_headers AS BLOB)), 0)
+            + (SELECT coalesce(sum(length(effect) + coalesce(length(before), 0)
+                + coalesce(length(after), 0)), 0) FROM change WHERE change.modifier = number))
+        """
+
+    private static let heldByKept = """
+        (\(Limits.rowOverheadBytes) + coalesce(length(data), 0)
+            + coalesce(length(CAST(headers AS BLOB)), 0)
+            + coalesce((SELECT count(*) * \(Limits.inlineBodyBytesMax + Limits.chunkOverheadBytes)
+                FROM kept_chunk WHERE chunk >= (kept.body << 20) AND chunk < ((kept.body + 1) << 20)
+            ), 0))
+        """
+
+    // MARK: Indexes
+
+    /// Each row has its place in each index, and no other row has one: what SQLite's own quick check
+    /// leaves out.
+    private func checkIndexes() throws(StoreError) {
+        let indexes = try connection.prepare(
+            "SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL"
+        )
+        while try indexes.step() {
+            guard let index = indexes.text(0), let table = indexes.text(1),
+                let sql = indexes.text(2)
+            else { continue }
+            try check(index, of: table, whereRows: Self.condition(of: sql))
+        }
+    }
+
+    /// What a partial index says of its rows.
+    private static func condition(of sql: String) -> String {
+        let words = sql.split(separator: " WHERE ", maxSplits: 1)
+        return words.count == 2 ? String(words[1]) : "1"
+    }
+
+    private func check(
+        _ index: String,
+        of table: String,
+        whereRows condition: String
+    ) throws(StoreError) {
+        let list = try connection.prepare("SELECT name FROM pragma_index_info(?1)")
+        list.bind(1, index)
+        var same = ["other.rowid = held.rowid"]
+        while try list.step() {
+            let column = list.text(0) ?? "rowid"
+            same.append("other.\(column) IS held.\(column)")
+        }
+        let missing = """
+            SELECT 1 FROM \(table) AS held NOT INDEXED WHERE (\(condition)) AND NOT EXISTS
+                (SELECT 1 FROM \(table) AS other INDEXED BY \(index)
+                WHERE \(same.joined(separator: " AND ")) AND (\(condition)))
+            LIMIT 1
+            """
+        let counts = """
+            SELECT 1 WHERE (SELECT count(*) FROM \(table) NOT INDEXED WHERE \(condition)) <>
+                (SELECT count(*) FROM \(table) INDEXED BY \(index) WHERE \(condition))
+            """
+        for sql in [missing, counts] {
+            if try connection.integer(sql) != nil { throw damaged("look through \(index) of") }
+        }
+    }
+}

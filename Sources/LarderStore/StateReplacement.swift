@@ -1,0 +1,87 @@
+import Glibc
+
+/// How what was salvaged of a damaged `state.db` takes its place.
+///
+/// Each step is one call of the kernel; a process that ends between two of them goes on at its next
+/// start, before anything is opened.
+///
+/// | step | there is after it | the next start |
+/// |---|---|---|
+/// | the salvage is written | the damaged file, `state.db.new` | begins anew: nobody knows whether that is whole |
+/// | 1 `.new` → `.salvaged.N`, synced | both files whole | goes on with 2 |
+/// | 2 `-wal` → `.aside.N-wal` | the damaged file without its WAL, which nobody opens now | goes on |
+/// | 3 `.snapshot` → `.aside.N.snapshot` | the same | goes on |
+/// | 4 `state.db` → `.aside.N`, synced | the new file alone, under its old name | goes on with 5 |
+/// | 5 `.salvaged.N` → `state.db`, synced | the new file | is an ordinary one |
+///
+/// So a new file never stands beside an old WAL, an old one is never opened without its own, and as N
+/// was free when it was chosen and is kept in the name, nothing that was set aside is overwritten.
+struct StateReplacement {
+    private let file: DatabaseFile
+    private let number: Int
+
+    private var salvagedPath: String { "\(file.path).salvaged.\(number)" }
+    /// Where the damaged file lies in the end.
+    var asidePath: String { file.asidePath(number) }
+    /// Where its copy does, if there was one.
+    var snapshotPath: String { asidePath + ".snapshot" }
+
+    /// Goes on with one that an earlier process began.
+    static func finish(_ file: DatabaseFile) throws(StoreError) {
+        let start = file.name + ".salvaged."
+        let numbers = file.folder.names.compactMap { name in
+            name.hasPrefix(start) ? Int(name.dropFirst(start.count)) : nil
+        }
+        guard let number = numbers.max() else { return }
+        try StateReplacement(file: file, number: number).run()
+    }
+
+    /// Puts a whole and closed file in the place of the damaged one.
+    init(of file: DatabaseFile, by new: String) throws(StoreError) {
+        self.init(file: file, number: file.nextAsideNumber)
+        guard DiskSpace.fileBytes(at: new + "-wal") == 0 else {
+            throw .cannotOpen(path: new, reason: "its WAL was not written back")
+        }
+        for suffix in ["-wal", "-shm"] { unlink(new + suffix) }
+        try move(new, to: salvagedPath)
+        try syncFolder()
+        try run()
+    }
+
+    private init(file: DatabaseFile, number: Int) {
+        self.file = file
+        self.number = number
+    }
+
+    private func run() throws(StoreError) {
+        try move(file.path + "-wal", to: asidePath + "-wal")
+        // The index of a WAL is made anew by whoever opens that.
+        unlink(file.path + "-shm")
+        try move(file.snapshotPath, to: snapshotPath)
+        try move(file.path, to: asidePath)
+        try syncFolder()
+        try move(salvagedPath, to: file.path)
+        try syncFolder()
+    }
+
+    /// Nothing to be done where there is none, be it that it was moved already.
+    private func move(_ path: String, to place: String) throws(StoreError) {
+        try mayFail("rename \(path)")
+        guard path.isThere else { return }
+        guard rename(path, place) == 0 else {
+            throw .cannotOpen(path: path, reason: lastSystemError())
+        }
+    }
+
+    private func syncFolder() throws(StoreError) {
+        try mayFail("sync \(file.folder)")
+        guard file.sync(file.folder) else {
+            throw .cannotOpen(path: file.folder, reason: lastSystemError())
+        }
+    }
+
+    private func mayFail(_ step: String) throws(StoreError) {
+        guard let code = file.faults?.failure(before: step) else { return }
+        throw StoreError(code: code, file: file.path, step: step, message: "injected")
+    }
+}
