@@ -209,7 +209,7 @@ final class PinSimulation {
         let old = model.pins[id]
         allowed[id] = [old, nil]
         let wasPinned = try await temporary.store.unpin(scope, named(id), now: .epoch)
-        if wasPinned != (old != nil) { throw .corrupt(step: "unpin \(id): \(wasPinned)") }
+        if wasPinned != (old != nil) { throw .corrupt(file: "", step: "unpin \(id): \(wasPinned)") }
         settle(id, as: nil)
     }
 
@@ -218,7 +218,7 @@ final class PinSimulation {
         let old = model.pins[id]
         allowed[id] = [old, nil]
         let wasPinned = try await temporary.store.evictKept(scope, named(id))
-        if wasPinned != (old != nil) { throw .corrupt(step: "evict \(id): \(wasPinned)") }
+        if wasPinned != (old != nil) { throw .corrupt(file: "", step: "evict \(id): \(wasPinned)") }
         settle(id, as: nil)
     }
 
@@ -233,7 +233,7 @@ final class PinSimulation {
         new.size = confirmed.rowSize(in: scope, isChunked: isChunked)
         if model.fits(new.size, in: id) { allowed[id] = [old, new] }
         let outcome = try await temporary.store.refresh(confirmed, in: scope)
-        guard case .refreshed = outcome else { throw .corrupt(step: "refresh \(id)") }
+        guard case .refreshed = outcome else { throw .corrupt(file: "", step: "refresh \(id)") }
         settle(id, as: new)
     }
 

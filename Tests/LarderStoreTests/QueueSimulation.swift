@@ -189,7 +189,7 @@ final class QueueSimulation {
         log.append("unpin \(id)")
         doubtedPins = [id]
         let wasPinned = try await temporary.store.unpin(scope, named(id), now: .epoch)
-        if wasPinned != pinned.contains(id) { throw .corrupt(step: "unpin \(id)") }
+        if wasPinned != pinned.contains(id) { throw .corrupt(file: "", step: "unpin \(id)") }
         pinned.remove(id)
         doubtedPins = []
     }

@@ -7,9 +7,11 @@ import Synchronization
 package final class FaultInjection: FaultPlan {
     /// What the disk says: result codes of SQLite (https://sqlite.org/rescode.html).
     package enum Code: Int32, Sendable, CaseIterable {
+        case mistake = 1
         case inputOutput = 10
         case corrupt = 11
         case full = 13
+        case constraint = 19
     }
 
     /// How long it goes on.

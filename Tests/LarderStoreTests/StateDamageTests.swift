@@ -1,0 +1,233 @@
+import Foundation
+import LarderModel
+import LarderTestSupport
+import Testing
+
+@testable import LarderStore
+
+/// P-02, P-07, P-13: what disks do to `state.db`.
+@Suite("Damage of state.db", .timeLimit(.minutes(5)))
+struct StateDamageTests {
+    /// A closed store with modifiers, whose state.db is larger than what is read through at start.
+    private func large(
+        configure: @escaping (inout StoreConfiguration) -> Void = { _ in }
+    ) async throws -> TemporaryStore {
+        let temporary = try TemporaryStore(configure: configure)
+        try await temporary.put("cached", [1])
+        for number in 0..<200 { try await temporary.accept("m\(number)", "a\(number)") }
+        try await temporary.close()
+        try SQLiteConnection(path: temporary.statePath, mode: .readWrite).execute(
+            """
+            INSERT INTO kept_body (body, size, linked) VALUES (1, 0, 1);
+            INSERT INTO kept_chunk (chunk, checksum, data)
+            WITH RECURSIVE number(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM number WHERE n < 4)
+            SELECT (1 << 20) + n, 0, zeroblob(16 << 20) FROM number
+            """
+        )
+        #expect(DiskSpace.fileBytes(at: temporary.statePath) > Limits.checkedStateBytesMax)
+        return temporary
+    }
+
+    @Test(
+        "A large file is salvaged, wherever the start meets its damage",
+        arguments: ["kept", "modifier", "change", "modifier_id", "change_target", "paused_lane"]
+    )
+    func largeFile(table: String) async throws {
+        let temporary = try await large()
+        let pages = StatePages(path: temporary.statePath)
+        let root = try pages.root(of: table)
+        // The last of the leaves below it, which no statement meets that is only prepared.
+        let page = try pages.children(of: root).dropFirst().first ?? root
+        try pages.write(.noise(StatePages.bytes), at: page)
+        try temporary.open()
+        #expect(temporary.store.findings.count >= 1)
+        #expect(DiskSpace.fileBytes(at: temporary.statePath + ".aside") > 64 << 20)
+        #expect(try temporary.count("modifier") ?? 0 > 100)
+        try await temporary.accept("next", "a0")
+        #expect(try await temporary.bytes("cached") == [1])
+        try await temporary.reopen()
+        #expect(temporary.store.findings == [])
+    }
+
+    @Test("Damage that a large file shows at work is told with the restart, which then finds it")
+    func metAtWork() async throws {
+        let faults = FaultInjection()
+        let temporary = try await large { $0.faults = faults }
+        let pages = StatePages(path: temporary.statePath)
+        // Within the chunks, which a start does not read.
+        try pages.write(.noise(StatePages.bytes), at: pages.count - 1_000)
+        try temporary.open()
+        #expect(temporary.store.findings == [] && temporary.store.warnings == [])
+        faults.arm(1, of: "FROM kept", with: .corrupt)
+        await #expect(throws: StoreError.self) {
+            _ = try await temporary.store.pin(temporary.scope, named("a0"))
+        }
+        #expect(temporary.store.warnings.contains { $0.contains("restart the daemon") })
+        try await temporary.reopen()
+        #expect(temporary.store.findings.count >= 1 && temporary.store.warnings == [])
+        #expect(try temporary.count("modifier") == 200)
+        try await temporary.reopen()
+        #expect(temporary.store.findings == [])
+    }
+
+    @Test(
+        "A salvage ends where pages lead back: those of another moment in the place of later ones"
+    )
+    func circle() async throws {
+        let temporary = try TemporaryStore()
+        for number in 0..<400 { try await temporary.accept("m\(number)", "a\(number)") }
+        try await temporary.close()
+        let pages = StatePages(path: temporary.statePath)
+        for table in ["modifier", "kept"] {
+            let leaves = try pages.children(of: pages.root(of: table))
+            try #require(leaves.count > 4)
+            try pages.write(try pages.read(leaves[0]), at: leaves[leaves.count / 2])
+        }
+        try temporary.open()
+        #expect(temporary.store.findings.count >= 1)
+        #expect(try temporary.count("modifier") ?? 0 > 300)
+        try await temporary.accept("next", "a0")
+        try await temporary.reopen()
+        #expect(temporary.store.findings == [])
+    }
+
+    @Test("A page of rows that leads back is damage, and no circle for whoever goes through them")
+    func circleAtWork() async throws {
+        let connection = try SQLiteConnection(path: ":memory:", mode: .readWrite)
+        let statement = try connection.prepare(
+            "SELECT column1 FROM (VALUES (1), (2), (2), (3))"
+        )
+        #expect(throws: StoreError.self) {
+            _ = try statement.page(after: 0) { row throws(StoreError) in row.integer(0) }
+        }
+    }
+
+    @Test("A table that is not there is damage of the file, in either of them")
+    func missingTable() async throws {
+        for (isState, sql) in [(true, "DROP TABLE history"), (false, "DROP TABLE recency")] {
+            let temporary = try TemporaryStore()
+            try await temporary.put("a", [1])
+            try await temporary.accept("m", "b")
+            try await temporary.close()
+            let path = isState ? temporary.statePath : temporary.cachePath
+            try SQLiteConnection(path: path, mode: .readWrite).execute(sql)
+            try temporary.open()
+            #expect(temporary.store.findings.count == 1, "\(temporary.store.findings)")
+            #expect(try await temporary.store.unsettledModifiers(after: nil).count == 1)
+            #expect(try await temporary.bytes("a") == (isState ? [1] : nil))
+        }
+    }
+
+    // MARK: Whose damage it is
+
+    /// Reads that go into both files.
+    private func reads(_ temporary: TemporaryStore) async {
+        let (scope, store) = (temporary.scope, temporary.store)
+        let filter = RowFilter(scope: scope)
+        _ = try? await store.read { reader throws(StoreError) in
+            try reader.list(filter, order: .id, after: nil, limit: 10)
+        }
+        _ = try? await store.read { reader throws(StoreError) in
+            try reader.candidates(filter, after: nil, limit: 10)
+        }
+        let ids = ["cached", "pinned", "target"].map(named)
+        _ = try? await store.read { reader throws(StoreError) in
+            try reader.batch(scope, ids, now: .epoch, bytesMax: 1_000)
+        }
+        for id in ids { _ = try? await store.bytes(scope, id) }
+        _ = try? await store.read { reader throws(StoreError) in try reader.usage(.one(scope)) }
+        _ = try? await store.read { reader throws(StoreError) in
+            try reader.target(scope, named("target"))
+        }
+    }
+
+    @Test(
+        "What a read meets in state.db costs the cache nothing",
+        arguments: [FaultInjection.Code.corrupt, .mistake, .constraint, .full]
+    )
+    func blame(code: FaultInjection.Code) async throws {
+        for n in 1... {
+            let faults = FaultInjection()
+            let temporary = try TemporaryStore(configure: { $0.faults = faults })
+            try await temporary.put("cached", [1])
+            try await temporary.put("pinned", [2])
+            _ = try await temporary.store.pin(
+                temporary.scope,
+                named("pinned"),
+                origin: nil,
+                now: .epoch
+            )
+            try await temporary.answer("target", "[1]")
+            try await temporary.accept("m", "target")
+            let generation = temporary.store.shared.generation
+            faults.arm(n, of: "kept", with: code)
+            await reads(temporary)
+            let failures = faults.failures
+            faults.disarm()
+            try await temporary.store.maintain()
+            #expect(temporary.store.shared.generation == generation, "n \(n)")
+            #expect(temporary.store.findings == [], "n \(n)")
+            #expect(try await temporary.bytes("cached") == [1], "n \(n)")
+            #expect(try await temporary.bytes("pinned") == [2], "n \(n)")
+            #expect(try await temporary.text("target") == "[1]", "n \(n)")
+            if failures == 0 { return }
+        }
+    }
+
+    @Test(
+        "What SQL refuses throws no file away",
+        arguments: [FaultInjection.Code.mistake, .constraint]
+    )
+    func mistakes(code: FaultInjection.Code) async throws {
+        for n in 1... {
+            let faults = FaultInjection()
+            let temporary = try TemporaryStore(configure: { $0.faults = faults })
+            try await temporary.put("cached", [1])
+            let generation = temporary.store.shared.generation
+            faults.arm(n, with: code)
+            _ = try? await temporary.put("other", [2])
+            _ = try? await temporary.bytes("cached")
+            let failures = faults.failures
+            faults.disarm()
+            #expect(temporary.store.shared.generation == generation, "n \(n)")
+            #expect(try await temporary.bytes("cached") == [1], "n \(n)")
+            try await temporary.put("other", [3])
+            #expect(try await temporary.bytes("other") == [3], "n \(n)")
+            if failures == 0 { return }
+        }
+    }
+
+    // MARK: Bases
+
+    /// P-04.
+    @Test(
+        "While the cache cannot be read a write is refused, and what it changes is there afterwards"
+    )
+    func unreadableCache() async throws {
+        let faults = FaultInjection()
+        let temporary = try TemporaryStore(configure: { $0.faults = faults })
+        try await temporary.answer("a", "[1]")
+        faults.arm(1, of: "entry", .forGood)
+        await #expect {
+            _ = try await temporary.accept("m", "a")
+        } throws: { error in
+            if case StoreError.noFile = error { true } else { false }
+        }
+        faults.disarm()
+        try await temporary.store.maintain()
+        #expect(try await temporary.text("a") == "[1]")
+        try await temporary.accept("m", "a")
+        #expect(try temporary.target("a")?.0 == "[1]")
+    }
+
+    @Test("Without a cache a write is taken, as nothing of it can come back")
+    func lostCache() async throws {
+        let temporary = try TemporaryStore()
+        try await temporary.answer("a", "[1]")
+        for suffix in ["", "-wal", "-shm"] { unlink(temporary.cachePath + suffix) }
+        try await temporary.store.maintain()
+        try await temporary.accept("m", "a")
+        let target = try #require(try temporary.target("a"))
+        #expect(target.0 == nil && target.1 == ["m"])
+    }
+}

@@ -1,0 +1,132 @@
+import Foundation
+import LarderModel
+import LarderTestSupport
+import Testing
+
+@testable import LarderStore
+
+@Suite("How a salvaged state.db takes the place of the damaged one")
+struct StateReplacementTests {
+    /// A store at rest whose state.db has modifiers in the file and others in its WAL alone.
+    private func prepared(_ faults: FaultInjection? = nil) async throws -> TemporaryStore {
+        let temporary = try TemporaryStore(configure: { $0.snapshotAge = nil })
+        for number in 0..<20 { try await temporary.accept("m\(number)", "a\(number)") }
+        try await temporary.reopen()
+        for number in 20..<40 { try await temporary.accept("m\(number)", "a\(number)") }
+        temporary.faults = faults
+        return temporary
+    }
+
+    /// Damages a page that the salvage does not read.
+    private func damage(_ folder: TemporaryDirectory) throws {
+        let pages = StatePages(path: folder.path("state/state.db"))
+        try pages.write(.noise(StatePages.bytes), at: pages.root(of: "kept_pinned"))
+    }
+
+    private func names(_ temporary: TemporaryStore) throws -> Set<String> {
+        Set(try FileManager.default.contentsOfDirectory(atPath: temporary.directory.path("state")))
+    }
+
+    @Test(
+        "A kill between any two steps loses no row and no WAL, and the next start ends what was begun",
+        arguments: ["rename", "sync"]
+    )
+    func killed(step: String) async throws {
+        for n in 1... {
+            let faults = FaultInjection()
+            let temporary = try await prepared(faults)
+            var original: [Data] = []
+            faults.arm(n, of: "\(step) /", .forGood)
+            var isOpen = true
+            do {
+                try temporary.crash { folder in
+                    try damage(folder)
+                    try folder.write("state/state.db.snapshot", [1])
+                    original = try ["", "-wal"].map { suffix in
+                        try Data(contentsOf: URL(filePath: folder.path("state/state.db\(suffix)")))
+                    }
+                }
+            } catch is StoreError {
+                isOpen = false
+            }
+            let failures = faults.failures
+            faults.disarm()
+            if !isOpen { try temporary.open() }
+            let found = try await temporary.store.unsettledModifiers(after: nil)
+            #expect(found.compactMap(\.readable).count == 40, "n \(n)")
+            #expect(original[1].count > 0)
+            let path = temporary.statePath + ".aside"
+            #expect(try Data(contentsOf: URL(filePath: path)) == original[0], "n \(n)")
+            #expect(try Data(contentsOf: URL(filePath: path + "-wal")) == original[1], "n \(n)")
+            #expect(try Data(contentsOf: URL(filePath: path + ".snapshot")) == Data([1]), "n \(n)")
+            let left = try names(temporary).filter {
+                $0.contains("salvaged") || $0.contains(".new")
+            }
+            #expect(left == [], "n \(n)")
+            #expect(temporary.store.asideSets.count == 1)
+            try await temporary.accept("next", "a0")
+            try await temporary.reopen()
+            #expect(temporary.store.findings == [], "n \(n)")
+            if failures == 0 { return }
+        }
+    }
+
+    @Test(
+        "What was set aside is numbered, told with the command that removes it, and stays till then"
+    )
+    func numbered() async throws {
+        let temporary = try await prepared()
+        var damaged: [Data] = []
+        for number in 1...3 {
+            try temporary.crash { folder in
+                let old = temporary.directory.path("state")
+                for name in try FileManager.default.contentsOfDirectory(atPath: old)
+                where name.contains("aside") {
+                    try copyFile("\(old)/\(name)", to: folder.path("state/\(name)"))
+                }
+                try damage(folder)
+                damaged.append(
+                    try Data(contentsOf: URL(filePath: folder.path("state/state.db")))
+                )
+            }
+            #expect(temporary.store.asideSets.count == number)
+            try await temporary.accept("later\(number)", "a")
+        }
+        let paths = ["", ".2", ".3"].map { "\(temporary.statePath).aside\($0)" }
+        for (path, bytes) in zip(paths, damaged) {
+            #expect(try Data(contentsOf: URL(filePath: path)) == bytes)
+        }
+        let sets = temporary.store.asideSets
+        #expect(sets.map(\.paths) == paths.map { [$0, $0 + "-wal"] })
+        #expect(sets[1].bytes == sets[1].paths.reduce(0) { $0 + DiskSpace.fileBytes(at: $1) })
+        #expect(sets[1].removal == "rm '\(paths[1])' '\(paths[1])-wal'")
+        let shell = Process()
+        shell.executableURL = URL(filePath: "/bin/sh")
+        shell.arguments = ["-c", sets[1].removal]
+        try shell.run()
+        shell.waitUntilExit()
+        #expect(temporary.store.asideSets.map { $0.paths[0] } == [paths[0], paths[2]])
+        #expect(StateFile.database(in: temporary.directory.path("state"), nil).nextAsideNumber == 4)
+    }
+
+    @Test("A WAL whose file is gone or empty is set aside, and read as far as it goes")
+    func orphan() async throws {
+        for isEmpty in [true, false] {
+            let temporary = try await prepared()
+            var wal = Data()
+            try temporary.crash { folder in
+                let path = folder.path("state/state.db")
+                wal = try Data(contentsOf: URL(filePath: path + "-wal"))
+                if isEmpty { truncate(path, 0) } else { unlink(path) }
+            }
+            #expect(temporary.store.findings.count >= 1, "\(temporary.store.findings)")
+            let aside = URL(filePath: temporary.statePath + ".aside-wal")
+            #expect(try Data(contentsOf: aside) == wal)
+            try await temporary.accept("next", "a0")
+            try await temporary.reopen()
+            #expect(temporary.store.findings == [])
+            let found = try await temporary.store.unsettledModifiers(after: nil)
+            #expect(found.contains { $0.readable?.id.text == "next" })
+        }
+    }
+}
