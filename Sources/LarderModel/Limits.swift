@@ -415,10 +415,13 @@ package enum Limits {
     /// Revisions that a file may name: whole in every JSON reader's numbers, and far from the end of
     /// ours; a file that says otherwise is damaged.
     package static let revisions: ClosedRange<Int64> = 0...(1 << 53)
-    /// The same of one row, or of the cache: what one of them says is given to the counter, which is
-    /// not to reach its own end by it.
+    /// What the counter in `state.db` may stand at when it is read: so much is left for those to come
+    /// until rows have no more numbers.
+    package static let countedRevisions: ClosedRange<Int64> = 0...(1 << 50)
+    /// The same of one row.
     package static let rowRevisions: ClosedRange<Int64> = 0...(1 << 51)
-    package static let cacheRevisions: ClosedRange<Int64> = 0...(1 << 52)
+    /// Those up to which a row, or the cache, is taken at its word by the counter.
+    package static let claimedRevisions: ClosedRange<Int64> = 0...(1 << 49)
     /// Numbers of rows that `state.db` may name, whole in JSON too; the rest is left for those to come.
     package static let rowNumbers: ClosedRange<Int64> = 1...(1 << 52)
     /// Numbers of bodies: with a chunk's position beside them they stay within 64 bits.

@@ -25,7 +25,7 @@ struct CacheContents {
         highestRevision = Revision(
             try Self.number(
                 "SELECT value FROM meta WHERE name = 'rev'",
-                within: Limits.cacheRevisions,
+                within: Limits.claimedRevisions,
                 connection
             )
         )

@@ -44,17 +44,15 @@ struct Schema {
     }
 
     /// What the tables, their columns and their indexes are called.
-    private static func names(_ connection: SQLiteConnection) throws(StoreError) -> Set<String> {
-        let statement = try connection.prepare(
+    private static func names(_ connection: SQLiteConnection) throws(StoreError) -> Set<Substring> {
+        let names = try connection.text(
             """
-            SELECT entry.type || ' ' || entry.name || ' ' || coalesce(part.name, '')
+            SELECT group_concat(entry.type || ' ' || entry.name || ' ' || coalesce(part.name, ''), ',')
             FROM sqlite_schema AS entry LEFT JOIN pragma_table_info(entry.name) AS part
             WHERE entry.name NOT LIKE 'sqlite%'
             """
         )
-        var names: Set<String> = []
-        while try statement.step() { names.insert(statement.text(0) ?? "") }
-        return names
+        return Set((names ?? "").split(separator: ","))
     }
 
     /// Brings the file to the current version, all steps in one transaction.

@@ -44,7 +44,7 @@ struct StateCheck {
 
     /// The revision after the highest that a row is of, which the counter cannot be below.
     func nextRevision() throws(StoreError) -> Int64 {
-        let last = Limits.rowRevisions.upperBound
+        let last = Limits.claimedRevisions.upperBound
         func highest(_ column: String, of table: String) -> String {
             "(SELECT coalesce(max(\(column)), 0) FROM \(table) WHERE \(column) BETWEEN 0 AND \(last))"
         }

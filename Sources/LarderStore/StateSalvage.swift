@@ -147,7 +147,7 @@ struct StateSalvage {
         let next = readable { () throws(StoreError) in
             try old.integer("SELECT next_rev FROM revision_block WHERE one = 1")
         }
-        guard let next, let next, Limits.revisions.contains(next) else { return }
+        guard let next, let next, Limits.countedRevisions.contains(next) else { return }
         try new.execute("UPDATE revision_block SET next_rev = \(next) WHERE one = 1")
     }
 

@@ -123,7 +123,8 @@ final class StateWriter: CommitWriter {
 
     static func nextRevision(_ connection: SQLiteConnection) throws(StoreError) -> Int64 {
         let sql = "SELECT next_rev FROM revision_block WHERE one = 1"
-        guard let next = try connection.integer(sql), Limits.revisions.contains(next) else {
+        guard let next = try connection.integer(sql), Limits.countedRevisions.contains(next)
+        else {
             throw .corrupt(file: connection.path, step: sql)
         }
         return next

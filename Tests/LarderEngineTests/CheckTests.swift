@@ -15,6 +15,30 @@ struct CheckTests {
         return Dictionary(pairs) { first, _ in first }
     }
 
+    @Test(
+        "What was set aside of state.db is told with the command that removes it, until it is gone"
+    )
+    func setAside() async throws {
+        try await EngineFixture.run { fixture in
+            let rights = fixture.engine.store.fileRights
+            let state = try #require(rights.first { $0.path.hasSuffix("/state.db") }).path
+            let aside = state + ".aside.2"
+            #expect(await fixture.engine.status(connections: 0).warnings == [])
+            let file = open(aside, O_WRONLY | O_CREAT, 0o600)
+            #expect(write(file, "123", 3) == 3)
+            close(file)
+            let report = try await fixture.engine.examine(daemonUID: getuid())
+            let told = report.findings.filter { $0.fix == "rm '\(aside)'" }
+            #expect(told.map(\.state) == [.warning])
+            #expect(told.first?.detail.contains("3 bytes") == true)
+            let warnings = await fixture.engine.status(connections: 0).warnings
+            #expect(warnings.count == 1)
+            #expect(warnings.first?.hasSuffix("rm '\(aside)'") == true)
+            unlink(aside)
+            #expect(await fixture.engine.status(connections: 0).warnings == [])
+        }
+    }
+
     @Test("All is well in a new cache, and the folder that others may open is told with its fix")
     func permissions() async throws {
         try await EngineFixture.run { fixture in
