@@ -422,8 +422,11 @@ package enum Limits {
     package static let rowRevisions: ClosedRange<Int64> = 0...(1 << 51)
     /// Those up to which a row, or the cache, is taken at its word by the counter.
     package static let claimedRevisions: ClosedRange<Int64> = 0...(1 << 49)
-    /// Numbers of rows that `state.db` may name, whole in JSON too; the rest is left for those to come.
+    /// Numbers of rows that `state.db` may name, whole in JSON too.
     package static let rowNumbers: ClosedRange<Int64> = 1...(1 << 52)
+    /// Those that are found at start, also of bodies: a quarter is left for those that come later.
+    package static let foundNumbers: ClosedRange<Int64> = 1...(3 << 50)
+    package static let foundBodies: ClosedRange<Int64> = 0...(3 << 40)
     /// Numbers of bodies: with a chunk's position beside them they stay within 64 bits.
     package static let bodies: ClosedRange<Int64> = 0...(1 << 42)
     /// Numbers of uses that a file may name; the rest is left for those to come.

@@ -76,9 +76,9 @@ struct RowCopy {
 
     private var keyRange: ClosedRange<Int64> {
         switch table {
-        case "kept_body": Limits.bodies
+        case "kept_body": Limits.foundBodies
         case "kept_chunk": 0...(.max)
-        case _: Limits.rowNumbers
+        case _: Limits.foundNumbers
         }
     }
 

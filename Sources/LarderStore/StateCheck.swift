@@ -64,11 +64,11 @@ struct StateCheck {
     // MARK: Numbers
 
     private func checkNumbers() throws(StoreError) {
-        let numbers = Limits.rowNumbers
+        let numbers = Limits.foundNumbers
         let keys = [
             ("modifier", "number", numbers), ("kept", "kept", numbers),
             ("change", "change", numbers), ("history", "history", numbers),
-            ("paused_lane", "paused_lane", numbers), ("kept_body", "body", Limits.bodies),
+            ("paused_lane", "paused_lane", numbers), ("kept_body", "body", Limits.foundBodies),
         ]
         for (table, key, range) in keys {
             let row = try connection.prepare("SELECT min(\(key)), max(\(key)) FROM \(table)")
@@ -80,7 +80,7 @@ struct StateCheck {
         let last = numbers.upperBound
         let sequences = """
             SELECT 1 FROM sqlite_sequence WHERE typeof(seq) <> 'integer' OR seq NOT BETWEEN 0 AND
-            CASE name WHEN 'kept_body' THEN \(Limits.bodies.upperBound) ELSE \(last) END
+            CASE name WHEN 'kept_body' THEN \(Limits.foundBodies.upperBound) ELSE \(last) END
             UNION ALL SELECT 1 WHERE (SELECT max(number) FROM history
                 WHERE number BETWEEN 0 AND \(last)) >
                 coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'modifier'), 0)

@@ -49,12 +49,20 @@ extension StateSalvage {
         }
         try keepTargets()
         try takeNumbers()
+        // What nothing names any more is swept, and what no body has.
+        try new.execute(
+            """
+            DELETE FROM kept_chunk WHERE (chunk >> 20) NOT IN (SELECT body FROM kept_body);
+            UPDATE kept_body SET linked = 0
+            WHERE body NOT IN (SELECT body FROM kept WHERE body IS NOT NULL)
+            """
+        )
         return findings
     }
 
     /// What is left of modifiers under numbers that none has is one dead letter.
     private func numberOrphans() throws(StoreError) {
-        let numbers = Limits.rowNumbers
+        let numbers = Limits.foundNumbers
         try new.execute(
             """
             UPDATE OR REPLACE change SET position = change, modifier = 1 +
@@ -89,11 +97,11 @@ extension StateSalvage {
             """
             SELECT max((SELECT coalesce(max(number), 0) FROM modifier),
                 (SELECT coalesce(max(number), 0) FROM history
-                WHERE number <= \(Limits.rowNumbers.upperBound)))
+                WHERE number <= \(Limits.foundNumbers.upperBound)))
             """
         )
-        let said = ((before ?? nil) ?? 0).clamped(to: 0...Limits.rowNumbers.upperBound)
-        let last = max(known ?? 0, said)
+        let said = (before ?? nil) ?? 0
+        let last = max(known ?? 0, Limits.foundNumbers.contains(said) ? said : 0)
         guard last > 0 else { return }
         try new.execute(
             """
