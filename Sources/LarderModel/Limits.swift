@@ -412,35 +412,6 @@ package enum Limits {
     /// Revisions that one synced write of `state.db` reserves.
     package static let revisionBlock: Int64 = 65_536
 
-    /// Revisions that a file may name: whole in every JSON reader's numbers, and far from the end of
-    /// ours; a file that says otherwise is damaged.
-    package static let revisions: ClosedRange<Int64> = 0...(1 << 53)
-    /// What the counter in `state.db` may stand at when it is read: so much is left for those to come
-    /// until rows have no more numbers.
-    package static let countedRevisions: ClosedRange<Int64> = 0...(1 << 50)
-    /// The same of one row.
-    package static let rowRevisions: ClosedRange<Int64> = 0...(1 << 51)
-    /// Those up to which a row, or the cache, is taken at its word by the counter.
-    package static let claimedRevisions: ClosedRange<Int64> = 0...(1 << 49)
-    /// Numbers of rows that `state.db` may name, whole in JSON too.
-    package static let rowNumbers: ClosedRange<Int64> = 1...(1 << 52)
-    /// Those that are found at start, also of bodies: a quarter is left for those that come later.
-    package static let foundNumbers: ClosedRange<Int64> = 1...(3 << 50)
-    package static let foundBodies: ClosedRange<Int64> = 0...(3 << 40)
-    /// Numbers of bodies: with a chunk's position beside them they stay within 64 bits.
-    package static let bodies: ClosedRange<Int64> = 0...(1 << 42)
-    /// Numbers of uses that a file may name; the rest is left for those to come.
-    package static let uses: ClosedRange<Int64> = 0...(1 << 61)
-    /// Sums that a file may name, of bytes and of rows: those of the largest cache.
-    package static let accountedBytes: ClosedRange<Int64> = 0...(1 << 51)
-    /// Moments of the queue that a row may name, in ms: up to 2248, as timers count nanoseconds.
-    package static let rowMoments: ClosedRange<Int64> = -(1 << 43)...(1 << 43)
-    /// What a row may count of anything: attempts, rounds, changes.
-    package static let rowCounts: ClosedRange<Int64> = 0...(1 << 31)
-    /// Statuses of answers: three digits.
-    package static let rowStatuses: ClosedRange<Int64> = 0...999
-    /// What one row may count, the largest body with its chunks and everything else.
-    package static let rowBytes: ClosedRange<Int64> = 0...(1 << 38)
     /// The reserve of each folder: some WALs of an eviction, or of a settled write.
     package static let reserveBytes: Int64 = 8 << 20
     /// What stays free on the disk when a reserve is taken again; else it would be gone at once.
