@@ -53,7 +53,8 @@ struct CacheContents {
         _ connection: SQLiteConnection
     ) throws(StoreError) -> (bytes: Int64, entries: Int64, highestTick: Int64) {
         let sql = """
-            SELECT count(*), coalesce(sum(size), 0), coalesce(min(size), 0), coalesce(max(size), 0),
+            SELECT count(*), coalesce(sum(\(SQLiteStatement.countedSize)), 0),
+                coalesce(min(size), 0), coalesce(max(size), 0),
                 coalesce(min(last_used), 0), coalesce(max(last_used), 0),
                 (SELECT value FROM meta WHERE name = 'entries'),
                 (SELECT value FROM meta WHERE name = 'bytes'),

@@ -10,6 +10,8 @@ struct CacheOpening {
     /// What a file is given when it is made.
     struct Birth {
         var keySeed: UInt64
+        /// Which bits of an id's hash are used.
+        var hashMask = UInt64.max
         /// A new file says that there were revisions up to this one.
         var revision = Revision(0)
         /// Its bodies are numbered from the one after this.
@@ -46,9 +48,36 @@ struct CacheOpening {
         try give(birth, to: connection)
         let contents = try CacheContents(reading: connection)
         try probe(connection)
+        try checkKeys(birth, contents.keySeed, connection)
         let file = try CacheFile(database, connection)
         connection.keepWALOnClose(false)
         return (file, contents)
+    }
+
+    /// Throws `corrupt` where rows do not stand under the hashes of their ids.
+    ///
+    /// With another seed none would be found, and none could be written. A row that does not is
+    /// damaged alone; the first and the last together are not.
+    private static func checkKeys(
+        _ birth: Birth,
+        _ seed: UInt64,
+        _ connection: SQLiteConnection
+    ) throws(StoreError) {
+        var (found, wrong) = (0, 0)
+        for order in ["ASC", "DESC"] {
+            let row = try connection.prepare(
+                "SELECT key, scope, id FROM entry ORDER BY key \(order) LIMIT 1"
+            )
+            guard try row.step(), let scope = row.text(1).flatMap(Scope.init(text:)),
+                let id = row.text(2).flatMap({ try? EntryID(stored: $0) })
+            else { continue }
+            let key = ScopeKey(scope, seed: seed, hashMask: birth.hashMask)
+            found += 1
+            if RowKey(key, id) != RowKey(row.integer(0)).first { wrong += 1 }
+        }
+        guard found == 0 || wrong < found else {
+            throw .corrupt(file: connection.path, step: "hash the ids of \(connection.path)")
+        }
     }
 
     private static func give(

@@ -19,7 +19,13 @@ struct CacheStart {
         let opening: Result<CacheOpening, StoreError>
         do throws(StoreError) {
             try folder?.ensure()
-            opening = Self.open(database, configuration.pageCacheBytes, reserve, keySeed)
+            opening = Self.open(
+                database,
+                configuration.pageCacheBytes,
+                reserve,
+                keySeed,
+                configuration.hashMask
+            )
         } catch .inUse(let path) {
             throw .inUse(path: path)
         } catch {
@@ -49,9 +55,10 @@ struct CacheStart {
         _ database: DatabaseFile,
         _ cacheBytes: Int64,
         _ reserve: Reserve,
-        _ keySeed: UInt64
+        _ keySeed: UInt64,
+        _ hashMask: UInt64
     ) -> Result<CacheOpening, StoreError> {
-        let birth = CacheOpening.Birth(keySeed: keySeed)
+        let birth = CacheOpening.Birth(keySeed: keySeed, hashMask: hashMask)
         func attempt() -> Result<CacheOpening, StoreError> {
             Result { () throws(StoreError) in
                 try CacheOpening(database, cacheBytes: cacheBytes, birth)

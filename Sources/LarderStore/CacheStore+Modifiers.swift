@@ -101,15 +101,6 @@ extension CacheStore {
         }
     }
 
-    /// Those of some modifiers that are dead letters.
-    package func deadLetters(
-        among numbers: Set<ModifierNumber>
-    ) async throws(StoreError) -> [ModifierNumber] {
-        try await read { reader throws(StoreError) in
-            try reader.keptReader().dead(among: numbers)
-        }
-    }
-
     package func pausedLanes() async throws(StoreError) -> [(scope: Scope, lane: Lane)] {
         try await read { reader throws(StoreError) in try reader.keptReader().pausedLanes() }
     }

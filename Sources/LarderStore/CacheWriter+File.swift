@@ -11,6 +11,7 @@ extension CacheWriter {
     var birth: CacheOpening.Birth {
         CacheOpening.Birth(
             keySeed: shared.keySeed,
+            hashMask: configuration.hashMask,
             revision: max(revisions.last, state.highestRevision),
             body: shared.highestBody
         )

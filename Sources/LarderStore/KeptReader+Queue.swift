@@ -391,20 +391,6 @@ extension KeptReader {
         return try statement.step() ? statement.integer(0) : 0
     }
 
-    /// Those of some modifiers that are dead letters.
-    func dead(among numbers: some Sequence<ModifierNumber>) throws(StoreError) -> [ModifierNumber] {
-        let statement = try connection.statement(
-            "SELECT 1 FROM modifier WHERE number = ?1 AND settled_at IS NOT NULL"
-        )
-        var dead: [ModifierNumber] = []
-        for number in numbers {
-            statement.bind(1, number.value)
-            if try statement.step() { dead.append(number) }
-            statement.reset()
-        }
-        return dead
-    }
-
     /// The body of a modifier's request with its type; nil where it has none.
     func requestBody(
         of number: ModifierNumber

@@ -64,7 +64,6 @@ struct StateReading {
                 for found in page { try await modifier(found, scope) }
             }
         }
-        _ = try await store.deadLetters(among: Set((0...20).map { ModifierNumber($0) }))
         var before: Int64?
         while let end = try await store.settledModifiers(
             of: .one(scope),
