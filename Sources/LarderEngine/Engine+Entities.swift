@@ -117,8 +117,19 @@ extension Engine {
             throw Problem(.badRequest, "origin '\(name.origin)' has no rules for entities")
         }
         let splitter = Splitter(rules, bodyBytesMax: Limits.normalizedBodyBytesMax)
-        let (said, outcome) = await context.splitting.pass {
-            (splitter.key(of: json, path: "/"), splitter.split(json, path: "/", as: name.key))
+        let said: EntityKey?
+        let outcome: SplitOutcome
+        do throws(StoreError) {
+            (said, outcome) = try await context.splitting.pass { () async throws(StoreError) in
+                try await store.work(onBytes: json.count) {
+                    (
+                        splitter.key(of: json, path: "/"),
+                        splitter.split(json, path: "/", as: name.key)
+                    )
+                }
+            }
+        } catch {
+            throw Problem(error)
         }
         if let said, said != name.key {
             throw Problem(.badRequest, "it says that it is '\(said)', not '\(name.key)'")
@@ -279,7 +290,7 @@ extension StoreReader {
             let source = known.isMade ? AnswerSource.modifier : .cache
             let deleted = EntityShown.deleted(revision, source, Overlay(known.pending))
             if case .deleted = known.held { return deleted }
-            let rebuilder = Rebuilder(rules, bytesMax: Limits.normalizedBodyBytesMax)
+            let rebuilder = rebuilder(rules, bytesMax: Limits.normalizedBodyBytesMax)
             let outcome = try rebuilder.show(name.key, expanding: depth, isPartial: true) {
                 (key) throws(StoreError) -> FoundEntity in
                 let id = EntryID(EntityName(key, of: name.origin))
@@ -290,6 +301,7 @@ extension StoreReader {
                 pending.add(found.pending)
                 return FoundEntity(found.held)
             }
+            try check(outcome)
             guard case .shown(let answer) = outcome else { return deleted }
             return .shown(
                 ShownEntity(

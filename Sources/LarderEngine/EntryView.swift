@@ -37,8 +37,6 @@ package enum EntryViewRead<Row> {
     case view(EntryView<Row>)
     /// Nothing shows.
     case miss
-    /// It is there, and was not made: its work was not admitted.
-    case postponed(ViewWork)
 
     /// The view; nil for a miss.
     var view: EntryView<Row>? {
@@ -57,7 +55,6 @@ extension Engine {
         _ reader: StoreReader,
         now: Timestamp,
         as form: ShownForm = .view,
-        admits: ((ViewWork) -> Bool)? = nil,
         row: (borrowing EntryRow, ScopeKey, Overlay) -> Row
     ) throws(StoreError) -> EntryViewRead<Row> {
         let read = try context.view(
@@ -66,10 +63,8 @@ extension Engine {
             reader,
             now: now,
             as: form,
-            admits: admits,
             row: row
         )
-        if case .postponed = read { return read }
         context.count(isHit: read.isHit)
         return read
     }
@@ -85,8 +80,7 @@ extension EngineContext {
     /// It is looked for where `sight` says, or else where every client looks. With the form `base` it
     /// is what the origin said last, whatever modifiers make of it. With `isPartial` a normalized
     /// answer is shown also where entities of it were evicted; with `isHead` it is given as it came,
-    /// and that is no use of the row. `admits`, where it is given, is asked before a view is put
-    /// together: false postpones it.
+    /// and that is no use of the row.
     func view<Row>(
         of id: EntryID,
         for scope: ScopeKey,
@@ -96,7 +90,6 @@ extension EngineContext {
         as form: ShownForm = .view,
         isPartial: Bool = false,
         isHead: Bool = false,
-        admits: ((ViewWork) -> Bool)? = nil,
         row: (borrowing EntryRow, ScopeKey, Overlay) -> Row
     ) throws(StoreError) -> EntryViewRead<Row> {
         let look = EntryLook(
@@ -104,14 +97,10 @@ extension EngineContext {
             viewer: form == .base ? .base(of: scope) : .view(of: scope),
             now: now,
             isPartial: isPartial,
-            isHead: isHead,
-            admits: admits
+            isHead: isHead
         )
         var overlay = Overlay.none
         if form == .view {
-            if let admits, let work = try reader.viewWork(scope, id), !admits(work) {
-                return .postponed(work)
-            }
             if let target = try reader.target(scope, id) {
                 return try look.view(of: target, in: scope, reader, row)
             }
@@ -127,8 +116,7 @@ extension EngineContext {
                 at: id,
                 scope,
                 reader,
-                now: now,
-                admits
+                now: now
             )
         else { return found ?? .miss }
         return made
@@ -159,15 +147,11 @@ extension EngineContext {
         at id: EntryID,
         _ scope: ScopeKey,
         _ reader: StoreReader,
-        now: Timestamp,
-        _ admits: ((ViewWork) -> Bool)?
+        now: Timestamp
     ) throws(StoreError) -> EntryViewRead<Row>? {
         guard store.hasTargets, let name = entity(at: id, in: scope),
             store.isTargeted(scope, EntryID(name))
         else { return nil }
-        if let admits, let work = try reader.viewWork(scope, EntryID(name)), !admits(work) {
-            return .postponed(work)
-        }
         let shown = try reader.showEntity(
             name,
             in: scope,
@@ -207,7 +191,6 @@ private struct EntryLook {
     let now: Timestamp
     let isPartial: Bool
     let isHead: Bool
-    let admits: ((ViewWork) -> Bool)?
 
     /// What stands in an id's row, or is put together from it; nil where there is none.
     func row<Row>(
@@ -232,13 +215,11 @@ private struct EntryLook {
                 for: viewer,
                 now: now,
                 isPartial: isPartial,
-                admits: admits,
                 content
             )
         switch found {
         case nil: return nil
         case .whole(nil)?, .normalized(.missing, _)?: return .miss
-        case .postponed(let work)?: return .postponed(work)
         case .whole(let content?)?:
             return .view(
                 EntryView(content: content, overlay: overlay, source: .cache, place: place)
@@ -273,7 +254,7 @@ private struct EntryLook {
         _ reader: StoreReader,
         _ read: (borrowing EntryRow, ScopeKey, Overlay) -> Row
     ) throws(StoreError) -> EntryViewRead<Row> {
-        let base = target.base(in: scope, reader, now: now)
+        let base = try target.base(in: scope, reader, now: now)
         let shown = try ShownEntry(id, base.value, target.changes, in: scope, reader)
         guard let entry = shown.entry else { return .miss }
         let isDeleted = entry.kind == .tombstone
@@ -307,9 +288,9 @@ extension Target {
         in scope: ScopeKey,
         _ reader: StoreReader,
         now: Timestamp
-    ) -> (value: KeptBase, known: Entry?, overlay: Overlay?) {
+    ) throws(StoreError) -> (value: KeptBase, known: Entry?, overlay: Overlay?) {
         guard case .value(let entry, _?) = base,
-            let shown = reader.rebuiltMirror(of: entry, scope, for: .view(of: scope), now: now)
+            let shown = try reader.rebuiltMirror(of: entry, scope, for: .view(of: scope), now: now)
         else { return (base, base.entry, nil) }
         let isAsItCame = shown.entry.body.digest == entry.body.digest
         return (

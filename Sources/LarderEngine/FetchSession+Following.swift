@@ -40,11 +40,10 @@ extension FetchSession {
         let released = context.store.changes.released
         let row: CachedAnswer?
         do throws(StoreError) {
-            row = try CachedAnswer(
-                context,
-                reader,
+            row = try await context.answer(
                 sight,
                 following.id,
+                on: reader,
                 now: context.clock.now(),
                 isPartial: request.isPartial
             )
@@ -73,14 +72,14 @@ extension FetchSession {
 
     /// Has the origin say what is new since it was down, once it is not to be left alone; what
     /// comes of it is heard of by the row.
-    func askAgain(_ reader: StoreReader) {
+    func askAgain(_ reader: StoreReader) async {
         guard following != nil else { return }
         if let rest = context.rest(of: request.origin.name, for: scope.scope) {
             return setTimer(rest, .originReturned)
         }
         let known: CachedAnswer?
         do throws(StoreError) {
-            known = try request.lookUp(reader, sight, in: context)
+            known = try await request.lookUp(on: reader, sight, in: context)
         } catch {
             known = nil
             context.noteUnread(error)

@@ -76,7 +76,7 @@ extension FetchSession {
         }
         if let cachedBody, cached?.entry.revision == answer.entry.revision { return cachedBody }
         let now = context.clock.now()
-        let found = try? CachedAnswer(context, reader, sight, answer.entry.id, now: now)
+        let found = try? await context.answer(sight, answer.entry.id, on: reader, now: now)
         guard let found, found.entry.revision == answer.entry.revision else { return nil }
         return try? await found.frameBody(context.store, scope, now: now)
     }
@@ -85,7 +85,7 @@ extension FetchSession {
     ///
     /// Bytes that it has seen already keep the revision that it knows. Where the client's own
     /// modifiers cannot be read, what is shown without them would look as if they were gone.
-    func seen(_ landing: Landing, _ reader: StoreReader) -> Landing {
+    func seen(_ landing: Landing, _ reader: StoreReader) async -> Landing {
         let id: EntryID?
         switch landing {
         case .current(let answer): id = answer.entry.id
@@ -93,7 +93,7 @@ extension FetchSession {
         }
         guard let id else { return landing }
         if case .current(let answer) = landing, answer.isNormalized {
-            return seen(answer, reader)
+            return await seen(answer, reader)
         }
         guard context.isTargeted(scope, id) || context.store.isCopy(scope, id) else {
             guard case .current(var answer) = landing,
@@ -105,12 +105,12 @@ extension FetchSession {
         let row: CachedAnswer
         do throws(StoreError) {
             if case .current(let answer) = landing, !answer.isKept {
-                let landing = try answer.seen(in: scope, reader)
+                let landing = try await context.seen(answer, in: scope, on: reader)
                 guard case .current(let answer) = landing else { return landing }
                 return .current(knownByItsRevision(answer))
             }
             let now = context.clock.now()
-            guard let found = try CachedAnswer(context, reader, sight, id, now: now) else {
+            guard let found = try await context.answer(sight, id, on: reader, now: now) else {
                 return landing
             }
             row = found
@@ -138,14 +138,13 @@ extension FetchSession {
 
     /// A normalized answer as it is kept, as what it shows may be newer than what it brought; where it
     /// is gone already, as it came.
-    private func seen(_ answer: Landing.Answer, _ reader: StoreReader) -> Landing {
+    private func seen(_ answer: Landing.Answer, _ reader: StoreReader) async -> Landing {
         let now = context.clock.now()
         let isPartial = request.isPartial
-        let found = try? CachedAnswer(
-            context,
-            reader,
+        let found = try? await context.answer(
             sight,
             answer.entry.id,
+            on: reader,
             now: now,
             isPartial: isPartial
         )

@@ -84,7 +84,7 @@ struct FetchSession {
         started = context.clock.monotonic()
         toldThrough = context.store.changes.released
         do throws(StoreError) {
-            cached = try request.lookUp(reader, sight, in: context)
+            cached = try await request.lookUp(on: reader, sight, in: context)
         } catch {
             guard request.policy != .cacheOnly else { return Problem(error) }
             // The network may know it all the same.
@@ -222,7 +222,7 @@ struct FetchSession {
         case .rowChanged:
             await readFollowed(reader)
         case .originReturned:
-            askAgain(reader)
+            await askAgain(reader)
         case .originChanged:
             await tellOrigin(reader)
         case .heartbeatDue:
@@ -264,7 +264,7 @@ struct FetchSession {
 
     private mutating func landed(_ landing: Landing, _ reader: StoreReader) async {
         networkTime = context.clock.monotonic() - started
-        switch seen(landing, reader) {
+        switch await seen(landing, reader) {
         case .current(let answer):
             switch machine.networkAnswered(.current(answer.entry.revision)) {
             case .showAnd(let sequel):

@@ -60,7 +60,7 @@ struct RawSession {
     /// Runs until it is known what the client gets; nil when it has hung up.
     mutating func run(_ reader: StoreReader) async -> RawReply? {
         do throws(StoreError) {
-            cached = try request.lookUp(reader, sight, in: context)
+            cached = try await request.lookUp(on: reader, sight, in: context)
         } catch {
             guard rules.policy != .cacheOnly else {
                 return .problem(Problem(error), HeaderFields())
@@ -207,7 +207,7 @@ struct RawSession {
         case .landed(.current(let answer)):
             await current(answer, reader)
         case .landed(.deleted(let revision, let status, _)):
-            if let shown = targeted(reader), shown.entry.kind != .tombstone,
+            if let shown = await targeted(reader), shown.entry.kind != .tombstone,
                 let body = await open(shown)
             {
                 return showNetwork(shown.entry, shown.overlay, forwarded(status: status), body)
@@ -217,7 +217,7 @@ struct RawSession {
             }
             refuseAsDeleted(status, forwarded(status: status))
         case .landed(.failed(let problem)):
-            if let shown = targeted(reader), shown.isDeletedByModifier {
+            if let shown = await targeted(reader), shown.isDeletedByModifier {
                 return tellDeletion(shown)
             }
             if passing == nil, problem.kind.isOfKeeping { return passOn() }
@@ -235,7 +235,7 @@ struct RawSession {
 
     private mutating func current(_ answer: Landing.Answer, _ reader: StoreReader) async {
         let now = context.clock.now()
-        let read = try? CachedAnswer(context, reader, sight, answer.entry.id, now: now)
+        let read = try? await context.answer(sight, answer.entry.id, on: reader, now: now)
         if let read, read.isDeletedByModifier { return tellDeletion(read) }
         let found = read.flatMap { $0.entry.kind == .fetched ? $0 : nil }
         cookies = answer.cookies
@@ -271,7 +271,7 @@ struct RawSession {
         _ reader: StoreReader
     ) async {
         do throws(StoreError) {
-            switch try answer.seen(in: scope, reader) {
+            switch try await context.seen(answer, in: scope, on: reader) {
             case .current(let answer):
                 guard let body = answer.body?.exactBytes else { return passOn() }
                 showNetwork(answer.entry, answer.overlay, status, .bytes(body))
@@ -302,9 +302,9 @@ struct RawSession {
     }
 
     /// What the client sees now, where modifiers of its own have a part in it.
-    private func targeted(_ reader: StoreReader) -> CachedAnswer? {
+    private func targeted(_ reader: StoreReader) async -> CachedAnswer? {
         guard let id = try? EntryID(request.url), context.isTargeted(scope, id) else { return nil }
-        return try? CachedAnswer(context, reader, sight, id, now: context.clock.now())
+        return try? await context.answer(sight, id, on: reader, now: context.clock.now())
     }
 
     /// A write that was accepted meanwhile deletes it.

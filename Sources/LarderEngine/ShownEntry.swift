@@ -23,7 +23,10 @@ struct ShownEntry: Sendable {
         in scope: ScopeKey,
         _ reader: StoreReader
     ) throws(StoreError) {
-        let view = View.of(TargetContent(known), changes.map(\.known))
+        let view = try reader.viewing { steps in
+            let view = View.of(TargetContent(known), changes.map(\.known), steps: &steps)
+            return (view, view.isCut)
+        }
         overlay = Overlay(
             pending: changes.compactMap { try? ModifierID($0.modifier) },
             failed: try reader.deadLetters(scope, id),

@@ -64,6 +64,16 @@ package enum Limits {
     /// A command of 1 MiB has room for 30,000 operations, each of which may pass over a large body,
     /// and a target may have as many modifiers as the queue takes.
     package static let viewStepsMax = 1 << 24
+    /// What one answer may take on an event loop, whose other clients wait meanwhile: well under a
+    /// millisecond. What takes more is read off the loop, and is the same.
+    ///
+    /// Bytes of bases, effects, entities and templates; changes of targets; entities; steps of their
+    /// views; and what is counted for an answer that is rebuilt, see ``rebuildWorkMax(bytesMax:)``.
+    package static let loopReadBytesMax = 2 * inlineBodyBytesMax
+    package static let loopChangesMax = 16
+    package static let loopEntitiesMax = 64
+    package static let loopViewStepsMax = viewStepsMax >> 10
+    package static let loopRebuildWorkMax = 1 << 17
     /// Digits that sums are calculated with; the largest double has 309 before the point.
     package static let decimalDigitsMax = 1_024
     /// How long a client may ask a fetch to wait: nobody waits longer at a socket.

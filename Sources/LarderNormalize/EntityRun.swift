@@ -10,10 +10,10 @@ struct EntityRun {
     /// The arrays and objects that may stand around what is shown now.
     private var nesting = 0
 
-    init(rules: EntityRules, isPartial: Bool, bytesMax: Int) {
+    init(rules: EntityRules, isPartial: Bool, output: RebuildOutput) {
         self.rules = rules
         self.isPartial = isPartial
-        output = RebuildOutput(bytesMax: bytesMax)
+        self.output = output
     }
 
     /// Shows an entity; `depth` is how many references deep the ones in it are shown, too.

@@ -1,4 +1,5 @@
 package import LarderJSON
+import LarderModel
 
 /// What an entity shows while modifiers that are not settled change it.
 ///
@@ -9,14 +10,18 @@ package struct EntityView: Sendable {
     package let held: HeldEntity
     /// Whether that is all of it, and not only what effects said of it.
     package let isComplete: Bool
+    /// Whether the steps did not suffice for all that would fit.
+    package let isCut: Bool
 
     /// The same from effects as they are stored; one that cannot be read does nothing.
     package init(
         _ base: HeldEntity,
         stored effects: [[UInt8]],
-        body: (Int) -> [UInt8]? = { _ in nil }
+        steps: inout Int,
+        body: (Int) -> [UInt8]?
     ) {
-        self.init(base, effects.map { (try? Effect(parsing: $0)) ?? .none }, body: body)
+        let effects = effects.map { (try? Effect(parsing: $0)) ?? .none }
+        self.init(base, effects, steps: &steps, body: body)
     }
 
     /// `body` gives the bytes of the request that the effect at a place belongs to.
@@ -25,13 +30,26 @@ package struct EntityView: Sendable {
         _ effects: [Effect],
         body: (Int) -> [UInt8]? = { _ in nil }
     ) {
+        var steps = Limits.viewStepsMax
+        self.init(base, effects, steps: &steps, body: body)
+    }
+
+    /// Takes what it needs from `steps`.
+    private init(
+        _ base: HeldEntity,
+        _ effects: [Effect],
+        steps: inout Int,
+        body: (Int) -> [UInt8]?
+    ) {
         guard !effects.isEmpty, let values = base.values(for: effects) else {
             held = base
             isComplete = true
+            isCut = false
             return
         }
-        let view = View.of(values.content, effects)
+        let view = View.of(values.content, effects, steps: &steps)
         isComplete = view.isComplete
+        isCut = view.isCut
         func made(_ value: JSONValue?) -> HeldEntity {
             value.flatMap(values.entity.body).map { .present($0, base.stamp) } ?? base
         }

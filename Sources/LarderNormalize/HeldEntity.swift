@@ -8,6 +8,11 @@ package enum HeldEntity: Sendable {
     case deleted(EntityStamp)
     case present(EntityBody, EntityStamp)
 
+    /// What it holds.
+    package var byteCount: Int {
+        if case .present(let body, _) = self { body.bytes.count } else { 0 }
+    }
+
     /// What is known once a fetch of this number has heard that the origin has it no more; nil where
     /// one that set out later has told of it.
     package func deleted(byFetch fetch: Int64) -> HeldEntity? {

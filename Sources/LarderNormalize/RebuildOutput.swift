@@ -28,10 +28,10 @@ struct RebuildOutput {
         fileprivate let isComplete: Bool
     }
 
-    /// For an answer of at most `bytesMax` bytes.
-    init(bytesMax: Int) {
+    /// For an answer of at most `bytesMax` bytes, for which at most `workMax` is done.
+    init(bytesMax: Int, workMax: Int) {
         self.bytesMax = bytesMax
-        workMax = Limits.rebuildWorkMax(bytesMax: bytesMax)
+        self.workMax = workMax
     }
 
     var count: Int { bytes.count }

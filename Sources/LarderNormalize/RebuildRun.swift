@@ -28,13 +28,13 @@ struct RebuildRun {
         template: Template,
         skeleton: Skeleton,
         isPartial: Bool,
-        bytesMax: Int
+        output: RebuildOutput
     ) {
         self.rules = rules
         self.template = template
         self.skeleton = skeleton
         self.isPartial = isPartial
-        output = RebuildOutput(bytesMax: bytesMax)
+        self.output = output
         entities = Array(repeating: nil, count: template.keys.count)
         finders = Array(repeating: nil, count: template.keys.count)
         listed = ListedMembers(skeleton)

@@ -44,11 +44,19 @@ package struct RebuiltAnswer: Equatable, Sendable {
 package struct Rebuilder: Sendable {
     private let rules: EntityRules
     private let bytesMax: Int
+    private let workMax: Int
+
+    /// Rebuilds no answer that has more than `bytesMax` bytes, or takes more than `workMax`.
+    package init(_ rules: EntityRules, bytesMax: Int, workMax: Int) {
+        self.rules = rules
+        self.bytesMax = min(bytesMax, Int(UInt32.max))
+        self.workMax = workMax
+    }
 
     /// Rebuilds no answer that has more than `bytesMax` bytes.
     package init(_ rules: EntityRules, bytesMax: Int) {
-        self.rules = rules
-        self.bytesMax = min(bytesMax, Int(UInt32.max))
+        let most = min(bytesMax, Int(UInt32.max))
+        self.init(rules, bytesMax: most, workMax: Limits.rebuildWorkMax(bytesMax: most))
     }
 
     /// The answer, with the newest state of its entities.
@@ -74,7 +82,7 @@ package struct Rebuilder: Sendable {
             template: template,
             skeleton: skeleton,
             isPartial: isPartial,
-            bytesMax: bytesMax
+            output: RebuildOutput(bytesMax: bytesMax, workMax: workMax)
         )
         return try run.showAll(find)
     }
@@ -95,7 +103,8 @@ package struct Rebuilder: Sendable {
         isPartial: Bool = false,
         _ find: (EntityKey) throws(Failure) -> FoundEntity
     ) throws(Failure) -> RebuildOutcome {
-        var run = EntityRun(rules: rules, isPartial: isPartial, bytesMax: bytesMax)
+        let output = RebuildOutput(bytesMax: bytesMax, workMax: workMax)
+        var run = EntityRun(rules: rules, isPartial: isPartial, output: output)
         switch try run.show(key, expanding: min(depth, Limits.entityDepthMax), find) {
         case .shown: return run.output.outcome(used: run.used)
         case .deleted: return .deleted

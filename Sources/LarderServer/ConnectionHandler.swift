@@ -201,13 +201,19 @@ final class ConnectionHandler: ChannelDuplexHandler {
         meter.hitAnswered(after: .now() - began)
     }
 
-    /// Answers from the row where it lies; only a body in chunks goes on as a job.
+    /// Answers from the row where it lies; a body in chunks, and what is long to put together, goes on
+    /// as a job.
     private func readEntry(
         _ id: EntryID,
         _ head: HTTPRequestHead,
         _ context: ChannelHandlerContext
     ) {
-        switch EntryReply(id, head, peer, loop, server.engine) {
+        guard let reply = EntryReply(id, head, peer, loop, server.engine) else {
+            return start(head, context) { [worker] exchange in
+                await worker.answer(.entries(.read(id)), exchange)
+            }
+        }
+        switch reply {
         case .whole(let status, let headers, let body):
             let responseHead = HTTPResponseHead(
                 version: head.version,

@@ -6,50 +6,93 @@ import NIOCore
 import NIOHTTP1
 
 /// The answer to a read of an entry, made from the row where it lies.
-enum EntryReply {
+enum EntryReply: Sendable {
     case whole(HTTPResponseStatus, HTTPHeaders, ByteBuffer?)
     /// The body has to be read off the loop.
     case chunked(HTTPHeaders, ChunkedBody, ScopeKey)
     case problem(Problem)
 
-    /// Reads an id for a peer: the hot path, so nothing here waits.
-    init(
+    /// Reads an id for a peer: the hot path, so nothing here waits; nil where the read is long.
+    init?(
         _ id: EntryID,
         _ head: HTTPRequestHead,
         _ peer: Peer,
         _ loop: LoopReader,
         _ engine: Engine
     ) {
-        let now = engine.clock.now()
-        do {
-            let (account, form) = try Self.parameters(head.query)
-            let scope = loop.key(for: peer.scope(account))
-            let date = loop.date(at: now)
-            let read = try engine.view(
-                of: id,
-                for: scope,
-                loop.reader,
-                now: now,
-                as: form
-            ) { row, _, overlay in
-                EntryReply(row, head, scope, date: date, now, overlay)
-            }
-            guard case .view(let view) = read else {
-                self = .problem(.miss(id))
-                return
-            }
-            switch view.content {
-            case .row(let reply): self = reply
-            case .made(let entry, let bytes):
-                self.init(entry, bytes, view.overlay, head, date: date, now)
-            case .deleted: self = .problem(.deleted("'\(id)'", by: view.source))
-            }
-        } catch let problem as Problem {
-            self = .problem(problem)
-        } catch let error as StoreError {
-            self = .problem(Problem(error))
+        let question: Question
+        do throws(Problem) {
+            question = try Question(id, head, peer, loop, engine)
         } catch {
-            self = .problem(Problem(.internal, "a read failed: \(error)"))
+            self = .problem(error)
+            return
+        }
+        do throws(StoreError) {
+            self = try loop.reader.briefly(question.answer)
+        } catch {
+            if case .longRead = error { return nil }
+            self = .problem(Problem(error))
+        }
+    }
+
+    /// Reads an id for a peer, off the loop where the read is long.
+    static func read(
+        _ id: EntryID,
+        _ head: HTTPRequestHead,
+        _ peer: Peer,
+        _ loop: LoopReader,
+        _ engine: Engine
+    ) async throws(Problem) -> EntryReply {
+        let question = try Question(id, head, peer, loop, engine)
+        do throws(StoreError) {
+            return try await engine.store.read(on: loop.reader, question.answer)
+        } catch {
+            throw Problem(error)
+        }
+    }
+
+    /// What is asked, apart from who reads it.
+    private struct Question: Sendable {
+        let id: EntryID
+        let head: HTTPRequestHead
+        let scope: ScopeKey
+        let form: ShownForm
+        let engine: Engine
+        let now: Timestamp
+        let date: String
+
+        init(
+            _ id: EntryID,
+            _ head: HTTPRequestHead,
+            _ peer: Peer,
+            _ loop: LoopReader,
+            _ engine: Engine
+        ) throws(Problem) {
+            let (account, form) = try EntryReply.parameters(head.query)
+            let now = engine.clock.now()
+            self.id = id
+            self.head = head
+            scope = loop.key(for: peer.scope(account))
+            self.form = form
+            self.engine = engine
+            self.now = now
+            date = loop.date(at: now)
+        }
+
+        @Sendable
+        func answer(_ reader: StoreReader) throws(StoreError) -> EntryReply {
+            let read = try engine.view(of: id, for: scope, reader, now: now, as: form) {
+                row,
+                _,
+                overlay in EntryReply(row, head, scope, date: date, now, overlay)
+            }
+            guard case .view(let view) = read else { return .problem(.miss(id)) }
+            switch view.content {
+            case .row(let reply): return reply
+            case .made(let entry, let bytes):
+                return EntryReply(entry, bytes, view.overlay, head, date: date, now)
+            case .deleted: return .problem(.deleted("'\(id)'", by: view.source))
+            }
         }
     }
 

@@ -264,22 +264,13 @@ extension StoreReader {
         changesMax: Int = .max
     ) throws(StoreError) -> Target? {
         guard let place = shared.kept.place(scope, id), place.targets > 0 else { return nil }
+        try allowance.admit(changes: place.targets)
         var damaged: Digest?
         let range = ChangeRange(last: last.value, max: Int64(changesMax))
         let target = try keptReader().target(scope, id, range, &damaged)
         if let damaged { reportDamage(scope, id, damaged) }
         // What is being accepted is not there yet, what was settled is not there any more.
         return target?.changes.isEmpty == false ? target : nil
-    }
-
-    /// What making a target's view takes, without reading it; nil for an id that nothing targets.
-    package func viewWork(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ViewWork? {
-        guard let place = shared.kept.place(scope, id), place.targets > 0 else { return nil }
-        return ViewWork(
-            baseBytes: try keptReader().listed(scope, id)?.entry.body.byteCount ?? 0,
-            effects: place.targets,
-            planBytes: Int(clamping: try keptReader().effectBytes(scope, id))
-        )
     }
 
     /// Targets of a scope of which no base is known, in the order of their ids: no list of entries

@@ -291,16 +291,18 @@ extension KeptReader {
         }
         var body = row.body
         if case .chunked(let chunked) = body, entry.body.isJSON {
+            try allowance.admitChunks()
             guard let bytes = try wholeBody(chunked) else {
                 damaged = entry.body.digest
                 return unknown
             }
             body = .inline(bytes)
-        } else if case .inline(let bytes) = body,
-            bytes.withUnsafeBytes({ Checksum.digest($0) }) != entry.body.digest
-        {
-            damaged = entry.body.digest
-            return unknown
+        } else if case .inline(let bytes) = body {
+            try allowance.take(bytes: bytes.count)
+            guard bytes.withUnsafeBytes({ Checksum.digest($0) }) == entry.body.digest else {
+                damaged = entry.body.digest
+                return unknown
+            }
         }
         return Target(entry: entry, isDeleted: false, body: body, changes: changes)
     }
@@ -365,17 +367,22 @@ extension KeptReader {
         statement.bind(2, id.text)
         statement.bind(3, range.last)
         statement.bind(4, range.max)
-        return try statement.all { row in
-            var numbers = RowNumbers(row)
-            return OpenChange(
-                number: ModifierNumber(row.integer(0)),
-                modifier: row.text(1) ?? "",
-                state: row.text(2).flatMap(ModifierState.init(rawValue:)) ?? .conflict,
-                revision: numbers.revision(3),
-                acceptedAt: numbers.moment(5),
-                effect: Array(row.bytes(4))
+        var changes: [OpenChange] = []
+        while try statement.step() {
+            try allowance.takeChange(bytes: statement.bytes(4).count)
+            var numbers = RowNumbers(statement)
+            changes.append(
+                OpenChange(
+                    number: ModifierNumber(statement.integer(0)),
+                    modifier: statement.text(1) ?? "",
+                    state: statement.text(2).flatMap(ModifierState.init(rawValue:)) ?? .conflict,
+                    revision: numbers.revision(3),
+                    acceptedAt: numbers.moment(5),
+                    effect: Array(statement.bytes(4))
+                )
             )
         }
+        return changes
     }
 
     /// What the effects of a target's unsettled changes hold, without reading them.

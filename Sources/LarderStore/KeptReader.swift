@@ -8,6 +8,8 @@ final class KeptReader {
     let connection: SQLiteConnection
     private let get: SQLiteStatement
     private var isHeld = false
+    /// That of the reader that it belongs to.
+    var allowance = ReadAllowance()
     private let chunk: SQLiteStatement
     private let body: SQLiteStatement
 

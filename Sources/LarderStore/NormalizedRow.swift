@@ -10,11 +10,6 @@ package struct NormalizedRow: Sendable {
     let template: [UInt8]
     /// The number of its skeleton.
     package let skeleton: Int64
-
-    /// What putting it together takes.
-    var work: ViewWork {
-        ViewWork(baseBytes: entry.body.byteCount, effects: 0, planBytes: template.count)
-    }
 }
 
 /// What a normalized answer is now.
@@ -71,9 +66,10 @@ extension EntryRow {
 ///
 /// `skeleton` and `find` read from one transaction.
 struct RowRebuilding {
-    let rules: EntityRules
-    let bytesMax: Int
+    let rebuilder: Rebuilder
     let isPartial: Bool
+    /// Throws where what is too large here has to be tried elsewhere.
+    let check: (RebuildOutcome) throws(StoreError) -> Void
 
     func rebuild(
         _ row: NormalizedRow,
@@ -86,7 +82,7 @@ struct RowRebuilding {
         var revision = row.entry.revision
         var pending = PendingChanges()
         var isDeletedByModifier = false
-        let outcome = try Rebuilder(rules, bytesMax: bytesMax).rebuild(
+        let outcome = try rebuilder.rebuild(
             template,
             skeleton,
             isPartial: isPartial,
@@ -100,6 +96,7 @@ struct RowRebuilding {
                 return FoundEntity(found.held)
             }
         )
+        try check(outcome)
         switch outcome {
         case .shown(let answer):
             return .shown(RebuiltEntry(row.entry, answer, pending, revision: revision))
@@ -148,13 +145,15 @@ extension StoreReader {
         now: Timestamp,
         isPartial: Bool = false
     ) throws(StoreError) -> Rebuilt {
+        try allowance.take(bytes: row.template.count)
         let skeleton = try reading { file throws(StoreError) in
             try file.references().skeleton(row.skeleton)
         }
+        let rules = shared.rules.rules(of: row.entry.origin)
         let rebuilding = RowRebuilding(
-            rules: shared.rules.rules(of: row.entry.origin),
-            bytesMax: shared.rebuiltBytesMax,
-            isPartial: isPartial
+            rebuilder: rebuilder(rules, bytesMax: shared.rebuiltBytesMax),
+            isPartial: isPartial,
+            check: check
         )
         return try rebuilding.rebuild(row, skeleton: skeleton ?? nil) {
             (id) throws(StoreError) in
@@ -166,10 +165,11 @@ extension StoreReader {
 extension CacheWriter {
     /// Puts a normalized answer together as the writer sees it.
     func rebuild(_ row: NormalizedRow) throws(StoreError) -> Rebuilt {
+        let rules = shared.rules.rules(of: row.entry.origin)
         let rebuilding = RowRebuilding(
-            rules: shared.rules.rules(of: row.entry.origin),
-            bytesMax: shared.rebuiltBytesMax,
-            isPartial: false
+            rebuilder: Rebuilder(rules, bytesMax: shared.rebuiltBytesMax),
+            isPartial: false,
+            check: { _ in }
         )
         let skeleton = try references.skeleton(row.skeleton)
         return try rebuilding.rebuild(row, skeleton: skeleton) { (id) throws(StoreError) in

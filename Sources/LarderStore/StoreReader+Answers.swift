@@ -14,16 +14,6 @@ package struct KnownEntity: Sendable {
     package var isMade = false
 }
 
-/// What putting a view together takes, as far as it can be told before it is done.
-package struct ViewWork: Equatable, Sendable {
-    /// The bytes of base: those of a normalized answer as it came.
-    package let baseBytes: Int
-    /// The effects that are to be applied.
-    package let effects: Int
-    /// The bytes of the effects, or of a normalized answer's template, which name its slots.
-    package let planBytes: Int
-}
-
 /// What is to be said of what is shown, as modifiers have a part in it.
 package struct PendingChanges: Equatable, Sendable {
     /// The ids of modifiers that are not settled, by their numbers.
@@ -48,8 +38,6 @@ package enum ShownRow<Value> {
     case whole(Value)
     /// A normalized answer as it is now, and as it came.
     case normalized(Rebuilt, of: Entry)
-    /// A normalized answer that is not put together now, as that was not admitted.
-    case postponed(ViewWork)
 }
 
 /// Who is shown an entity, and how: entities are one scope's, or everybody's, but what modifiers
@@ -93,20 +81,20 @@ extension StoreReader {
     /// Hands what an id has to `read`, or where that is a normalized answer puts it together.
     ///
     /// What is kept for good is shown with its entities as they are now, as long as all of them are
-    /// there, else as it was kept. `admits`, where it is given, says whether an answer is put
-    /// together.
+    /// there, else as it was kept.
     package func shownRow<Value>(
         _ scope: ScopeKey,
         _ id: EntryID,
         for sight: EntitySight,
         now: Timestamp,
         isPartial: Bool = false,
-        admits: ((ViewWork) -> Bool)? = nil,
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> ShownRow<Value>? {
         try atOneMoment { () throws(StoreError) -> ShownRow<Value>? in
             if shared.kept.covers(scope, id), let (entry, value) = try kept(scope, id, read) {
-                let mirror = entry.flatMap { rebuiltMirror(of: $0, scope, for: sight, now: now) }
+                let mirror = try entry.flatMap { entry throws(StoreError) in
+                    try rebuiltMirror(of: entry, scope, for: sight, now: now)
+                }
                 guard let entry, let mirror else { return .whole(value) }
                 return .normalized(.shown(mirror), of: entry)
             }
@@ -117,7 +105,6 @@ extension StoreReader {
             case nil: return nil
             case .whole(let value)?: return .whole(value)
             case .normalized(let row)?:
-                if let admits, !admits(row.work) { return .postponed(row.work) }
                 let rebuilt = try rebuild(row, for: sight, now: now, isPartial: isPartial)
                 return .normalized(rebuilt, of: row.entry)
             }
@@ -138,31 +125,36 @@ extension StoreReader {
     }
 
     /// A kept answer with its entities as they are now; nil where one is not there, or nothing says
-    /// what they are, be it that the cache cannot be read.
+    /// what they are, be it that the cache cannot be read; throws nothing but `longRead`.
     package func rebuiltMirror(
         of entry: Entry,
         _ scope: ScopeKey,
         for sight: EntitySight,
         now: Timestamp
-    ) -> RebuiltEntry? {
-        // Where it fails, what was kept is shown.
-        try? atOneMoment { () throws(StoreError) -> RebuiltEntry? in
-            for place in places(of: scope) {
-                let found = try withCached(place, entry.id, now: now, isUse: true) { row in
-                    row.normalized(in: place)
+    ) throws(StoreError) -> RebuiltEntry? {
+        do throws(StoreError) {
+            return try atOneMoment { () throws(StoreError) -> RebuiltEntry? in
+                for place in places(of: scope) {
+                    let found = try withCached(place, entry.id, now: now, isUse: true) { row in
+                        row.normalized(in: place)
+                    }
+                    guard let row = found ?? nil, row.entry.body == entry.body else { continue }
+                    let mirror = NormalizedRow(
+                        entry: entry,
+                        scope: place,
+                        template: row.template,
+                        skeleton: row.skeleton
+                    )
+                    let rebuilt = try rebuild(mirror, for: sight, now: now)
+                    if case .shown(let shown) = rebuilt { return shown }
+                    return nil
                 }
-                guard let row = found ?? nil, row.entry.body == entry.body else { continue }
-                let mirror = NormalizedRow(
-                    entry: entry,
-                    scope: place,
-                    template: row.template,
-                    skeleton: row.skeleton
-                )
-                let rebuilt = try rebuild(mirror, for: sight, now: now)
-                if case .shown(let shown) = rebuilt { return shown }
                 return nil
             }
-            return nil
+        } catch {
+            // Where it fails, what was kept is shown.
+            guard case .longRead = error else { return nil }
+            throw error
         }
     }
 
@@ -194,7 +186,9 @@ extension StoreReader {
         let cached = try withCached(scope, id, now: now, isUse: isUse) { row in
             row.held.map { KnownEntity(held: $0, revision: row.revision, storedAt: row.storedAt) }
         }
-        return cached ?? nil
+        guard let known = cached ?? nil else { return nil }
+        try allowance.takeEntity(bytes: known.held.byteCount)
+        return known
     }
 
     /// An entity with how many dead letters have changed it: counted of what is shown, and of no
@@ -215,7 +209,8 @@ extension StoreReader {
         for sight: EntitySight
     ) throws(StoreError) -> KnownEntity? {
         let scope = sight.scope
-        guard shared.kept.covers(scope, id) else { return nil }
+        guard let place = shared.kept.place(scope, id) else { return nil }
+        try allowance.admit(changes: place.targets)
         var damaged: Digest?
         if hold != .none { try keptReader().hold() }
         let target = try keptReader().target(scope, id, .all, &damaged)
@@ -225,7 +220,12 @@ extension StoreReader {
         var pending = PendingChanges()
         var held = target.base.held
         if case .view = sight, !target.changes.isEmpty {
-            let view = target.entityView { number in (try? requestBody(of: number))?.bytes }
+            let view = try viewing { steps in
+                let view = target.entityView(steps: &steps) { number in
+                    (try? requestBody(of: number))?.bytes
+                }
+                return (view, view.isCut)
+            }
             held = view.held
             pending.isComplete = view.isComplete
             for change in target.changes { pending.modifiers[change.number] = change.modifier }

@@ -32,6 +32,7 @@ package final class StoreReader {
     }
 
     var hold = Hold.none
+    let allowance = ReadAllowance()
     /// Opened when something pinned is first read.
     private var openedKept: KeptReader?
     /// Told once whenever a transaction was opened, so that the owner can see to its end.
@@ -116,6 +117,7 @@ package final class StoreReader {
     func keptReader() throws(StoreError) -> KeptReader {
         if let openedKept { return openedKept }
         let opened = try openKept()
+        opened.allowance = allowance
         openedKept = opened
         return opened
     }

@@ -27,6 +27,17 @@ struct ViewBefore {
 extension Target {
     /// What an entity shows by it; `body` gives the bytes of a modifier's request.
     func entityView(_ body: (ModifierNumber) -> [UInt8]?) -> EntityView {
-        EntityView(base.held, stored: changes.map(\.effect)) { body(changes[$0].number) }
+        var steps = Limits.viewStepsMax
+        return entityView(steps: &steps, body)
+    }
+
+    /// Takes what it needs from `steps`.
+    func entityView(
+        steps: inout Int,
+        _ body: (ModifierNumber) -> [UInt8]?
+    ) -> EntityView {
+        EntityView(base.held, stored: changes.map(\.effect), steps: &steps) {
+            body(changes[$0].number)
+        }
     }
 }

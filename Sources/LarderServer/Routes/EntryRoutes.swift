@@ -64,7 +64,7 @@ struct EntryRoutes {
     // MARK: Reading
 
     private func read(_ id: EntryID) async throws(Problem) {
-        switch EntryReply(id, exchange.head, exchange.peer, loop, engine) {
+        switch try await EntryReply.read(id, exchange.head, exchange.peer, loop, engine) {
         case .whole(let status, let headers, let body):
             guard await exchange.writer.begin(status, headers) else { return }
             if let body { _ = await exchange.writer.send(Array(body.readableBytesView)) }

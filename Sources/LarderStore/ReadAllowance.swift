@@ -1,0 +1,138 @@
+import LarderModel
+package import LarderNormalize
+
+/// What is left of what one answer may take, where others wait for the thread that reads it.
+///
+/// It counts and takes no time, so that the same answer is always made in the same place. One
+/// reader's, used on the thread of its owner.
+final class ReadAllowance {
+    private struct Left {
+        var bytes = Limits.loopReadBytesMax
+        var changes = Limits.loopChangesMax
+        var entities = Limits.loopEntitiesMax
+        var steps = Limits.loopViewStepsMax
+    }
+
+    /// Nil where nobody waits.
+    private var left: Left?
+
+    var isBounded: Bool { left != nil }
+
+    /// From now on reads are for one answer of an event loop, until ``end()``.
+    func begin() { left = Left() }
+
+    func end() { left = nil }
+
+    /// What an answer may have and take when it is rebuilt, of what it may have elsewhere.
+    func rebuildMax(bytesMax: Int) -> (bytes: Int, work: Int) {
+        guard isBounded else { return (bytesMax, Limits.rebuildWorkMax(bytesMax: bytesMax)) }
+        return (min(bytesMax, Limits.inlineBodyBytesMax), Limits.loopRebuildWorkMax)
+    }
+
+    /// The steps that a view may take.
+    var steps: Int { left?.steps ?? Limits.viewStepsMax }
+
+    /// A view has left so many of them; where they did not suffice, `isCut`, it has to be made
+    /// elsewhere.
+    func leave(steps: Int, isCut: Bool) throws(StoreError) {
+        guard isBounded else { return }
+        if isCut { throw .longRead }
+        left?.steps = steps
+    }
+
+    func take(bytes: Int) throws(StoreError) {
+        left?.bytes -= bytes
+        try check()
+    }
+
+    func takeChange(bytes: Int) throws(StoreError) {
+        left?.changes -= 1
+        left?.bytes -= bytes
+        try check()
+    }
+
+    func takeEntity(bytes: Int) throws(StoreError) {
+        left?.entities -= 1
+        left?.bytes -= bytes
+        try check()
+    }
+
+    /// Refuses what has so many changes before they are read.
+    func admit(changes: Int) throws(StoreError) {
+        if let left, changes > left.changes { throw .longRead }
+    }
+
+    /// Refuses what stands in chunks: it is larger than what is shown on a loop.
+    func admitChunks() throws(StoreError) {
+        if isBounded { throw .longRead }
+    }
+
+    private func check() throws(StoreError) {
+        guard let left else { return }
+        if left.bytes < 0 || left.changes < 0 || left.entities < 0 { throw .longRead }
+    }
+}
+
+extension StoreReader {
+    /// Reads one answer for an event loop; throws `longRead` where that would keep its other clients
+    /// waiting, and then nothing is read that would show.
+    ///
+    /// What does not pass through ``target(_:_:upTo:changesMax:)``, or is put together, is as quick
+    /// as one row.
+    package func briefly<Value>(
+        _ work: (StoreReader) throws(StoreError) -> Value
+    ) throws(StoreError) -> Value {
+        guard !allowance.isBounded else { return try work(self) }
+        allowance.begin()
+        defer { allowance.end() }
+        return try work(self)
+    }
+
+    /// Makes a view within the steps that it may take here; `make` takes from them what it needs, and
+    /// says whether they did not suffice.
+    package func viewing<View>(
+        _ make: (inout Int) -> (View, isCut: Bool)
+    ) throws(StoreError) -> View {
+        var steps = allowance.steps
+        let (view, isCut) = make(&steps)
+        try allowance.leave(steps: steps, isCut: isCut)
+        return view
+    }
+
+    /// Puts answers of one origin together within what may be taken here; what comes out too large is
+    /// to be given to ``check(_:)``.
+    package func rebuilder(_ rules: EntityRules, bytesMax: Int) -> Rebuilder {
+        let max = allowance.rebuildMax(bytesMax: bytesMax)
+        return Rebuilder(rules, bytesMax: max.bytes, workMax: max.work)
+    }
+
+    /// Throws `longRead` for what is too large here, and may not be elsewhere.
+    package func check(_ outcome: RebuildOutcome) throws(StoreError) {
+        if case .tooLarge = outcome { try allowance.admitChunks() }
+    }
+}
+
+extension CacheStore {
+    /// Reads one answer on the event loop that owns `loop`, or where that would keep its other clients
+    /// waiting off the loops, by the same work: the one place where that is decided.
+    package func read<Value: Sendable>(
+        on loop: StoreReader,
+        _ work: @escaping @Sendable (StoreReader) throws(StoreError) -> Value
+    ) async throws(StoreError) -> Value {
+        do throws(StoreError) {
+            return try loop.briefly(work)
+        } catch {
+            guard case .longRead = error else { throw error }
+            return try await read(work)
+        }
+    }
+
+    /// The same for what is made of so many bytes and needs no file.
+    package func work<Value: Sendable>(
+        onBytes count: Int,
+        _ work: @escaping @Sendable () -> Value
+    ) async throws(StoreError) -> Value {
+        if count <= Limits.inlineBodyBytesMax { return work() }
+        return try await read { _ in work() }
+    }
+}
