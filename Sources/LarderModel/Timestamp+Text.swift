@@ -39,27 +39,26 @@ extension Timestamp {
         self = time.timestamp
     }
 
-    /// Reads the three forms of RFC 9110 5.6.7: IMF-fixdate, RFC 850 and asctime; nil for others.
+    /// Reads the three forms of RFC 9110 5.6.7, IMF-fixdate, RFC 850 and asctime, as they are spelled
+    /// there and with space around them at most; nil for others.
     ///
     /// A year of two digits that would lie more than 50 years after `now` is in the past century.
     package init?(httpDate text: String, now: Timestamp) {
-        let words = text.utf8.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: ",") }
-        let parsed: CivilTime? =
-            switch words.count {
-            case 6 where words[5].elementsEqual("GMT".utf8):
-                civilTime(words[1], words[2], year: number(words[3]), words[4])
-            case 4 where words[3].elementsEqual("GMT".utf8):
-                rfc850(words[1], words[2], now)
-            case 5:
-                civilTime(words[2], words[1], year: number(words[4]), words[3])
-            default: nil
-            }
-        guard let parsed else { return nil }
+        let bytes = text.utf8.drop(while: \.isBlank)
+        let date = Array(bytes.reversed().drop(while: \.isBlank).reversed())
+        guard let parsed = imfDate(date) ?? rfc850Date(date, now) ?? asctimeDate(date) else {
+            return nil
+        }
         self = parsed.timestamp
     }
 }
 
 private let dayNames = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
+private let longDayNames = [
+    "Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday",
+]
+private let space = UInt8(ascii: " ")
+private let dash = UInt8(ascii: "-")
 private let monthNames = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
 ]
@@ -69,7 +68,7 @@ private func digits(_ number: Int, _ width: Int) -> String {
     return String(repeating: "0", count: max(0, width - text.utf8.count)) + text
 }
 
-private typealias Word = Substring.UTF8View
+private typealias Bytes = ArraySlice<UInt8>
 
 /// What digits and nothing else stand for, up to a year's four of them.
 private func number(_ digits: some Collection<UInt8>) -> Int? {
@@ -79,17 +78,47 @@ private func number(_ digits: some Collection<UInt8>) -> Int? {
     return digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
 }
 
-private func rfc850(_ date: Word, _ clock: Word, _ now: Timestamp) -> CivilTime? {
-    let parts = date.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
-    guard parts.count == 3, parts[2].count == 2, let short = number(parts[2]) else { return nil }
-    let thisYear = CivilTime(now).year
-    let year = thisYear - thisYear % 100 + short
-    return civilTime(parts[0], parts[1], year: year > thisYear + 50 ? year - 100 : year, clock)
+/// Reads `Sun, 06 Nov 1994 08:49:37 GMT`.
+private func imfDate(_ date: [UInt8]) -> CivilTime? {
+    guard date.count == 29, dayNames.contains(where: { date[..<3].elementsEqual($0.utf8) }),
+        date[3..<5].elementsEqual(", ".utf8), date[7] == space, date[11] == space,
+        date[16] == space, date[25...].elementsEqual(" GMT".utf8)
+    else { return nil }
+    return civilTime(number(date[5..<7]), date[8..<11], number(date[12..<16]), date[17..<25])
 }
 
-private func civilTime(_ day: Word, _ month: Word, year: Int?, _ clock: Word) -> CivilTime? {
+/// Reads `Sunday, 06-Nov-94 08:49:37 GMT`.
+private func rfc850Date(_ date: [UInt8], _ now: Timestamp) -> CivilTime? {
+    guard let name = longDayNames.first(where: { date.starts(with: "\($0), ".utf8) }) else {
+        return nil
+    }
+    let rest = Array(date.dropFirst(name.utf8.count + 2))
+    guard rest.count == 22, rest[2] == dash, rest[6] == dash, rest[9] == space,
+        rest[18...].elementsEqual(" GMT".utf8), let short = number(rest[7..<9])
+    else { return nil }
+    let thisYear = CivilTime(now).year
+    let year = thisYear - thisYear % 100 + short
+    return civilTime(
+        number(rest[0..<2]),
+        rest[3..<6],
+        year > thisYear + 50 ? year - 100 : year,
+        rest[10..<18]
+    )
+}
+
+/// Reads `Sun Nov  6 08:49:37 1994`.
+private func asctimeDate(_ date: [UInt8]) -> CivilTime? {
+    guard date.count == 24, dayNames.contains(where: { date[..<3].elementsEqual($0.utf8) }),
+        date[3] == space, date[7] == space, date[10] == space, date[19] == space
+    else { return nil }
+    let day = date[8] == space ? number(date[9..<10]) : number(date[8..<10])
+    return civilTime(day, date[4..<7], number(date[20...]), date[11..<19])
+}
+
+private func civilTime(_ day: Int?, _ month: Bytes, _ year: Int?, _ clock: Bytes) -> CivilTime? {
     let times = clock.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
-    guard let year, year >= 1_601, let day = number(day), times.count == 3,
+    guard let day, let year, year >= 1_601, times.count == 3,
+        times.allSatisfy({ $0.count == 2 }),
         let month = monthNames.firstIndex(where: { $0.utf8.elementsEqual(month) }),
         let hour = number(times[0]), let minute = number(times[1]), let second = number(times[2])
     else { return nil }
@@ -101,4 +130,8 @@ private func civilTime(_ day: Word, _ month: Word, year: Int?, _ clock: Word) ->
         minute: minute,
         second: second
     )
+}
+
+extension UInt8 {
+    fileprivate var isBlank: Bool { self == space || self == UInt8(ascii: "\t") }
 }

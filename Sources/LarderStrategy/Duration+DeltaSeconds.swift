@@ -1,3 +1,5 @@
+import LarderModel
+
 extension Duration {
     /// Reads delta-seconds: digits and nothing else; nil for others.
     ///
@@ -5,5 +7,15 @@ extension Duration {
     init?(deltaSeconds text: String) {
         guard !text.isEmpty, text.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else { return nil }
         self = .seconds(min(Int64(text) ?? .max, 2_147_483_648))
+    }
+}
+
+extension HeaderFields {
+    /// How old an answer was when it came (RFC 9111 5.1), the first value of several; nil where that
+    /// cannot be read.
+    var age: Duration? {
+        guard let value = list("Age") else { return .zero }
+        let first = value.prefix { $0 != "," }
+        return Duration(deltaSeconds: String(first.filter { $0 != " " && $0 != "\t" }))
     }
 }

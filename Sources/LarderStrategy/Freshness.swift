@@ -10,7 +10,8 @@ package struct Freshness: Equatable, Sendable {
     /// Judges an answer's headers, received at `now`, under an origin's settings.
     ///
     /// The lifetime is `ttl` if set, else max-age or Expires less Date (4.2.1), less the Age that
-    /// it comes with (4.2.3); there is no heuristic lifetime. With `Vary: *` there is none at all.
+    /// it comes with (4.2.3); there is no heuristic lifetime. With `Vary: *` there is none at all, and
+    /// of an Age that cannot be read nobody knows how much is left.
     package init(_ headers: HeaderFields, settings: FetchSettings, now: Timestamp) {
         let control = CacheControl(headers.list("Cache-Control") ?? "")
         mayBeStored = !control.isNoStore || settings.storesNoStore
@@ -27,7 +28,10 @@ package struct Freshness: Equatable, Sendable {
             until = nil
             return
         }
-        let age = headers["Age"].flatMap { Duration(deltaSeconds: $0) } ?? .zero
+        guard let age = headers.age else {
+            until = nil
+            return
+        }
         until = now.advanced(by: lifetime - age)
     }
 

@@ -43,8 +43,7 @@ package enum RawFields {
     /// The origin's Date is left out of it, as 4.2.3 allows, so that a clock that goes wrong on one
     /// side ages nothing.
     package static func age(of entry: Entry, now: Timestamp) -> Duration {
-        let before = entry.headers["Age"].flatMap { Duration(deltaSeconds: $0) } ?? .zero
-        return entry.age(at: now) + before
+        entry.age(at: now) + (entry.headers.age ?? .zero)
     }
 
     /// What of an origin's fields a client gets.

@@ -18,6 +18,16 @@ struct TimestampTests {
         #expect(moment?.httpDate == "Sun, 06 Nov 1994 08:49:37 GMT")
     }
 
+    @Test("Space around a date belongs to its header field")
+    func padded() {
+        let date = "Sun, 06 Nov 1994 08:49:37 GMT"
+        for text in [" \(date)", "\(date) \t", "\t\(date)"] {
+            #expect(Timestamp(httpDate: text, now: now)?.httpDate == date)
+        }
+        let tenth = Timestamp(httpDate: "Thu Nov 10 08:49:37 1994", now: now)
+        #expect(tenth?.httpDate == "Thu, 10 Nov 1994 08:49:37 GMT")
+    }
+
     @Test("The 29th of February is a day of leap years, and a minute may have 61 seconds")
     func leaps() {
         for year in ["1996", "2000", "2024"] {
@@ -84,6 +94,16 @@ struct TimestampTests {
             "Sun, 06 Nov 1994 +8:49:37 GMT", "Sun, 06 Nov 1994 08:49:37:x GMT",
             "Sun, 06 Nov 1994 08::49:37 GMT", "Sunday, 06-Nov-+4 08:49:37 GMT",
             "Sunday, 06-Nov-4 08:49:37 GMT", "Sunday, 30-Feb-94 08:49:37 GMT",
+            "Sun,06 Nov 1994 08:49:37 GMT", "Sun, 06  Nov 1994 08:49:37 GMT",
+            "Sun 06 Nov 1994 08:49:37 GMT", "Sun, 6 Nov 1994 08:49:37 GMT",
+            "Xyz, 06 Nov 1994 08:49:37 GMT", "Sunday, 06 Nov 1994 08:49:37 GMT",
+            "Sun, 06 Nov 1994 8:49:37 GMT", "Sun, 06 Nov 1994 08:49:7 GMT",
+            "Sun, 06, Nov, 1994, 08:49:37, GMT", "Sun, 06 Nov 1994 08:49:37 gmt",
+            "Sun, 06 Nov 1994 08:49:37 GMT+1", "x Sun, 06 Nov 1994 08:49:37 GMT",
+            "Sunday 06-Nov-94 08:49:37 GMT", "Sunday, 6-Nov-94 08:49:37 GMT",
+            "Sun, 06-Nov-94 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37",
+            "Sun, Nov  6 08:49:37 1994", "Sun Nov 6 08:49:37 1994", "Sun Nov 06  08:49:37 1994",
+            "Sun Nov  6 08:49:37 1994 GMT", "Sun Nov  6 08:49:37 94",
             "Sun Feb 30 08:49:37 1994", "Sun, 06 Nov 1994 08:49:37 GMT\u{301}",
         ]
     )

@@ -95,10 +95,18 @@ struct FreshnessTests {
 
     @Test(
         "Age is taken off",
-        arguments: [("10", 50), ("60", 0), ("70", -10), ("-10", 60), ("x", 60)]
+        arguments: [("10", 50), ("60", 0), ("70", -10), (" 10\t", 50), ("10, 20", 50)]
     )
     func age(value: String, expected: Int64) {
         #expect(seconds(["Cache-Control": "max-age=60", "Age": value]) == expected)
+    }
+
+    @Test(
+        "With an Age that cannot be read it is stale",
+        arguments: ["-10", "x", "", "1.5", "+1", "x, 10", ", 10", "1 0s"]
+    )
+    func badAge(value: String) {
+        #expect(seconds(["Cache-Control": "max-age=60", "Age": value]) == nil)
     }
 
     @Test("An Age that is too large is for ever")
