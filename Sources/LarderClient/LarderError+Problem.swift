@@ -27,7 +27,7 @@ extension LarderError {
         case .bodyTooLarge, .headTooLarge, .entryTooLarge: .tooLarge(problem)
         case .badRequest, .badID, .badURL, .unknownParameter, .unknownMember, .notFound,
             .methodNotAllowed, .notAcceptable, .sinceTooOld, .originID, .originExists,
-            .originInFile, .pinned,
+            .originInFile, .pinned, .preconditionFailed,
             .targeted, .noRequest, .unsupported, .modifierExists, .originNeeded:
             .invalid(problem)
         case .alreadySent, .alreadySettled: .tooLate(problem)

@@ -20,6 +20,7 @@ package struct BlobIntake: ~Copyable {
     private let ttl: Duration?
     private let isPinned: Bool
     private let client: ClientTag?
+    private let condition: WriteCondition?
     private var intake: BodyIntake
 
     init(
@@ -29,7 +30,8 @@ package struct BlobIntake: ~Copyable {
         mediaType: String?,
         ttl: Duration?,
         isPinned: Bool,
-        client: ClientTag?
+        client: ClientTag?,
+        condition: WriteCondition?
     ) {
         self.context = context
         self.id = id
@@ -38,6 +40,7 @@ package struct BlobIntake: ~Copyable {
         self.ttl = ttl
         self.isPinned = isPinned
         self.client = client
+        self.condition = condition
         intake = BodyIntake(
             context.store,
             isStored: true,
@@ -78,8 +81,8 @@ package struct BlobIntake: ~Copyable {
             new.client = client
             let receipt =
                 isPinned
-                ? try await context.store.putPinned(new, now: now)
-                : try await context.store.put(new, now: now)
+                ? try await context.store.putPinned(new, now: now, if: condition)
+                : try await context.store.put(new, now: now, if: condition)
             return Receipt(
                 revision: receipt.revision,
                 isNew: receipt.isNew,

@@ -25,7 +25,8 @@ extension Engine {
         mediaType: String?,
         ttl: Duration?,
         isPinned: Bool = false,
-        client: ClientTag? = nil
+        client: ClientTag? = nil,
+        conditions: WriteConditions = WriteConditions()
     ) throws(Problem) -> BlobIntake {
         if let origin = context.origins.origin(of: id, for: scope.scope.uid) {
             throw Problem(.originID, "'\(id)' lies under the base URL of origin '\(origin.name)'")
@@ -37,8 +38,39 @@ extension Engine {
             mediaType: mediaType,
             ttl: ttl,
             isPinned: isPinned,
-            client: client
+            client: client,
+            condition: condition(conditions, of: id, scope)
         )
+    }
+
+    /// Whether what a write expects is what a read of its id would show; nil where it expects nothing.
+    private func condition(
+        _ conditions: WriteConditions,
+        of id: EntryID,
+        _ scope: ScopeKey,
+        unlessMissing: Bool = false
+    ) -> WriteCondition? {
+        guard !conditions.isEmpty else { return nil }
+        return WriteCondition(scope, id) { [context] reader throws(StoreError) -> Bool in
+            let now = context.clock.now()
+            let read: EntryViewRead<String> = try context.view(
+                of: id,
+                for: scope,
+                reader,
+                now: now
+            ) { row, _, _ in
+                let tag = row.entityTag
+                return tag
+            }
+            guard case .view(let view) = read else {
+                return unlessMissing || conditions.areMet(by: nil)
+            }
+            return switch view.content {
+            case .row(let tag): conditions.areMet(by: tag)
+            case .made(let entry, _): conditions.areMet(by: entry.entityTag)
+            case .deleted: conditions.areMet(by: nil)
+            }
+        }
     }
 
     /// Deletes a blob, or forgets a fetched entry, without a tombstone.
@@ -49,9 +81,11 @@ extension Engine {
         _ id: EntryID,
         _ scope: ScopeKey,
         client: ClientTag? = nil,
+        conditions: WriteConditions = WriteConditions(),
         mayForgetShared: () throws(Problem) -> Bool = { false }
     ) async throws(Problem) -> Bool {
-        if try await delete(scope, id, client) { return true }
+        let own = condition(conditions, of: id, scope, unlessMissing: true)
+        if try await delete(scope, id, client, if: own) { return true }
         guard let shared = context.sharedScope(of: id), try await isThere(shared, id) else {
             return false
         }
@@ -62,16 +96,18 @@ extension Engine {
                 hint: "An administrator may: with DELETE, or POST /v1/evict and scope=shared."
             )
         }
-        return try await delete(shared, id, client)
+        let condition = condition(conditions, of: id, shared, unlessMissing: true)
+        return try await delete(shared, id, client, if: condition)
     }
 
     private func delete(
         _ scope: ScopeKey,
         _ id: EntryID,
-        _ client: ClientTag?
+        _ client: ClientTag?,
+        if condition: WriteCondition?
     ) async throws(Problem) -> Bool {
         do throws(StoreError) {
-            return try await store.delete(scope, id, client: client) != nil
+            return try await store.delete(scope, id, client: client, if: condition) != nil
         } catch {
             throw Problem(error)
         }

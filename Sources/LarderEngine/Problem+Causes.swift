@@ -45,6 +45,7 @@ extension Problem {
         case .diskFull: self.init(.diskFull, error.message)
         case .pinned: self.init(.pinned, error.message)
         case .targeted: self.init(.targeted, error.message)
+        case .conditionFailed: self.init(.preconditionFailed, error.message)
         case .modifierExists: self.init(.modifierExists, error.message)
         case .queueFull: self.init(.queueFull, error.message)
         case .pinsFull, .tooManyPins: self.init(.pinsFull, error.message)

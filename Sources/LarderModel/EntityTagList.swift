@@ -1,4 +1,4 @@
-/// Reads If-None-Match (RFC 9110 13.1.2).
+/// Reads If-None-Match and If-Match (RFC 9110 13.1).
 package enum EntityTagList {
     /// Whether the header's values name an entity tag, compared weakly, or say `*`.
     ///
@@ -6,27 +6,46 @@ package enum EntityTagList {
     /// (8.8.3). A tag without quotes, which some origins send and clients send back, goes up to
     /// the next comma.
     package static func contains(_ tag: String, in values: [String]) -> Bool {
-        if values.count == 1, values[0].utf8.elementsEqual([UInt8(ascii: "*")]) { return true }
         let own = opaque(Array(tag.utf8)[...])
+        return names(values) { $0.opaque == own }
+    }
+
+    /// The same compared strongly: a weak tag is like no other (8.8.3.2).
+    package static func containsStrongly(_ tag: String, in values: [String]) -> Bool {
+        let own = Array(tag.utf8)[...]
+        return names(values) { !$0.isWeak && $0.opaque == own }
+    }
+
+    private struct Tag {
+        let opaque: ArraySlice<UInt8>
+        let isWeak: Bool
+    }
+
+    private static func names(_ values: [String], _ isMeant: (Tag) -> Bool) -> Bool {
+        if values.count == 1, values[0].utf8.filter({ !isBlank($0) }) == [UInt8(ascii: "*")] {
+            return true
+        }
         return values.contains { value in
             var rest = Array(value.utf8)[...]
             while let next = popTag(&rest) {
-                if next == own { return true }
+                if isMeant(next) { return true }
             }
             return false
         }
     }
+
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
     /// The tag without the mark of a weak one.
     private static func opaque(_ tag: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         tag.starts(with: [UInt8(ascii: "W"), UInt8(ascii: "/")]) ? tag.dropFirst(2) : tag
     }
 
-    /// Takes the next tag of a list, without the mark of a weak one; nil at its end.
-    private static func popTag(_ rest: inout ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
+    /// Takes the next tag of a list; nil at its end.
+    private static func popTag(_ rest: inout ArraySlice<UInt8>) -> Tag? {
         let quote = UInt8(ascii: "\"")
         let comma = UInt8(ascii: ",")
-        rest = rest.drop { $0 == comma || $0 == 0x20 || $0 == 0x09 }
+        rest = rest.drop { $0 == comma || isBlank($0) }
         guard !rest.isEmpty else { return nil }
         let bare = opaque(rest)
         let end: Int
@@ -36,8 +55,8 @@ package enum EntityTagList {
             end = bare.firstIndex(of: comma) ?? bare.endIndex
         }
         var tag = bare[bare.startIndex..<end]
-        while let last = tag.last, last == 0x20 || last == 0x09 { tag.removeLast() }
-        rest = rest[end...]
-        return tag
+        while let last = tag.last, isBlank(last) { tag.removeLast() }
+        defer { rest = rest[end...] }
+        return Tag(opaque: tag, isWeak: bare.startIndex > rest.startIndex)
     }
 }

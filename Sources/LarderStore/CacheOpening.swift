@@ -128,6 +128,7 @@ extension StoreError {
         switch self {
         case .corrupt, .newer, .unusable: true
         case .cannotOpen, .inUse, .sqlite, .diskFull, .tooLarge, .noRoom, .pinned, .targeted,
+            .conditionFailed,
             .queueFull, .modifierExists,
             .pinsFull,
             .tooManyPins, .overloaded, .tooManyReads, .longRead, .closed,

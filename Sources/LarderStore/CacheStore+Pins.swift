@@ -38,13 +38,14 @@ extension CacheStore {
     /// Stores an entry and pins it, both or neither; synced when it returns.
     package func putPinned(
         _ new: NewEntry,
-        now: Timestamp
+        now: Timestamp,
+        if condition: WriteCondition? = nil
     ) async throws(StoreError) -> PutReceipt {
         let limit = maxEntryBytes
         guard Int64(new.entry.body.byteCount) <= limit else {
             throw .tooLarge(bytes: Int64(new.entry.body.byteCount), limit: limit)
         }
-        return try await pins.putPinned(new, now: now)
+        return try await pins.putPinned(new, now: now, if: condition)
     }
 
     /// Says of a pin that has no bytes why it has none.

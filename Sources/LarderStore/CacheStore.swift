@@ -78,6 +78,7 @@ package final class CacheStore: Sendable {
         }
         kept = KeptStore(
             cache: queue,
+            readers: readers,
             state: stateFile,
             shared: shared,
             bodies: readers.bodies,
@@ -187,13 +188,14 @@ package final class CacheStore: Sendable {
     /// Stores an entry: where its id is kept, else in the cache.
     ///
     /// Where `fence` covers the id it has the last word; when nothing is to be stored, the receipt
-    /// is that of equal bytes.
+    /// is that of equal bytes. Throws `conditionFailed` where `condition` does not hold.
     package func put(
         _ new: NewEntry,
         now: Timestamp,
-        fence: AnswerFence? = nil
+        fence: AnswerFence? = nil,
+        if condition: WriteCondition? = nil
     ) async throws(StoreError) -> PutReceipt {
-        try await kept.put(new, now: now, fence: fence)
+        try await kept.put(new, now: now, fence: fence, if: condition)
     }
 
     /// Confirms a row's bytes; see ``CacheWriter/refresh(_:in:)``.
@@ -206,19 +208,28 @@ package final class CacheStore: Sendable {
 
     /// Removes an id's row and leaves nothing; what it was, or nil where there was none.
     ///
-    /// Throws `pinned` for what is pinned, `targeted` for what an unsettled modifier targets.
+    /// Throws `pinned` for what is pinned, `targeted` for what an unsettled modifier targets, and
+    /// `conditionFailed` where `condition` does not hold.
     package func delete(
         _ scope: ScopeKey,
         _ id: EntryID,
-        client: ClientTag? = nil
+        client: ClientTag? = nil,
+        if condition: WriteCondition? = nil
     ) async throws(StoreError) -> EntryKind? {
         if let place = shared.kept.place(scope, id) {
             if place.targets > 0 { throw .targeted }
-            return try await kept.delete(scope, id, client: client)
+            return try await kept.delete(scope, id, client: client, if: condition)
         }
-        return try await queue.submit { writer throws(StoreError) in
-            try writer.delete(scope, id, client: client)
+        for _ in 0..<Limits.keptRoundsMax {
+            let seen = try await condition?.check(readers)
+            let (isDone, kind) = try await queue.submit {
+                writer throws(StoreError) -> (Bool, EntryKind?) in
+                guard try writer.isStill(seen, scope, id) else { return (false, nil) }
+                return (true, try writer.delete(scope, id, client: client))
+            }
+            if isDone { return kind }
         }
+        throw .overloaded
     }
 
     /// Evicts named rows, in transactions of at most 256.

@@ -35,11 +35,14 @@ final class KeptStore: Sendable {
     let shared: SharedCacheState
     let revisions: RevisionSource
     let carrier: BodyCarrier
+    /// By which the conditions of writes are looked at.
+    let readers: StoreReaders
     let findings: Findings
     let turns = KeptTurns()
 
     init(
         cache: CommitQueue<CacheWriter>,
+        readers: StoreReaders,
         state: StateFile,
         shared: SharedCacheState,
         bodies: BlockingReader,
@@ -47,6 +50,7 @@ final class KeptStore: Sendable {
         findings: Findings
     ) {
         self.cache = cache
+        self.readers = readers
         file = state
         self.shared = shared
         self.revisions = revisions
@@ -78,16 +82,19 @@ final class KeptStore: Sendable {
     func put(
         _ new: NewEntry,
         now: Timestamp,
-        fence: AnswerFence?
+        fence: AnswerFence?,
+        if condition: WriteCondition? = nil
     ) async throws(StoreError) -> PutReceipt {
         var new = new
         for _ in 0..<Limits.keptRoundsMax {
-            if let receipt = try await putInTurn(new, now, fence) { return receipt }
+            if let receipt = try await putInTurn(new, now, fence, condition) { return receipt }
+            let seen = try await condition?.check(readers)
             // Given back while it arrived, if it ever was kept.
             let ready = try await inCache(new, now: now)
             new = ready
-            let receipt = try await cache.submit { writer throws(StoreError) in
-                try writer.putUnlessKept(ready, now: now)
+            let receipt = try await cache.submit { writer throws(StoreError) -> PutReceipt? in
+                guard try writer.isStill(seen, ready.scope, ready.entry.id) else { return nil }
+                return try writer.putUnlessKept(ready, now: now)
             }
             if let receipt { return receipt }
         }
@@ -98,7 +105,8 @@ final class KeptStore: Sendable {
     private func putInTurn(
         _ new: NewEntry,
         _ now: Timestamp,
-        _ fence: AnswerFence?
+        _ fence: AnswerFence?,
+        _ condition: WriteCondition?
     ) async throws(StoreError) -> PutReceipt? {
         let (scope, id) = (new.scope, new.entry.id)
         let isFenced = fence?.covers(scope, id) == true
@@ -107,6 +115,7 @@ final class KeptStore: Sendable {
         let keys = ([scope] + followers).map { KeptKey($0, id) }
         return try await turns.inTurns(keys) { () async throws(StoreError) in
             guard shared.kept.followers(scope, id) == followers else { return nil }
+            _ = try await condition?.check(readers)
             for follower in followers { await put(new, intoCopyOf: follower, now, fence) }
             let found = shared.kept.covers(scope, id) ? try await find(scope, id) : nil
             guard let fenced = try await fenced(new, by: fence, now) else {
@@ -326,12 +335,14 @@ final class KeptStore: Sendable {
     func delete(
         _ scope: ScopeKey,
         _ id: EntryID,
-        client: ClientTag?
+        client: ClientTag?,
+        if condition: WriteCondition?
     ) async throws(StoreError) -> EntryKind? {
         try await inTurn(scope, id) { () async throws(StoreError) in
             let found = try await find(scope, id)
             if found?.isTargeted == true { throw .targeted }
             if found?.isPinned == true { throw .pinned }
+            _ = try await condition?.check(readers)
             if let found { try await removeReleased(scope, id, found.kind, client) }
             shared.kept.remove(scope, id)
             guard found?.kind == nil else {

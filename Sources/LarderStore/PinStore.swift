@@ -138,11 +138,20 @@ final class PinStore: Sendable {
     }
 
     /// Stores an entry and pins it in one; neither is done when there is no room.
-    func putPinned(_ new: NewEntry, now: Timestamp) async throws(StoreError) -> PutReceipt {
+    func putPinned(
+        _ new: NewEntry,
+        now: Timestamp,
+        if condition: WriteCondition? = nil
+    ) async throws(StoreError) -> PutReceipt {
         let (scope, id) = (new.scope, new.entry.id)
         return try await kept.inTurn(scope, id) { () async throws(StoreError) in
             index.insert(scope, id)
             do throws(StoreError) {
+                if let condition {
+                    // What the cache was told to put before has been put.
+                    try await kept.cache.submit { _ throws(StoreError) in }
+                    _ = try await condition.check(kept.readers)
+                }
                 guard let receipt = try await kept.keep(new, pinnedAt: now, now) else {
                     throw .closed
                 }

@@ -25,6 +25,8 @@ package enum StoreError: Error, Equatable {
     case pinned
     /// An unsettled modifier targets it.
     case targeted
+    /// What stands there is not what the write expects.
+    case conditionFailed
     /// The queue takes no more: of what, and how much it takes.
     case queueFull(QueueBound, limit: Int64)
     /// Another modifier has the same id.
@@ -66,6 +68,7 @@ package enum StoreError: Error, Equatable {
         case .queueFull(.modifiers, let limit): "the queue takes \(limit) modifiers"
         case .queueFull(.bytes, let limit): "the queue takes \(limit) bytes"
         case .modifierExists: "another modifier was accepted under the same id"
+        case .conditionFailed: "what stands there is not what the request expects"
         case .targeted: "it has changes that are not settled yet"
         case .pinsFull(let bytes, let limit):
             "\(bytes) bytes do not fit beside the other pins into pins.max_bytes (\(limit))"

@@ -22,6 +22,7 @@ package enum ProblemKind: String, Sendable, CaseIterable {
     case entryTooLarge = "entry-too-large"
     case cacheFull = "cache-full"
     case diskFull = "disk-full"
+    case preconditionFailed = "precondition-failed"
     case pinned
     case pinsFull = "pins-full"
     // A modifier is refused, or what is asked of one.
@@ -67,6 +68,7 @@ package enum ProblemKind: String, Sendable, CaseIterable {
             .alreadySent, .alreadySettled, .notApplied:
             409
         case .sinceTooOld: 410
+        case .preconditionFailed: 412
         case .bodyTooLarge, .entryTooLarge: 413
         case .noRequest, .unsupported: 422
         case .headTooLarge: 431
@@ -87,8 +89,8 @@ package enum ProblemKind: String, Sendable, CaseIterable {
             true
         case .badRequest, .badID, .badURL, .unknownParameter, .unknownMember, .originNeeded,
             .notFound, .methodNotAllowed, .notAcceptable, .bodyTooLarge, .headTooLarge,
-            .unknownOrigin, .notPermitted,
-            .originID, .noSuchOrigin, .originExists, .originInFile, .pinned, .pinsFull, .noRequest,
+            .unknownOrigin, .notPermitted, .preconditionFailed, .originID, .noSuchOrigin,
+            .originExists, .originInFile, .pinned, .pinsFull, .noRequest,
             .unsupported, .modifierExists, .noSuchModifier, .alreadySent, .alreadySettled,
             .targeted, .notApplied, .entryTooLarge, .miss, .deleted, .sinceTooOld, .originStatus,
             .redirectRefused, .addressRefused, .internal:
@@ -118,6 +120,7 @@ package enum ProblemKind: String, Sendable, CaseIterable {
         case .entryTooLarge: "The entry is larger than the cache takes"
         case .cacheFull: "The cache is full of protected entries"
         case .diskFull: "The disk is full"
+        case .preconditionFailed: "The entry is not as the request expects"
         case .pinned: "The entry is pinned"
         case .pinsFull: "There is no room for what is pinned"
         case .noRequest: "The modifier says nothing to send"
@@ -175,6 +178,8 @@ package enum ProblemKind: String, Sendable, CaseIterable {
         case .cacheFull: "Raise cache.max_bytes, or unprotect entries."
         case .diskFull:
             "Free space on the daemon's disk; storing goes on by itself, and what is stored is read."
+        case .preconditionFailed:
+            "Read it anew, and give If-Match the ETag that it has now."
         case .pinned: "Unpin it first: DELETE /v1/pins/ID."
         case .pinsFull: "Unpin something, or raise pins.max_bytes."
         case .noRequest:

@@ -88,20 +88,7 @@ package struct RawWriteCommand: Equatable, Sendable {
 
     /// Refuses what would show something else than the origin makes of it.
     private func refuseUnreadable() throws(Problem) {
-        if let coding = headers.list("Content-Encoding"), !coding.isEqual(to: "identity") {
-            throw Problem(
-                .unsupported,
-                "Content-Encoding: a write is taken as it is, not as '\(coding)'",
-                hint: "Send the body without a Content-Encoding."
-            )
-        }
-        if headers["Content-Range"] != nil {
-            throw Problem(
-                .unsupported,
-                "Content-Range: a part of a body is no write",
-                hint: "Send the whole body."
-            )
-        }
+        try RequestHeaderRules.refusePart(headers)
         guard let tags = headers.list("If-Match"), tags.contains("\"larder-") else { return }
         throw Problem(
             .unsupported,

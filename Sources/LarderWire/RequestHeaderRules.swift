@@ -1,8 +1,8 @@
 import LarderJSON
-import LarderModel
+package import LarderModel
 
-/// Which header fields a client may give for a fetch.
-enum RequestHeaderRules {
+/// Which header fields a client may give for a fetch, and with a body.
+package enum RequestHeaderRules {
     /// What the daemon sets by itself, or what holds for one connection only (RFC 9110 7.6.1), or
     /// what would make the answer another one than the URL's whole body.
     private static let refused: Set<String> = [
@@ -39,6 +39,29 @@ enum RequestHeaderRules {
     static func queued(_ headers: HeaderFields) throws(Problem) -> HeaderFields {
         try refuse(["Authorization", "Cookie"], in: headers)
         return try bounded(without(refused.subtracting(preconditions).union(["prefer"]), headers))
+    }
+
+    /// Refuses a body that is not what is to be kept: coded, or a part of it.
+    package static func refusePart(
+        _ headers: HeaderFields,
+        status: Int? = nil
+    ) throws(Problem) {
+        if let coding = headers.list("Content-Encoding"), !coding.isEqual(to: "identity") {
+            throw Problem(
+                .unsupported,
+                "Content-Encoding: a write is taken as it is, not as '\(coding)'",
+                status: status,
+                hint: "Send the body without a Content-Encoding."
+            )
+        }
+        guard headers["Content-Range"] == nil else {
+            throw Problem(
+                .unsupported,
+                "Content-Range: a part of a body is no write",
+                status: status,
+                hint: "Send the whole body."
+            )
+        }
     }
 
     private static func without(

@@ -134,7 +134,8 @@ extension CommandFailure {
             .diskFull,
             .pinsFull, .unreachable, .captive, .offline, .timeout, .originStatus,
             .redirectRefused, .addressRefused, .badAnswer, .overloaded, .shuttingDown, .storage,
-            .internal, .sinceTooOld, .noRequest, .unsupported, .modifierExists:
+            .internal, .sinceTooOld, .noRequest, .unsupported, .modifierExists,
+            .preconditionFailed:
             problem.hint
         }
     }

@@ -32,7 +32,7 @@ enum ExitStatus: Int32 {
             .originStatus,
             .redirectRefused, .badAnswer, .overloaded, .storage, .sinceTooOld, .internal,
             .noRequest, .unsupported, .modifierExists, .alreadySent, .alreadySettled, .queueFull,
-            .targeted, .notApplied:
+            .targeted, .notApplied, .preconditionFailed:
             self = .failed
         }
     }

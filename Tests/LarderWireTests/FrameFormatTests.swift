@@ -83,6 +83,16 @@ struct FrameFormatTests {
 
 @Suite("If-None-Match")
 struct EntityTagListTests {
+    @Test("Compared strongly, a weak tag is like no other, in the list or as one's own")
+    func strongly() {
+        #expect(EntityTagList.containsStrongly("\"a\"", in: ["W/\"x\", \"a\""]))
+        #expect(EntityTagList.containsStrongly("\"a\"", in: [" * "]))
+        for (tag, value) in [("\"a\"", "W/\"a\""), ("W/\"a\"", "W/\"a\""), ("W/\"a\"", "\"a\"")] {
+            #expect(!EntityTagList.containsStrongly(tag, in: ["\"x\"", value]))
+            #expect(EntityTagList.contains(tag, in: ["\"x\"", value]))
+        }
+    }
+
     @Test(
         "A tag is found wherever it stands, compared weakly, with its commas",
         arguments: [
