@@ -158,16 +158,17 @@ package enum Limits {
     package static let keyFieldsMax = 16
     package static let keyDepthMax = 8
 
-    /// The request line and headers from a client.
-    ///
-    /// Above it is 431 and a closed connection.
+    /// The request line and headers from a client; above it is 431 and a closed connection.
     package static let requestHeadBytesMax = 65_536
     /// Header fields in one request or answer.
     package static let headerFieldsMax = 256
     /// The JSON body of a command such as `POST /v1/fetch`.
     package static let commandBodyBytesMax = 1_048_576
-    /// Bytes of pipelined requests that are held while one is being answered.
-    package static let pipelinedBytesMax = 262_144
+    /// What may be written to a connection before its socket takes it; with more, none of its further
+    /// requests is taken up. The socket's own buffer, 208 KiB, keeps a client busy meanwhile.
+    package static let unsentBytesMax = 65_536
+    /// Bytes of pipelined requests that are held: as many as the largest head has, for each connection.
+    package static let pipelinedBytesMax = 65_536
     /// Open connections of all clients; each costs about 10 KiB.
     package static let connectionsMax = 8_192
     /// Reads that are done for clients at once, off the event loops.
@@ -194,6 +195,10 @@ package enum Limits {
     /// Each takes up to about 1.2 MiB of memory; one that came whole with its head is not counted.
     package static let uploadsMax = 256
     package static let uploadsPerUserMax = 64
+    /// Bytes of bodies and answers that are in memory as a whole, of all clients and of one uid: four
+    /// of a modifier's largest. Those of up to ``inlineBodyBytesMax`` are not counted.
+    package static let heldBytesMax = 256 << 20
+    package static let heldBytesPerUserMax = 64 << 20
     /// Of so many reads of an entry one is timed for the statistics.
     package static let hitsPerSample = 16
     /// A client that reads nothing for this long is given up.

@@ -20,8 +20,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private let meter: LoopMeter
     private let jobs: WorkQueue
     private let peer: Peer
+    private let lines: RequestLines
     private var machine = ConnectionMachine()
-    private var held = Deque<HTTPServerRequestPart>()
+    private var held = Deque<(input: Input, bytes: Int)>()
     private var heldBytes = 0
     private var current: Current?
     private var isPumping = false
@@ -34,6 +35,15 @@ final class ConnectionHandler: ChannelDuplexHandler {
     /// When the request of a put was whole.
     private var putArrived: NIODeadline?
 
+    /// What comes from the client, in its order.
+    private enum Input {
+        case part(HTTPServerRequestPart)
+        /// What is no request.
+        case unreadable(Problem)
+        /// Nothing more.
+        case end
+    }
+
     /// What the present exchange needs of the connection.
     private enum Current {
         /// Answered on the loop once the request is whole.
@@ -41,13 +51,14 @@ final class ConnectionHandler: ChannelDuplexHandler {
         case job(RequestBody, Interest)
     }
 
-    init(_ server: ServerContext, _ loop: ServerLoop, _ peer: Peer) {
+    init(_ server: ServerContext, _ loop: ServerLoop, _ peer: Peer, _ lines: RequestLines) {
         self.server = server
         self.loop = loop.reader
         worker = loop.worker
         meter = loop.meter
         jobs = loop.jobs
         self.peer = peer
+        self.lines = lines
         watch = ConnectionWatch(now: .now())
     }
 
@@ -63,8 +74,14 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let part = unwrapInboundIn(data)
+        lines.saw(part)
         watch.partArrived()
-        take(unwrapInboundIn(data), context)
+        if case .body(let piece) = part {
+            meter.received(piece.readableBytes)
+            watch.bodyArrived(piece.readableBytes)
+        }
+        take(.part(part), context)
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
@@ -82,35 +99,55 @@ final class ConnectionHandler: ChannelDuplexHandler {
         context.read()
     }
 
-    private func take(_ part: HTTPServerRequestPart, _ context: ChannelHandlerContext) {
-        switch part {
-        case .head(let head):
+    private func take(_ input: Input, _ context: ChannelHandlerContext) {
+        switch input {
+        case .part(.head(let head)):
             switch machine.headArrived(isLast: head.isLast) {
             case .begin: begin(head, context)
-            case .hold: hold(part, bytes: head.byteCount)
+            case .hold: hold(input, bytes: head.byteCount)
             case .drop: break
             }
-        case .body(let piece):
-            meter.received(piece.readableBytes)
-            watch.bodyArrived(piece.readableBytes)
+        case .part(.body(let piece)):
             switch machine.bodyArrived() {
             case .deliver:
                 if case .job(let body, _) = current { body.arrived(piece) }
-            case .hold: hold(part, bytes: piece.readableBytes)
+            case .hold: hold(input, bytes: piece.heldBytes)
             case .drop: break
             }
-        case .end:
+        case .part(.end):
             switch machine.endArrived() {
             case .deliver: requestEnded(context)
-            case .hold: hold(part, bytes: 0)
+            case .hold: hold(input, bytes: 0)
             case .drop: break
+            }
+        case .unreadable(let problem):
+            switch machine.parsingFailed() {
+            case .refuse:
+                family = .none
+                start(.unreadable, context) { exchange in await exchange.respond(problem) }
+            case .breakOff: breakOff(context)
+            case .hold: hold(input, bytes: 0)
+            case .nothing: break
+            }
+        case .end:
+            switch machine.inputEnded() {
+            case .close: close(context, .all)
+            case .breakOff: breakOff(context)
+            case .hold: hold(input, bytes: 0)
+            case .nothing: break
             }
         }
     }
 
-    private func hold(_ part: HTTPServerRequestPart, bytes: Int) {
-        held.append(part)
-        heldBytes += bytes + MemoryLayout<HTTPServerRequestPart>.stride
+    private func hold(_ input: Input, bytes: Int) {
+        let bytes = bytes + MemoryLayout<Input>.stride
+        held.append((input, bytes))
+        heldBytes += bytes
+    }
+
+    private func breakOff(_ context: ChannelHandlerContext) {
+        guard case .job(let body, _) = current else { return context.close(promise: nil) }
+        body.hungUp()
     }
 
     // MARK: Answering
@@ -168,11 +205,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
         watch.requestEnded()
         switch current {
         case .inline(let head, let id):
-            guard isKeepingUp(context) else {
-                return start(head, context) { [worker] exchange in
-                    await worker.answer(.entries(.read(id)), exchange)
-                }
-            }
             readEntryTimed(id, head, context)
         case .job(let body, _):
             if family == .put { putArrived = .now() }
@@ -180,13 +212,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
         case nil:
             break
         }
-    }
-
-    /// Whether the client reads as fast as it asks; a job waits for it, an inline answer cannot.
-    private func isKeepingUp(_ context: ChannelHandlerContext) -> Bool {
-        if context.channel.isWritable { return true }
-        context.flush()
-        return context.channel.isWritable
     }
 
     /// Times few of the reads, as looking at the clock costs more than counting.
@@ -264,6 +289,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
         meter.answered(family, head.status)
         if head.status.code >= 300 { putArrived = nil }
         var head = head
+        if !head.headers.contains(name: "Date") {
+            head.headers.add(name: "Date", value: loop.date(at: server.engine.clock.now()))
+        }
         switch machine.answerBegan() {
         case .announceClose: head.headers.add(name: "Connection", value: "close")
         case .nothing: break
@@ -276,8 +304,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
         current = nil
         if let began = putArrived { meter.putAnswered(after: .now() - began) }
         putArrived = nil
-        switch machine.answerCompleted() {
+        switch machine.answerCompleted(hasRoom: hasRoom(context)) {
         case .goOn: pump(context)
+        case .waitForRoom: watch.readingAwaited(now: .now())
         // Who asked for another protocol may be sending it already; see `closeInStages`.
         case .close: close(context, speaksOtherwise ? .output : .all)
         case .closeInStages:
@@ -289,26 +318,33 @@ final class ConnectionHandler: ChannelDuplexHandler {
         }
     }
 
-    /// Takes up held parts until they begin an exchange that is not answered at once.
-    private func pump(_ context: ChannelHandlerContext) {
-        guard !isPumping else { return }
-        isPumping = true
-        while let part = held.first, canTake(part) {
-            held.removeFirst()
-            take(part, context)
-        }
-        isPumping = false
-        if held.isEmpty { heldBytes = 0 }
-        read(context)
+    /// Whether the client reads as fast as it asks.
+    private func hasRoom(_ context: ChannelHandlerContext) -> Bool {
+        if context.channel.isWritable { return true }
+        context.flush()
+        return context.channel.isWritable
     }
 
-    /// Whether a held part would not just be held again.
-    private func canTake(_ part: HTTPServerRequestPart) -> Bool {
-        switch machine.state {
-        case .idle: true
-        case .exchanging(let isRequestWhole): !isRequestWhole
-        case .closed: false
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable, machine.roomMade() == .goOn {
+            watch.readingSeen()
+            pump(context)
         }
+        context.fireChannelWritabilityChanged()
+    }
+
+    /// Takes up what is held until an exchange begins that is not answered at once.
+    private func pump(_ context: ChannelHandlerContext) {
+        guard !isPumping else { return }
+        guard !held.isEmpty else { return read(context) }
+        isPumping = true
+        while machine.takesHeld, let (input, bytes) = held.popFirst() {
+            heldBytes -= bytes
+            take(input, context)
+        }
+        isPumping = false
+        context.flush()
+        read(context)
     }
 
     // MARK: The end
@@ -337,8 +373,13 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if event is DrainBegan, machine.drainBegan() == .close {
-            close(context, .all)
+        switch event {
+        case is DrainBegan:
+            if machine.drainBegan() == .close { close(context, .all) }
+        // The connection itself stays: that the client is gone altogether the kernel tells apart
+        // (EPOLLHUP), and NIO then closes the channel.
+        case let event as ChannelEvent where event == .inputClosed: take(.end, context)
+        default: break
         }
         context.fireUserInboundEventTriggered(event)
     }
@@ -347,16 +388,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         guard !(error is IOError) else {
             return context.close(promise: nil)
         }
-        switch machine.parsingFailed() {
-        case .refuse:
-            let problem = Problem(parsing: error)
-            family = .none
-            start(.unreadable, context) { exchange in await exchange.respond(problem) }
-        case .breakOff:
-            guard case .job(let body, _) = current else { return context.close(promise: nil) }
-            body.hungUp()
-        case .nothing: break
-        }
+        take(.unreadable(Problem(parsing: error)), context)
     }
 
     // MARK: Time
@@ -385,4 +417,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
             now: .now()
         )
     }
+}
+
+extension ByteBuffer {
+    /// What it keeps in memory: a small piece the whole of what was read with it.
+    var heldBytes: Int { storageCapacity }
 }

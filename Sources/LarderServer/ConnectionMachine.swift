@@ -3,18 +3,24 @@
 /// # Terms
 ///
 /// - *exchange*: one request and its answer. Exchanges go one after the other.
-/// - *held*: parts of later requests (pipelining, RFC 9112 9.3.2) wait for the answer's end.
+/// - *held*: what came behind the present request (pipelining, RFC 9112 9.3.2) waits for the answer's
+///   end: parts of later requests, what is no request, the end of all that the client sends.
+/// - *room*: what was written and not yet taken by the socket is below ``Limits/unsentBytesMax``.
 /// - *last*: no request is taken after the present one.
 ///
 /// # States
 ///
 /// ```
-///           headArrived,                     answerCompleted
-///           parsingFailed
-///    idle ───────────────► exchanging ───────────────────────► idle, with held parts first
-///     │                        │  answerCompleted, when it was the last one; hungUp
-///     │ drainBegan, hungUp     │
-///     └──────────► closed ◄────┘
+///         headArrived,                answerCompleted(hasRoom: true)
+///         parsingFailed
+///    idle ─────────────► exchanging ─────────────────────────────► idle, with what is held first
+///     ▲ │                 │      │ answerCompleted(hasRoom: false)
+///     │ │                 │      └──────► unread ─┐
+///     │ │ drainBegan,     │ answerCompleted,      │ roomMade
+///     │ │ inputEnded,     │ when it was the last  │
+///     │ │ hungUp          │ one; hungUp           │
+///     │ └────► closed ◄───┴───────────────────────│── drainBegan, hungUp
+///     └───────────────────────────────────────────┘
 /// ```
 ///
 /// # Invariants (``checkInvariants()``)
@@ -22,11 +28,16 @@
 /// 1. One exchange at a time: a head begins one only in `idle`.
 /// 2. The parts of a request go to its own exchange: none is delivered once the request is whole.
 /// 3. An answer that begins before the end of its request is the connection's last.
-/// 4. `closed` is the end.
+/// 4. An exchange begins only where there is room, so that what waits for a client that does not
+///    read is at most the bound and one answer: `idle` is left behind only with room.
+/// 5. Everything that came before what is no request, or before the client's end, is answered first.
+/// 6. `closed` is the end.
 struct ConnectionMachine: Equatable {
     enum State: Equatable {
         case idle
         case exchanging(isRequestWhole: Bool)
+        /// The client has yet to read of what it was answered.
+        case unread
         case closed
     }
 
@@ -52,10 +63,9 @@ struct ConnectionMachine: Equatable {
             begun += 1
             if isLast { self.isLast = true }
             return .begin
-        case .exchanging:
-            return self.isLast ? .drop : .hold
-        case .closed:
-            return .drop
+        case .exchanging: return self.isLast ? .drop : .hold
+        case .unread: return .hold
+        case .closed: return .drop
         }
     }
 
@@ -70,6 +80,7 @@ struct ConnectionMachine: Equatable {
         switch state {
         case .exchanging(isRequestWhole: false): .deliver
         case .exchanging(isRequestWhole: true): isLast ? .drop : .hold
+        case .unread: .hold
         case .idle, .closed: .drop
         }
     }
@@ -82,6 +93,7 @@ struct ConnectionMachine: Equatable {
             state = .exchanging(isRequestWhole: true)
             return .deliver
         case .exchanging(isRequestWhole: true): return isLast ? .drop : .hold
+        case .unread: return .hold
         case .idle, .closed: return .drop
         }
     }
@@ -89,6 +101,15 @@ struct ConnectionMachine: Equatable {
     /// Whether anything that the client sends from now on is of use.
     var wantsMore: Bool {
         !isLast || state != .exchanging(isRequestWhole: true)
+    }
+
+    /// Whether what is held first would not just be held again.
+    var takesHeld: Bool {
+        switch state {
+        case .idle: true
+        case .exchanging(let isRequestWhole): !isRequestWhole
+        case .unread, .closed: false
+        }
     }
 
     enum AnswerHeadAction: Equatable {
@@ -107,6 +128,8 @@ struct ConnectionMachine: Equatable {
     enum AnswerAction: Equatable {
         /// Take up what is held, then wait for the next request.
         case goOn
+        /// Take up nothing until there is room.
+        case waitForRoom
         case close
         /// Say no more, and drop what the client still sends of its request until it has read the
         /// answer: closed at once, it could lose it (RFC 9112 9.6).
@@ -114,20 +137,38 @@ struct ConnectionMachine: Equatable {
         case nothing
     }
 
-    /// The answer's last byte was handed to the socket.
-    mutating func answerCompleted() -> AnswerAction {
+    /// The answer's last byte was handed to the socket; `hasRoom` says whether it took enough.
+    mutating func answerCompleted(hasRoom: Bool) -> AnswerAction {
         defer { checkInvariants() }
         switch state {
         case .exchanging(let isRequestWhole):
             answered += 1
             guard isLast || !isRequestWhole else {
-                state = .idle
-                return .goOn
+                state = hasRoom ? .idle : .unread
+                return hasRoom ? .goOn : .waitForRoom
             }
             state = .closed
             isLast = true
             return isRequestWhole ? .close : .closeInStages
-        case .idle, .closed:
+        case .idle, .unread, .closed:
+            return .nothing
+        }
+    }
+
+    enum RoomAction: Equatable {
+        /// Take up what is held, then wait for the next request.
+        case goOn
+        case nothing
+    }
+
+    /// The client has read so much that what was written and not taken is below its bound.
+    mutating func roomMade() -> RoomAction {
+        defer { checkInvariants() }
+        switch state {
+        case .unread:
+            state = .idle
+            return .goOn
+        case .idle, .exchanging, .closed:
             return .nothing
         }
     }
@@ -142,7 +183,7 @@ struct ConnectionMachine: Equatable {
         defer { checkInvariants() }
         isLast = true
         switch state {
-        case .idle:
+        case .idle, .unread:
             state = .closed
             return .close
         case .exchanging, .closed:
@@ -155,27 +196,56 @@ struct ConnectionMachine: Equatable {
         case refuse
         /// The rest of the request's body never comes.
         case breakOff
+        case hold
         case nothing
     }
 
     /// What came is no HTTP, or too much of it.
     mutating func parsingFailed() -> RefusalAction {
         defer { checkInvariants() }
-        isLast = true
         switch state {
         case .idle:
+            isLast = true
             begun += 1
             state = .exchanging(isRequestWhole: false)
             return .refuse
         case .exchanging(isRequestWhole: false):
+            isLast = true
             return .breakOff
-        // The present answer is still good; what follows it is dropped.
-        case .exchanging(isRequestWhole: true), .closed:
-            return .nothing
+        // What came before it is still good.
+        case .exchanging(isRequestWhole: true): return isLast ? .nothing : .hold
+        case .unread: return .hold
+        case .closed: return .nothing
         }
     }
 
-    /// The client has closed its end.
+    enum InputEndAction: Equatable {
+        case close
+        /// The rest of the request's body never comes.
+        case breakOff
+        case hold
+        case nothing
+    }
+
+    /// The client sends no more; it may go on to read (RFC 9112 9.6).
+    mutating func inputEnded() -> InputEndAction {
+        defer { checkInvariants() }
+        switch state {
+        case .idle:
+            state = .closed
+            isLast = true
+            return .close
+        // The last answer ends the connection anyway.
+        case .exchanging where isLast: return .nothing
+        case .exchanging(isRequestWhole: false):
+            isLast = true
+            return .breakOff
+        case .exchanging(isRequestWhole: true), .unread: return .hold
+        case .closed: return .nothing
+        }
+    }
+
+    /// The connection is gone.
     mutating func hungUp() {
         defer { checkInvariants() }
         state = .closed

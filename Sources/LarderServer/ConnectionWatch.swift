@@ -11,6 +11,8 @@ struct ConnectionWatch {
     private var bodyBegan: NIODeadline?
     private var bodyBytes = 0
     private var closingBegan: NIODeadline?
+    /// Since when the client has to read before it is answered further.
+    private var unreadSince: NIODeadline?
     private var timer: RepeatedTask?
 
     /// Between two looks; every bound is kept within this.
@@ -58,13 +60,24 @@ struct ConnectionWatch {
         closingBegan = now
     }
 
+    /// The client has to read of its answers before the next request is taken up.
+    mutating func readingAwaited(now: NIODeadline) {
+        unreadSince = now
+    }
+
+    mutating func readingSeen() {
+        unreadSince = nil
+    }
+
     /// The present request's body is waited for; its time counts from the first such look.
     mutating func bodyAwaited(now: NIODeadline) {
         if bodyBegan == nil { bodyBegan = now }
     }
 
     func isOverdue(isIdle: Bool, waitsForRequest: Bool, now: NIODeadline) -> Bool {
-        if let closingBegan { return now - closingBegan > .larder(Limits.stalledResponseTime) }
+        if let began = closingBegan ?? unreadSince {
+            return now - began > .larder(Limits.stalledResponseTime)
+        }
         let stalled = TimeAmount.larder(Limits.stalledRequestTime)
         if let headBegan, now - headBegan > stalled { return true }
         if waitsForRequest {

@@ -48,32 +48,34 @@ struct Exchange: Sendable {
         }
     }
 
+    /// The header fields of the request.
+    var fields: HeaderFields {
+        HeaderFields(head.headers.map { HeaderFields.Field(name: $0.name, value: $0.value) })
+    }
+
+    /// What the request expects of the entry that it writes.
+    var conditions: WriteConditions {
+        let (match, noneMatch) = (head.headers["If-Match"], head.headers["If-None-Match"])
+        return WriteConditions(ifMatch: match, ifNoneMatch: noneMatch)
+    }
+
     /// The JSON of a command.
     func command() async throws(Problem) -> [UInt8] {
         try await wholeBody(upTo: Limits.commandBodyBytesMax)
     }
 
-    /// Refuses a body by its announced length, before a byte of it is read.
-    func refuseAnnounced(over limit: Int) throws(Problem) {
-        guard let length = head.headers.first(name: "Content-Length").flatMap({ Int64($0) }),
-            length > limit
-        else { return }
-        throw Problem(.bodyTooLarge, "the body has \(length) bytes, at most \(limit) are taken")
+    /// How long the body says that it is; nil for one that comes in chunks.
+    var announcedLength: Int64? {
+        head.headers.first(name: "Content-Length").flatMap { Int64($0) }
     }
 
-    func wholeBody(upTo limit: Int) async throws(Problem) -> [UInt8] {
-        let place = try enterUpload()
-        defer { place?.leave() }
-        let bytes: [UInt8]?
+    /// The next piece of the body; nil at its end.
+    func nextPiece() async throws(Problem) -> ByteBuffer? {
         do {
-            bytes = try await body.collect(upTo: limit)
+            return try await body.next()
         } catch {
             throw Problem(.badRequest, "the body broke off")
         }
-        guard let bytes else {
-            throw Problem(.bodyTooLarge, "the body has more than \(limit) bytes")
-        }
-        return bytes
     }
 
     /// A problem as this client reads it: an administrator is not sent to one.
@@ -92,9 +94,16 @@ struct Exchange: Sendable {
         _ headers: HTTPHeaders = HTTPHeaders(),
         status: HTTPResponseStatus = .ok
     ) async {
+        let memory: HeldBytes?
+        do throws(Problem) {
+            memory = try hold(json.count)
+        } catch {
+            return await respond(error)
+        }
         var headers = headers
         headers.add(name: "Content-Type", value: "application/json")
         await writer.respond(status, headers, body: json)
+        withExtendedLifetime(memory) {}
     }
 
     func respond(_ problem: Problem, _ headers: HTTPHeaders = HTTPHeaders()) async {

@@ -22,6 +22,8 @@ final class RequestBody: @unchecked Sendable {
     var hasRoom: () -> Void = {}
     /// Told once, before the first piece is waited for.
     var isWanted: () -> Void = {}
+    /// The memory of a body that was collected, and of what is made of it, until the exchange ends.
+    var memory: HeldBytes?
 
     init(_ eventLoop: any EventLoop) {
         self.eventLoop = eventLoop
@@ -45,7 +47,7 @@ final class RequestBody: @unchecked Sendable {
             taker.resume(returning: piece)
         } else {
             pieces.append(piece)
-            bufferedBytes += piece.readableBytes
+            bufferedBytes += piece.heldBytes
         }
     }
 
@@ -70,7 +72,7 @@ final class RequestBody: @unchecked Sendable {
     func next() async throws -> ByteBuffer? {
         eventLoop.preconditionInEventLoop()
         if let piece = pieces.popFirst() {
-            bufferedBytes -= piece.readableBytes
+            bufferedBytes -= piece.heldBytes
             if !isWhole { hasRoom() }
             return piece
         }
@@ -79,15 +81,5 @@ final class RequestBody: @unchecked Sendable {
         isWanted()
         isWanted = {}
         return try await withCheckedThrowingContinuation { taker = $0 }
-    }
-
-    /// The whole body of a command; nil when it has more than `limit` bytes.
-    func collect(upTo limit: Int) async throws -> [UInt8]? {
-        var bytes: [UInt8] = []
-        while let piece = try await next() {
-            guard bytes.count + piece.readableBytes <= limit else { return nil }
-            bytes += piece.readableBytesView
-        }
-        return bytes
     }
 }

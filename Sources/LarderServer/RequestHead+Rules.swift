@@ -30,12 +30,12 @@ extension HTTPRequestHead {
     /// The parser takes no HTTP behind an upgrade (RFC 9110 7.8), which is never granted, and
     /// clients of HTTP/1.0 find an answer's end at the connection's.
     var isLast: Bool {
-        !isKeepAlive || version != .http1_1 || asksForAnotherProtocol
+        !isKeepAlive || version != .http1_1 || asksForAnotherProtocol || codingProblem != nil
     }
 
     /// The head with its target in origin form, if it is one to be answered.
     func checked() throws(RouteError) -> HTTPRequestHead {
-        if let problem = hostProblem { throw .problem(problem) }
+        if let problem = hostProblem ?? codingProblem { throw .problem(problem) }
         guard let target = originForm else { return self }
         var head = self
         head.uri = target
@@ -72,6 +72,24 @@ extension HTTPRequestHead {
             .badRequest,
             "the request has \(hosts) Host headers, HTTP/1.1 needs one",
             hint: "Send Host: larder; any name will do."
+        )
+    }
+
+    /// Chunks are the one coding of a body that is taken: 400 where they do not end the list, 501 for
+    /// what stands before them (RFC 9112 6.1), which the parser takes.
+    private var codingProblem: Problem? {
+        let name = "Transfer-Encoding"
+        guard headers.contains(name: name) else { return nil }
+        let codings = headers[canonicalForm: name].map { String($0).lowercased() }
+        guard codings.last == "chunked" else {
+            return Problem(.badRequest, "\(name) does not end with chunked")
+        }
+        guard let other = codings.first(where: { $0 != "chunked" }) else { return nil }
+        return Problem(
+            .badRequest,
+            "\(name): '\(other)' is not known",
+            status: 501,
+            hint: "Send the body as it is, with Content-Length, or in chunks."
         )
     }
 

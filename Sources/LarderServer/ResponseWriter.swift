@@ -11,7 +11,7 @@ struct ResponseWriter: Sendable {
     let version: HTTPVersion
     let isHeadOnly: Bool
 
-    /// A whole answer at once.
+    /// A whole answer; of a large one no more at once than the client reads.
     func respond(
         _ status: HTTPResponseStatus,
         _ headers: HTTPHeaders = HTTPHeaders(),
@@ -22,9 +22,14 @@ struct ResponseWriter: Sendable {
             headers.replaceOrAdd(name: "Content-Length", value: String(body.count))
         }
         guard await begin(status, headers, isFlushed: false) else { return }
-        if !body.isEmpty, !isHeadOnly {
+        var rest = isHeadOnly ? [] : body[...]
+        while rest.count > Limits.unsentBytesMax {
+            guard await send(rest.prefix(Limits.unsentBytesMax)) else { return }
+            rest = rest.dropFirst(Limits.unsentBytesMax)
+        }
+        if !rest.isEmpty {
             channel.write(
-                HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(bytes: body))),
+                HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(bytes: rest))),
                 promise: nil
             )
         }
@@ -68,7 +73,7 @@ struct ResponseWriter: Sendable {
     /// The next piece of the body; returns when the socket has taken it.
     ///
     /// False when nobody reads any more.
-    func send(_ bytes: [UInt8]) async -> Bool {
+    func send(_ bytes: some Collection<UInt8> & Sendable) async -> Bool {
         guard !isHeadOnly else { return channel.isActive }
         return await write(.body(.byteBuffer(ByteBuffer(bytes: bytes))))
     }

@@ -137,6 +137,11 @@ package final class Server: Sendable {
         ServerBootstrap(group: group)
             .childChannelOption(ChannelOptions.autoRead, value: false)
             .childChannelOption(ChannelOptions.maxMessagesPerRead, value: 2)
+            .childChannelOption(ChannelOptions.allowRemoteHalfClosure, value: true)
+            .childChannelOption(
+                ChannelOptions.writeBufferWaterMark,
+                value: .init(low: Limits.unsentBytesMax / 2, high: Limits.unsentBytesMax)
+            )
             .childChannelInitializer { [context] channel in
                 guard let place = loops[ObjectIdentifier(channel.eventLoop)] else {
                     return channel.close()
@@ -167,10 +172,12 @@ package final class Server: Sendable {
             limitConfiguration: limits
         )
         let pipeline = channel.pipeline.syncOperations
+        let lines = RequestLines()
+        try pipeline.addHandler(lines)
         try pipeline.addHandler(
             ByteToMessageHandler(decoder, maximumBufferSize: Limits.requestHeadBytesMax)
         )
         try pipeline.addHandler(HTTPResponseEncoder())
-        try pipeline.addHandler(ConnectionHandler(context, loop, peer))
+        try pipeline.addHandler(ConnectionHandler(context, loop, peer, lines))
     }
 }

@@ -12,6 +12,7 @@ final class ServerContext: Sendable {
     let configuration: StatusReport.Configuration?
     let connections = ConnectionList()
     let uploads = UploadPlaces()
+    let memory = HeldMemory()
     let arrays = ArrayBytes()
     let meters = LoopMeters()
     /// Sets request ids of this run apart from those of others.

@@ -12,6 +12,7 @@ struct ConnectionMachineTests {
         case readingLast
         case answering
         case answeringLast
+        case unread
         case closed
 
         var machine: ConnectionMachine {
@@ -26,6 +27,10 @@ struct ConnectionMachineTests {
             case .answeringLast:
                 _ = machine.headArrived(isLast: true)
                 _ = machine.endArrived()
+            case .unread:
+                _ = machine.headArrived(isLast: false)
+                _ = machine.endArrived()
+                _ = machine.answerCompleted(hasRoom: false)
             case .closed: machine.hungUp()
             }
             return machine
@@ -38,6 +43,7 @@ struct ConnectionMachineTests {
             case (.exchanging(isRequestWhole: false), true): self = .readingLast
             case (.exchanging(isRequestWhole: true), false): self = .answering
             case (.exchanging(isRequestWhole: true), true): self = .answeringLast
+            case (.unread, _): self = .unread
             case (.closed, _): self = .closed
             }
         }
@@ -50,6 +56,9 @@ struct ConnectionMachineTests {
         case end
         case answerBegan
         case answerCompleted
+        case answerUnread
+        case roomMade
+        case inputEnded
         case drain
         case parsingFailed
         case hangUp
@@ -62,7 +71,10 @@ struct ConnectionMachineTests {
             case .body: "\(machine.bodyArrived())"
             case .end: "\(machine.endArrived())"
             case .answerBegan: "\(machine.answerBegan())"
-            case .answerCompleted: "\(machine.answerCompleted())"
+            case .answerCompleted: "\(machine.answerCompleted(hasRoom: true))"
+            case .answerUnread: "\(machine.answerCompleted(hasRoom: false))"
+            case .roomMade: "\(machine.roomMade())"
+            case .inputEnded: "\(machine.inputEnded())"
             case .drain: "\(machine.drainBegan())"
             case .parsingFailed: "\(machine.parsingFailed())"
             case .hangUp: "\(machine.hungUp())"
@@ -91,6 +103,9 @@ struct ConnectionMachineTests {
         Row(.idle, .end, "drop", .idle),
         Row(.idle, .answerBegan, "nothing", .idle),
         Row(.idle, .answerCompleted, "nothing", .idle),
+        Row(.idle, .answerUnread, "nothing", .idle),
+        Row(.idle, .roomMade, "nothing", .idle),
+        Row(.idle, .inputEnded, "close", .closed),
         Row(.idle, .drain, "close", .closed),
         Row(.idle, .parsingFailed, "refuse", .readingLast),
         Row(.idle, .hangUp, "()", .closed),
@@ -101,6 +116,9 @@ struct ConnectionMachineTests {
         Row(.reading, .end, "deliver", .answering),
         Row(.reading, .answerBegan, "announceClose", .readingLast),
         Row(.reading, .answerCompleted, "closeInStages", .closed),
+        Row(.reading, .answerUnread, "closeInStages", .closed),
+        Row(.reading, .roomMade, "nothing", .reading),
+        Row(.reading, .inputEnded, "breakOff", .readingLast),
         Row(.reading, .drain, "nothing", .readingLast),
         Row(.reading, .parsingFailed, "breakOff", .readingLast),
         Row(.reading, .hangUp, "()", .closed),
@@ -111,6 +129,9 @@ struct ConnectionMachineTests {
         Row(.readingLast, .end, "deliver", .answeringLast),
         Row(.readingLast, .answerBegan, "announceClose", .readingLast),
         Row(.readingLast, .answerCompleted, "closeInStages", .closed),
+        Row(.readingLast, .answerUnread, "closeInStages", .closed),
+        Row(.readingLast, .roomMade, "nothing", .readingLast),
+        Row(.readingLast, .inputEnded, "nothing", .readingLast),
         Row(.readingLast, .drain, "nothing", .readingLast),
         Row(.readingLast, .parsingFailed, "breakOff", .readingLast),
         Row(.readingLast, .hangUp, "()", .closed),
@@ -121,8 +142,11 @@ struct ConnectionMachineTests {
         Row(.answering, .end, "hold", .answering),
         Row(.answering, .answerBegan, "nothing", .answering),
         Row(.answering, .answerCompleted, "goOn", .idle),
+        Row(.answering, .answerUnread, "waitForRoom", .unread),
+        Row(.answering, .roomMade, "nothing", .answering),
+        Row(.answering, .inputEnded, "hold", .answering),
         Row(.answering, .drain, "nothing", .answeringLast),
-        Row(.answering, .parsingFailed, "nothing", .answeringLast),
+        Row(.answering, .parsingFailed, "hold", .answering),
         Row(.answering, .hangUp, "()", .closed),
 
         Row(.answeringLast, .head, "drop", .answeringLast),
@@ -131,9 +155,25 @@ struct ConnectionMachineTests {
         Row(.answeringLast, .end, "drop", .answeringLast),
         Row(.answeringLast, .answerBegan, "announceClose", .answeringLast),
         Row(.answeringLast, .answerCompleted, "close", .closed),
+        Row(.answeringLast, .answerUnread, "close", .closed),
+        Row(.answeringLast, .roomMade, "nothing", .answeringLast),
+        Row(.answeringLast, .inputEnded, "nothing", .answeringLast),
         Row(.answeringLast, .drain, "nothing", .answeringLast),
         Row(.answeringLast, .parsingFailed, "nothing", .answeringLast),
         Row(.answeringLast, .hangUp, "()", .closed),
+
+        Row(.unread, .head, "hold", .unread),
+        Row(.unread, .lastHead, "hold", .unread),
+        Row(.unread, .body, "hold", .unread),
+        Row(.unread, .end, "hold", .unread),
+        Row(.unread, .answerBegan, "nothing", .unread),
+        Row(.unread, .answerCompleted, "nothing", .unread),
+        Row(.unread, .answerUnread, "nothing", .unread),
+        Row(.unread, .roomMade, "goOn", .idle),
+        Row(.unread, .inputEnded, "hold", .unread),
+        Row(.unread, .drain, "close", .closed),
+        Row(.unread, .parsingFailed, "hold", .unread),
+        Row(.unread, .hangUp, "()", .closed),
 
         Row(.closed, .head, "drop", .closed),
         Row(.closed, .lastHead, "drop", .closed),
@@ -141,6 +181,9 @@ struct ConnectionMachineTests {
         Row(.closed, .end, "drop", .closed),
         Row(.closed, .answerBegan, "announceClose", .closed),
         Row(.closed, .answerCompleted, "nothing", .closed),
+        Row(.closed, .answerUnread, "nothing", .closed),
+        Row(.closed, .roomMade, "nothing", .closed),
+        Row(.closed, .inputEnded, "nothing", .closed),
         Row(.closed, .drain, "nothing", .closed),
         Row(.closed, .parsingFailed, "nothing", .closed),
         Row(.closed, .hangUp, "()", .closed),
@@ -168,13 +211,14 @@ struct ConnectionMachineTests {
     @Test("An answer that came without a head before its request's end still ends the connection")
     func unannouncedAnswer() {
         var machine = Start.reading.machine
-        #expect(machine.answerCompleted() == .closeInStages)
+        #expect(machine.answerCompleted(hasRoom: true) == .closeInStages)
         #expect(machine.state == .closed)
     }
 
     /// Keeps the documented invariants by what it saw, not by what the machine remembers.
     struct Observer {
         private var isOpen = false
+        private var hasRoom = true
         private var isWhole = false
         private var isAnnounced = false
         private var isClosed = false
@@ -184,6 +228,7 @@ struct ConnectionMachineTests {
             switch action {
             case "begin", "refuse":
                 #expect(!isOpen, "one exchange at a time")
+                #expect(hasRoom, "none begins before the client has read")
                 #expect(!isAnnounced, "none follows the last one")
                 (isOpen, isWhole) = (true, false)
                 if event != .head { isAnnounced = true }
@@ -191,14 +236,17 @@ struct ConnectionMachineTests {
                 #expect(isOpen && !isWhole, "parts go to their own request")
                 if event == .end { isWhole = true }
             case "hold":
-                #expect(isOpen, "nothing is held while nothing is answered")
-                if event != .head, event != .lastHead {
+                #expect(isOpen || !hasRoom, "nothing is held while nothing is answered or unread")
+                if event != .head, event != .lastHead, hasRoom {
                     #expect(isWhole, "a part of the present request is not held")
                 }
             case "announceClose": isAnnounced = true
-            case "goOn":
+            case "goOn" where event == .roomMade:
+                #expect(!isOpen && !hasRoom && !isAnnounced)
+                hasRoom = true
+            case "goOn", "waitForRoom":
                 #expect(isOpen && isWhole && !isAnnounced)
-                isOpen = false
+                (isOpen, hasRoom) = (false, action == "goOn")
             case "close":
                 #expect(!isOpen || isWhole)
                 (isOpen, isClosed) = (false, true)
@@ -210,7 +258,7 @@ struct ConnectionMachineTests {
                 isAnnounced = true
             default:
                 if event == .hangUp { isClosed = true }
-                if event == .drain || event == .parsingFailed { isAnnounced = true }
+                if event == .drain { isAnnounced = true }
             }
         }
     }
@@ -224,8 +272,8 @@ struct ConnectionMachineTests {
             // Ends of the connection come seldom, or there would be little before them.
             let events: [Event] =
                 Int.random(in: 0..<40, using: &random) == 0
-                ? [.lastHead, .drain, .parsingFailed, .hangUp]
-                : [.head, .body, .end, .answerBegan, .answerCompleted]
+                ? [.lastHead, .drain, .parsingFailed, .inputEnded, .hangUp]
+                : [.head, .body, .end, .answerBegan, .answerCompleted, .answerUnread, .roomMade]
             guard let event = events.randomElement(using: &random) else { return }
             observer.saw(event, event.happen(to: &machine))
             machine.checkInvariants()

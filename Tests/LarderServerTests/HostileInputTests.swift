@@ -171,6 +171,7 @@ struct HostileInputTests {
             gate.open()
             let response = try await client.response()
             #expect(response.lines.last?.contains(#""type":"end""#) == true)
+            #expect(try await client.response().status == 400)
             #expect(try await client.rest().isEmpty)
         }
     }

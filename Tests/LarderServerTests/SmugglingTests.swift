@@ -49,6 +49,10 @@ struct SmugglingTests {
         "Content-Length: 18446744073709551619",
         "Content-Length : 3",
         "Content-Length\t: 3",
+        "Transfer-Encoding:",
+        "Transfer-Encoding: ",
+        "Transfer-Encoding: ,",
+        "Transfer-Encoding:\r\nContent-Length: 3",
         "Transfer-Encoding: identity",
         "Transfer-Encoding: gzip",
         "Transfer-Encoding: chunked, gzip",
@@ -92,6 +96,69 @@ struct SmugglingTests {
         "GET /v1/entries/ke pt HTTP/1.1\r\nHost: x\r\n\r\n",
         "GET /v1/entries/ke\u{7F}pt HTTP/1.1\r\nHost: x\r\n\r\n",
     ]
+
+    @Test(
+        "A coding before the chunks is not known, and what follows is not read",
+        arguments: ["gzip, chunked", "x, chunked", "chunked\r\nTransfer-Encoding: gzip, chunked"]
+    )
+    func codings(value: String) async throws {
+        try await ServerFixture.run { server in
+            let client = try await server.connect()
+            let head = "PUT /v1/entries/put HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: \(value)\r\n"
+            client.begin(Array("\(head)\r\n3\r\nabc\r\n0\r\n\r\n\(Self.hidden)".utf8))
+            let response = try await client.response(to: "PUT")
+            #expect([400, 501].contains(response.status))
+            #expect(value.hasPrefix("chunked") || response.status == 501)
+            #expect(response.headers["Connection"] == "close")
+            #expect(try await client.rest().isEmpty)
+            let other = try await server.connect()
+            #expect(try await other.ask("GET", "/v1/entries/put").status == 404)
+        }
+    }
+
+    private static let good = "GET /v1/entries/kept HTTP/1.1\r\nHost: x\r\n\r\n"
+
+    /// What stands before a request of another protocol, and how many answers it has.
+    private static let before = [
+        ("", 0), ("\r\n", 0), (good, 1), (good + good, 2),
+        (
+            "PUT /v1/entries/a HTTP/1.1\r\nHost: x\r\nContent-Length: 19\r\n\r\nGET / RTSP/1.0\r\n\r\nx",
+            1
+        ),
+        (
+            "PUT /v1/entries/a HTTP/1.1\r\nHost: x\r\nX: GET / RTSP/1.0\r\n"
+                + "Transfer-Encoding: chunked\r\n\r\n13\r\nGET / RTSP/1.0\r\n\r\nx\r\n0\r\nT: u\r\n\r\n",
+            1
+        ),
+    ]
+
+    @Test(
+        "A request of another protocol is none of HTTP, wherever it stands and however it is cut",
+        arguments: ["GET /v1/entries/kept RTSP/1.0", "POST /v1/evict RTSP/1.1", "SOURCE / ICE/1.0"]
+    )
+    func protocols(line: String) async throws {
+        try await ServerFixture.run { server in
+            try await server.store("kept", [1])
+            for (before, count) in Self.before {
+                for size in [1, 7, 5_000] {
+                    let client = try await server.connect()
+                    var rest = Array("\(before)\(line)\r\nHost: x\r\n\r\n\(Self.good)".utf8)[...]
+                    while !rest.isEmpty {
+                        client.begin(Array(rest.prefix(size)))
+                        rest = rest.dropFirst(size)
+                    }
+                    for _ in 0..<count {
+                        #expect(try await client.response().status < 300, "\(before)")
+                    }
+                    let refusal = try await client.response()
+                    #expect(refusal.status == 400, "\(before)")
+                    #expect(refusal.headers["Connection"] == "close")
+                    #expect(try await client.rest().isEmpty)
+                    await client.hangUp()
+                }
+            }
+        }
+    }
 
     @Test("A line that ends or begins otherwise is refused")
     func lines() async throws {

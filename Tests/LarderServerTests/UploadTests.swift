@@ -29,6 +29,60 @@ struct UploadTests {
         #expect(places.enter(1) != nil)
     }
 
+    @Test("An entity larger than one may be is refused by its length, and by its bytes")
+    func largeEntities() async throws {
+        try await ServerFixture.run(rules: .standard) { server in
+            let head = "PUT /v1/entities/User:7 HTTP/1.1\r\nHost: x\r\n"
+            let announced = try await server.connect()
+            try await announced.send("\(head)Content-Length: \(Limits.entityBytesMax + 1)\r\n\r\n")
+            let hidden = try await server.connect()
+            let size = String(Limits.entityBytesMax + 1, radix: 16)
+            let body = [UInt8](repeating: 0x20, count: Limits.entityBytesMax + 1)
+            let start = "\(head)Transfer-Encoding: chunked\r\n\r\n\(size)\r\n"
+            hidden.begin(Array(start.utf8) + body)
+            for client in [announced, hidden] {
+                let refusal = try await client.response(to: "PUT")
+                #expect(refusal.status == 413)
+                #expect(try refusal.problem().kind == .bodyTooLarge)
+            }
+        }
+    }
+
+    @Test("Bodies that are collected count by what they announce, until they are answered")
+    func collected() async throws {
+        try await ServerFixture.run(rules: .standard) { server in
+            let head =
+                "PUT /v1/entities/User:7 HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
+                + "Content-Length: \(Limits.entityBytesMax)\r\n\r\n"
+            var halves: [RawClient] = []
+            for _ in 0..<Limits.heldBytesPerUserMax / Limits.entityBytesMax {
+                let client = try await server.connect()
+                try await client.send(head)
+                #expect(try await client.response(to: "PUT").status == 100)
+                halves.append(client)
+            }
+            let late = try await server.connect()
+            try await late.send(head)
+            let refusal = try await late.response(to: "PUT")
+            #expect(refusal.status == 503)
+            let problem = try refusal.problem()
+            #expect(problem.kind == .overloaded)
+            #expect(problem.isRetryable)
+            let small = try await server.connect()
+            let ada = Array(#"{"id":7,"name":"Ada"}"#.utf8)
+            #expect(try await small.ask("PUT", "/v1/entities/User:7", body: ada).status == 201)
+            await halves.removeLast().hangUp()
+            var status = 503
+            while status == 503 {
+                let next = try await server.connect()
+                try await next.send(head)
+                status = try await next.response(to: "PUT").status
+                await next.hangUp()
+            }
+            #expect(status == 100)
+        }
+    }
+
     @Test("One body too many is refused; those that came whole are taken all the while")
     func refused() async throws {
         try await ServerFixture.run { server in

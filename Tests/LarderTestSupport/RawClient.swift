@@ -62,7 +62,8 @@ package final class RawClient: Sendable {
     ) async throws -> RawResponse {
         let fields = (headers + ["Content-Length: \(body.count)"]).map { "\($0)\r\n" }.joined()
         let head = "\(method) \(path) HTTP/1.1\r\nHost: larder\r\n\(fields)\r\n"
-        try await send(Array(head.utf8) + body)
+        // It may be refused before all of it was taken.
+        begin(Array(head.utf8) + body)
         return try await response(to: method)
     }
 
@@ -121,6 +122,11 @@ package final class RawClient: Sendable {
     }
 
     // MARK: The end
+
+    /// Says that nothing more is sent; what is answered can still be read.
+    package func endSending() async throws {
+        try await channel.close(mode: .output).get()
+    }
 
     package func hangUp() async {
         // It may be closed already.

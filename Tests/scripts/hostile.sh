@@ -20,7 +20,7 @@ ulimit -Sn "$(ulimit -Hn)"
 
 # Prints `ok …` and `not ok …` as the checks of support.sh do; it ends with 1 if one failed.
 python3 - "$socket" "$daemon" <<'END' || failures=$((failures + 1))
-import os, random, re, resource, socket, sys, time
+import os, random, re, resource, signal, socket, sys, threading, time
 
 path, pid = sys.argv[1], sys.argv[2]
 hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -189,6 +189,73 @@ while len(got) < len(large):
 check("one that reads after all gets what it asked for", got.split(b"\r\n\r\n", 1)[1][:100] == large[:100])
 for client in deaf:
     client.close()
+
+# -- a client that asks and asks, and reads nothing
+
+def asked(count):
+    """A client that asks for as much as it can send, in the background."""
+    client = connect()
+    client.settimeout(None)
+    sender = threading.Thread(target=send, daemon=True, args=(
+        client, request("GET", "/v1/openapi.json") * count + request(
+            "GET", "/v1/health/live", None, "Connection: close")))
+    sender.start()
+    return client
+
+
+before = resident()
+greedy = [asked(6000) for _ in range(4)]
+for _ in range(50):
+    is_served()
+check("others are served while four clients ask 6,000 times and read nothing", is_served())
+check("who cost less than 24 MiB", resident() - before < 24, (before, resident()))
+length = len(one("GET", "/v1/openapi.json").split(b"\r\n\r\n", 1)[1])
+reading, answers, body = asked(600), 0, None
+stream = reading.makefile("rb")
+while (line := stream.readline()).startswith(b"HTTP/1.1 200"):
+    fields = dict(f.rstrip().lower().split(b": ", 1) for f in iter(stream.readline, b"\r\n"))
+    body = stream.read(int(fields[b"content-length"]))
+    answers += len(body) == length
+check("one that reads after all gets all of them, in order",
+      (answers, body) == (600, b'{"status":"ok"}'), (answers, body, line))
+for client in greedy:
+    client.shutdown(socket.SHUT_RDWR)
+    client.close()
+check("and the memory of those that have gone is not kept", resident() - before < 24,
+      (before, resident()))
+
+# -- clients that send no more
+
+for target in ["/v1/entries/others", "/v1/openapi.json", "/v1/status"]:
+    with connect() as client:
+        send(client, request("GET", target))
+        client.shutdown(socket.SHUT_WR)
+        check(f"who shuts its writing side gets {target}", status(until_closed(client)) == 200)
+with connect() as client:
+    send(client, request("GET", "/v1/entries/others") * 3 + b"no HTTP\r\n\r\n")
+    client.shutdown(socket.SHUT_WR)
+    answer = until_closed(client)
+    check("what is no request comes after what was asked before it",
+          re.findall(rb"HTTP/1\.1 (\d+)", answer) == [b"200"] * 3 + [b"400"], answer)
+opened = open_files()
+pipe = os.pipe()
+child = os.fork()
+if child == 0:
+    client = connect()
+    send(client, request("GET", "/v1/watch?id=others"))
+    client.shutdown(socket.SHUT_WR)
+    os.write(pipe[1], b"x")
+    signal.pause()
+os.read(pipe[0], 1)
+for _ in range(5):
+    is_served()
+check("one that only listens is listened to", open_files() > opened, (opened, open_files()))
+os.kill(child, signal.SIGKILL)
+os.waitpid(child, 0)
+begin = time.monotonic()
+while open_files() > opened and time.monotonic() < begin + 10:
+    time.sleep(0.01)
+check("and is missed at once when it is killed", open_files() <= opened, (opened, open_files()))
 
 # -- ids
 

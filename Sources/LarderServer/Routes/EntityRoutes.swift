@@ -76,8 +76,7 @@ struct EntityRoutes {
 
     private func put(_ key: EntityKey) async throws(Problem) {
         let (name, scope) = try place(key)
-        let limit = Int(clamping: engine.store.maxEntryBytes)
-        try exchange.refuseAnnounced(over: limit)
+        let limit = min(Limits.entityBytesMax, Int(clamping: engine.store.maxEntryBytes))
         let receipt = try await engine.setEntity(
             name,
             json: try await exchange.wholeBody(upTo: limit),

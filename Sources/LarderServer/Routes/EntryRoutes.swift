@@ -84,6 +84,7 @@ struct EntryRoutes {
         let ttl = try parameters.take("ttl").map { text throws(Problem) in try Self.ttl(text) }
         let isPinned = try parameters.takeBool("pin") ?? false
         try parameters.refuseRest()
+        try RequestHeaderRules.refusePart(exchange.fields, status: 400)
         try refuseTooLarge()
         let place = try exchange.enterUpload()
         defer { place?.leave() }
@@ -93,12 +94,13 @@ struct EntryRoutes {
             mediaType: exchange.head.headers.first(name: "Content-Type"),
             ttl: ttl,
             isPinned: isPinned,
-            client: try exchange.client
+            client: try exchange.client,
+            conditions: exchange.conditions
         )
         let receipt: BlobIntake.Receipt
         do throws(Problem) {
-            while let piece = try await nextPiece() {
-                try await intake.take(piece)
+            while let piece = try await exchange.nextPiece() {
+                try await intake.take(Array(piece.readableBytesView))
             }
             receipt = try await intake.finish()
         } catch {
@@ -114,19 +116,11 @@ struct EntryRoutes {
         )
     }
 
-    private func nextPiece() async throws(Problem) -> [UInt8]? {
-        do {
-            return try await exchange.body.next().map { Array($0.readableBytesView) }
-        } catch {
-            throw Problem(.badRequest, "the body broke off")
-        }
-    }
-
     /// Refuses by the announced length before a byte of it is read.
     private func refuseTooLarge() throws(Problem) {
-        guard let text = exchange.head.headers.first(name: "Content-Length"),
-            let length = Int64(text), length > engine.store.maxEntryBytes
-        else { return }
+        guard let length = exchange.announcedLength, length > engine.store.maxEntryBytes else {
+            return
+        }
         throw Problem(
             .entryTooLarge,
             "the body has \(length) bytes, at most \(engine.store.maxEntryBytes) are taken"
@@ -144,10 +138,12 @@ struct EntryRoutes {
     }
 
     private func remove(_ id: EntryID) async throws(Problem) {
+        try RequestHeaderRules.refusePart(exchange.fields, status: 400)
         let wasThere = try await engine.remove(
             id,
             exchange.scope(),
             client: try exchange.client,
+            conditions: exchange.conditions,
             mayForgetShared: { () throws(Problem) in
                 guard try exchange.isByAdministrator else { return false }
                 try exchange.requireAdministrator("remove \(id) scope=shared")

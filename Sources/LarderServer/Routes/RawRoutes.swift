@@ -18,9 +18,9 @@ struct RawRoutes {
         RoutePattern(
             RawCommand.pathPrefix + "{origin}/{path}",
             [
-                (.GET, { _ in .raw(.read) }), (.HEAD, { _ in .raw(.read) }),
-                (.POST, { _ in .raw(.write) }), (.PUT, { _ in .raw(.write) }),
-                (.PATCH, { _ in .raw(.write) }), (.DELETE, { _ in .raw(.write) }),
+                (.GET, { _ in .raw(.read) }), (.POST, { _ in .raw(.write) }),
+                (.PUT, { _ in .raw(.write) }), (.PATCH, { _ in .raw(.write) }),
+                (.DELETE, { _ in .raw(.write) }),
             ]
         )
     ]
@@ -41,12 +41,6 @@ struct RawRoutes {
         }
     }
 
-    private var headers: HeaderFields {
-        HeaderFields(
-            exchange.head.headers.map { HeaderFields.Field(name: $0.name, value: $0.value) }
-        )
-    }
-
     // MARK: Writing
 
     /// 202 once the request is on disk as a modifier; 200 where it was before, and is settled.
@@ -54,7 +48,7 @@ struct RawRoutes {
         let command = try RawWriteCommand(
             method: exchange.head.method.rawValue,
             uri: exchange.head.uri,
-            headers: headers
+            headers: exchange.fields
         )
         let scope = exchange.scope(command.place.account)
         let (url, rules): (WebURL, ModifierRules)
@@ -64,7 +58,6 @@ struct RawRoutes {
             guard error.kind == .methodNotAllowed else { throw error }
             return await exchange.respond(error, ["Allow": "GET, HEAD"])
         }
-        try exchange.refuseAnnounced(over: command.bodyBytesMax)
         let modifier = try command.modifier(
             to: url,
             keyHeader: rules.idempotency.header,
@@ -79,7 +72,7 @@ struct RawRoutes {
     // MARK: Reading
 
     private func read() async throws(Problem) {
-        let command = try RawCommand(uri: exchange.head.uri, headers: headers)
+        let command = try RawCommand(uri: exchange.head.uri, headers: exchange.fields)
         let reply = try await exchange.engine.raw(
             command,
             scope: exchange.scope(command.account),

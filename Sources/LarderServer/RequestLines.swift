@@ -1,0 +1,114 @@
+import Glibc
+import NIOCore
+import NIOHTTP1
+
+/// Refuses a request of another protocol: the parser takes `RTSP/1.0` and `ICE/1.0` for versions of
+/// HTTP, and tells only their numbers.
+///
+/// It stands before the parser and hands on what comes in pieces, none of which goes over the end of
+/// a request, so that it knows where each request line is; it is told in turn what was read in them.
+/// Used on the connection's event loop.
+final class RequestLines: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+
+    /// Where in a request the next byte is.
+    private enum Place {
+        case line
+        /// Up to an empty line.
+        case fields
+        case body(left: Int)
+        /// Up to an empty line that the parser takes for the end.
+        case chunks
+        /// Behind what is no request, or where another protocol was asked for.
+        case refused
+        case nowhere
+    }
+
+    private var place = Place.line
+    /// The last bytes of a request line that came in several reads.
+    private var lineEnd: [UInt8] = []
+    /// Whether the line that the next byte is in has nothing yet.
+    private var isBlank = true
+
+    /// What the parser has made of the bytes that were handed on.
+    func saw(_ part: HTTPServerRequestPart) {
+        switch part {
+        case .head(let head) where head.asksForAnotherProtocol: place = .nowhere
+        case .head(let head) where head.headers.contains(name: "Transfer-Encoding"):
+            place = .chunks
+        case .head(let head):
+            let digits = head.headers.first(name: "Content-Length")?.filter(\.isNumber)
+            place = .body(left: digits.flatMap { Int($0) } ?? 0)
+        case .body: break
+        case .end:
+            if case .nowhere = place { return }
+            place = .line
+        }
+        isBlank = true
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var rest = unwrapInboundIn(data)
+        while rest.readableBytes > 0 {
+            let count: Int
+            switch place {
+            case .line, .fields, .chunks:
+                guard let end = rest.withUnsafeReadableBytes(section) else {
+                    place = .refused
+                    return context.fireErrorCaught(HTTPParserError.invalidVersion)
+                }
+                count = end
+            case .body(let left):
+                count = min(left, rest.readableBytes)
+                place = .body(left: left - count)
+            case .refused: return
+            case .nowhere: count = rest.readableBytes
+            }
+            guard count > 0, let piece = rest.readSlice(length: count) else {
+                place = .nowhere
+                continue
+            }
+            context.fireChannelRead(wrapInboundOut(piece))
+        }
+    }
+
+    /// How many bytes belong to the present head, or to its chunks; nil for a request line of another
+    /// protocol.
+    private func section(_ bytes: UnsafeRawBufferPointer) -> Int? {
+        var start = 0
+        while start < bytes.count {
+            let end = newline(bytes, from: start)
+            let text = bytes[start..<(end ?? bytes.count)]
+            isBlank = isBlank && text.allSatisfy { $0 == UInt8(ascii: "\r") }
+            if case .line = place, !isBlank {
+                guard end == nil || isHTTP(text) else { return nil }
+                lineEnd = end == nil ? Array((lineEnd + text.suffix(16)).suffix(16)) : []
+            }
+            guard let end else { return bytes.count }
+            start = end + 1
+            switch place {
+            // Empty lines before a request count for nothing (RFC 9112 2.2).
+            case .line: if !isBlank { place = .fields }
+            case .fields, .chunks, .body, .refused, .nowhere: if isBlank { return start }
+            }
+            isBlank = true
+        }
+        return start
+    }
+
+    private func newline(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
+        guard let base = bytes.baseAddress,
+            let found = memchr(base + start, Int32(UInt8(ascii: "\n")), bytes.count - start)
+        else { return nil }
+        return UnsafeRawPointer(found) - base
+    }
+
+    /// What is no version at all is left to the parser.
+    private func isHTTP(_ text: Slice<UnsafeRawBufferPointer>) -> Bool {
+        if text.suffix(9).starts(with: "HTTP/".utf8) { return true }
+        let line = lineEnd + text.suffix(16)
+        let version = line.split(separator: UInt8(ascii: " ")).last ?? []
+        return !["RTSP/", "ICE/"].contains { version.starts(with: $0.utf8) }
+    }
+}
