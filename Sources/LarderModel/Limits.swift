@@ -190,9 +190,8 @@ package enum Limits {
     package static let requestBodyTime = Duration.seconds(600)
     /// A body that comes at this rate may take as long as it needs: it is that of a slow line.
     package static let requestBodyBytesPerSecondMin = 1_024
-    /// Bodies of requests that are still coming, of all clients and of one uid.
-    ///
-    /// Each takes up to about 1.2 MiB of memory; one that came whole with its head is not counted.
+    /// Bodies of requests that are still coming, of all clients and of one uid; each takes up to 1.2 MiB
+    /// of memory. One that came whole with its head is not counted.
     package static let uploadsMax = 256
     package static let uploadsPerUserMax = 64
     /// Bytes of bodies and answers that are in memory as a whole, of all clients and of one uid: four

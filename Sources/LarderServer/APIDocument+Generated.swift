@@ -256,50 +256,11 @@ extension APIDocument {
                 "operationId": "listEntries",
                 "summary": "A page of rows, without bodies",
                 "parameters": [
-                  {
-                    "name": "prefix",
-                    "in": "query",
-                    "description": "Only ids that begin with it; empty: all.",
-                    "schema": { "type": "string", "maxLength": 8192 },
-                    "example": "https://api.example.com/articles/"
-                  },
-                  {
-                    "name": "origin",
-                    "in": "query",
-                    "description": "Only entries of this origin.",
-                    "schema": { "$ref": "#/components/schemas/OriginName" },
-                    "example": "example"
-                  },
-                  {
-                    "name": "sort",
-                    "in": "query",
-                    "description": "The order: by `id`; `size`, the largest first; `age`, the longest stored first; `used`, the least recently used first, which is the order of eviction.",
-                    "schema": {
-                      "type": "string",
-                      "enum": ["id", "size", "age", "used"],
-                      "default": "id"
-                    },
-                    "example": "size"
-                  },
-                  {
-                    "name": "limit",
-                    "in": "query",
-                    "description": "Rows in the page.",
-                    "schema": {
-                      "type": "integer",
-                      "minimum": 1,
-                      "maximum": 1000,
-                      "default": 100
-                    },
-                    "example": 20
-                  },
-                  {
-                    "name": "cursor",
-                    "in": "query",
-                    "description": "The `next` of the page before, as it came. It holds as long as the other parameters stay the same.",
-                    "schema": { "type": "string" },
-                    "example": "0/1000:default/https://api.example.com/articles/42"
-                  },
+                  { "$ref": "#/components/parameters/entriesPrefix" },
+                  { "$ref": "#/components/parameters/entriesOrigin" },
+                  { "$ref": "#/components/parameters/entriesSort" },
+                  { "$ref": "#/components/parameters/entriesLimit" },
+                  { "$ref": "#/components/parameters/entriesCursor" },
                   { "$ref": "#/components/parameters/scope" },
                   { "$ref": "#/components/parameters/account" }
                 ],
@@ -313,6 +274,24 @@ extension APIDocument {
                     }
                   },
                   "403": { "$ref": "#/components/responses/NotPermitted" },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              },
+              "head": {
+                "tags": ["Entries"],
+                "operationId": "listEntriesHead",
+                "summary": "The same without the body",
+                "parameters": [
+                  { "$ref": "#/components/parameters/entriesPrefix" },
+                  { "$ref": "#/components/parameters/entriesOrigin" },
+                  { "$ref": "#/components/parameters/entriesSort" },
+                  { "$ref": "#/components/parameters/entriesLimit" },
+                  { "$ref": "#/components/parameters/entriesCursor" },
+                  { "$ref": "#/components/parameters/scope" },
+                  { "$ref": "#/components/parameters/account" }
+                ],
+                "responses": {
+                  "200": { "$ref": "#/components/responses/HeadOnly" },
                   "default": { "$ref": "#/components/responses/Problem" }
                 }
               }
@@ -377,7 +356,7 @@ extension APIDocument {
                 "tags": ["Entries"],
                 "operationId": "putEntry",
                 "summary": "Keep a blob of one's own",
-                "description": "The body and its Content-Type are kept as they are. The answer comes after the commit. An id under an origin's base URL is refused: those belong to the origin.",
+                "description": "The body and its Content-Type are kept as they are. The answer comes after the commit. An id under an origin's base URL is refused: those belong to the origin. So are `Content-Range` and a `Content-Encoding`, with 400.",
                 "parameters": [
                   {
                     "name": "ttl",
@@ -393,6 +372,8 @@ extension APIDocument {
                     "schema": { "type": "boolean", "default": false },
                     "example": true
                   },
+                  { "$ref": "#/components/parameters/ifMatch" },
+                  { "$ref": "#/components/parameters/ifNoneMatchWrite" },
                   { "$ref": "#/components/parameters/account" }
                 ],
                 "requestBody": {
@@ -408,6 +389,7 @@ extension APIDocument {
                   "201": { "$ref": "#/components/responses/Stored" },
                   "204": { "$ref": "#/components/responses/Stored" },
                   "409": { "$ref": "#/components/responses/OriginID" },
+                  "412": { "$ref": "#/components/responses/NotAsExpected" },
                   "413": { "$ref": "#/components/responses/EntryTooLarge" },
                   "507": { "$ref": "#/components/responses/CacheFull" },
                   "default": { "$ref": "#/components/responses/Problem" }
@@ -418,7 +400,11 @@ extension APIDocument {
                 "operationId": "removeEntry",
                 "summary": "Delete a blob, or forget a fetched entry",
                 "description": "A fetched entry is only forgotten, as by an eviction: the next fetch brings it back. What is pinned is refused until it is unpinned. Where the caller has no row of its own and the id is that of a shared origin, the row that all users see is meant: only administrators may forget it.",
-                "parameters": [{ "$ref": "#/components/parameters/account" }],
+                "parameters": [
+                  { "$ref": "#/components/parameters/ifMatch" },
+                  { "$ref": "#/components/parameters/ifNoneMatchWrite" },
+                  { "$ref": "#/components/parameters/account" }
+                ],
                 "responses": {
                   "204": { "description": "It is gone." },
                   "403": { "$ref": "#/components/responses/NotPermitted" },
@@ -431,6 +417,7 @@ extension APIDocument {
                       }
                     }
                   },
+                  "412": { "$ref": "#/components/responses/NotAsExpected" },
                   "default": { "$ref": "#/components/responses/Problem" }
                 }
               }
@@ -458,6 +445,19 @@ extension APIDocument {
                   "404": { "$ref": "#/components/responses/Miss" },
                   "default": { "$ref": "#/components/responses/Problem" }
                 }
+              },
+              "head": {
+                "tags": ["Entries"],
+                "operationId": "explainEntryHead",
+                "summary": "The same without the body",
+                "parameters": [
+                  { "$ref": "#/components/parameters/scope" },
+                  { "$ref": "#/components/parameters/account" }
+                ],
+                "responses": {
+                  "200": { "$ref": "#/components/responses/HeadOnly" },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
               }
             },
             "/v1/entities": {
@@ -468,27 +468,9 @@ extension APIDocument {
                 "description": "In the order of their keys. Those that the origin has deleted are among them.",
                 "parameters": [
                   { "$ref": "#/components/parameters/entityOrigin" },
-                  {
-                    "name": "type",
-                    "in": "query",
-                    "description": "Only those of this type.",
-                    "schema": { "type": "string", "minLength": 1, "maxLength": 1022 },
-                    "example": "User"
-                  },
-                  {
-                    "name": "limit",
-                    "in": "query",
-                    "description": "Rows in the page.",
-                    "schema": { "type": "integer", "minimum": 1, "maximum": 1000, "default": 100 },
-                    "example": 20
-                  },
-                  {
-                    "name": "cursor",
-                    "in": "query",
-                    "description": "The `next` of the page before, as it came. It holds as long as the other parameters stay the same.",
-                    "schema": { "type": "string" },
-                    "example": "0/1000:default/x"
-                  },
+                  { "$ref": "#/components/parameters/entitiesType" },
+                  { "$ref": "#/components/parameters/entitiesLimit" },
+                  { "$ref": "#/components/parameters/entitiesCursor" },
                   { "$ref": "#/components/parameters/scope" },
                   { "$ref": "#/components/parameters/account" }
                 ],
@@ -503,6 +485,23 @@ extension APIDocument {
                   },
                   "400": { "$ref": "#/components/responses/OriginNeeded" },
                   "403": { "$ref": "#/components/responses/NotPermitted" },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              },
+              "head": {
+                "tags": ["Entities"],
+                "operationId": "listEntitiesHead",
+                "summary": "The same without the body",
+                "parameters": [
+                  { "$ref": "#/components/parameters/entityOrigin" },
+                  { "$ref": "#/components/parameters/entitiesType" },
+                  { "$ref": "#/components/parameters/entitiesLimit" },
+                  { "$ref": "#/components/parameters/entitiesCursor" },
+                  { "$ref": "#/components/parameters/scope" },
+                  { "$ref": "#/components/parameters/account" }
+                ],
+                "responses": {
+                  "200": { "$ref": "#/components/responses/HeadOnly" },
                   "default": { "$ref": "#/components/responses/Problem" }
                 }
               }
@@ -561,7 +560,7 @@ extension APIDocument {
                 ],
                 "requestBody": {
                   "required": true,
-                  "description": "A JSON object, by the origin's rules of this key or of none.",
+                  "description": "A JSON object of 4 MiB at most, by the origin's rules of this key or of none.",
                   "content": {
                     "*/*": {
                       "schema": { "type": "object" },
@@ -618,6 +617,20 @@ extension APIDocument {
                   "404": { "$ref": "#/components/responses/Miss" },
                   "default": { "$ref": "#/components/responses/Problem" }
                 }
+              },
+              "head": {
+                "tags": ["Entities"],
+                "operationId": "explainEntityHead",
+                "summary": "The same without the body",
+                "parameters": [
+                  { "$ref": "#/components/parameters/entityOrigin" },
+                  { "$ref": "#/components/parameters/scope" },
+                  { "$ref": "#/components/parameters/account" }
+                ],
+                "responses": {
+                  "200": { "$ref": "#/components/responses/HeadOnly" },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
               }
             },
             "/v1/origins": {
@@ -634,6 +647,15 @@ extension APIDocument {
                       }
                     }
                   },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              },
+              "head": {
+                "tags": ["Origins"],
+                "operationId": "listOriginsHead",
+                "summary": "The same without the body",
+                "responses": {
+                  "200": { "$ref": "#/components/responses/HeadOnly" },
                   "default": { "$ref": "#/components/responses/Problem" }
                 }
               },
@@ -797,20 +819,8 @@ extension APIDocument {
                 "operationId": "listPins",
                 "summary": "A page of what is pinned, in the order of the ids",
                 "parameters": [
-                  {
-                    "name": "limit",
-                    "in": "query",
-                    "description": "Pins in the page.",
-                    "schema": { "type": "integer", "minimum": 1, "maximum": 1000, "default": 100 },
-                    "example": 100
-                  },
-                  {
-                    "name": "cursor",
-                    "in": "query",
-                    "description": "The `next` of the page before.",
-                    "schema": { "type": "string" },
-                    "example": "notes/1"
-                  },
+                  { "$ref": "#/components/parameters/pinsLimit" },
+                  { "$ref": "#/components/parameters/pinsCursor" },
                   { "$ref": "#/components/parameters/account" }
                 ],
                 "responses": {
@@ -822,6 +832,20 @@ extension APIDocument {
                       }
                     }
                   },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              },
+              "head": {
+                "tags": ["Pins"],
+                "operationId": "listPinsHead",
+                "summary": "The same without the body",
+                "parameters": [
+                  { "$ref": "#/components/parameters/pinsLimit" },
+                  { "$ref": "#/components/parameters/pinsCursor" },
+                  { "$ref": "#/components/parameters/account" }
+                ],
+                "responses": {
+                  "200": { "$ref": "#/components/responses/HeadOnly" },
                   "default": { "$ref": "#/components/responses/Problem" }
                 }
               }
@@ -892,50 +916,35 @@ extension APIDocument {
                 "summary": "A page of modifiers, in the order in which they were accepted",
                 "description": "Without `state`, those that are not settled and the dead letters.",
                 "parameters": [
-                  {
-                    "name": "state",
-                    "in": "query",
-                    "description": "A state, `unsettled`, or `settled`: the history, the latest first.",
-                    "schema": {
-                      "type": "string",
-                      "enum": ["held", "queued", "in_flight", "confirmed", "accepted", "retry_wait", "unknown", "conflict", "auth_wait", "dead", "cancelled", "settled", "unsettled"]
-                    },
-                    "example": "unsettled"
-                  },
-                  {
-                    "name": "lane",
-                    "in": "query",
-                    "description": "Only those of a lane.",
-                    "schema": { "$ref": "#/components/schemas/Lane" },
-                    "example": "name:cart"
-                  },
-                  {
-                    "name": "limit",
-                    "in": "query",
-                    "description": "Modifiers in the page.",
-                    "schema": { "type": "integer", "minimum": 1, "maximum": 1000, "default": 100 },
-                    "example": 100
-                  },
-                  {
-                    "name": "cursor",
-                    "in": "query",
-                    "description": "The `next` of the page before.",
-                    "schema": { "type": "string" },
-                    "example": "41"
-                  },
-                  {
-                    "name": "wait",
-                    "in": "query",
-                    "description": "With `state=unsettled`: answer when nothing is left, after this time at the latest; an hour at most. When the daemon ends before, 503 `urn:larder:shutting-down`.",
-                    "schema": { "$ref": "#/components/schemas/Duration" },
-                    "example": "10s"
-                  },
+                  { "$ref": "#/components/parameters/modifiersState" },
+                  { "$ref": "#/components/parameters/modifiersLane" },
+                  { "$ref": "#/components/parameters/modifiersLimit" },
+                  { "$ref": "#/components/parameters/modifiersCursor" },
+                  { "$ref": "#/components/parameters/modifiersWait" },
                   { "$ref": "#/components/parameters/scope" },
                   { "$ref": "#/components/parameters/account" }
                 ],
                 "responses": {
                   "200": { "description": "The page.", "content": { "application/json": { "schema": { "$ref": "#/components/schemas/ModifierPage" } } } },
                   "403": { "$ref": "#/components/responses/NotPermitted" },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              },
+              "head": {
+                "tags": ["Modifiers"],
+                "operationId": "listModifiersHead",
+                "summary": "The same without the body",
+                "parameters": [
+                  { "$ref": "#/components/parameters/modifiersState" },
+                  { "$ref": "#/components/parameters/modifiersLane" },
+                  { "$ref": "#/components/parameters/modifiersLimit" },
+                  { "$ref": "#/components/parameters/modifiersCursor" },
+                  { "$ref": "#/components/parameters/modifiersWait" },
+                  { "$ref": "#/components/parameters/scope" },
+                  { "$ref": "#/components/parameters/account" }
+                ],
+                "responses": {
+                  "200": { "$ref": "#/components/responses/HeadOnly" },
                   "default": { "$ref": "#/components/responses/Problem" }
                 }
               },
@@ -1020,13 +1029,7 @@ extension APIDocument {
                 "summary": "How it stands with a modifier, and what it changes",
                 "description": "Settled ones are found as long as the history has them.",
                 "parameters": [
-                  {
-                    "name": "wait",
-                    "in": "query",
-                    "description": "Answer when it is settled, after this time at the latest; an hour at most. When the daemon ends before, 503 `urn:larder:shutting-down`.",
-                    "schema": { "$ref": "#/components/schemas/Duration" },
-                    "example": "10s"
-                  },
+                  { "$ref": "#/components/parameters/modifierWait" },
                   { "$ref": "#/components/parameters/scope" },
                   { "$ref": "#/components/parameters/account" }
                 ],
@@ -1034,6 +1037,20 @@ extension APIDocument {
                   "200": { "description": "The modifier.", "content": { "application/json": { "schema": { "$ref": "#/components/schemas/ModifierReport" } } } },
                   "403": { "$ref": "#/components/responses/NotPermitted" },
                   "404": { "$ref": "#/components/responses/NoSuchModifier" },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              },
+              "head": {
+                "tags": ["Modifiers"],
+                "operationId": "showModifierHead",
+                "summary": "The same without the body",
+                "parameters": [
+                  { "$ref": "#/components/parameters/modifierWait" },
+                  { "$ref": "#/components/parameters/scope" },
+                  { "$ref": "#/components/parameters/account" }
+                ],
+                "responses": {
+                  "200": { "$ref": "#/components/responses/HeadOnly" },
                   "default": { "$ref": "#/components/responses/Problem" }
                 }
               },
@@ -1174,6 +1191,15 @@ extension APIDocument {
                   },
                   "default": { "$ref": "#/components/responses/Problem" }
                 }
+              },
+              "head": {
+                "tags": ["Administration"],
+                "operationId": "statusHead",
+                "summary": "The same without the body",
+                "responses": {
+                  "200": { "$ref": "#/components/responses/HeadOnly" },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
               }
             },
             "/v1/usage": {
@@ -1195,6 +1221,19 @@ extension APIDocument {
                     }
                   },
                   "403": { "$ref": "#/components/responses/NotPermitted" },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              },
+              "head": {
+                "tags": ["Administration"],
+                "operationId": "usageHead",
+                "summary": "The same without the body",
+                "parameters": [
+                  { "$ref": "#/components/parameters/scope" },
+                  { "$ref": "#/components/parameters/account" }
+                ],
+                "responses": {
+                  "200": { "$ref": "#/components/responses/HeadOnly" },
                   "default": { "$ref": "#/components/responses/Problem" }
                 }
               }
@@ -1236,6 +1275,15 @@ extension APIDocument {
                   },
                   "default": { "$ref": "#/components/responses/Problem" }
                 }
+              },
+              "head": {
+                "tags": ["Administration"],
+                "operationId": "statsHead",
+                "summary": "The same without the body",
+                "responses": {
+                  "200": { "$ref": "#/components/responses/HeadOnly" },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
               }
             },
             "/v1/health/live": {
@@ -1247,6 +1295,15 @@ extension APIDocument {
                   "200": { "$ref": "#/components/responses/Fine" },
                   "default": { "$ref": "#/components/responses/Problem" }
                 }
+              },
+              "head": {
+                "tags": ["Administration"],
+                "operationId": "liveHead",
+                "summary": "The same without the body",
+                "responses": {
+                  "200": { "$ref": "#/components/responses/HeadOnly" },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
               }
             },
             "/v1/health/ready": {
@@ -1256,6 +1313,15 @@ extension APIDocument {
                 "summary": "Whether a read of the store succeeds",
                 "responses": {
                   "200": { "$ref": "#/components/responses/Fine" },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              },
+              "head": {
+                "tags": ["Administration"],
+                "operationId": "readyHead",
+                "summary": "The same without the body",
+                "responses": {
+                  "200": { "$ref": "#/components/responses/HeadOnly" },
                   "default": { "$ref": "#/components/responses/Problem" }
                 }
               }
@@ -1409,11 +1475,158 @@ extension APIDocument {
                   },
                   "default": { "$ref": "#/components/responses/Problem" }
                 }
+              },
+              "head": {
+                "tags": ["Administration"],
+                "operationId": "openapiHead",
+                "summary": "The same without the body",
+                "responses": {
+                  "200": { "$ref": "#/components/responses/HeadOnly" },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
               }
             }
           },
           "components": {
             "parameters": {
+              "ifMatch": {
+                "name": "If-Match",
+                "in": "header",
+                "description": "Write only if a GET would give one of these tags now, as it stands and not a weak one; `*`: if it would give anything. Nobody's write in between is lost.",
+                "schema": { "type": "string" },
+                "example": "\"larder-0123456789abcdef\""
+              },
+              "ifNoneMatchWrite": {
+                "name": "If-None-Match",
+                "in": "header",
+                "description": "Write only if a GET would give none of these tags now; `*`: only if it would give nothing.",
+                "schema": { "type": "string" },
+                "example": "*"
+              },
+              "entriesPrefix": {
+                "name": "prefix",
+                "in": "query",
+                "description": "Only ids that begin with it; empty: all.",
+                "schema": { "type": "string", "maxLength": 8192 },
+                "example": "https://api.example.com/articles/"
+              },
+              "entriesOrigin": {
+                "name": "origin",
+                "in": "query",
+                "description": "Only entries of this origin.",
+                "schema": { "$ref": "#/components/schemas/OriginName" },
+                "example": "example"
+              },
+              "entriesSort": {
+                "name": "sort",
+                "in": "query",
+                "description": "The order: by `id`; `size`, the largest first; `age`, the longest stored first; `used`, the least recently used first, which is the order of eviction.",
+                "schema": {
+                  "type": "string",
+                  "enum": ["id", "size", "age", "used"],
+                  "default": "id"
+                },
+                "example": "size"
+              },
+              "entriesLimit": {
+                "name": "limit",
+                "in": "query",
+                "description": "Rows in the page.",
+                "schema": {
+                  "type": "integer",
+                  "minimum": 1,
+                  "maximum": 1000,
+                  "default": 100
+                },
+                "example": 20
+              },
+              "entriesCursor": {
+                "name": "cursor",
+                "in": "query",
+                "description": "The `next` of the page before, as it came. It holds as long as the other parameters stay the same.",
+                "schema": { "type": "string" },
+                "example": "0/1000:default/https://api.example.com/articles/42"
+              },
+              "entitiesType": {
+                "name": "type",
+                "in": "query",
+                "description": "Only those of this type.",
+                "schema": { "type": "string", "minLength": 1, "maxLength": 1022 },
+                "example": "User"
+              },
+              "entitiesLimit": {
+                "name": "limit",
+                "in": "query",
+                "description": "Rows in the page.",
+                "schema": { "type": "integer", "minimum": 1, "maximum": 1000, "default": 100 },
+                "example": 20
+              },
+              "entitiesCursor": {
+                "name": "cursor",
+                "in": "query",
+                "description": "The `next` of the page before, as it came. It holds as long as the other parameters stay the same.",
+                "schema": { "type": "string" },
+                "example": "0/1000:default/x"
+              },
+              "pinsLimit": {
+                "name": "limit",
+                "in": "query",
+                "description": "Pins in the page.",
+                "schema": { "type": "integer", "minimum": 1, "maximum": 1000, "default": 100 },
+                "example": 100
+              },
+              "pinsCursor": {
+                "name": "cursor",
+                "in": "query",
+                "description": "The `next` of the page before.",
+                "schema": { "type": "string" },
+                "example": "notes/1"
+              },
+              "modifiersState": {
+                "name": "state",
+                "in": "query",
+                "description": "A state, `unsettled`, or `settled`: the history, the latest first.",
+                "schema": {
+                  "type": "string",
+                  "enum": ["held", "queued", "in_flight", "confirmed", "accepted", "retry_wait", "unknown", "conflict", "auth_wait", "dead", "cancelled", "settled", "unsettled"]
+                },
+                "example": "unsettled"
+              },
+              "modifiersLane": {
+                "name": "lane",
+                "in": "query",
+                "description": "Only those of a lane.",
+                "schema": { "$ref": "#/components/schemas/Lane" },
+                "example": "name:cart"
+              },
+              "modifiersLimit": {
+                "name": "limit",
+                "in": "query",
+                "description": "Modifiers in the page.",
+                "schema": { "type": "integer", "minimum": 1, "maximum": 1000, "default": 100 },
+                "example": 100
+              },
+              "modifiersCursor": {
+                "name": "cursor",
+                "in": "query",
+                "description": "The `next` of the page before.",
+                "schema": { "type": "string" },
+                "example": "41"
+              },
+              "modifiersWait": {
+                "name": "wait",
+                "in": "query",
+                "description": "With `state=unsettled`: answer when nothing is left, after this time at the latest; an hour at most. When the daemon ends before, 503 `urn:larder:shutting-down`.",
+                "schema": { "$ref": "#/components/schemas/Duration" },
+                "example": "10s"
+              },
+              "modifierWait": {
+                "name": "wait",
+                "in": "query",
+                "description": "Answer when it is settled, after this time at the latest; an hour at most. When the daemon ends before, 503 `urn:larder:shutting-down`.",
+                "schema": { "$ref": "#/components/schemas/Duration" },
+                "example": "10s"
+              },
               "id": {
                 "name": "id",
                 "in": "path",
@@ -1589,6 +1802,17 @@ extension APIDocument {
               }
             },
             "responses": {
+              "HeadOnly": {
+                "description": "The header fields of the GET, the length of its body among them."
+              },
+              "NotAsExpected": {
+                "description": "`urn:larder:precondition-failed`: what a GET would give now has none of the tags of `If-Match`, or one of those of `If-None-Match`. Nothing was changed.",
+                "content": {
+                  "application/problem+json": {
+                    "schema": { "$ref": "#/components/schemas/Problem" }
+                  }
+                }
+              },
               "FetchFrames": {
                 "description": "One JSON object a line, each a frame; the last is `end`, and a stream without it was cut off. Behind the first frame a `heartbeat` comes every 15 s that the client waits. The head waits for the first frame, so that a miss with a failing network is a problem and no 200. `Accept` chooses the form, JSON Lines where it names none of them. As `text/event-stream` each frame is an event: `event` is its type, `id` its revision, `data` the JSON; heartbeats are comments. Where it names `application/json` and no stream, all frames but heartbeats are one array, sent with its length when the last is there; 503 `overloaded` where too many bytes wait for that. With `follow` what the row shows later comes before `end`, each view once and in the order of the revisions; when the network fails behind the first snapshot, `error` comes and the stream goes on.",
                 "headers": {
@@ -4861,6 +5085,7 @@ extension APIDocument {
                   { "const": "urn:larder:entry-too-large", "title": "The entry is larger than the cache takes", "x-status": 413, "x-retryable": false },
                   { "const": "urn:larder:cache-full", "title": "The cache is full of protected entries", "x-status": 507, "x-retryable": true },
                   { "const": "urn:larder:disk-full", "title": "The disk is full", "x-status": 507, "x-retryable": true },
+                  { "const": "urn:larder:precondition-failed", "title": "The entry is not as the request expects", "x-status": 412, "x-retryable": false },
                   { "const": "urn:larder:pinned", "title": "The entry is pinned", "x-status": 409, "x-retryable": false },
                   { "const": "urn:larder:pins-full", "title": "There is no room for what is pinned", "x-status": 507, "x-retryable": false },
                   { "const": "urn:larder:no-request", "title": "The modifier says nothing to send", "x-status": 422, "x-retryable": false },

@@ -16,9 +16,14 @@ struct RoutePattern: Sendable {
     /// Nil where there is no parameter.
     private let suffix: String?
 
-    init(_ template: String, _ methods: [(HTTPMethod, Make)]) {
+    /// Takes HEAD wherever it takes GET, but where `isStream` says that its answers have no length to
+    /// tell before they are made.
+    init(_ template: String, isStream: Bool = false, _ methods: [(HTTPMethod, Make)]) {
         self.template = template
-        self.methods = methods.map { (method: $0.0, make: $0.1) }
+        self.methods = methods.flatMap { one -> [(method: HTTPMethod, make: Make)] in
+            let only = (method: one.0, make: one.1)
+            return one.0 == .GET && !isStream ? [only, (method: .HEAD, make: one.1)] : [only]
+        }
         prefix = String(template.prefix(while: { $0 != "{" }))
         suffix = template.firstIndex(of: "}").map { end in
             let rest = template[end...].dropFirst()

@@ -14,15 +14,28 @@ struct RouteTests {
 
     static let fixed: [(path: String, routes: [(HTTPMethod, Route)])] = [
         ("/v1/fetch", [(.GET, .fetch(.byQuery)), (.POST, .fetch(.byBody))]),
-        ("/v1/entries", [(.GET, .entries(.list))]),
-        ("/v1/pins", [(.GET, .pins(.list))]),
+        ("/v1/entries", reads(.entries(.list))),
+        ("/v1/pins", reads(.pins(.list))),
         ("/v1/evict", [(.POST, .administration(.evict))]),
-        ("/v1/status", [(.GET, .administration(.status))]),
-        ("/v1/stats", [(.GET, .administration(.stats))]),
-        ("/v1/health/live", [(.GET, .administration(.live))]),
-        ("/v1/health/ready", [(.GET, .administration(.ready))]),
-        ("/v1/openapi.json", [(.GET, .administration(.document))]),
+        ("/v1/status", reads(.administration(.status))),
+        ("/v1/stats", reads(.administration(.stats))),
+        ("/v1/health/live", reads(.administration(.live))),
+        ("/v1/health/ready", reads(.administration(.ready))),
+        ("/v1/openapi.json", reads(.administration(.document))),
     ]
+
+    private static func reads(_ route: Route) -> [(HTTPMethod, Route)] {
+        [(.GET, route), (.HEAD, route)]
+    }
+
+    @Test("Whatever is read takes HEAD too, but what streams")
+    func heads() {
+        for pattern in Route.patterns where pattern.methods.contains(where: { $0.method == .GET }) {
+            let isStream = ["/v1/fetch", "/v1/watch"].contains(pattern.template)
+            let hasHead = pattern.methods.contains { $0.method == .HEAD }
+            #expect(hasHead != isStream, "\(pattern.template)")
+        }
+    }
 
     static let raw: [(HTTPMethod, Route)] = [
         (.GET, .raw(.read)), (.HEAD, .raw(.read)), (.POST, .raw(.write)), (.PUT, .raw(.write)),
@@ -45,7 +58,7 @@ struct RouteTests {
                         (.PUT, .entries(.put(entry))), (.DELETE, .entries(.remove(entry))),
                     ]
                 ),
-                ("/v1/entries/a/explain", [(.GET, .entries(.explain(entry)))]),
+                ("/v1/entries/a/explain", Self.reads(.entries(.explain(entry)))),
                 ("/v1/pins/a", [(.PUT, .pins(.pin(entry))), (.DELETE, .pins(.unpin(entry)))]),
                 ("/o/a", Self.raw), ("/o/a/b//c%2F", Self.raw),
             ]

@@ -183,7 +183,7 @@ spans() {
     grep --only-matching --extended-regexp '`[^`]+`' | tr --delete '`'
 }
 
-# routes: the routes of the API's table, as METHOD TEMPLATE QUERY.
+# routes: the routes of the API's table, as METHOD TEMPLATE QUERY; HEAD goes without saying.
 routes() {
     section "The API" | while IFS= read -r row; do
         local methods=() span path=''
@@ -200,7 +200,8 @@ routes() {
             fi
         done < <(first_cell "$row" | spans)
     done | sed -E -e 's/(PUT|DELETE|POST|GET|HEAD) ([^?]*)\??(.*)/\1 \2 \3/' \
-        -e 's#/(ID)(/| )#/{id}\2#; s#/(KEY)(/| )#/{key}\2#; s#/(NAME)(/| )#/{name}\2#; s#/(MODIFIER)(/| )#/{modifier}\2#; s#/LANE/#/{lane}/#; s#/o/ORIGIN/PATH#/o/{origin}/{path}#'
+        -e 's#/(ID)(/| )#/{id}\2#; s#/(KEY)(/| )#/{key}\2#; s#/(NAME)(/| )#/{name}\2#; s#/(MODIFIER)(/| )#/{modifier}\2#; s#/LANE/#/{lane}/#; s#/o/ORIGIN/PATH#/o/{origin}/{path}#' |
+        awk '{ print } $1 == "GET" && $2 !~ /^\/v1\/(fetch|watch)$/ { $1 = "HEAD"; print }'
 }
 
 document=$tree/schema/openapi.json

@@ -16,8 +16,7 @@ enum EntityRoute: Equatable {
         RoutePattern(
             "/v1/entities/{key}",
             [
-                (.GET, of { .read($0) }), (.HEAD, of { .read($0) }), (.PUT, of { .put($0) }),
-                (.DELETE, of { .remove($0) }),
+                (.GET, of { .read($0) }), (.PUT, of { .put($0) }), (.DELETE, of { .remove($0) }),
             ]
         ),
         RoutePattern("/v1/entities", [(.GET, { _ in .entities(.list) })]),

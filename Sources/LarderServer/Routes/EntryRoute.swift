@@ -19,8 +19,7 @@ enum EntryRoute: Equatable {
         RoutePattern(
             "/v1/entries/{id}",
             [
-                (.GET, of { .read($0) }), (.HEAD, of { .read($0) }), (.PUT, of { .put($0) }),
-                (.DELETE, of { .remove($0) }),
+                (.GET, of { .read($0) }), (.PUT, of { .put($0) }), (.DELETE, of { .remove($0) }),
             ]
         ),
         RoutePattern("/v1/entries", [(.GET, { _ in .entries(.list) })]),

@@ -8,6 +8,7 @@ enum FetchRoute: Equatable {
     static let patterns = [
         RoutePattern(
             "/v1/fetch",
+            isStream: true,
             [(.GET, { _ in .fetch(.byQuery) }), (.POST, { _ in .fetch(.byBody) })]
         )
     ]

@@ -8,6 +8,7 @@ enum WatchRoute: Equatable {
     static let patterns = [
         RoutePattern(
             "/v1/watch",
+            isStream: true,
             [(.GET, { _ in .watch(.byQuery) }), (.POST, { _ in .watch(.byBody) })]
         )
     ]
