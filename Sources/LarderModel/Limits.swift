@@ -1,8 +1,6 @@
 /// Every bound that is no key of the configuration, with its reason.
 package enum Limits {
-    /// An id.
-    ///
-    /// Longer than any URL that servers take (most end at 8 KiB).
+    /// An id: longer than any URL that servers take (most end at 8 KiB).
     package static let idBytesMax = 8_192
     /// An account's name: a person types it.
     package static let accountBytesMax = 64
