@@ -110,7 +110,7 @@ extension StoreError {
         case .inUse, .tooLarge, .noRoom, .pinned, .targeted, .queueFull, .modifierExists,
             .pinsFull, .tooManyPins, .overloaded, .tooManyReads, .longRead, .closed, .badChunk,
             .noFile,
-            .uploadLost:
+            .uploadLost, .conditionFailed:
             1
         }
     }
