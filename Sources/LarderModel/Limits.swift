@@ -163,7 +163,7 @@ package enum Limits {
     /// The JSON body of a command such as `POST /v1/fetch`.
     package static let commandBodyBytesMax = 1_048_576
     /// What may be written to a connection before its socket takes it; with more, none of its further
-    /// requests is taken up. The socket's own buffer, 208 KiB, keeps a client busy meanwhile.
+    /// requests is taken up: the socket's own buffer, 208 KiB, keeps a client busy meanwhile.
     package static let unsentBytesMax = 65_536
     /// Bytes of pipelined requests that are held: as many as the largest head has, for each connection.
     package static let pipelinedBytesMax = 65_536
@@ -189,11 +189,11 @@ package enum Limits {
     /// A body that comes at this rate may take as long as it needs: it is that of a slow line.
     package static let requestBodyBytesPerSecondMin = 1_024
     /// Bodies of requests that are still coming, of all clients and of one uid; each takes up to 1.2 MiB
-    /// of memory. One that came whole with its head is not counted.
+    /// of memory, and one that came whole with its head is not counted.
     package static let uploadsMax = 256
     package static let uploadsPerUserMax = 64
     /// Bytes of bodies and answers that are in memory as a whole, of all clients and of one uid: four
-    /// of a modifier's largest. Those of up to ``inlineBodyBytesMax`` are not counted.
+    /// of a modifier's largest; those of up to ``inlineBodyBytesMax`` are not counted.
     package static let heldBytesMax = 256 << 20
     package static let heldBytesPerUserMax = 64 << 20
     /// Of so many reads of an entry one is timed for the statistics.

@@ -90,7 +90,8 @@ extension StoreError {
         switch self {
         case .sqlite(let file, _, _, _), .diskFull(let file, _), .corrupt(let file, _): file
         case .cannotOpen, .inUse, .newer, .unusable, .tooLarge, .noRoom, .pinned, .targeted,
-            .conditionFailed, .queueFull, .modifierExists, .pinsFull, .tooManyPins, .overloaded, .tooManyReads,
+            .conditionFailed, .queueFull, .modifierExists, .pinsFull, .tooManyPins, .overloaded,
+            .tooManyReads,
             .longRead, .closed, .badChunk, .noFile, .uploadLost:
             nil
         }
