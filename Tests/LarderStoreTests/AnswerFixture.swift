@@ -78,7 +78,6 @@ struct AnswerFixture {
                 return shown.answer.isComplete ? text : "partly " + text
             case .normalized(.deleted, _)?: return "deleted"
             case .normalized(.missing, _)?: return "missing"
-            case .postponed?: return "postponed"
             }
         }
     }
