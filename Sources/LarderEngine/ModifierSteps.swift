@@ -141,6 +141,7 @@ final class ModifierSteps: Sendable {
                 }
             }
             left = failed
+            self.context.modifiers.settlements.tell()
             if let failure { throw failure }
         }
     }

@@ -89,6 +89,25 @@ struct ModifierTests {
         }
     }
 
+    @Test("A page of the queue names who depends on each, and reads no whole modifier for it")
+    func dependantsOfPage() async throws {
+        let faults = FaultInjection()
+        try await EngineFixture.run(.with { $0.store.faults = faults }) { fixture in
+            let url = try fixture.url("/a")
+            fixture.upstream.answer(url, with: ScriptedAnswer.reply(status: 204).held(by: Gate()))
+            let parent = try await accept(fixture, url, .none)
+            _ = try await fixture.upstream.asked.element(0)
+            let child = try await accept(fixture, try fixture.url("/b"), .none, after: parent)
+            faults.arm(1, of: "answer_body, body", .forGood)
+            let command = ModifierListCommand()
+            let page = try await fixture.engine.modifiers(command, .one(fixture.scope))
+            faults.disarm()
+            #expect(page.items.map(\.id) == [parent, child])
+            #expect(page.items.first?.dependants == [child])
+            #expect(faults.failures == 0)
+        }
+    }
+
     @Test("Whoever cancels one that is leaving with another is answered")
     func cancelledWithAnother() async throws {
         let hold = StepHold()
