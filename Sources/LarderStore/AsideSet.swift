@@ -14,8 +14,9 @@ package struct AsideSet: Equatable, Sendable {
 
     /// What it is, in a sentence.
     package var sentence: String {
-        "\(paths[0]) (\(bytes) bytes in \(paths.count) files) is a damaged state.db that was set "
-            + "aside, for who looks for what could not be read of it"
+        let files = paths.count == 1 ? "one file" : "\(paths.count) files"
+        return "\(paths[0]) (\(bytes) bytes in \(files)) is a damaged state.db that was set aside, "
+            + "for who looks for what could not be read of it"
     }
 }
 
