@@ -40,6 +40,7 @@ struct Daemon {
     /// the process has ended either way.
     func run() async throws {
         FileLimit.raise()
+        Heap.giveBackLargeBlocks()
         try systemd.socket?.check()
         announcer.tell(.status("opens its files"))
         let clock = SystemClock()

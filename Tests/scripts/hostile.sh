@@ -12,6 +12,8 @@ if ! command -v python3 >/dev/null; then
 fi
 configure <<'END'
 cache: {max_bytes: 256MiB, max_entry_bytes: 32MiB}
+origins:
+  o: {base_url: "http://127.0.0.1:9", allow_private: true, modifiers: {respond_async: true}}
 END
 # A soft limit that the daemon has to raise, or 1,000 connections would not fit.
 ulimit -Sn 256
@@ -223,6 +225,26 @@ for client in greedy:
     client.close()
 check("and the memory of those that have gone is not kept", resident() - before < 24,
       (before, resident()))
+
+# -- bodies that are collected and never whole
+
+before = resident()
+head = (b"PUT /o/o/x HTTP/1.1\r\nHost: x\r\nContent-Type: application/octet-stream\r\n"
+        b"Content-Length: %d\r\n\r\n" % (16 << 20))
+halves = [connect() for _ in range(4)]
+for client in halves:
+    send(client, head + b"h" * (15 << 20))
+check("four bodies of a user are collected", resident() - before > 40, (before, resident()))
+check("a fifth is refused until one has gone", problem(ask(head), 503, "overloaded"))
+check("a small one is not, and others are served", is_served())
+for client in halves:
+    client.close()
+begin = time.monotonic()
+while resident() - before > 24 and time.monotonic() < begin + 10:
+    time.sleep(0.01)
+check("what they have sent goes back", resident() - before <= 24, (before, resident()))
+check("a write larger than one may be is 413 before a byte of it came", problem(ask(
+    head.replace(b"%d" % (16 << 20), b"%d" % (59 << 20))), 413, "body-too-large"))
 
 # -- clients that send no more
 
