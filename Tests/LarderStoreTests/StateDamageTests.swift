@@ -132,7 +132,9 @@ struct StateDamageTests {
         }
         let ids = ["cached", "pinned", "target"].map(named)
         _ = try? await store.read { reader throws(StoreError) in
-            try reader.batch(scope, ids, now: .epoch, bytesMax: 1_000)
+            for id in ids {
+                _ = try reader.shownRow(scope, id, for: .view(of: scope), now: .epoch) { _ in () }
+            }
         }
         for id in ids { _ = try? await store.bytes(scope, id) }
         _ = try? await store.read { reader throws(StoreError) in try reader.usage(.one(scope)) }

@@ -180,7 +180,12 @@ final class StateFuzz {
                 answersNotApplied: 1,
                 isStalled: Bool.random(using: &random)
             )
-            update.answer = StoredAnswer(status: 503, headers: HeaderFields(), body: [1, 2])
+            update.answer = StoredAnswer(
+                status: 503,
+                headers: HeaderFields(),
+                body: [1, 2],
+                at: .epoch
+            )
             try await temporary.store.update(update)
         }
     }

@@ -135,9 +135,11 @@ struct StateReading {
             }
         }
         _ = try await store.read { reader throws(StoreError) in
-            _ = try reader.failedEntities(for: .view(of: scope))
-            _ = try reader.targetsWithoutBase(scope, prefix: "", after: nil, limit: 10)
-            return try reader.batch(scope, ids, now: .epoch, bytesMax: 1 << 20).count
+            for id in ids {
+                _ = try reader.shownRow(scope, id, for: .view(of: scope), now: .epoch) { _ in () }
+                _ = try reader.deadLetters(scope, id)
+            }
+            return try reader.targetsWithoutBase(scope, prefix: "", after: nil, limit: 10).count
         }
     }
 
