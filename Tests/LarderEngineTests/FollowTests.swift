@@ -342,7 +342,7 @@ struct FollowTests {
 
     @Test(
         "Whoever waits behind the first frame hears as often as it asks that the stream lives",
-        arguments: [nil, Duration.seconds(5)]
+        arguments: [nil, Duration.seconds(7)]
     )
     func heartbeats(asked: Duration?) async throws {
         try await EngineFixture.run { fixture in

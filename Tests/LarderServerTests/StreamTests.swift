@@ -90,12 +90,12 @@ struct StreamTests {
         ]
     )
     func heartbeats(type: String, beat: String) async throws {
-        let pause = Duration.seconds(5)
+        let pause = Duration.seconds(7)
         let beat = "\(String(beat.utf8.count, radix: 16))\r\n\(beat)\r\n"
         try await ServerFixture.run { server in
             server.upstream.answer(try ServerFixture.url("/42"), with: .json("1"))
             let client = try await server.connect()
-            let path = query("/42", "&follow=true&timeout=1h&heartbeat=5s")
+            let path = query("/42", "&follow=true&timeout=1h&heartbeat=7s")
             try await client.send("GET \(path) HTTP/1.1\r\nHost: x\r\nAccept: \(type)\r\n\r\n")
             try await client.seen(#""body":1"#)
             try await server.clock.sleepers(until: pause)
