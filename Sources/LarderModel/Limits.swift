@@ -62,8 +62,8 @@ package enum Limits {
     /// A command of 1 MiB has room for 30,000 operations, each of which may pass over a large body,
     /// and a target may have as many modifiers as the queue takes.
     package static let viewStepsMax = 1 << 24
-    /// What one answer may take on an event loop, whose other clients wait meanwhile: well under a
-    /// millisecond. What takes more is read off the loop, and is the same.
+    /// What one answer may take on an event loop, well under a millisecond; one that takes more is
+    /// read off the loop, and is the same.
     ///
     /// Bytes of bases, effects, entities and templates; changes of targets; entities; steps of their
     /// views; and what is counted for an answer that is rebuilt, see ``rebuildWorkMax(bytesMax:)``.

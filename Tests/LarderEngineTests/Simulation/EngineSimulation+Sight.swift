@@ -87,7 +87,9 @@ extension EngineSimulation {
         _ now: Timestamp
     ) throws -> PlainQueue.Base {
         let read = try daemon.engine.view(of: id, for: scopeKey, reader, now: now, as: .base) {
-            row, _, _ in row.withBody { Array($0) }
+            row,
+            _,
+            _ in row.withBody { Array($0) }
         }
         guard case .view(let found) = read else { return .unknown }
         switch found.content {
