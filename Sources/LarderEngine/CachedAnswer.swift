@@ -84,7 +84,7 @@ struct CachedAnswer {
             known = view.known
         case .deleted(let entry):
             (self.entry, body, chunks, made) = (entry, .ready(.bytes([])), nil, nil)
-            known = nil
+            known = view.known
         }
         self.known = known.flatMap { $0.kind == .fetched ? $0 : nil }
     }

@@ -203,7 +203,9 @@ private struct EntryLook {
             switch row.kind {
             case .blob, .fetched: .row(read(row, place, overlay))
             case .tombstone: row.entry().map { .deleted($0) }
-            case .variants, .entity: nil
+            // An entity's own form is shown to nobody, but that it is there may be told.
+            case .entity: isHead ? .row(read(row, place, overlay)) : nil
+            case .variants: nil
             }
         }
         let found: ShownRow<EntryView<Row>.Content?>? =

@@ -218,7 +218,7 @@ struct ModifierReadTests {
                 .json(#"{"n":2}"#, headers: noStore)
             )
             let first = try await fixture.fetch(url)
-            #expect(first.shape == ["cache", "network", "end network"])
+            #expect(first.shape == ["modifier", "network", "end network"])
             #expect(first.lastShown?.entry.body == .json(Array(#"{"n":1,"liked":true}"#.utf8)))
             #expect(first.lastShown?.pendingIDs == ["m-1"])
             // Nothing is known of the target later.

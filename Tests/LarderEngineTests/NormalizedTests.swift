@@ -151,7 +151,7 @@ struct NormalizedTests {
             try await fixture.cache(one, .json(#"{"type":"A","id":2,"n":1}"#))
             try await fixture.cache(one, .reply(status: 404))
             #expect(try await fixture.cached(list).lastShown?.text == #"[{"type":"A","id":1}]"#)
-            #expect(try await fixture.cached(one).refusal?.kind == .deleted)
+            #expect(try await fixture.cached(one).shape == ["deleted 404", "end deleted"])
             let key = try EntityKey("A:2")
             let shown = try await fixture.entity(key)
             guard case .deleted = shown else {
