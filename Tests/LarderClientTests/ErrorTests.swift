@@ -19,9 +19,8 @@ struct ErrorTests {
         "invalid": [
             .badRequest, .badID, .badURL, .unknownParameter, .unknownMember, .notFound,
             .methodNotAllowed, .notAcceptable, .sinceTooOld, .originID, .originExists,
-            .originInFile, .pinned,
-            .targeted,
-            .noRequest, .unsupported, .modifierExists, .originNeeded,
+            .originInFile, .pinned, .preconditionFailed, .targeted, .noRequest,
+            .unsupported, .modifierExists, .originNeeded,
         ],
         "tooLate": [.alreadySent, .alreadySettled],
         "unavailable": [

@@ -17,6 +17,7 @@ struct ExampleTests {
         "DeletedFrame": frame,
         "ErrorFrame": frame,
         "EndFrame": frame,
+        "HeartbeatFrame": watchFrame,
         "Effect": { try Effect(parsing: $0).bytes },
         "ModifierCommand": { try ModifiersCommand(json: $0).encodedJSON() },
         "WatchCommand": { try WatchCommand(json: $0).encodedJSON() },
