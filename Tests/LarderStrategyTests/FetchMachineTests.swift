@@ -58,7 +58,7 @@ struct FetchMachineTests {
         guard row.reaction != row.reaction.following else {
             return #expect(machine.state == row.next.state)
         }
-        let isOther = row.event == .networkOther || row.event == .networkDeleted
+        let isOther = [.networkOther, .networkDeleted, .networkDeletion].contains(row.event)
         let isOlder = row.event == .networkOlder && row.place != .awaitingNetworkShown
         let known = isOther ? Revision.other : isOlder ? .older : .cached
         #expect(machine.state == .following(known))
