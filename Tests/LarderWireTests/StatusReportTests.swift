@@ -20,6 +20,10 @@ struct StatusReportTests {
         + #""retry_wait":0,"unknown":0,"conflict":0,"auth_wait":1,"dead":3},"stalled":1,"#
         + #""oldest_age_ms":1500,"max_modifiers":10,"bytes":30,"max_bytes":300}"#
 
+    private static let cacheText =
+        #"{"bytes":10,"max_bytes":100,"entries":2,"database_bytes":4096,"wal_bytes":8192,"#
+        + #""evictions":3,"hits":4,"misses":1,"hit_rate":{"1m":null,"10m":0.8,"60m":1.0}}"#
+
     @Test("It is written with its members in order and reads back")
     func roundTrip() throws {
         var report = StatusReport(
@@ -63,9 +67,6 @@ struct StatusReportTests {
             warnings: ["the disk is nearly full"]
         )
         report.queue = Self.queue
-        let cache =
-            #"{"bytes":10,"max_bytes":100,"entries":2,"database_bytes":4096,"wal_bytes":8192,"#
-            + #""evictions":3,"hits":4,"misses":1,"hit_rate":{"1m":null,"10m":0.8,"60m":1.0}}"#
         let origins =
             #"[{"name":"a","base_url":"https://a/v1","state":"online","#
             + #""since":"1970-01-01T00:00:00.000Z","offline_by_hand":false},"#
@@ -73,7 +74,7 @@ struct StatusReportTests {
             + #""offline_by_hand":true,"rests_until":"2023-11-14T22:13:20.000Z"}]"#
         #expect(
             text(report.encoded())
-                == #"{"version":"0.1.0","uptime":90,"state":"degraded","cache":\#(cache),"#
+                == #"{"version":"0.1.0","uptime":90,"state":"degraded","cache":\#(Self.cacheText),"#
                 + #""pins":{"count":7,"bytes":20,"max_bytes":200,"waiting":1},"queue":\#(Self.queueText),"#
                 + #""connections":5,"flights":6,"origins":\#(origins),"#
                 + #""warnings":["the disk is nearly full"],"findings":[]}"#
