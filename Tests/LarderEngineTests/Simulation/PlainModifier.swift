@@ -60,7 +60,7 @@ struct PlainModifier: Hashable, CustomStringConvertible {
     /// When its state ends by itself.
     var end: Duration? {
         switch standing {
-        case .waiting, .retryWait, .authWait: expiresAt
+        case .waiting, .retryWait, .authWait: mayHaveLeft ? nil : expiresAt
         case .accepted(let end): end
         case .inFlight, .checking, .unknown, .dead: nil
         }

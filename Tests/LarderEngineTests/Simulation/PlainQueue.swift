@@ -163,8 +163,9 @@ struct PlainQueue: Hashable {
             return "it is \(modifier.standing)"
         }
         guard modifier.key == key else { return "P-05: its key is \(modifier.key)" }
-        let isUnclear = modifier.standing == .unknown
-        if !isUnclear, let end = modifier.expiresAt, end <= now { return "it has expired" }
+        if !modifier.mayHaveLeft, let end = modifier.expiresAt, end <= now {
+            return "it has expired"
+        }
         for other in unsettled.prefix(while: { $0.id != id }) {
             if case .accepted = other.standing { continue }
             if let lane = other.lanes.intersection(modifier.lanes).min() {
