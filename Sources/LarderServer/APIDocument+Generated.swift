@@ -885,6 +885,7 @@ extension APIDocument {
                     }
                   },
                   "204": { "description": "The same as 201, and it was pinned before." },
+                  "403": { "$ref": "#/components/responses/UnknownOrigin" },
                   "404": { "$ref": "#/components/responses/Miss" },
                   "507": {
                     "description": "`urn:larder:pins-full`: there is no room within `pins.max_bytes`, or one user has too many pins.",

@@ -329,17 +329,18 @@ struct PinTests {
         }
     }
 
-    @Test("What no origin can give and nothing is cached under is a miss, and no pin")
-    func nothing() async throws {
+    @Test(
+        "What no origin can give and nothing is cached under is refused for what it is, and no pin",
+        arguments: [("note", ProblemKind.miss), ("https://other.example/a", .unknownOrigin)]
+    )
+    func nothing(text: String, kind: ProblemKind) async throws {
         try await EngineFixture.run { fixture in
-            for id in ["note", "https://other.example/a"] {
-                let id = try EntryID(id)
-                do throws(Problem) {
-                    _ = try await fixture.engine.pin(id, fixture.scope)
-                    Issue.record("\(id) was pinned")
-                } catch {
-                    #expect(error.kind == .miss)
-                }
+            let id = try EntryID(text)
+            do throws(Problem) {
+                _ = try await fixture.engine.pin(id, fixture.scope)
+                Issue.record("\(id) was pinned")
+            } catch {
+                #expect(error.kind == kind)
             }
             #expect(try await fixture.pins() == [])
         }
