@@ -239,10 +239,6 @@ package enum Limits {
     package static let batchesMax = 16
     /// Of these for one user.
     package static let batchesPerUserMax = 8
-    /// Bytes of frames that wait to be sent as one array, of all clients and of one uid: four of the
-    /// largest batches, and as many fetches of 30 KiB as flights may be under way.
-    package static let arrayBytesMax = 128 << 20
-    package static let arrayBytesPerUserMax = arrayBytesMax / 2
 
     /// Streams of one user that watch; 500 are promised.
     package static let watchersPerUserMax = 1_000

@@ -45,13 +45,14 @@ extension Exchange {
 /// once the last frame is there, and without heartbeats.
 final class FrameArray {
     private let exchange: Exchange
-    private let share: ArrayBytes.Share
+    private let memory: HeldBytes?
     private var pieces: [[UInt8]] = []
+    private var byteCount = 0
     private var refusal: Problem?
 
     init(_ exchange: Exchange) {
         self.exchange = exchange
-        share = exchange.server.arrays.share(of: exchange.peer.uid)
+        memory = exchange.server.memory.take(0, for: exchange.peer.uid)
     }
 
     /// False when there is no room for it, which ``end()`` then says.
@@ -59,10 +60,13 @@ final class FrameArray {
         guard !frame.isHeartbeat else { return true }
         let mark: UInt8 = pieces.isEmpty ? UInt8(ascii: "[") : UInt8(ascii: ",")
         let piece = [mark] + frame.encodedJSON()
-        do throws(Problem) {
-            try share.grow(by: piece.count)
-        } catch {
-            refusal = error
+        byteCount += piece.count
+        guard let memory, memory.grow(to: byteCount) else {
+            refusal = Problem(
+                .overloaded,
+                "answers and bodies of this user wait with \(Limits.heldBytesPerUserMax) bytes already",
+                hint: "Accept application/jsonl, which is sent as it comes."
+            )
             return false
         }
         pieces.append(piece)
@@ -74,8 +78,7 @@ final class FrameArray {
         if let refusal { throw refusal }
         pieces.append(Array((pieces.isEmpty ? "[]" : "]").utf8))
         var headers = exchange.frameHeaders(MediaType.json)
-        let length = pieces.reduce(0) { $0 + $1.count }
-        headers.add(name: "Content-Length", value: String(length))
+        headers.add(name: "Content-Length", value: String(pieces.reduce(0) { $0 + $1.count }))
         guard await exchange.writer.begin(.ok, headers, isFlushed: false) else { return }
         for index in pieces.indices {
             guard await exchange.writer.send(pieces[index]) else { return }

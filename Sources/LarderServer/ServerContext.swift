@@ -13,7 +13,6 @@ final class ServerContext: Sendable {
     let connections = ConnectionList()
     let uploads = UploadPlaces()
     let memory = HeldMemory()
-    let arrays = ArrayBytes()
     let meters = LoopMeters()
     /// Sets request ids of this run apart from those of others.
     private let run: String
