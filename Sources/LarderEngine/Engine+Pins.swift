@@ -57,23 +57,34 @@ extension Engine {
         _ asked: AskedPin
     ) async throws(Problem) -> PinOutcome {
         keeper.beginAsking(scope, id)
-        defer { keeper.endAsking(scope, id) }
-        let outcome = try await storing { () async throws(StoreError) in
-            let origin = attempt?.origin.name
-            return try await store.pin(
-                scope,
-                id,
-                origin: origin,
-                adoptsShared: context.sharedScope(of: id) != nil,
-                now: clock.now()
-            )
+        let outcome: PinOutcome
+        do throws(Problem) {
+            outcome = try await storing { () async throws(StoreError) in
+                let origin = attempt?.origin.name
+                return try await store.pin(
+                    scope,
+                    id,
+                    origin: origin,
+                    adoptsShared: context.sharedScope(of: id) != nil,
+                    now: clock.now()
+                )
+            }
+        } catch {
+            keeper.endAsking(scope, id)
+            throw error
         }
-        if case .waiting = outcome, let attempt { try ask(attempt, asked) }
+        guard case .waiting = outcome, let attempt else {
+            keeper.endAsking(scope, id)
+            return outcome
+        }
+        try ask(attempt, asked)
         return outcome
     }
 
+    /// Has the origin asked; the keeper leaves the pin alone until it has heard what came of it.
+    ///
+    /// That ends with the keeper's hearing and nowhere else: ended later, nobody would look again.
     private func ask(_ attempt: PinAttempt, _ asked: AskedPin) throws(Problem) {
-        keeper.beginAsking(attempt.scope, attempt.id)
         let isTaken = work.add { [keeper] in
             let outcome = await attempt.run()
             asked.outcome.withLock { $0 = outcome }
