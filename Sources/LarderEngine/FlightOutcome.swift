@@ -9,8 +9,8 @@ enum FlightOutcome: Sendable {
     /// The head of an answer whose body now goes through the plan's ``BodyHandover``.
     case passed(PassedHead)
 
-    /// The same for those who have joined the flight of somebody else: without cookies, which are
-    /// for the one who has asked.
+    /// What those hear who have joined the flight of somebody else: nothing of cookies, which are for
+    /// the one who has asked.
     var forOthers: FlightOutcome {
         switch self {
         case .landed(.current(var answer)):

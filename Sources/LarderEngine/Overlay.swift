@@ -62,7 +62,7 @@ extension PendingChanges {
 }
 
 extension SnapshotFrame {
-    /// The same with what is said of the modifiers that touch it.
+    /// The frame with what is said of the modifiers that touch its entry.
     func adding(_ overlay: Overlay) -> SnapshotFrame {
         var frame = self
         frame.pending = overlay.pending.count

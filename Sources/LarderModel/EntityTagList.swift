@@ -10,7 +10,7 @@ package enum EntityTagList {
         return names(values) { $0.opaque == own }
     }
 
-    /// The same compared strongly: a weak tag is like no other (8.8.3.2).
+    /// Whether a tag is in the list, compared strongly: a weak one is like no other (8.8.3.2).
     package static func containsStrongly(_ tag: String, in values: [String]) -> Bool {
         let own = Array(tag.utf8)[...]
         return names(values) { !$0.isWeak && $0.opaque == own }

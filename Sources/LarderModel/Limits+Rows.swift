@@ -6,7 +6,7 @@ extension Limits {
     /// What the counter in `state.db` may stand at when it is read: so much is left for those to come
     /// until rows have no more numbers.
     package static let countedRevisions: ClosedRange<Int64> = 0...(1 << 50)
-    /// The same of one row.
+    /// Revisions that one row may say.
     package static let rowRevisions: ClosedRange<Int64> = 0...(1 << 51)
     /// Those up to which a row, or the cache, is taken at its word by the counter.
     package static let claimedRevisions: ClosedRange<Int64> = 0...(1 << 49)

@@ -41,8 +41,8 @@ extension Exchange {
     }
 }
 
-/// The same frames as one JSON array, for a client that reads no stream: it is sent with its length
-/// once the last frame is there, and without heartbeats.
+/// The frames of one answer as a JSON array, for a client that reads no stream: it is sent with its
+/// length once the last frame is there, and without heartbeats.
 final class FrameArray {
     private let exchange: Exchange
     private let memory: HeldBytes?

@@ -127,7 +127,7 @@ extension CacheStore {
         }
     }
 
-    /// The same for what is made of so many bytes and needs no file.
+    /// Does work on so many bytes that needs no file: here where they are few, else off the loops.
     package func work<Value: Sendable>(
         onBytes count: Int,
         _ work: @escaping @Sendable () -> Value

@@ -13,7 +13,7 @@ package struct Problem: Error, Equatable, Sendable {
     package var requestID = ""
     /// One sentence that says what to do.
     package var hint: String
-    /// The same for an administrator, where others need one; it does not travel.
+    /// The hint for an administrator, where that of others names one; it does not travel.
     package var administratorHint: String?
     /// For ``ProblemKind/originStatus``: what the origin answered.
     package var originStatus: Int?

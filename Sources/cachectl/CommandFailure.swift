@@ -85,7 +85,7 @@ extension CommandFailure {
         }
     }
 
-    /// The same, said of what was asked for, where it is not named already.
+    /// The failure with the name of what was asked for, unless its message has it already.
     func about(_ name: String) -> CommandFailure {
         guard !message.isEmpty, !message.contains(name) else { return self }
         var named = self

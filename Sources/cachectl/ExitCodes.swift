@@ -18,7 +18,7 @@ enum ExitStatus: Int32 {
         while offline, 77 not permitted, 78 bad configuration.
         """
 
-    /// The same for every command, whatever it asked for.
+    /// The code of a kind of problem, for every command that does not know better.
     init(_ kind: ProblemKind) {
         switch kind {
         case .badRequest, .badID, .badURL, .unknownParameter, .unknownMember, .originNeeded:
