@@ -43,7 +43,6 @@ struct CacheOpening {
         let connection = try database.openWriter().connection
         // What is set aside is set aside whole, with its WAL.
         connection.keepWALOnClose(true)
-        try database.schema.check(connection)
         try connection.setPageCache(bytes: cacheBytes)
         try give(birth, to: connection)
         let contents = try CacheContents(reading: connection)

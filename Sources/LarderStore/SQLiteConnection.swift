@@ -126,6 +126,21 @@ final class SQLiteConnection {
     /// Whether a transaction is open.
     var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
+    /// Runs `work` in a transaction, which ends without its changes where something fails.
+    func transaction<Value>(
+        _ work: () throws(StoreError) -> Value
+    ) throws(StoreError) -> Value {
+        try execute("BEGIN IMMEDIATE")
+        do throws(StoreError) {
+            let value = try work()
+            try execute("COMMIT")
+            return value
+        } catch {
+            rollBack()
+            throw error
+        }
+    }
+
     /// Ends an open transaction without its changes; SQLite may have done so already.
     func rollBack() {
         guard isInTransaction else { return }

@@ -9,7 +9,7 @@ struct Schema {
     static let cache = Schema(steps: cacheSteps, opening: opening)
     static let state = Schema(steps: stateSteps, opening: opening)
 
-    private static let opening = "PRAGMA page_size=4096; PRAGMA auto_vacuum=INCREMENTAL"
+    static let opening = "PRAGMA page_size=4096; PRAGMA auto_vacuum=INCREMENTAL"
 
     /// The SQL that leads from version n to n + 1.
     let steps: [String]
@@ -23,25 +23,51 @@ struct Schema {
         case newer(Int)
     }
 
+    /// Throws `corrupt` for a file that is not of ours, or does not have the tables of its version.
     func version(of connection: SQLiteConnection) throws(StoreError) -> Version {
+        // These two stand in the header: a file of a later version is left to who knows its tables.
         let version = Int(try connection.integer("PRAGMA user_version") ?? 0)
-        let tables = try connection.integer("SELECT count(*) FROM sqlite_schema") ?? 0
-        if tables == 0, version == 0 { return .empty }
         let owner = try connection.integer("PRAGMA application_id")
-        guard owner == Self.applicationID else {
+        if owner == Self.applicationID, version > steps.count { return .newer(version) }
+        let found = try Self.names(connection)
+        if found.isEmpty, version == 0 { return .empty }
+        guard owner == Self.applicationID, version > 0 else {
             throw .corrupt(file: connection.path, step: "recognise \(connection.path)")
         }
-        return version > steps.count ? .newer(version) : .known(version)
+        let names = try at(version).names()
+        let later = version < steps.count ? try self.names().subtracting(names) : []
+        guard names.isSubset(of: found), later.isDisjoint(with: found) else {
+            throw .corrupt(file: connection.path, step: "look for the tables of \(connection.path)")
+        }
+        return .known(version)
     }
 
-    /// Throws `corrupt` unless every table, column and index of the current version is there.
-    func check(_ connection: SQLiteConnection) throws(StoreError) {
-        let model = try SQLiteConnection(path: ":memory:", mode: .readWrite)
-        for step in steps { try model.execute(step) }
-        guard try Self.names(model).isSubset(of: Self.names(connection)) else {
-            throw .corrupt(file: connection.path, step: "look for the tables")
+    /// The version of a damaged file: what its header says, or a later one of which it has something;
+    /// the current one where neither tells.
+    func version(ofDamaged connection: SQLiteConnection) throws(StoreError) -> Int {
+        let said = Int(try connection.integer("PRAGMA user_version") ?? 0)
+        let found = try Self.names(connection)
+        for version in (1...steps.count).reversed() {
+            let added = try at(version).names().subtracting(at(version - 1).names())
+            if version == said || !added.isDisjoint(with: found) { return version }
         }
+        return steps.count
     }
+
+    /// What a file of an earlier version is made by.
+    func at(_ version: Int) -> Schema {
+        Schema(steps: Array(steps.prefix(version)), opening: opening)
+    }
+
+    /// A file without rows, in memory.
+    func makeModel() throws(StoreError) -> SQLiteConnection {
+        let model = try SQLiteConnection(path: ":memory:", mode: .readWrite)
+        try model.execute(opening)
+        for step in steps { try model.execute(step) }
+        return model
+    }
+
+    private func names() throws(StoreError) -> Set<Substring> { try Self.names(makeModel()) }
 
     /// What the tables, their columns and their indexes are called.
     private static func names(_ connection: SQLiteConnection) throws(StoreError) -> Set<Substring> {
@@ -58,17 +84,12 @@ struct Schema {
     /// Brings the file to the current version, all steps in one transaction.
     func migrate(_ connection: SQLiteConnection, from version: Int) throws(StoreError) {
         guard version < steps.count else { return }
-        try connection.execute("BEGIN IMMEDIATE")
-        do throws(StoreError) {
+        try connection.transaction { () throws(StoreError) in
             for step in steps[version...] {
                 try connection.execute(step)
             }
             try connection.execute("PRAGMA application_id=\(Self.applicationID)")
             try connection.execute("PRAGMA user_version=\(steps.count)")
-            try connection.execute("COMMIT")
-        } catch {
-            connection.rollBack()
-            throw error
         }
     }
 }

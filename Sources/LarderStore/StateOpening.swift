@@ -26,7 +26,6 @@ struct StateOpening {
         connection = opened.connection
         // What turns out to be damaged stays as it is, with its WAL.
         connection.keepWALOnClose(true)
-        try file.schema.check(connection)
         let counter = try StateWriter.nextRevision(connection)
         let check = StateCheck(connection: connection)
         let isSmall = DiskSpace.fileBytes(at: file.path) <= checkedBytes

@@ -1,56 +1,43 @@
+import CSQLite
 import Glibc
 
 /// What is left of a damaged `state.db`, opened to be read; the file stays as it is.
 ///
 /// One that was cut is read up to its end: with `writable_schema` SQLite takes a file that is
 /// shorter than its header says (https://sqlite.org/pragma.html#pragma_writable_schema). One whose
-/// first page is lost, where the tables are listed, is read from a copy that has the first page of
-/// a new file: both were made by the same steps, and whether their tables are the same is looked at.
-/// So is one of which nothing but the WAL is left.
+/// tables cannot be listed, as its first page is lost or another of those that list them, is read
+/// from a copy in which they are listed anew (``StateListing``). So is one of which nothing but the
+/// WAL is left.
 struct StateRemains {
     let connection: SQLiteConnection
+    /// By which version of the schema its tables were made.
+    let version: Int
     private let copy: String?
 
-    private static let pageBytes = 4_096
-    /// Of the database header (https://sqlite.org/fileformat2.html#the_database_header): how many
-    /// pages there are, and the list of free ones.
-    private static let pageCountPlace = 28..<32
-    private static let freeListPlace = 32..<40
-
-    /// Throws `corrupt` where not even the tables are known.
-    init(of file: DatabaseFile, like new: SQLiteConnection) throws(StoreError) {
+    /// Nil where not even the tables are known.
+    init?(of file: DatabaseFile) throws(StoreError) {
         do throws(StoreError) {
             // SQLite would delete the WAL of a file of no bytes.
             guard DiskSpace.fileBytes(at: file.path) > 0 else {
                 throw .corrupt(file: file.path, step: "read \(file.path)")
             }
             let connection = try Self.open(file, file.path)
-            try Self.readTables(connection)
+            version = try file.schema.version(ofDamaged: connection)
             (self.connection, copy) = (connection, nil)
         } catch .corrupt {
             let copy = file.path + ".remains"
             Self.remove(copy)
             do throws(StoreError) {
-                connection = try Self.openCopy(file, copy, like: new)
+                let version = try Self.copy(file, to: copy)
+                connection = try Self.open(file, copy)
+                self.version = version
             } catch {
                 Self.remove(copy)
+                if case .corrupt = error { return nil }
                 throw error
             }
             self.copy = copy
         }
-    }
-
-    private static func openCopy(
-        _ file: DatabaseFile,
-        _ copy: String,
-        like new: SQLiteConnection
-    ) throws(StoreError) -> SQLiteConnection {
-        try Self.copy(file.path, to: copy, firstPageOf: new)
-        let connection = try open(file, copy)
-        guard try readTables(connection) == readTables(new) else {
-            throw .corrupt(file: file.path, step: "list the tables of \(file.path)")
-        }
-        return connection
     }
 
     /// Removes what was made; the connection is used no more.
@@ -73,46 +60,72 @@ struct StateRemains {
         return connection
     }
 
-    /// The tables and indexes, by what made them.
-    @discardableResult
-    private static func readTables(
-        _ connection: SQLiteConnection
-    ) throws(StoreError) -> [String] {
-        let statement = try connection.prepare("SELECT name, sql FROM sqlite_schema ORDER BY name")
-        var tables: [String] = []
-        while try statement.step() {
-            tables.append("\(statement.text(0) ?? ""): \(statement.text(1) ?? "")")
-        }
-        return tables
-    }
-
     private static func remove(_ path: String) {
         for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) }
     }
 
     // MARK: Copying
 
-    private static func copy(
-        _ path: String,
-        to copy: String,
-        firstPageOf new: SQLiteConnection
-    ) throws(StoreError) {
-        try new.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        try Self.bytes(of: path.isThere ? path : "/dev/null", to: copy)
-        // What stands in the WAL is newer than the file, and has checksums of its own.
-        if (path + "-wal").isThere { try Self.bytes(of: path + "-wal", to: copy + "-wal") }
-        let source = try descriptor(new.path, O_RDONLY)
-        defer { Glibc.close(source) }
-        let target = try descriptor(copy, O_RDWR)
-        defer { Glibc.close(target) }
-        var page = [UInt8](repeating: 0, count: pageBytes)
-        guard pread(source, &page, pageBytes, 0) == pageBytes else {
-            throw .cannotOpen(path: new.path, reason: "its first page cannot be read")
+    /// Copies the file, writes its WAL back into the copy, and lists the tables in it anew.
+    ///
+    /// The version that they are of; throws `corrupt` where they are of none that is known.
+    private static func copy(_ file: DatabaseFile, to copy: String) throws(StoreError) -> Int {
+        var listings: [StateListing] = []
+        for version in (1...file.schema.steps.count).reversed() {
+            listings.append(try StateListing(file.schema.at(version)))
         }
-        let pages = UInt32(clamping: Int(lseek(target, 0, SEEK_END)) / pageBytes)
-        withUnsafeBytes(of: pages.bigEndian) { page.replaceSubrange(pageCountPlace, with: $0) }
-        page.replaceSubrange(freeListPlace, with: repeatElement(0, count: freeListPlace.count))
-        guard pwrite(target, page, pageBytes, 0) == pageBytes else { throw Self.failed(copy) }
+        try bytes(of: file.path.isThere ? file.path : "/dev/null", to: copy)
+        var said = StateListing.version(saidBy: try page(1, of: copy))
+        if (file.path + "-wal").isThere {
+            // What stands in the WAL is newer than the file, and has checksums of its own.
+            try bytes(of: file.path + "-wal", to: copy + "-wal")
+            try write(listings[0].page(of: 1, isForWAL: true), to: copy)
+            try writeBack(copy)
+            said = StateListing.version(saidBy: try page(1, of: copy)) ?? said
+        }
+        for listing in listings {
+            let fits = try listing.fits(said: said) { number throws(StoreError) in
+                try page(number, of: copy)
+            }
+            guard fits else { continue }
+            let pages = Int(DiskSpace.fileBytes(at: copy)) / StateListing.pageBytes
+            try write(listing.page(of: pages), to: copy)
+            return listing.version
+        }
+        throw .corrupt(file: file.path, step: "list the tables of \(file.path)")
+    }
+
+    private static func writeBack(_ copy: String) throws(StoreError) {
+        let connection = try SQLiteConnection(path: copy, mode: .readWrite)
+        // Whoever has not read has not opened the WAL; the tables need not be known for either.
+        _ = try connection.integer("PRAGMA user_version")
+        let code = sqlite3_wal_checkpoint_v2(
+            connection.handle,
+            nil,
+            SQLITE_CHECKPOINT_TRUNCATE,
+            nil,
+            nil
+        )
+        guard code == SQLITE_OK else { throw connection.error(code, step: "checkpoint \(copy)") }
+    }
+
+    /// As much of a page as is there.
+    private static func page(_ number: Int, of path: String) throws(StoreError) -> [UInt8] {
+        let source = try descriptor(path, O_RDONLY)
+        defer { Glibc.close(source) }
+        let bytes = StateListing.pageBytes
+        var page = [UInt8](repeating: 0, count: bytes)
+        let count = pread(source, &page, bytes, (number - 1) * bytes)
+        guard count >= 0 else { throw failed(path) }
+        return Array(page.prefix(count))
+    }
+
+    private static func write(_ firstPage: [UInt8], to path: String) throws(StoreError) {
+        let target = try descriptor(path, O_RDWR)
+        defer { Glibc.close(target) }
+        guard pwrite(target, firstPage, firstPage.count, 0) == firstPage.count else {
+            throw failed(path)
+        }
     }
 
     private static func bytes(of path: String, to copy: String) throws(StoreError) {
@@ -125,7 +138,7 @@ struct StateRemains {
             let count = read(source, &piece, piece.count)
             guard count >= 0 else { throw failed(path) }
             guard count > 0 else { return }
-            guard write(target, piece, count) == count else { throw failed(copy) }
+            guard Glibc.write(target, piece, count) == count else { throw failed(copy) }
         }
     }
 

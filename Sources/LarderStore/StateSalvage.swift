@@ -9,9 +9,6 @@ import LarderModel
 struct StateSalvage {
     /// Rows that were taken over.
     private(set) var rows = 0
-    /// What could not be, in words for the log.
-    private(set) var findings: [String] = []
-    private let file: DatabaseFile
     let old: SQLiteConnection
     let new: SQLiteConnection
 
@@ -41,48 +38,48 @@ struct StateSalvage {
     }
 
     /// Both files are closed again when it returns, the new one with everything written back.
+    ///
+    /// The rows go into a file of the damaged one's own version, which is migrated as any other is.
     private static func take(
         _ file: DatabaseFile,
         into path: String
     ) throws(StoreError) -> Result {
+        let remains = try StateRemains(of: file)
+        defer { remains?.close() }
         let target = DatabaseFile(
             path: path,
-            schema: file.schema,
+            schema: file.schema.at(remains?.version ?? file.schema.steps.count),
             synchronous: file.synchronous,
             faults: file.faults
         )
         let new = try target.openWriter().connection
-        do throws(StoreError) {
-            let remains = try StateRemains(of: file, like: new)
-            defer { remains.close() }
-            var salvage = StateSalvage(file: file, old: remains.connection, new: new)
-            try new.execute("BEGIN IMMEDIATE")
-            try salvage.run()
-            try new.execute("COMMIT")
-            try new.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            return Result(rows: salvage.rows, findings: salvage.findings)
-        } catch .corrupt(let damaged, _) where damaged != path {
-            // Not even its tables are known: there is nothing to take over.
-            new.rollBack()
-            try new.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            return Result()
+        var result = Result()
+        if let remains {
+            var salvage = StateSalvage(old: remains.connection, new: new)
+            try new.transaction { () throws(StoreError) in try salvage.takeTables() }
+            try file.schema.migrate(new, from: remains.version)
+            let findings = try new.transaction { () throws(StoreError) in
+                try salvage.repairQueue()
+            }
+            result = Result(rows: salvage.rows, findings: findings)
         }
+        try new.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return result
     }
 
-    private init(file: DatabaseFile, old: SQLiteConnection, new: SQLiteConnection) {
-        self.file = file
+    private init(old: SQLiteConnection, new: SQLiteConnection) {
         self.old = old
         self.new = new
     }
 
     // MARK: Tables
 
-    private mutating func run() throws(StoreError) {
+    /// What has changed is not taken over: the log begins anew.
+    private mutating func takeTables() throws(StoreError) {
         let statement = try new.prepare(
             """
             SELECT name FROM sqlite_schema
-            WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name <> 'revision_block'
-                AND name NOT IN ('change_log', 'change_log_start', 'secret')
+            WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name <> 'change_log'
             """
         )
         while try statement.step() {
@@ -90,8 +87,6 @@ struct StateSalvage {
             try take(table)
         }
         try takeCounter()
-        try takeSecret()
-        findings = try repairQueue()
     }
 
     /// Every row of a table that can be read, with the columns that both files have.
@@ -149,17 +144,6 @@ struct StateSalvage {
         }
         guard let next, let next, Limits.countedRevisions.contains(next) else { return }
         try new.execute("UPDATE revision_block SET next_rev = \(next) WHERE one = 1")
-    }
-
-    /// The secret stays, if it can be read; else the next start draws another.
-    private mutating func takeSecret() throws(StoreError) {
-        guard let old = select("SELECT digest_key FROM secret WHERE one = 1"),
-            readable({ () throws(StoreError) in try old.step() }) ?? false
-        else { return }
-        let insert = try new.prepare("INSERT INTO secret (one, digest_key) VALUES (1, ?1)")
-        guard old.bytes(0).count == 16 else { return }
-        insert.bind(1, column: 0, of: old)
-        try insert.run()
     }
 
     private func columns(

@@ -118,6 +118,38 @@ struct StateDamageTests {
         }
     }
 
+    @Test(
+        "A header that says another version than the tables is damage, and no row is lost by it",
+        arguments: [-1, 0, 1, 5, 9]
+    )
+    func wrongVersion(version: Int) async throws {
+        let temporary = try TemporaryStore()
+        try await temporary.accept("m", "b")
+        try await temporary.close()
+        try SQLiteConnection(path: temporary.statePath, mode: .readWrite)
+            .execute("PRAGMA user_version=\(version)")
+        try temporary.open()
+        #expect(temporary.store.findings.count == 1, "\(temporary.store.findings)")
+        #expect(try await temporary.store.unsettledModifiers(after: nil).count == 1)
+        try await temporary.reopen()
+        #expect(temporary.store.findings == [])
+    }
+
+    @Test("A table that a file of an earlier version has lost is damage, and no other is")
+    func missingEarlierTable() async throws {
+        let temporary = try TemporaryStore()
+        try await temporary.accept("m", "b")
+        try await temporary.close()
+        try SQLiteConnection(path: temporary.statePath, mode: .readWrite).execute(
+            """
+            ALTER TABLE modifier DROP COLUMN answer_at; DROP TABLE history; PRAGMA user_version=9
+            """
+        )
+        try temporary.open()
+        #expect(temporary.store.findings.count == 1, "\(temporary.store.findings)")
+        #expect(try await temporary.store.unsettledModifiers(after: nil).count == 1)
+    }
+
     // MARK: Whose damage it is
 
     /// Reads that go into both files.

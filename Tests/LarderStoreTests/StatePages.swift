@@ -37,10 +37,12 @@ struct StatePages {
     /// The pages below an inner page of a table, in the order of their keys
     /// (https://sqlite.org/fileformat2.html#b_tree_pages).
     func children(of number: Int) throws -> [Int] {
+        // The first one begins with the header of the file.
+        let start = number == 1 ? 100 : 0
         let page = [UInt8](try read(number))
         func word(_ place: Int) -> Int { Int(page[place]) << 8 | Int(page[place + 1]) }
-        guard page[0] == 5 else { return [] }
-        let cells = (0..<word(3)).map { word(12 + 2 * $0) } + [8]
+        guard page[start] == 5 else { return [] }
+        let cells = (0..<word(start + 3)).map { word(start + 12 + 2 * $0) } + [start + 8]
         return cells.map { word($0) << 16 | word($0 + 2) }
     }
 }

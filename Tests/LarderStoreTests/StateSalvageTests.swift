@@ -107,6 +107,27 @@ struct StateSalvageTests {
         #expect(left == [])
     }
 
+    @Test(
+        "Of a file that has lost a page where the tables are listed, all rows are saved, its WAL's too"
+    )
+    func listingPage() async throws {
+        let temporary = try await prepared()
+        let listed = StatePages(path: temporary.statePath)
+        for page in try listed.children(of: 1) {
+            let temporary = try await prepared()
+            try temporary.open()
+            // So that the first page stands in the WAL, too.
+            for number in 0..<40 { try await temporary.accept("m\(number)", "a\(number)") }
+            try temporary.crash { folder in
+                let pages = StatePages(path: folder.path("state/state.db"))
+                try pages.write(.noise(StatePages.bytes), at: page)
+            }
+            #expect(temporary.store.findings.count == 1)
+            #expect(try count(temporary, "kept") == Self.pins + 40)
+            #expect(try await temporary.store.unsettledModifiers(after: nil).count == 40)
+        }
+    }
+
     @Test("Of a file that was cut off, what lies before its end is saved")
     func cut() async throws {
         for cut in [1, 2, 3] as [Int64] {

@@ -1,0 +1,121 @@
+import CSQLite
+
+/// The list of the tables of a `state.db`, made anew in its first page alone.
+///
+/// It stands in for the few pages that list them in a damaged file; SQLite reads nothing of one that
+/// lacks any of these. The steps of the schema give each table its first page, whatever rows a file
+/// held meanwhile: with auto_vacuum these pages come before all others, in the order in which they
+/// were made (https://sqlite.org/fileformat2.html#pointer_map_or_ptrmap_pages).
+struct StateListing {
+    static let pageBytes = 4_096
+    /// Whether there is a WAL, how many pages there are, and the list of free ones
+    /// (https://sqlite.org/fileformat2.html#the_database_header).
+    private static let journalPlace = 18..<20
+    private static let pageCountPlace = 28..<32
+    private static let freeListPlace = 32..<40
+    private static let versionPlace = 60..<64
+    private static let ownerPlace = 68..<72
+    /// Where pages say what they are, the first one behind the header of the file.
+    private static let leafOfTable: UInt8 = 13
+    private static let typePlace = 100
+    private static let typesOfTables: Set<UInt8> = [5, 13]
+    private static let typesOfIndexes: Set<UInt8> = [2, 10]
+
+    let version: Int
+    private let firstPage: [UInt8]
+    /// The first pages of tables and of indexes.
+    private var tables: Set<Int> = []
+    private var indexes: Set<Int> = []
+
+    init(_ schema: Schema) throws(StoreError) {
+        version = schema.steps.count
+        let model = try schema.makeModel()
+        let list = try model.prepare("SELECT type, name, rootpage, sql FROM sqlite_schema")
+        var brief: [(name: String, root: Int64, sql: String)] = []
+        while try list.step() {
+            let (name, root, sql) = (list.text(1) ?? "", list.integer(2), list.text(3) ?? "")
+            let isTable = list.text(0) == "table"
+            if isTable { brief.append((name, root, Self.brief(sql))) }
+            if isTable, !sql.hasSuffix("WITHOUT ROWID") {
+                tables.insert(Int(root))
+            } else {
+                indexes.insert(Int(root))
+            }
+        }
+        try model.execute(
+            """
+            PRAGMA application_id=\(Schema.applicationID); PRAGMA user_version=\(version);
+            PRAGMA writable_schema=ON; DELETE FROM sqlite_schema
+            """
+        )
+        // The log is not taken over, and longer than most.
+        for (name, root, sql) in brief where name != "change_log" {
+            let insert = try model.prepare(
+                "INSERT INTO sqlite_schema VALUES ('table', ?1, ?1, \(root), ?2)"
+            )
+            insert.bind(1, name)
+            insert.bind(2, sql)
+            try insert.run()
+        }
+        var bytes: Int64 = 0
+        guard let pages = sqlite3_serialize(model.handle, "main", &bytes, 0) else {
+            throw .corrupt(file: model.path, step: "list the tables")
+        }
+        defer { sqlite3_free(pages) }
+        firstPage = Array(UnsafeBufferPointer(start: pages, count: Self.pageBytes))
+        precondition(firstPage[Self.typePlace] == Self.leafOfTable, "the tables fit into a page")
+    }
+
+    /// Without comments and columns of spaces, so that there is room for all of them.
+    private static func brief(_ sql: String) -> String {
+        sql.split(separator: "\n")
+            .flatMap { line in
+                line.split(separator: "--", maxSplits: 1, omittingEmptySubsequences: false)[0]
+                    .split(separator: " ")
+            }
+            .joined(separator: " ")
+    }
+
+    /// The first page of a file of so many pages; one that is for a WAL says of what application it
+    /// is, and so which version, only where the WAL has it.
+    func page(of pages: Int, isForWAL: Bool = false) -> [UInt8] {
+        var page = firstPage
+        if isForWAL {
+            page.replaceSubrange(Self.journalPlace, with: [2, 2])
+            page.replaceSubrange(Self.ownerPlace, with: [0, 0, 0, 0])
+        }
+        let count = UInt32(clamping: pages).bigEndian
+        withUnsafeBytes(of: count) { page.replaceSubrange(Self.pageCountPlace, with: $0) }
+        page.replaceSubrange(Self.freeListPlace, with: repeatElement(0, count: 8))
+        return page
+    }
+
+    // MARK: What a file says
+
+    /// What version the first page of a file says it is of; nil where it is none of a `state.db`.
+    static func version(saidBy page: [UInt8]) -> Int? {
+        func number(_ place: Range<Int>) -> Int { page[place].reduce(0) { $0 << 8 | Int($1) } }
+        guard page.count == pageBytes, number(ownerPlace) == Schema.applicationID else {
+            return nil
+        }
+        return number(versionPlace)
+    }
+
+    /// Whether the pages of a file are such that this may be the list of its tables; where the file
+    /// does not say its version, its second page has to name these pages as the first ones.
+    func fits(
+        said: Int?,
+        pageOf number: (Int) throws(StoreError) -> [UInt8]
+    ) throws(StoreError) -> Bool {
+        if let said, said != version { return false }
+        for root in tables.union(indexes) {
+            let other = tables.contains(root) ? Self.typesOfIndexes : Self.typesOfTables
+            guard let type = try number(root).first, !other.contains(type) else { return false }
+        }
+        guard said == nil else { return true }
+        // Five bytes a page, of which the first is 1 for the first page of a table or an index.
+        let map = try number(2)
+        let roots = (0..<map.count / 5).filter { map[5 * $0] == 1 }.map { $0 + 3 }
+        return tables.union(indexes) == Set(roots)
+    }
+}
