@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# What cachectl advises on the rights of a socket, for the daemon that is meant.
+# shellcheck source=Tests/scripts/support.sh
+source "$(dirname "$0")/support.sh"
+
+unset LARDER_SOCKET
+
+# -- the mode that is configured
+
+mode=0660 configure </dev/null
+start_daemon
+
+# finding: what doctor says of the socket, and its fix.
+finding() {
+    "$bin/cachectl" --socket "$socket" doctor --json </dev/null 2>/dev/null \
+        | jq --raw-output 'select(.subject == "socket") | "\(.state)|\(.detail)|\(.fix)"'
+}
+
+expect_match "a socket of the mode that is configured is well" "^ok\|.* has the mode 0660 .*\|null$" \
+    "$(finding)"
+chmod 0600 "$socket"
+expect_match "one of another mode is told, with the command that gives it the configured one" \
+    "^warning\|.*the mode 0600 .*, and sockets.mode is 0660\|chmod 0660 '$socket'$" "$(finding)"
+eval "$(finding | sed 's/.*|//')"
+expect_match "which does" "^ok\|.*0660" "$(finding)"
+end_daemon TERM
+
+# -- the system's socket, for whoever may not open it
+
+if ((EUID != 0)) || ! unshare --mount mount -t tmpfs none /run 2>/dev/null \
+    || ! setpriv --reuid=64021 --regid=64021 --clear-groups "$bin/cachectl" --version \
+        >/dev/null 2>&1; then
+    skip "the advice on the system's socket" "root's rights are needed, and programs that all may run"
+    finish
+fi
+
+# advised MODE GID: what another user is told of a socket with these rights at the system's path.
+advised() {
+    # shellcheck disable=SC2016
+    unshare --mount bash -c '
+        mount -t tmpfs none /run && mkdir /run/larder
+        perl -MIO::Socket::UNIX -e \
+            "IO::Socket::UNIX->new(Local => \"/run/larder/api.sock\", Listen => 1) or die"
+        chmod "$2" /run/larder/api.sock && chgrp "$3" /run/larder/api.sock
+        setpriv --reuid=64021 --regid=64021 --clear-groups "$1" --system status 2>&1
+        echo "exit $?"' - "$bin/cachectl" "$1" "$2" </dev/null | tr '\n' ' '
+}
+
+expect_match "one whose mode shuts all groups out is given another mode" \
+    'Its mode is 0600, so that no group may. .*sockets.mode: "0660".*exit 77' "$(advised 0600 0)"
+expect_match "one whose group is root is given a group" \
+    'Its group is root. .*SocketGroup=.*exit 77' "$(advised 0660 0)"
+expect_match "else its group is to be joined" \
+    'sudo usermod -aG 64090 .*log in again.*exit 77' "$(advised 0660 64090)"
+
+finish
