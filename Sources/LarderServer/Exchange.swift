@@ -80,7 +80,7 @@ struct Exchange: Sendable {
 
     /// A problem as this client reads it: an administrator is not sent to one.
     func told(_ problem: Problem) -> Problem {
-        guard let hint = problem.administratorHint, (try? isByAdministrator) == true else {
+        guard let hint = problem.hintForAdministrator, (try? isByAdministrator) == true else {
             return problem
         }
         var problem = problem

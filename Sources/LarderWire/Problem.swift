@@ -44,6 +44,11 @@ package struct Problem: Error, Equatable, Sendable {
         self.init(.badRequest, "\(name): '\(text)' is none of \(words)\(meant)")
     }
 
+    /// What an administrator is told to do; nil where nobody is sent to one.
+    package var hintForAdministrator: String? {
+        administratorHint ?? (hint == kind.hint ? kind.administratorHint : nil)
+    }
+
     package var isRetryable: Bool { kind.isRetryable }
     package var type: String { "urn:larder:\(kind.rawValue)" }
 }

@@ -150,6 +150,11 @@ package enum ProblemKind: String, Sendable, CaseIterable {
         }
     }
 
+    /// What an administrator does, where others are sent to one.
+    var administratorHint: String? {
+        self == .unknownOrigin ? "Add it with: cachectl origin add NAME URL" : nil
+    }
+
     /// What to do, where a route does not know better.
     package var hint: String {
         switch self {

@@ -161,6 +161,32 @@ struct OriginTests {
         }
     }
 
+    @Test("What a frame says to do, it says to who reads it", arguments: [false, true])
+    func hintsInFrames(follows: Bool) async throws {
+        let nobody = Administrators.Group(name: "keepers", number: nil)
+        let own = Administrators.Group(name: "own", number: getgid())
+        for (group, words) in [
+            (own, "Set it online "), (nobody, "An administrator sets it online "),
+        ] {
+            try await ServerFixture.run(administrators: .members(of: group)) { server in
+                let url = try ServerFixture.url("/42")
+                server.upstream.answer(url, with: .json("1"))
+                let client = try await server.connect()
+                let path = "/v1/fetch?url=\(url)"
+                _ = try await client.ask("GET", path)
+                _ = try await server.engine.setOffline(OriginName("example"), true, for: getuid())
+                let follow = follows ? "&follow=true" : ""
+                try await client.send("GET \(path)\(follow) HTTP/1.1\r\nHost: x\r\n\r\n")
+                try await client.seen(#""type":"error""#)
+                server.server.drain()
+                let hints = try await client.response().frames().compactMap { frame -> String? in
+                    if case .error(let problem) = frame { problem.hint } else { nil }
+                }
+                #expect(hints == [words + "with: cachectl origin online example"])
+            }
+        }
+    }
+
     @Test("Whoever is no administrator may list them, and nothing else")
     func notPermitted() async throws {
         let nobody = Administrators.Group(name: "keepers", number: nil)

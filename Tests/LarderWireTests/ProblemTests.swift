@@ -17,6 +17,17 @@ struct ProblemTests {
         #expect(try Problem(decoding: problem.encoded()) == problem)
     }
 
+    @Test("A kind that sends others to an administrator tells one what to do itself")
+    func administratorHints() {
+        for kind in ProblemKind.allCases {
+            let names = kind.hint.contains("dministrator")
+            let problem = Problem(kind, "d")
+            #expect((problem.hintForAdministrator != nil) == names, "\(kind)")
+            #expect(problem.hintForAdministrator?.contains("dministrator") != true, "\(kind)")
+            #expect(Problem(kind, "d", hint: "h").hintForAdministrator == nil)
+        }
+    }
+
     @Test("What an origin refused is quoted, JSON inline and on one line")
     func quotedJSON() throws {
         var problem = Problem(.originStatus, "it answered 500", hint: "h")
