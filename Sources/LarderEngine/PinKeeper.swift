@@ -46,11 +46,19 @@ final class PinKeeper: Sendable {
     /// A client's pin is asked for by itself, so nobody else does so until ``endAsking(_:_:)``, or
     /// until what its attempt came to has been heard: a look in between would ask once more, at
     /// once, an origin that has just failed.
+    ///
+    /// Either is an event, so that nothing that was left alone is left for good.
     func beginAsking(_ scope: ScopeKey, _ id: EntryID) {
         asked.withLock { $0[Name(scope: scope, id: id), default: 0] += 1 }
     }
 
+    /// It came to no attempt.
     func endAsking(_ scope: ScopeKey, _ id: EntryID) {
+        release(scope, id)
+        post(.wanted)
+    }
+
+    private func release(_ scope: ScopeKey, _ id: EntryID) {
         let name = Name(scope: scope, id: id)
         asked.withLock { asked in
             let left = asked[name, default: 1] - 1
@@ -78,7 +86,7 @@ final class PinKeeper: Sendable {
                 case .reached(let name): machine.reached(name)
                 case .notReached(let name): machine.notReached(name, now: now)
                 case .askedForClient(let attempt, let outcome):
-                    endAsking(attempt.scope, attempt.id)
+                    release(attempt.scope, attempt.id)
                     if outcome.isSettled {
                         machine.reached(attempt.name)
                     } else {
@@ -87,15 +95,18 @@ final class PinKeeper: Sendable {
                 case .restEnded: alarmedAt = nil
                 }
                 listeners.tell()
-                let found = await lookUp(context, board, now)
-                let wanted = Set(found.attempts.keys)
-                for name in machine.looked(wanted, resting: found.resting, now: now) {
-                    let attempts = found.attempts[name] ?? []
-                    group.addTask { await self.ask(name, attempts) }
+                var due: Duration? = now + Limits.pinRetryBase
+                if let found = await lookUp(context, board, now) {
+                    let wanted = Set(found.attempts.keys)
+                    for name in machine.looked(wanted, resting: found.resting, now: now) {
+                        let attempts = found.attempts[name] ?? []
+                        group.addTask { await self.ask(name, attempts) }
+                    }
+                    due = machine.nextDue
                 }
-                guard machine.nextDue != alarmedAt else { continue }
-                alarmedAt = machine.nextDue
-                alarm.set(alarmedAt)
+                guard due != alarmedAt else { continue }
+                alarmedAt = due
+                alarm.set(due)
             }
             group.cancelAll()
         }
@@ -109,11 +120,13 @@ final class PinKeeper: Sendable {
     }
 
     /// What is wanted; what no origin can give is told to its pin.
+    ///
+    /// Nil where the store could not say it: then it is to be looked up again.
     private func lookUp(
         _ context: EngineContext,
         _ board: FlightBoard,
         _ now: Duration
-    ) async -> Wanted {
+    ) async -> Wanted? {
         var wanted = Wanted()
         do throws(StoreError) {
             var last: Int64 = 0
@@ -144,7 +157,7 @@ final class PinKeeper: Sendable {
                 "what pins wait for was not looked up",
                 metadata: .larder([.reason: "\(error.message)"])
             )
-            return wanted
+            return nil
         }
     }
 
