@@ -27,8 +27,12 @@ extension LarderClient {
         ]
         let path = PercentCoding.pinPath(try entryID(id))
         let response = try await connection.send(SocketRequest(.PUT, target(path, parameters)))
-        _ = try await response.wholeBody(upTo: Limits.reportBytesMax)
-        return response.status == .accepted ? .waiting : .held
+        let bytes = try await response.wholeBody(upTo: Limits.reportBytesMax)
+        guard response.status == .accepted else { return .held }
+        let item = try LarderError.decoding { () throws(WireError) in
+            try PinItem(decoding: bytes)
+        }
+        return .waiting(Pin(item: item))
     }
 
     /// Lets a pinned entry be an ordinary one again.

@@ -6,8 +6,8 @@ package import LarderWire
 public enum PinOutcome: Sendable {
     /// Its bytes are on disk, and stay.
     case held
-    /// It is fetched as soon as its origin answers.
-    case waiting
+    /// It is fetched as soon as its origin answers; ``Pin/reason`` says what asking for it has met.
+    case waiting(Pin)
 }
 
 /// An entry that is kept for good, or is to be.
@@ -50,7 +50,8 @@ public struct Pin: Equatable, Sendable {
     public var storedAt: Date? { item.storedAt.map { Date($0) } }
     /// The daemon's number of the step that last changed the bytes; nil while there are none.
     public var revision: Int64? { item.revision?.number }
-    /// The type of the problem for which it is neither held nor waiting: `urn:larder:…`.
+    /// The type of the problem for which it is neither held nor waiting, or which asking for it has
+    /// just met: `urn:larder:…`.
     public var problem: String? { item.trouble.map { "urn:larder:\($0.problem)" } }
     /// The same in one sentence.
     public var reason: String? { item.trouble?.reason }

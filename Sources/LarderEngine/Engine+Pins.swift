@@ -117,7 +117,7 @@ extension Engine {
         }
         switch outcome {
         case .came(let answer): return answer
-        case .ended: return .waiting(try await item(of: attempt.id, attempt.scope))
+        case .ended: return asked.waiting(try await item(of: attempt.id, attempt.scope))
         }
     }
 
@@ -140,7 +140,7 @@ extension Engine {
         // What it says is of an attempt from before this client asked.
         case .waiting, .tooLarge, .failed:
             guard case .notReached = outcome, !isPatient else { return nil }
-            return .waiting(item)
+            return asked.waiting(item)
         }
     }
 
@@ -185,6 +185,16 @@ extension Engine {
 /// What the attempt for one client has come to, once it is over; guarded by a lock.
 private final class AskedPin: Sendable {
     let outcome = Mutex<PinAttempt.Outcome?>(nil)
+
+    /// What is answered of a pin that goes on waiting: with what the attempt has met.
+    func waiting(_ item: PinItem) -> Engine.PinAnswer {
+        guard case .notReached(let problem?) = outcome.withLock({ $0 }) else {
+            return .waiting(item)
+        }
+        var item = item
+        item.trouble = PinTrouble(problem: problem.kind.rawValue, reason: problem.detail)
+        return .waiting(item)
+    }
 }
 
 extension PinItem {

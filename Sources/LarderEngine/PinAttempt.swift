@@ -11,8 +11,8 @@ struct PinAttempt: Sendable {
         case held
         /// It will not be had: the pin says why.
         case refused(Problem)
-        /// It cannot be had now: the pin goes on waiting.
-        case notReached
+        /// It cannot be had now: the pin goes on waiting. Nil where that is the store's doing.
+        case notReached(Problem?)
 
         var isSettled: Bool {
             switch self {
@@ -56,7 +56,7 @@ struct PinAttempt: Sendable {
                 "a pin was not written",
                 metadata: .larder([.id: "\(id)", .reason: "\(error.message)"])
             )
-            return .notReached
+            return .notReached(nil)
         }
     }
 
@@ -70,7 +70,7 @@ struct PinAttempt: Sendable {
         case .failed(let problem):
             switch problem.kind {
             case .entryTooLarge, .pinsFull: return try await refuse(problem, .tooLarge)
-            case _ where problem.isTransient: return .notReached
+            case _ where problem.isTransient: return .notReached(problem)
             default: return try await refuse(problem, .failed)
             }
         }
@@ -79,14 +79,14 @@ struct PinAttempt: Sendable {
     /// The answer is in the pin, unless there was no room; or it has only confirmed what the cache
     /// has got meanwhile.
     private func confirm() async throws(StoreError) -> Outcome {
-        guard let pin = try await context.store.pin(scope, id) else { return .notReached }
+        guard let pin = try await context.store.pin(scope, id) else { return .notReached(nil) }
         if pin.entry != nil { return .held }
         if let trouble = pin.trouble { return .refused(Problem(trouble)) }
         let now = context.clock.now()
         switch try await context.store.pin(scope, id, origin: origin.name, now: now) {
         case .held: return .held
         case .tooLarge(let trouble): return .refused(Problem(trouble))
-        case .waiting, .miss: return .notReached
+        case .waiting, .miss: return .notReached(nil)
         }
     }
 

@@ -2964,7 +2964,7 @@ extension APIDocument {
                   "stored_at": { "type": ["string", "null"], "format": "date-time" },
                   "rev": { "type": ["integer", "null"] },
                   "problem": {
-                    "description": "The type of the problem for which it is neither held nor waiting.",
+                    "description": "The type of the problem for which it is neither held nor waiting; in the 202 to its PUT the one that asking for it has met.",
                     "type": ["string", "null"]
                   },
                   "reason": {

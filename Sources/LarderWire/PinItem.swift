@@ -12,7 +12,8 @@ package struct PinItem: Equatable, Sendable {
     package var pinnedAt: Timestamp
     package var storedAt: Timestamp?
     package var revision: Revision?
-    /// Why it is neither held nor waiting; `problem` travels as a problem's type.
+    /// Why it is neither held nor waiting, or what came of asking for it just now; `problem` travels
+    /// as a problem's type.
     package var trouble: PinTrouble?
 
     package init(

@@ -12,7 +12,7 @@ struct Pin: AsyncParsableCommand {
             is fetched now, or as soon as its origin is back. It waits until the bytes are held, \
             as long as --wait says; exit code 75 if they are not by then, and the daemon goes on \
             waiting for them. 77 for an unknown origin or an address that is refused, 1 if the \
-            origin refuses, 3 if nothing is cached under an id. - stands for ids from stdin, one a \
+            origin refuses or fails, 3 if nothing is cached under an id. - stands for ids from stdin, one a \
             line: all of them are pinned, and the code is that of the first that failed.
 
             With --list the columns are state (held, waiting, too-large, gone or failed), bytes, \
@@ -99,10 +99,12 @@ struct Pin: AsyncParsableCommand {
         switch outcome {
         case .held:
             if !options.json { console.remark("held \(name)") }
-        case .waiting:
+        case .waiting(let pin):
+            let kind = pin.item.trouble.flatMap { ProblemKind(rawValue: $0.problem) }
+            let met = pin.reason.map { " (\($0))" } ?? ""
             throw CommandFailure(
-                .nothingToShow,
-                "\(name) is not held yet: it is fetched as soon as its origin answers",
+                kind.map(ExitStatus.init) ?? .nothingToShow,
+                "\(name) is not held yet\(met): it is fetched as soon as its origin gives it",
                 hint: "See how it stands with: cachectl pin --list"
             )
         }

@@ -151,7 +151,11 @@ struct PinTests {
         try await EngineFixture.run { fixture in
             let url = try fixture.url("/a")
             fixture.upstream.answer(url, with: .reply("down", status: 500))
-            #expect(try await fixture.pin(url).item.state == .waiting)
+            let item = try await fixture.pin(url).item
+            #expect(item.state == .waiting)
+            #expect(item.trouble?.problem == ProblemKind.originStatus.rawValue)
+            // It is what this client was told, and nothing that the pin keeps.
+            #expect(try await fixture.pins().map(\.trouble) == [nil])
         }
     }
 

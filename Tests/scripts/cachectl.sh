@@ -95,6 +95,7 @@ printf 'plain' >"$www/fresh.txt"
 configure_nginx <<END
         location = /fresh.txt { expires 1h; }
         location = /refused { return 403; }
+        location = /broken { return 500; }
 END
 start_nginx
 configure <<END
@@ -161,6 +162,10 @@ run status
 expect_match "status warns of it, with the command" "^1\|.*1 pin failed.*cachectl pin --list" \
     "$code|$(tr '\n' ' ' <"$work/out")"
 run unpin "$origin/refused"
+run pin --wait 3s "$origin/broken"
+expect_match "one that the origin fails exits 1 too, although it goes on waiting" \
+    "^1\|\|cachectl: $origin/broken is not held yet \($origin answered 500\)" "$(said)"
+run unpin "$origin/broken"
 run get -o "$work/saved" -q "$origin/large.bin"
 expect_equal "with -o and -q nothing is printed" "0||" "$(said)"
 expect_same_file "and the file is whole" "$www/large.bin" "$work/saved"

@@ -68,7 +68,7 @@ expect_equal "a pin of what is not cached waits" 202 "$status"
 expect_equal "and says so" waiting "$(member .state)"
 message=$("$bin/cachectl" --socket "$socket" pin --wait 100ms "$later" 2>&1)
 expect_equal "cachectl pin exits 75 when it is not held in time" 75 "$?"
-expect_match "and says what comes next" "as soon as its origin answers" "$message"
+expect_match "and says what comes next" "cannot be reached.*as soon as its origin gives it" "$message"
 end_daemon KILL
 start_daemon
 expect_equal "it waits after a restart" waiting "$(state_of "$later")"
