@@ -153,9 +153,9 @@ extension EngineContext {
     /// Notes what a failure tells of an origin.
     func noteFailure(of name: OriginName, _ error: UpstreamError) {
         switch error {
-        case .unreachable: noteConnectFailure(name)
+        case .unreachable, .closed(host: _, hasLeft: false): noteConnectFailure(name)
         case .timedOut: noteSilence(name)
-        case .addressRefused, .brokenOff, .headTooLarge, .cancelled: break
+        case .closed, .addressRefused, .brokenOff, .headTooLarge, .cancelled: break
         }
     }
 }

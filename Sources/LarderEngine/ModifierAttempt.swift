@@ -127,10 +127,10 @@ struct ModifierAttempt: Sendable {
         switch error {
         case .cancelled where Task.isCancelled || context.isDraining:
             return hasLeft ? nil : End(verdict: .neverLeft)
-        case .unreachable, .addressRefused:
+        case .unreachable, .closed(host: _, hasLeft: false), .addressRefused:
             context.noteConnectFailure(origin.name)
             return End(verdict: .neverLeft)
-        case .timedOut, .brokenOff, .headTooLarge, .cancelled:
+        case .closed, .timedOut, .brokenOff, .headTooLarge, .cancelled:
             return End(verdict: hasLeft ? .unclear(.lost) : .neverLeft)
         }
     }

@@ -70,6 +70,11 @@ extension Problem {
         switch failure {
         case .unreachable(let reason):
             self.init(.unreachable, "\(host) cannot be reached: \(reason)")
+        case .closed:
+            self.init(
+                .unreachable,
+                "\(host) cannot be reached: it closes its connections without an answer"
+            )
         case .addressRefused(let address):
             self.init(
                 .addressRefused,
@@ -103,6 +108,7 @@ extension FlightFailure {
     init(_ error: UpstreamError) {
         switch error {
         case .unreachable(_, let reason): self = .unreachable(reason)
+        case .closed: self = .closed
         case .addressRefused(_, let address): self = .addressRefused(address)
         case .timedOut: self = .timeout
         case .brokenOff(let reason): self = .brokenOff(reason)

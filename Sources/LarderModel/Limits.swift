@@ -276,7 +276,9 @@ package enum Limits {
     /// How often an answer is asked for anew as a write has overtaken it: three writes in a row, each
     /// within the time of one answer, are seldom.
     package static let overtakesMax = 3
-    /// Connections that were closed before a request left: one of the pool, idle for too long.
+    /// How often a request is repeated whose connection was closed before anything was answered.
+    ///
+    /// Mostly that was one of the pool, idle for too long. Nothing above the upstream repeats it.
     package static let closedConnectionsMax = 1
     /// The pause before the next one, in which the pool hears which others are closed.
     package static let closedConnectionPause = Duration.milliseconds(50)
@@ -294,6 +296,9 @@ package enum Limits {
     package static let restingAccountsMax = 1_024
     /// An origin that has said nothing for this long counts as offline; the request goes on.
     package static let silenceTime = Duration.seconds(10)
+    /// How long a name that was looked up is not looked up again to be judged: a burst of requests
+    /// asks once, and the connections' own lookups are as before.
+    package static let lookupReuseTime = Duration.seconds(1)
     /// Time between two pieces of an origin's body.
     package static let upstreamReadTime = Duration.seconds(30)
     /// Connections to one host for reads; writes have as many of their own.

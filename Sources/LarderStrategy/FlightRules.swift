@@ -179,6 +179,8 @@ package struct ResponseHead: Equatable, Sendable {
 package enum FlightFailure: Equatable, Sendable {
     /// No byte can have left.
     case unreachable(String)
+    /// Each connection was closed before anything of an answer came, the repeated one too.
+    case closed
     case addressRefused(String)
     case timeout
     /// The connection was lost in the middle.
@@ -197,7 +199,7 @@ package enum FlightFailure: Equatable, Sendable {
     var isRetryable: Bool {
         switch self {
         case .unreachable, .brokenOff: true
-        case .addressRefused, .timeout, .badAnswer, .captive, .redirectRefused,
+        case .closed, .addressRefused, .timeout, .badAnswer, .captive, .redirectRefused,
             .downgradeRefused, .tooLarge, .shuttingDown, .overloaded:
             false
         }

@@ -4,8 +4,8 @@ import NIOCore
 
 /// Closes a new connection whose peer the origin may not live at, before a request byte leaves.
 ///
-/// The peer that is connected is judged, not what the name resolved to, so that a name that
-/// changes its address between the two (DNS rebinding) gains nothing.
+/// A name that leads elsewhere than it did when ``NameCheck`` judged it (DNS rebinding) gains
+/// nothing by it.
 struct AddressCheck {
     /// What the connection's creation fails with.
     struct Refusal: Error {
@@ -20,8 +20,9 @@ struct AddressCheck {
     /// it does not close it itself.
     @Sendable
     static func run(on channel: any Channel) -> EventLoopFuture<Void> {
-        let bytes = channel.remoteAddress?.ipBytes ?? []
-        guard AddressRule.refuses(bytes) else { return channel.eventLoop.makeSucceededVoidFuture() }
+        guard channel.remoteAddress?.isRefused ?? true else {
+            return channel.eventLoop.makeSucceededVoidFuture()
+        }
         channel.eventLoop.execute { channel.close(promise: nil) }
         let address = channel.remoteAddress?.ipAddress ?? "unknown"
         return channel.eventLoop.makeFailedFuture(Refusal(address: address))
@@ -29,8 +30,13 @@ struct AddressCheck {
 }
 
 extension SocketAddress {
+    /// Whether ``AddressRule`` refuses it, as it does what is neither IPv4 nor IPv6.
+    var isRefused: Bool {
+        AddressRule.refuses(ipBytes ?? [])
+    }
+
     /// The address in network byte order; nil for what is neither IPv4 nor IPv6.
-    fileprivate var ipBytes: [UInt8]? {
+    private var ipBytes: [UInt8]? {
         guard let text = ipAddress else { return nil }
         let isV4 = self.protocol == .inet
         var bytes = [UInt8](repeating: 0, count: isV4 ? 4 : 16)

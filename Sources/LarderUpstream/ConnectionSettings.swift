@@ -26,11 +26,4 @@ struct ConnectionSettings: Hashable {
     /// Whether the peer of a connection is the one that the URL names, so that its address tells
     /// where the request goes.
     var checksAddress: Bool { !allowsPrivate && proxy == nil }
-
-    /// Refuses a private address in the URL itself before anything is connected to it: a proxy would
-    /// not show it, and where nothing listens it would look as if the origin were down.
-    func judge(_ url: WebURL) throws(UpstreamError) {
-        guard !allowsPrivate, HostKind(url.host).isRefusedAddress else { return }
-        throw .addressRefused(host: url.host, address: url.host)
-    }
 }

@@ -6,12 +6,14 @@ import NIOPosix
 
 /// Asks origins over HTTP/1.1 and HTTP/2 with async-http-client.
 ///
-/// It follows no redirect, decodes no body, and reads no proxy from the environment. A new
-/// connection's peer is judged by ``AddressRule`` before a request byte leaves, unless the origin
-/// allows private addresses. Behind a proxy the peer is the proxy, which whoever named it has
-/// chosen; there only an address that stands in the URL can be judged.
+/// It follows no redirect, decodes no body, and reads no proxy from the environment. Unless the
+/// origin allows private addresses, ``AddressRule`` judges the URL's address or what its name leads
+/// to (``NameCheck``) before anything is connected, and the peer of a new connection before a
+/// request byte leaves (``AddressCheck``). Behind a proxy the peer is the proxy, which whoever named
+/// it has chosen; there only an address that stands in the URL can be judged.
 package final class HTTPUpstream: Upstream {
     private let clients: ClientPool
+    private let names: NameCheck
     private let userAgent: String
     private let silence: TimeAmount
 
@@ -19,12 +21,15 @@ package final class HTTPUpstream: Upstream {
     ///   - eventLoopGroup: where connections live; it must outlive ``shutdown()``.
     ///   - userAgent: sent where neither the client nor the origin's headers name one.
     ///   - readTime: how long a body may send nothing while it is waited for.
+    ///   - lookUp: what tells the addresses of a name; nil for the system's resolver.
     package init(
         eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
         userAgent: String,
-        readTime: Duration = Limits.upstreamReadTime
+        readTime: Duration = Limits.upstreamReadTime,
+        lookUp: (@Sendable (String) -> EventLoopFuture<[SocketAddress]>)? = nil
     ) {
         clients = ClientPool(eventLoopGroup: eventLoopGroup)
+        names = NameCheck(eventLoopGroup: eventLoopGroup, lookUp: lookUp)
         self.userAgent = userAgent
         silence = TimeAmount(readTime)
     }
@@ -35,9 +40,10 @@ package final class HTTPUpstream: Upstream {
     ) async throws(UpstreamError) -> UpstreamReply {
         guard !Task.isCancelled else { throw .cancelled }
         let settings = ConnectionSettings(for: request)
-        try settings.judge(request.url)
-        let deadline = NIODeadline.now() + TimeAmount(request.timeout)
+        let now = NIODeadline.now()
+        let deadline = now + TimeAmount(request.timeout)
         let host = request.url.host
+        try await names.judge(request.url, settings, now: now, deadline: deadline)
         let prepared = try prepare(request)
         var closedMax = Limits.closedConnectionsMax
         while true {
@@ -52,7 +58,10 @@ package final class HTTPUpstream: Upstream {
                 )
             } catch {
                 let isClosed = error.isOfClosedConnection
-                let asksAgain = isClosed ? closedMax > 0 : error.isOfPool
+                let asksAgain =
+                    isClosed
+                    ? closedMax > 0 && (error.progress == .connecting || request.isRead)
+                    : error.isOfPool
                 guard asksAgain, NIODeadline.now() < deadline, !Task.isCancelled else {
                     throw UpstreamError(error, host: host)
                 }
@@ -80,10 +89,11 @@ package final class HTTPUpstream: Upstream {
         _ recorder: ConnectionRecorder
     ) async throws(UpstreamError) -> UpstreamCheck.Outcome {
         let settings = ConnectionSettings(for: request)
-        try settings.judge(request.url)
+        let now = NIODeadline.now()
+        let deadline = now + TimeAmount(request.timeout)
+        try await names.judge(request.url, settings, now: now, deadline: deadline)
         let prepared = try prepare(request)
         let client = try clients.newClient(settings, host: request.url.host, recorder: recorder)
-        let deadline = NIODeadline.now() + TimeAmount(request.timeout)
         let answer = Answer(to: prepared, from: client, deadline: deadline)
         let result: Result<AnswerHead, AnswerFailure>
         do throws(AnswerFailure) {
@@ -137,6 +147,9 @@ package final class HTTPUpstream: Upstream {
 }
 
 extension UpstreamRequest {
+    /// Whether it may be sent again although it may have arrived (RFC 9110 9.2.1).
+    fileprivate var isRead: Bool { method == "GET" || method == "HEAD" }
+
     /// The header fields as they go over the wire: the client's, over them the origin's own where
     /// the URL is the origin's, and our defaults where neither says anything.
     func sentHeaders(userAgent: String) -> HeaderFields {

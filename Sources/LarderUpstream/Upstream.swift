@@ -1,6 +1,10 @@
 /// What asks origins over HTTP: ``HTTPUpstream``, and a scripted one in tests.
 package protocol Upstream: Sendable {
-    /// One request: no redirect is followed, nothing is repeated, and the body is not yet read.
+    /// One request: no redirect is followed, and the body is not yet read.
+    ///
+    /// Repeated is what the origin closed before it answered anything, once and after a pause
+    /// (``Limits/closedConnectionsMax``), as long as it has not left or is a read: the connection
+    /// was mostly one of the pool. Nobody else repeats what fails as ``UpstreamError/closed``.
     ///
     /// `onSent` is called when the request leaves, which may be long after the call: while no
     /// connection is free, it waits for one of our own. It returns when the answer's head is

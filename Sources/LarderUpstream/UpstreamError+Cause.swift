@@ -23,6 +23,8 @@ extension UpstreamError {
             self = .timedOut(failure.progress == .readingBody ? .body : .head)
         case HTTPParserError.headerOverflow:
             self = .headTooLarge
+        case _ where failure.isOfClosedConnection:
+            self = .closed(host: host, hasLeft: failure.progress != .connecting)
         case let error:
             let reason = Self.reason(error)
             self =
@@ -89,13 +91,14 @@ extension AnswerFailure {
         progress == .connecting && error as? HTTPClientError == .getConnectionFromPoolTimeout
     }
 
-    /// Whether the origin closed the connection before a byte of the request left: mostly one of
-    /// the pool that had been idle, or else each as soon as it is made.
+    /// Whether the connection was closed before anything of an answer came: mostly one of the pool
+    /// that had been idle, or else each as soon as it is made.
     var isOfClosedConnection: Bool {
-        guard progress == .connecting else { return false }
+        guard progress != .readingBody else { return false }
         switch error {
         case let error as HTTPClientError: return error == .remoteConnectionClosed
         case let error as ChannelError: return error == .ioOnClosedChannel
+        case let error as IOError: return [ECONNRESET, EPIPE].contains(error.errnoCode)
         default: return false
         }
     }

@@ -3,7 +3,11 @@ package enum UpstreamError: Error, Equatable, Sendable {
     /// No request byte can have left: the name was not found, the connection not made in time, or
     /// TLS failed.
     case unreachable(host: String, reason: String)
-    /// The host led to an address that its origin does not allow; no request byte left.
+    /// The connection was closed before anything of an answer came, and that of the repetition too.
+    ///
+    /// With `hasLeft` the request may have arrived.
+    case closed(host: String, hasLeft: Bool)
+    /// The host led, or leads, to an address that its origin does not allow; no request byte left.
     case addressRefused(host: String, address: String)
     /// The request's time was over, or the origin fell silent in the middle of its answer.
     case timedOut(UpstreamPhase)

@@ -1,6 +1,7 @@
 import LarderModel
 import LarderTestSupport
 import LarderUpstream
+import NIOCore
 import NIOPosix
 
 /// A real origin and a real upstream, there for one test.
@@ -55,13 +56,15 @@ func withOrigin(
     readTime: Duration = Limits.upstreamReadTime,
     reportingStallsAfter stallTime: Duration? = nil,
     tls: OriginTLS? = nil,
+    lookUp: (@Sendable (String) -> EventLoopFuture<[SocketAddress]>)? = nil,
     _ test: (UpstreamFixture) async throws -> Void
 ) async throws {
     let server = try await OriginServer.start(reportingStallsAfter: stallTime, tls: tls)
     let upstream = HTTPUpstream(
         eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
         userAgent: "larderd/test",
-        readTime: readTime
+        readTime: readTime,
+        lookUp: lookUp
     )
     var origin = OriginSettings(name: try OriginName("scripted"), baseURL: try server.url())
     origin.allowPrivate = true

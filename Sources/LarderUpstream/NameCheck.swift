@@ -1,0 +1,124 @@
+import LarderModel
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// Judges where a URL's host leads, before anything is connected to it.
+///
+/// The connection looks the name up again, and its peer is judged by ``AddressCheck``: here it is
+/// settled that nothing is connected to what is known to be private, whether anybody listens there
+/// or not. One lookup of a name serves all who ask within ``Limits/lookupReuseTime``, so that
+/// requests over connections that there are already cost the resolver next to nothing; a failed one
+/// serves those who wait for it.
+final class NameCheck: Sendable {
+    typealias LookUp = @Sendable (String) -> EventLoopFuture<[SocketAddress]>
+
+    private struct Lookup {
+        let addresses: EventLoopFuture<[SocketAddress]>
+        /// Until when it counts once it is over.
+        let end: NIODeadline
+        var isUnderWay = true
+    }
+
+    private let eventLoopGroup: any EventLoopGroup
+    private let lookUp: LookUp
+    private let lookups = Mutex<[String: Lookup]>([:])
+
+    /// - Parameters:
+    ///   - eventLoopGroup: where names are looked up.
+    ///   - lookUp: what tells the addresses of a name; nil for the system's resolver.
+    init(eventLoopGroup: any EventLoopGroup, lookUp: LookUp?) {
+        self.eventLoopGroup = eventLoopGroup
+        self.lookUp = lookUp ?? { Self.resolve($0, on: eventLoopGroup.next()) }
+    }
+
+    /// Fails where the host is an address that the origin may not live at, or a name of which any
+    /// address is one: which of them is connected to is not ours to say.
+    ///
+    /// Behind a proxy, which looks the name up itself, only an address in the URL is judged.
+    func judge(
+        _ url: WebURL,
+        _ settings: ConnectionSettings,
+        now: NIODeadline,
+        deadline: NIODeadline
+    ) async throws(UpstreamError) {
+        guard !settings.allowsPrivate else { return }
+        let host = url.host
+        let kind = HostKind(host)
+        guard !kind.isRefusedAddress else { throw .addressRefused(host: host, address: host) }
+        guard kind == .name, settings.checksAddress else { return }
+        let limit = min(deadline, now + TimeAmount(settings.connectTimeout))
+        let addresses: [SocketAddress]
+        do {
+            addresses = try await waited(for: lookup(of: host, now), until: limit)
+        } catch is CancellationError {
+            throw .cancelled
+        } catch is LateLookup {
+            if limit == deadline { throw .timedOut(.head) }
+            throw .unreachable(host: host, reason: "its name was not found in time")
+        } catch {
+            throw .unreachable(host: host, reason: "the name was not found")
+        }
+        guard let refused = addresses.first(where: \.isRefused) else { return }
+        throw .addressRefused(host: host, address: refused.ipAddress ?? "unknown")
+    }
+
+    private func lookup(of host: String, _ now: NIODeadline) -> EventLoopFuture<[SocketAddress]> {
+        typealias Begun = (EventLoopFuture<[SocketAddress]>, EventLoopPromise<[SocketAddress]>?)
+        let (addresses, promise) = lookups.withLock { lookups -> Begun in
+            lookups = lookups.filter { $0.value.isUnderWay || $0.value.end > now }
+            if let lookup = lookups[host] { return (lookup.addresses, nil) }
+            let promise = eventLoopGroup.next().makePromise(of: [SocketAddress].self)
+            let end = now + TimeAmount(Limits.lookupReuseTime)
+            lookups[host] = Lookup(addresses: promise.futureResult, end: end)
+            return (promise.futureResult, promise)
+        }
+        if let promise {
+            addresses.whenComplete { [weak self] result in self?.lookupEnded(host, result) }
+            lookUp(host).cascade(to: promise)
+        }
+        return addresses
+    }
+
+    private func lookupEnded(_ host: String, _ result: Result<[SocketAddress], any Error>) {
+        lookups.withLock { lookups in
+            switch result {
+            case .success: lookups[host]?.isUnderWay = false
+            case .failure: lookups[host] = nil
+            }
+        }
+    }
+
+    /// The result, as long as it comes in time and the task is not cancelled; the lookup itself
+    /// cannot be stopped.
+    private func waited(
+        for addresses: EventLoopFuture<[SocketAddress]>,
+        until limit: NIODeadline
+    ) async throws -> [SocketAddress] {
+        let loop = addresses.eventLoop
+        let promise = loop.makePromise(of: [SocketAddress].self)
+        let timer = loop.scheduleTask(deadline: limit) { promise.fail(LateLookup()) }
+        defer { timer.cancel() }
+        addresses.cascade(to: promise)
+        return try await withTaskCancellationHandler {
+            try await promise.futureResult.get()
+        } onCancel: {
+            promise.fail(CancellationError())
+        }
+    }
+
+    /// All addresses of a name, in any order: they are judged and not connected to.
+    private static func resolve(
+        _ host: String,
+        on loop: any EventLoop
+    ) -> EventLoopFuture<[SocketAddress]> {
+        let resolver = NIORandomizedDNSResolver(loop: loop)
+        let both = [
+            resolver.initiateAQuery(host: host, port: 0),
+            resolver.initiateAAAAQuery(host: host, port: 0),
+        ]
+        return EventLoopFuture.whenAllSucceed(both, on: loop).map { $0.flatMap { $0 } }
+    }
+}
+
+private struct LateLookup: Error {}

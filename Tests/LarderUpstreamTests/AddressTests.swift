@@ -1,0 +1,169 @@
+import LarderModel
+import LarderTestSupport
+import LarderUpstream
+import NIOCore
+import NIOPosix
+import Testing
+
+@Suite("Where an origin may live", .timeLimit(.minutes(5)))
+struct AddressTests {
+    /// A request to the fixture's port at another host.
+    private func request(_ fixture: UpstreamFixture, at host: String) throws -> UpstreamRequest {
+        var request = try fixture.request(timeout: .seconds(600))
+        request.url = try WebURL("http://\(host):\(fixture.server.port)/asked")
+        return request
+    }
+
+    @Test(
+        "A loopback address is refused before anything is connected to it, unless it is allowed",
+        arguments: [
+            "127.0.0.1", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "localhost",
+        ]
+    )
+    func refused(_ host: String) async throws {
+        try await withOrigin { allowing in
+            let refusing = allowing.with {
+                $0.allowPrivate = false
+                $0.fetch.connectTimeout = .seconds(600)
+            }
+            let asked = try request(refusing, at: host)
+            let isName = host == "localhost"
+            for _ in 0..<3 {
+                guard case .addressRefused(host, let address) = await refusing.failure(of: asked)
+                else {
+                    Issue.record("it was not refused")
+                    return
+                }
+                #expect(isName ? ["127.0.0.1", "::1"].contains(address) : address == host)
+            }
+            let check = await refusing.upstream.check(asked)
+            guard case .failed(.addressRefused(host, _)) = check.outcome else {
+                Issue.record("the check ended with \(check)")
+                return
+            }
+            #expect(allowing.server.accepted.all == [])
+            #expect(await allowing.failure(of: try request(allowing, at: host)) == nil)
+            #expect(allowing.server.requests.all.map(\.path) == ["/asked"])
+        }
+    }
+
+    @Test(
+        "A private address, and a name that leads to one, are refused where nothing listens",
+        arguments: [
+            "127.0.0.1", "localhost", "[::1]", "[::]", "[::127.0.0.1]", "[::ffff:0:127.0.0.1]",
+            "[64:ff9b::7f00:1]", "[fe80::1]", "[fd00::1]", "127.1", "0x7f000001", "2130706433",
+        ]
+    )
+    func refusedUnasked(_ host: String) async throws {
+        try await withOrigin { fixture in
+            let fixture = fixture.with { $0.allowPrivate = false }
+            await fixture.server.stop()
+            let failure = await fixture.failure(of: try request(fixture, at: host))
+            guard case .addressRefused(host, _) = failure else {
+                Issue.record("it ended with \(String(describing: failure))")
+                return
+            }
+        }
+    }
+
+    @Test("A name of which one address is private is refused")
+    func mixed() async throws {
+        try await withOrigin(lookUp: Self.answering(["93.184.216.34", "10.0.0.1"])) { fixture in
+            let fixture = fixture.with { $0.allowPrivate = false }
+            let failure = await fixture.failure(of: try request(fixture, at: "localhost"))
+            #expect(failure == .addressRefused(host: "localhost", address: "10.0.0.1"))
+            #expect(fixture.server.accepted.all == [])
+        }
+    }
+
+    @Test("A name that leads elsewhere when it is connected to hears nothing of the request")
+    func rebound() async throws {
+        try await withOrigin(lookUp: Self.answering(["93.184.216.34"])) { fixture in
+            let fixture = fixture.with {
+                $0.allowPrivate = false
+                $0.fetch.connectTimeout = .seconds(600)
+            }
+            for _ in 0..<3 {
+                let failure = await fixture.failure(of: try request(fixture, at: "localhost"))
+                #expect(failure == .addressRefused(host: "localhost", address: "127.0.0.1"))
+            }
+            _ = try await fixture.server.closed.element(2)
+            #expect(fixture.server.requests.all == [])
+        }
+    }
+
+    @Test("A burst of requests looks a name up once, and one that failed is looked up again")
+    func lookedUpOnce() async throws {
+        let lookups = Recorder<String>()
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let found = loop.makePromise(of: [SocketAddress].self)
+        let lookUp: @Sendable (String) -> EventLoopFuture<[SocketAddress]> = { name in
+            lookups.record(name)
+            return found.futureResult
+        }
+        try await withOrigin(lookUp: lookUp) { fixture in
+            let fixture = fixture.with {
+                $0.allowPrivate = false
+                $0.fetch.connectTimeout = .seconds(600)
+            }
+            let asked = try request(fixture, at: "larder.invalid")
+            let unknown = UpstreamError.unreachable(
+                host: "larder.invalid",
+                reason: "the name was not found"
+            )
+            async let first = fixture.failure(of: asked)
+            async let second = fixture.failure(of: asked)
+            _ = try await lookups.element(0)
+            found.fail(SocketAddressError.unsupported)
+            #expect(await first == unknown)
+            #expect(await second == unknown)
+            #expect(await fixture.failure(of: asked) == unknown)
+            #expect(Set(lookups.all) == ["larder.invalid"])
+        }
+    }
+
+    @Test("A lookup that never ends is given up by whoever waits for it")
+    func hangingLookup() async throws {
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let never = loop.makePromise(of: [SocketAddress].self)
+        let lookups = Recorder<String>()
+        let lookUp: @Sendable (String) -> EventLoopFuture<[SocketAddress]> = { name in
+            lookups.record(name)
+            return never.futureResult
+        }
+        try await withOrigin(lookUp: lookUp) { fixture in
+            let fixture = fixture.with {
+                $0.allowPrivate = false
+                $0.fetch.connectTimeout = .milliseconds(1)
+            }
+            var asked = try request(fixture, at: "larder.invalid")
+            #expect(
+                await fixture.failure(of: asked)
+                    == .unreachable(
+                        host: "larder.invalid",
+                        reason: "its name was not found in time"
+                    )
+            )
+            let patient = fixture.with { $0.fetch.connectTimeout = .seconds(600) }
+            asked.origin = patient.origin
+            asked.timeout = .milliseconds(1)
+            #expect(await patient.failure(of: asked) == .timedOut(.head))
+            asked.timeout = .seconds(600)
+            let task = Task { [asked] in await patient.failure(of: asked) }
+            task.cancel()
+            #expect(await task.value == .cancelled)
+            #expect(lookups.all == ["larder.invalid"])
+        }
+        never.succeed([])
+    }
+
+    private static func answering(
+        _ addresses: [String]
+    ) -> @Sendable (String) -> EventLoopFuture<[SocketAddress]> {
+        { _ in
+            MultiThreadedEventLoopGroup.singleton.next().makeCompletedFuture {
+                try addresses.map { try SocketAddress(ipAddress: $0, port: 0) }
+            }
+        }
+    }
+}
