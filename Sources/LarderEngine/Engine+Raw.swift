@@ -28,12 +28,19 @@ extension Engine {
         return await session.run(reader)
     }
 
-    /// Where a write goes to, and the rules by which it does; refused where it is to be a modifier
-    /// neither by its client's wish nor by its origin's rule.
+    /// Where a write goes to, and the name under which it gives its key; refused where it is to be a
+    /// modifier neither by its client's wish nor by its origin's rule.
+    ///
+    /// One that was accepted before goes where it went, whatever has become of its origin.
     package func destination(
         of write: RawWriteCommand,
         _ scope: ScopeKey
-    ) throws(Problem) -> (url: WebURL, rules: ModifierRules) {
+    ) async throws(Problem) -> (url: WebURL, keyHeader: String) {
+        let named = origin(named: write.place.origin, for: scope)
+        let keyHeader = (named?.modifiers ?? ModifierRules()).idempotency.header
+        if let url = try await destination(ofRepeated: write, keyHeader, scope) {
+            return (url, keyHeader)
+        }
         let (url, origin) = try place(write.place, scope)
         guard write.prefersAsync || origin.modifiers.respondsAsync else {
             throw Problem(
@@ -42,7 +49,7 @@ extension Engine {
                 hint: "Send it with Prefer: respond-async, or send it to the origin itself."
             )
         }
-        return (url, origin.modifiers)
+        return (url, origin.modifiers.idempotency.header)
     }
 
     private func fetchRequest(
@@ -62,10 +69,7 @@ extension Engine {
         _ command: RawCommand,
         _ scope: ScopeKey
     ) throws(Problem) -> (WebURL, OriginSettings) {
-        let named: OriginSettings
-        switch context.origins.origin(named: command.origin, for: scope.scope.uid) {
-        case .known(let origin), .implicit(let origin): named = origin
-        case .unknown:
+        guard let named = origin(named: command.origin, for: scope) else {
             throw Problem(
                 .unknownOrigin,
                 "no origin has the name '\(command.origin)'",
@@ -75,5 +79,12 @@ extension Engine {
         }
         let url = try command.url(under: named.baseURL)
         return (url, try context.origin(of: url, in: scope))
+    }
+
+    private func origin(named name: OriginName, for scope: ScopeKey) -> OriginSettings? {
+        switch context.origins.origin(named: name, for: scope.scope.uid) {
+        case .known(let origin), .implicit(let origin): origin
+        case .unknown: nil
+        }
     }
 }

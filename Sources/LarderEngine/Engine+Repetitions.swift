@@ -27,6 +27,25 @@ extension Engine {
         return known
     }
 
+    /// Where a raw write went to that was accepted before under its key; nil where nothing was, or
+    /// what was is of another origin or path.
+    func destination(
+        ofRepeated write: RawWriteCommand,
+        _ keyHeader: String,
+        _ scope: ScopeKey
+    ) async throws(Problem) -> WebURL? {
+        guard let id = try write.id(under: keyHeader) else { return nil }
+        do throws(StoreError) {
+            guard let known = try await store.submissions(of: [id], scope)[id],
+                known.origin == write.place.origin.text, let url = known.url,
+                write.place.names(url)
+            else { return nil }
+            return url
+        } catch {
+            throw Problem(error)
+        }
+    }
+
     /// What one is answered with that was to be accepted.
     func receipt(
         _ modifier: NewModifier,

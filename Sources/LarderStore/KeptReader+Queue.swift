@@ -155,11 +155,11 @@ extension KeptReader {
         for sql in [
             """
             SELECT digest_high, digest_low, number, rev, (SELECT group_concat(id, char(10)) FROM (
-                SELECT id FROM change WHERE modifier = number ORDER BY position))
+                SELECT id FROM change WHERE modifier = number ORDER BY position)), origin, url
             FROM modifier WHERE scope = ?1 AND id = ?2
             """,
             """
-            SELECT digest_high, digest_low, number, rev, targets FROM history
+            SELECT digest_high, digest_low, number, rev, targets, origin, url FROM history
             WHERE scope = ?1 AND id = ?2 ORDER BY history DESC LIMIT 1
             """,
         ] {
@@ -172,7 +172,9 @@ extension KeptReader {
                 number: ModifierNumber(statement.integer(2)),
                 revision: Revision(statement.integer(3)),
                 digest: statement.digest(0),
-                targets: targets.map { try? EntryID(stored: String($0)) }
+                targets: targets.map { try? EntryID(stored: String($0)) },
+                origin: statement.text(5) ?? "",
+                url: statement.text(6).flatMap { try? WebURL($0) }
             )
         }
         return nil

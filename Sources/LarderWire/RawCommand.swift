@@ -75,6 +75,15 @@ package struct RawCommand: Equatable, Sendable {
         return url
     }
 
+    /// Whether a URL is what is meant, under whatever base URL the origin had.
+    package func names(_ url: WebURL) -> Bool {
+        guard let base = try? WebURL("https://x/x"), let meant = try? self.url(under: base) else {
+            return false
+        }
+        let end = meant.pathAndQuery.utf8.dropFirst(base.path.utf8.count)
+        return url.pathAndQuery.utf8.suffix(end.count).elementsEqual(end)
+    }
+
     /// Where the exact bytes of `url`, which lies under `base`, are passed through.
     package static func path(of url: WebURL, origin: OriginName, base: WebURL) -> String {
         var path = base.path

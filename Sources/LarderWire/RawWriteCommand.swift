@@ -62,15 +62,15 @@ package struct RawWriteCommand: Equatable, Sendable {
         let change = ModifierCommand.Change(target: target, effect: effect)
         // What changes nothing has the target all the same: it is sent in its order.
         var command = ModifierCommand(changes: [change], request: request)
-        command.id = try headers[keyHeader].map { text throws(Problem) in
-            try Self.id(text, keyHeader)
-        }
+        command.id = try id(under: keyHeader)
         command.account = place.account
         return command
     }
 
-    /// The key as it is, or as the string that a structured field has it in (RFC 9651 3.3.3).
-    private static func id(_ text: String, _ header: String) throws(Problem) -> ModifierID {
+    /// The key that the client gives under the origin's name for it: as it is, or as the string that
+    /// a structured field has it in (RFC 9651 3.3.3).
+    package func id(under header: String) throws(Problem) -> ModifierID? {
+        guard let text = headers[header] else { return nil }
         var key = text[...]
         if key.utf8.count > 2, key.hasPrefix("\""), key.hasSuffix("\"") {
             key = key.dropFirst().dropLast()

@@ -153,6 +153,44 @@ struct RepetitionTests {
         }
     }
 
+    @Test("A raw write is the same when its origin has moved, asks for the wish now, or is gone")
+    func rawElsewhere() async throws {
+        try await ServerFixture.run { server in
+            var files = OriginSettings(
+                name: try OriginName("files"),
+                baseURL: try WebURL("https://files.example.com/v1/")
+            )
+            files.modifiers.respondsAsync = true
+            let ask = { (target: String, key: String, body: String) in
+                try await server.connect().ask(
+                    "PUT",
+                    "/o/files/\(target)",
+                    ["Content-Type: text/plain", "Idempotency-Key: \(key)"],
+                    body: Array(body.utf8)
+                )
+            }
+            _ = try await server.engine.addOrigin(OriginCommand(files))
+            let first = try await ask("a%20b?c", "k-1", "x")
+            #expect(first.status == 202, "\(first.text)")
+            let receipt = try ModifierReceipt(decoding: first.body)
+            var moved = files
+            moved.baseURL = try WebURL("https://files.example.org/")
+            var plain = files
+            plain.modifiers.respondsAsync = false
+            for origin in [moved, plain, nil] {
+                try await server.engine.removeOrigin(files.name)
+                if let origin { _ = try await server.engine.addOrigin(OriginCommand(origin)) }
+                let again = try await ask("a%20b?c", "k-1", "x")
+                #expect(again.status == 202, "\(again.text)")
+                #expect(try ModifierReceipt(decoding: again.body) == receipt)
+                #expect(try await ask("a%20b?c", "k-1", "y").status == 409)
+            }
+            // Of what was never accepted nothing is known.
+            #expect(try await ask("a%20b?c", "k-2", "x").status == 404)
+            #expect(try await ask("b?c", "k-1", "x").status == 404)
+        }
+    }
+
     @Test("The 202 of a wait is told from a receipt by the document")
     func oneSchema() throws {
         let schemas = try #require(try DocumentedAPI().root["components"]?["schemas"])

@@ -51,16 +51,16 @@ struct RawRoutes {
             headers: exchange.fields
         )
         let scope = exchange.scope(command.place.account)
-        let (url, rules): (WebURL, ModifierRules)
+        let (url, keyHeader): (WebURL, String)
         do throws(Problem) {
-            (url, rules) = try exchange.engine.destination(of: command, scope)
+            (url, keyHeader) = try await exchange.engine.destination(of: command, scope)
         } catch {
             guard error.kind == .methodNotAllowed else { throw error }
             return await exchange.respond(error, ["Allow": "GET, HEAD"])
         }
         let modifier = try command.modifier(
             to: url,
-            keyHeader: rules.idempotency.header,
+            keyHeader: keyHeader,
             body: try await exchange.wholeBody(upTo: command.bodyBytesMax)
         )
         let accepted = ModifiersCommand(modifier)
