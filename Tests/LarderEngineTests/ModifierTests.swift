@@ -108,6 +108,43 @@ struct ModifierTests {
         }
     }
 
+    @Test("A list of dead letters has their answers, cut, and the history keeps why each died")
+    func deadLetters() async throws {
+        try await EngineFixture.run { fixture in
+            let url = try fixture.url("/a")
+            let words = String(repeating: "no ", count: 1_000)
+            fixture.upstream.answer(url, with: .reply(words, status: 422))
+            let parent = try await accept(fixture, url, .none)
+            _ = try await fixture.engine.modifier(parent, fixture.scope, wait: .seconds(60))
+            let held = try fixture.url("/b")
+            fixture.upstream.answer(held, with: ScriptedAnswer.reply().held(by: Gate()))
+            let other = try await accept(fixture, held, .none)
+            _ = try await fixture.upstream.asked.element(1)
+            try await fixture.engine.removeModifier(other, fixture.scope, discarding: true)
+            var dead = ModifierListCommand()
+            dead.selection = .one(.dead)
+            let letters = try await fixture.engine.modifiers(dead, .one(fixture.scope)).items
+            #expect(letters.map(\.id) == [parent, other])
+            #expect(letters.map(\.reason) == [.refused, .discarded])
+            #expect(letters.map(\.answer?.status) == [422, nil])
+            let told = Array(words.utf8.prefix(Limits.toldAnswerBytesMax))
+            #expect(letters.first?.answer?.body == told)
+            let whole = try await fixture.engine.modifier(parent, fixture.scope)
+            #expect(whole.answer?.body == Array(words.utf8))
+            for id in [parent, other] {
+                try await fixture.engine.removeModifier(id, fixture.scope, discarding: false)
+            }
+            #expect(try await fixture.engine.modifiers(dead, .one(fixture.scope)).items == [])
+            var settled = ModifierListCommand()
+            settled.selection = .settled
+            let history = try await fixture.engine.modifiers(settled, .one(fixture.scope)).items
+            #expect(history.map(\.id) == [other, parent])
+            #expect(history.map(\.state) == [.dead, .dead])
+            #expect(history.map(\.reason) == [.discarded, .refused])
+            #expect(history.map(\.answer?.status) == [nil, 422])
+        }
+    }
+
     @Test("Whoever cancels one that is leaving with another is answered")
     func cancelledWithAnother() async throws {
         let hold = StepHold()
