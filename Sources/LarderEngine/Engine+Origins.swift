@@ -26,23 +26,30 @@ extension Engine {
         context.waitForReturn(of: name, as: scope, tell)
     }
 
-    /// All origins, the public hosts that were asked for lately among them.
-    package func originReports() -> [OriginReport] {
+    /// All origins, the public hosts that were asked for lately among them; as `asker` may know them,
+    /// or else as an administrator.
+    package func originReports(for asker: StatusReport.You? = nil) -> [OriginReport] {
         let implicit = context.health.implicitOrigins.map { KnownOrigin($0, from: .implicit) }
-        return (context.origins.known + implicit).map(report)
+        return (context.origins.known + implicit).map { report($0, for: asker) }
             .sorted { $0.settings.name < $1.settings.name }
     }
 
-    private func report(_ origin: KnownOrigin) -> OriginReport {
+    private func report(
+        _ origin: KnownOrigin,
+        for asker: StatusReport.You? = nil
+    ) -> OriginReport {
         let (state, since) = condition(of: origin.name)
-        return OriginReport(
+        let rest = context.lastRest(of: origin.name, toldTo: asker)
+        var report = OriginReport(
             settings: origin.settings,
             source: origin.source,
             state: state,
             since: since,
             isOfflineByHand: context.isOfflineByHand(origin.name),
-            restsUntil: context.restsUntil(origin.name)
+            restsUntil: rest?.until
         )
+        report.restsFor = rest?.scope
+        return report
     }
 
     // MARK: Changes

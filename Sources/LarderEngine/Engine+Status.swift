@@ -47,7 +47,7 @@ extension Engine {
             pins: StatusReport.Pins(store.pinTotals),
             connections: connections,
             flights: flights.count,
-            origins: originStatuses(),
+            origins: originStatuses(for: asker),
             warnings: warnings
         )
         report.queue = queue
@@ -65,17 +65,20 @@ extension Engine {
         }
     }
 
-    private func originStatuses() -> [StatusReport.Origin] {
+    private func originStatuses(for asker: StatusReport.You?) -> [StatusReport.Origin] {
         (context.origins.origins + context.health.implicitOrigins).map { origin in
             let (state, since) = condition(of: origin.name)
-            return StatusReport.Origin(
+            let rest = context.lastRest(of: origin.name, toldTo: asker)
+            var status = StatusReport.Origin(
                 name: origin.name,
                 baseURL: origin.baseURL,
                 state: state,
                 since: since,
                 isOfflineByHand: context.isOfflineByHand(origin.name),
-                restsUntil: context.restsUntil(origin.name)
+                restsUntil: rest?.until
             )
+            status.restsFor = rest?.scope
+            return status
         }
     }
 

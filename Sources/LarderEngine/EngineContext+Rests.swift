@@ -30,11 +30,24 @@ extension EngineContext {
         return ends.compactMap { $0 }.max().map { $0 - now }
     }
 
-    /// Until when an origin is left alone for some account; nil where it is for none.
-    func restsUntil(_ origin: OriginName) -> Timestamp? {
+    /// Until when an origin is left alone for some account, and for which; nil where it is for none.
+    ///
+    /// Whose accounts are others' hears that there is one and not which, and of it only where none
+    /// of their own has to wait.
+    func lastRest(
+        of origin: OriginName,
+        toldTo asker: StatusReport.You?
+    ) -> (until: Timestamp, scope: Scope?)? {
         let now = clock.monotonic()
-        return health.lastRestEnd(of: origin, now: now).map { end in
-            clock.now().advanced(by: end - now)
+        let rests = health.rests(of: origin, now: now)
+        let known = rests.filter { rest in
+            guard let asker, !asker.isAdministrator, let uid = rest.key.uid else { return true }
+            return uid == asker.uid
         }
+        guard let last = (known.isEmpty ? rests : known).max(by: { $0.value < $1.value }) else {
+            return nil
+        }
+        let until = clock.now().advanced(by: last.value - now)
+        return (until, known.isEmpty ? nil : last.key)
     }
 }

@@ -75,9 +75,9 @@ final class OriginHealthTable: Sendable {
         state.withLock { $0.health[name]?.restEnd(of: scope, now: now) }
     }
 
-    /// The last end of those that are not over.
-    func lastRestEnd(of name: OriginName, now: Duration) -> Duration? {
-        state.withLock { $0.health[name]?.rests.values.max() }.flatMap { $0 > now ? $0 : nil }
+    /// Those that are not over, with their ends.
+    func rests(of name: OriginName, now: Duration) -> [Scope: Duration] {
+        (state.withLock { $0.health[name]?.rests } ?? [:]).filter { $0.value > now }
     }
 
     func implicitOrigin(_ name: OriginName) -> OriginSettings? {

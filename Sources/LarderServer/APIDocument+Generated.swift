@@ -4401,8 +4401,12 @@ extension APIDocument {
                     "type": "boolean"
                   },
                   "rests_until": {
-                    "description": "Left out but while it has told some account, by a Retry-After of a 429 or 503, to wait: until then what nobody asks for leaves it alone.",
+                    "description": "Left out but while it has told some account, by a Retry-After of a 429 or 503, to wait: until then what nobody asks for leaves it alone. Of several accounts it is that of the last; of one's own, where there is one.",
                     "$ref": "#/components/schemas/Moment"
+                  },
+                  "rests_for": {
+                    "description": "Which account that is: UID:ACCOUNT, or shared for what everybody sees. Left out with rests_until, and where it is another user's and the client is no administrator.",
+                    "type": "string"
                   },
                   "settings": { "$ref": "#/components/schemas/OriginSettings" }
                 },
@@ -4734,6 +4738,10 @@ extension APIDocument {
                   "rests_until": {
                     "description": "As in an origin's own report.",
                     "$ref": "#/components/schemas/Moment"
+                  },
+                  "rests_for": {
+                    "description": "As in an origin's own report.",
+                    "type": "string"
                   }
                 }
               },

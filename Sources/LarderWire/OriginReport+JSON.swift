@@ -42,6 +42,7 @@ extension OriginReport {
         json.member("since", since?.rfc3339)
         json.member("offline_by_hand", isOfflineByHand)
         if let restsUntil { json.member("rests_until", restsUntil.rfc3339) }
+        if let restsFor { json.member("rests_for", restsFor.text) }
         json.member("settings") { settings.write(to: &$0, coversSecrets: true) }
     }
 
@@ -56,6 +57,7 @@ extension OriginReport {
         since = try object.optionalTimestamp("since")
         isOfflineByHand = try object.bool("offline_by_hand")
         restsUntil = try object.optionalTimestamp("rests_until")
+        restsFor = try object.optionalString("rests_for").flatMap(Scope.init(text:))
     }
 }
 

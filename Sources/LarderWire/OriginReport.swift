@@ -12,6 +12,8 @@ package struct OriginReport: Equatable, Sendable {
     package var isOfflineByHand: Bool
     /// Until when what nobody asks for leaves it alone, as it has told some account to wait.
     package var restsUntil: Timestamp?
+    /// Whose that is, the last to be over; nil where it is not the reader's to know.
+    package var restsFor: Scope?
 
     package init(
         settings: OriginSettings,

@@ -145,6 +145,7 @@ extension StatusReport.Origin {
         json.member("since", since?.rfc3339)
         json.member("offline_by_hand", isOfflineByHand)
         if let restsUntil { json.member("rests_until", restsUntil.rfc3339) }
+        if let restsFor { json.member("rests_for", restsFor.text) }
     }
 
     fileprivate init(_ object: WireObject) throws(WireError) {
@@ -154,5 +155,6 @@ extension StatusReport.Origin {
         since = try object.optionalTimestamp("since")
         isOfflineByHand = try object.bool("offline_by_hand")
         restsUntil = try object.optionalTimestamp("rests_until")
+        restsFor = try object.optionalString("rests_for").flatMap(Scope.init(text:))
     }
 }

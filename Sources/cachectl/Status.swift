@@ -100,7 +100,10 @@ struct Status: AsyncParsableCommand {
         let state = console.coloured(origin.state.rawValue, colour)
         let since = origin.since.map { " since \($0.rfc3339)" } ?? ""
         let byHand = origin.isOfflineByHand ? " by hand" : ""
-        let rest = origin.restsUntil.map { ", to be left alone until \($0.rfc3339)" } ?? ""
-        return "\(origin.name) (\(origin.baseURL)): \(state)\(byHand)\(since)\(rest)"
+        let account = origin.restsFor.map { " for \($0.text)" } ?? ""
+        let rest = origin.restsUntil.map { end in
+            ", to be left alone\(account) until \(end.rfc3339)"
+        }
+        return "\(origin.name) (\(origin.baseURL)): \(state)\(byHand)\(since)\(rest ?? "")"
     }
 }

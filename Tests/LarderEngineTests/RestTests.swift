@@ -47,7 +47,14 @@ struct RestTests {
             #expect(report.waitingFor?.reason == "rest")
             #expect(report.waitingFor?.until == end)
             #expect(fixture.engine.originReports().map(\.restsUntil) == [end])
+            #expect(fixture.engine.originReports().map(\.restsFor) == [EngineFixture.scope])
             #expect(await fixture.engine.status(connections: 0).origins.map(\.restsUntil) == [end])
+            // Whose account is another's is told that there is one, and not which.
+            let stranger = StatusReport.You(uid: 1_001, groups: [], isAdministrator: false)
+            let told = fixture.engine.originReports(for: stranger)
+            #expect(told.map(\.restsUntil) == [end] && told.map(\.restsFor) == [nil])
+            let status = await fixture.engine.status(connections: 0, for: stranger).origins
+            #expect(status.map(\.restsUntil) == [end] && status.map(\.restsFor) == [nil])
             // Another account is another matter.
             let other = Scope.own(uid: 1_001, account: .default)
             fixture.upstream.answer(try fixture.url("/b"), with: .reply(status: 204))
@@ -122,6 +129,54 @@ struct RestTests {
             fixture.clock.advance(by: .seconds(60) - pause)
             #expect(try await fixture.upstream.asked.element(1).url == fixture.url("/"))
             interest.end()
+        }
+    }
+
+    @Test("One that follows has its origin asked again when it may be", arguments: [429, 503])
+    func followers(status: Int) async throws {
+        try await EngineFixture.run { fixture in
+            let (url, name) = (try fixture.url("/a"), try OriginName("example"))
+            try await fixture.cache(url, .json("[1]"))
+            let follower = fixture.start(url, .cacheFirst) { $0.follows = true }
+            // Nothing is scripted for it, so it goes on with what is cached.
+            _ = try await follower.frames.element(1)
+            let busy = ScriptedAnswer.reply(status: status, headers: ["Retry-After": "60"])
+            fixture.upstream.answer(try fixture.url("/read"), with: busy)
+            _ = try await fixture.fetch(try fixture.url("/read"))
+            let asked = try asked(fixture, "/a")
+            fixture.engine.context.noteConnectFailure(name)
+            fixture.engine.context.noteAnswer(name)
+            try await fixture.clock.sleepers(until: .seconds(60))
+            fixture.clock.advance(by: .seconds(59))
+            #expect(try self.asked(fixture, "/a") == asked)
+            fixture.upstream.answer(url, with: .json("[2]"))
+            fixture.clock.advance(by: .seconds(1))
+            var count = 1
+            repeat { count += 1 } while try await follower.frames.element(count).shown == nil
+            #expect(follower.frames.all[count].shown?.text == "[2]")
+            follower.hangUp()
+        }
+    }
+
+    @Test("What a write has changed is read when the origin may be asked", arguments: [429, 503])
+    func readsBehind(status: Int) async throws {
+        try await EngineFixture.run { fixture in
+            let (url, sent) = (try fixture.url("/a"), Gate())
+            fixture.upstream.answer(url, with: .reply(status: 204).held(by: sent))
+            let id = try await write(fixture, "/a")
+            _ = try await fixture.upstream.asked.element(0)
+            let busy = ScriptedAnswer.reply(status: status, headers: ["Retry-After": "60"])
+            fixture.upstream.answer(try fixture.url("/read"), with: busy)
+            _ = try await fixture.fetch(try fixture.url("/read"))
+            sent.open()
+            let report = try await fixture.engine.modifier(id, fixture.scope, wait: .seconds(30))
+            #expect(report.state == .confirmed)
+            try await fixture.clock.sleepers(until: .seconds(60))
+            fixture.clock.advance(by: .seconds(59))
+            #expect(try asked(fixture, "/a") == 1)
+            fixture.clock.advance(by: .seconds(1))
+            let read = try await fixture.upstream.asked.element(2)
+            #expect(read.url == url && read.method == "GET")
         }
     }
 }

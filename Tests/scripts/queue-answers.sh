@@ -155,6 +155,13 @@ request GET /v1/origins
 expect_equal "case 10: for five minutes at most" "limited true" "$(member '
     .items[] | select(.name == "limited")
     | "\(.name) \((.rests_until | sub("\\.[0-9]+"; "") | fromdate) - now <= 300)"')"
+expect_match "case 10: cachectl origin list says until when, and for which account" \
+    "^[0-9]{4}-[^ ]*Z $(id --user):default$" \
+    "$("$bin/cachectl" --socket "$socket" origin list | grep '^limited' \
+        | cut --fields=7-8 --output-delimiter=' ')"
+expect_match "case 10: and so does cachectl status" \
+    ", to be left alone for $(id --user):default until [0-9]{4}-" \
+    "$("$bin/cachectl" --socket "$socket" status | grep 'limited (')"
 fetch "$origin/limited/b" --data policy=network-only
 expect_equal "case 10: but a client's own request is tried" network \
     "$(member 'select(.type == "snapshot").source')"
@@ -186,13 +193,29 @@ expect_equal "case 11: the dead letter has the answer" "413 true" \
 expect_equal "case 11: and the view without it and with it" 'false true' \
     "$(modifier c11-1 '[.before[].body.liked, .after[].body.liked] | join(" ")')"
 request GET '/v1/modifiers?state=dead&lane='"$(jq -rn --arg lane "id:$origin/page" '$lane | @uri')"
-expect_equal "case 11: dead letters are listed" "c11-1 c11-2" \
-    "$(member '[.items[].id] | join(" ")')"
+expect_equal "case 11: dead letters are listed, with why and what was answered" \
+    "c11-1 refused 413 true, c11-2 parent-failed null false" \
+    "$(member '[.items[] | "\(.id) \(.reason) \(.answer.status) \(.answer | tojson
+        | contains("too much"))"] | join(", ")')"
 request POST /v1/modifiers/c11-1/retry
 expect_equal "a dead letter is tried again by hand" confirmed "$(fate c11-1)"
 expect_equal "case 21: in its next round, with the next key" "c11-1 c11-3 c11-1.2" \
     "$(received_keys /page)"
 expect_equal "and shows then" '{"title":"A","liked":true,"seen":1}' "$(view /page)"
+words=$(printf 'no %.0s' {1..1000})
+control "{\"prefix\": \"/page\", \"method\": \"PATCH\", \"times\": 1, \"status\": 422,
+    \"type\": \"text/plain\", \"text\": \"$words\"}"
+merge c11-4 /page '{"n": 4}' '' '?wait=30s'
+request GET '/v1/modifiers?state=dead'
+expect_equal "case 11: a list tells of a long answer how it begins" "422 2048" \
+    "$(member '.items[] | select(.id == "c11-4")
+        | "\(.answer.status) \(.answer | .body // .body_text | length)"')"
+expect_equal "case 11: the dead letter has all of it" 3000 \
+    "$(modifier c11-4 '.answer | .body // .body_text | length')"
+request DELETE /v1/modifiers/c11-4
+request GET '/v1/modifiers?state=settled&limit=1'
+expect_equal "case 11: dropped, it is in the history, with why it died" "c11-4 dead refused 422" \
+    "$(member '.items[0] | "\(.id) \(.state) \(.reason) \(.answer.status)"')"
 
 # -- the like that was liked elsewhere
 

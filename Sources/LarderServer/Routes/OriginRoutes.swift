@@ -16,7 +16,9 @@ struct OriginRoutes {
         let parameters = try QueryParameters(exchange.query)
         try parameters.refuseRest()
         switch route {
-        case .list: await exchange.respond(OriginReport.encoded(engine.originReports()))
+        case .list:
+            let reports = engine.originReports(for: try exchange.you)
+            await exchange.respond(OriginReport.encoded(reports))
         case .add: try await add()
         case .replace(let name): try await replace(name)
         case .remove(let name): try await remove(name)

@@ -11,8 +11,9 @@ struct OriginList: AsyncParsableCommand {
         discussion: """
             In a pipe the columns are name, base URL, state (online, unknown, offline, captive, or \
             offline-by-hand), since when, the file that it stands in, api for one that was added, or \
-            implicit for a public host that was asked, and whose its answers are (user or \
-            shared); with tabs between them.
+            implicit for a public host that was asked, whose its answers are (user or shared), until \
+            when it is to be left alone, as it has told an account to wait, and which account that \
+            is (UID:ACCOUNT, or shared); with tabs between them.
 
             Example: cachectl origin list
             """
@@ -39,11 +40,13 @@ struct OriginList: AsyncParsableCommand {
     private var newline: UInt8 { UInt8(ascii: "\n") }
 
     private func table(_ origins: [Origin], _ console: Console) -> Table {
-        var table = Table(alignsRight: Array(repeating: false, count: 6))
-        if !origins.isEmpty { table.add("NAME", "URL", "STATE", "SINCE", "FROM", "SCOPE") }
+        var table = Table(alignsRight: Array(repeating: false, count: 8))
+        if !origins.isEmpty {
+            table.add("NAME", "URL", "STATE", "SINCE", "FROM", "SCOPE", "RESTS UNTIL", "FOR")
+        }
         for origin in origins {
             let fields = fields(origin).map(TerminalText.harmless)
-            table.add(fields[0], fields[1], fields[2], fields[3], fields[4], fields[5])
+            table.add(fields)
         }
         return table
     }
@@ -60,6 +63,7 @@ struct OriginList: AsyncParsableCommand {
             origin.isOfflineByHand ? "offline-by-hand" : origin.state.rawValue,
             origin.report.since?.rfc3339 ?? "-", source,
             origin.report.settings.scope.rawValue,
+            origin.report.restsUntil?.rfc3339 ?? "-", origin.report.restsFor?.text ?? "-",
         ]
     }
 }
