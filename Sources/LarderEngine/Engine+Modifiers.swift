@@ -51,6 +51,7 @@ extension Engine {
             StoredModifier(modifier, acceptance, at: now)
         }
         if !accepted.isEmpty { queue.post(.accepted(accepted)) }
+        await context.tellVariants(of: accepted, scope)
         var receipts: [ModifierReceipt] = []
         for (place, modifier) in zip(places, command.modifiers) {
             if let place {
@@ -389,8 +390,11 @@ extension Engine {
                 now: now
             )
         }
-        guard revived != nil else { throw .noSuchModifier(id) }
+        guard let revived else { throw .noSuchModifier(id) }
         queue.post(.accepted([]))
+        if let whole = try? await store.modifier(revived) {
+            await context.tellVariants(of: [whole.modifier], scope)
+        }
         let again = try await self.report(id, scope).1
         return ModifierReceipt(id: id, state: again.state, revision: again.revision)
     }

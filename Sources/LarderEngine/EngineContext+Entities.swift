@@ -75,11 +75,11 @@ extension EngineContext {
         return EntityName(key, of: origin.name)
     }
 
-    /// Whether unsettled changes target an id, or the entity whose own URL it is.
+    /// Whether unsettled changes show under an id, or in the entity whose own URL it is.
     func isTargeted(_ scope: ScopeKey, _ id: EntryID) -> Bool {
-        guard store.hasTargets else { return false }
-        return store.isTargeted(scope, id)
-            || entity(at: id, in: scope).map { store.isTargeted(scope, EntryID($0)) } == true
+        hasChanges(scope, id)
+            || store.hasTargets
+                && entity(at: id, in: scope).map { store.isTargeted(scope, EntryID($0)) } == true
     }
 
     /// The origin has said something of entities.

@@ -101,10 +101,14 @@ extension EngineContext {
         )
         var overlay = Overlay.none
         if form == .view {
+            if let changes = try reader.changes(ofVariant: id, scope) {
+                let places = (sight ?? self.sight(scope, id)).scopes
+                return try look.view(of: changes, for: scope, in: places, reader, row)
+            }
             if let target = try reader.target(scope, id) {
                 return try look.view(of: target, in: scope, reader, row)
             }
-            overlay.failed = try reader.deadLetters(scope, id)
+            overlay.failed = try reader.failures(scope, id)
         }
         var found = try look.row(in: scope, reader, overlay, row)
         if found == nil, let shared = sight.map(\.shared) ?? sharedScope(of: id) {
@@ -185,12 +189,12 @@ extension EngineContext {
 }
 
 /// A look at one id.
-private struct EntryLook {
+struct EntryLook {
     let id: EntryID
     let viewer: EntitySight
     let now: Timestamp
-    let isPartial: Bool
-    let isHead: Bool
+    var isPartial = false
+    var isHead = false
 
     /// What stands in an id's row, or is put together from it; nil where there is none.
     func row<Row>(

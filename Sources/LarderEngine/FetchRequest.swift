@@ -59,7 +59,9 @@ struct FetchRequest: Sendable {
                 isPartial: isPartial
             )
         else { return nil }
-        return isAnswered(by: found.entry, context.variants) ? found : nil
+        // What only modifiers have made answers any headers.
+        let isMade = found.source == .modifier
+        return isMade || isAnswered(by: found.entry, context.variants) ? found : nil
     }
 
     private func id(_ variants: Variants, names: [String]) -> EntryID? {

@@ -52,6 +52,7 @@ extension FetchSession {
             return context.noteUnread(error)
         }
         following.rowWasRead(bytes: Int64(row?.entry.body.byteCount ?? 0), in: row?.place)
+        await noteWrites(pending: row?.overlay.pending.isEmpty == false, reader)
         switch machine.rowWasRead(view(of: row)) {
         case .nothing: break
         case .show:
@@ -85,6 +86,17 @@ extension FetchSession {
             context.noteUnread(error)
         }
         flights.board(request, scope, cached: known) { _ in }
+    }
+
+    /// A variant whose URL nothing more is written to is asked for again, as its target is: only who
+    /// follows it knows by which headers.
+    private mutating func noteWrites(pending arePending: Bool, _ reader: StoreReader) async {
+        let wereSettled = hasPendingWrites && !arePending
+        hasPendingWrites = arePending
+        guard wereSettled, request.policy != .cacheOnly, let id = following?.id,
+            Variants.url(of: id) != nil
+        else { return }
+        await askAgain(reader)
     }
 
     private func view(of row: CachedAnswer?) -> FetchMachine<Problem>.FollowedRow {

@@ -97,7 +97,7 @@ extension FetchSession {
         }
         guard context.isTargeted(scope, id) || context.store.isCopy(scope, id) else {
             guard case .current(var answer) = landing,
-                let failed = try? reader.deadLetters(scope, id), failed > 0
+                let failed = try? reader.failures(scope, id), failed > 0
             else { return landing }
             answer.overlay = Overlay(pending: [], failed: failed, isComplete: true)
             return .current(answer)

@@ -44,6 +44,8 @@ struct FetchSession {
     var toldThrough = Revision(0)
     /// The ear at the followed row, from the last word on.
     var following: Following?
+    /// Whether what is followed showed writes that were not settled.
+    var hasPendingWrites = false
     /// Hears, while it follows, that the origin is back.
     var waiting: OriginInterest?
     /// Hears, while it follows, that the origin is in another state.

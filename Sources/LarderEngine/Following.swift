@@ -27,7 +27,9 @@ final class Following {
         self.sight = sight
         self.store = store
         self.table = table
-        watches = sight.scopes.map { scope in
+        // What is written to a URL shows in its variants.
+        let url = Variants.url(of: id).map { [(sight.own, $0)] } ?? []
+        watches = (sight.scopes.map { ($0, id) } + url).map { scope, id in
             store.watch(scope, id) { [flag] in
                 if flag.raise() { tell() }
             }

@@ -32,11 +32,13 @@ extension Landing.Answer {
     /// What a client's modifiers make of an answer that is not kept: it is what the origin said last,
     /// whatever base says.
     func seen(in scope: ScopeKey, _ reader: StoreReader) throws(StoreError) -> Landing {
-        guard let target = try reader.target(scope, entry.id) else { return .current(self) }
+        var changes = try reader.changes(ofVariant: entry.id, scope)
+        if changes == nil { changes = try reader.target(scope, entry.id)?.changes }
+        guard let changes else { return .current(self) }
         var json: [UInt8]?
         if case .json(let bytes) = body { json = bytes }
         let base = KeptBase.value(entry, json)
-        let shown = try ShownEntry(entry.id, base, target.changes, in: scope, reader)
+        let shown = try ShownEntry(entry.id, base, changes, in: scope, reader)
         guard let view = shown.entry, view.kind != .tombstone else {
             return .deleted(
                 shown.entry?.revision ?? entry.revision,

@@ -19,11 +19,13 @@ extension ModifierSteps {
             var reverting: Set<ModifierNumber> = []
             var modifier: StoredModifier?
             var asked: [(ScopeKey, EntryID)] = []
+            var varied: [VariedTarget] = []
             for (member, fate) in [(number, outcome)]
                 + dependants.map({ ($0, outcome.ofDependants) })
             {
                 guard let whole = try await self.context.store.modifier(member) else { continue }
                 settlements.append(self.settlement(of: whole, fate))
+                varied += await self.variedTargets(of: whole, isConfirmed: fate == .confirmed)
                 if whole.showsSomething { reverting.insert(member) }
                 if member == number { modifier = whole.modifier }
                 guard fate != .cancelled, !self.isShownByRead(member) else { continue }
@@ -31,7 +33,10 @@ extension ModifierSteps {
                 asked += whole.modifier.targets.map { (scope, $0) }
             }
             let now = self.context.clock.now()
-            let receipt = try await self.context.store.settle(settlements, now: now)
+            let written = varied
+            let receipt = try await self.context.store.settle(settlements, now: now) {
+                for target in written { await self.settleVariants(of: target) }
+            }
             for settlement in settlements where receipt.settled.contains(settlement.number) {
                 self.count(settlement, reverting.contains(settlement.number))
             }

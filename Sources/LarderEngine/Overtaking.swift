@@ -29,7 +29,11 @@ final class FenceTable: Sendable {
         in scope: ScopeKey,
         since departure: WriteFence.Departure
     ) -> Bool {
-        fence.withLock { $0.touched(id, in: scope, since: departure) } != .nothing
+        fence.withLock { fence in
+            ([id] + (Variants.url(of: id).map { [$0] } ?? [])).contains { id in
+                fence.touched(id, in: scope, since: departure) != .nothing
+            }
+        }
     }
 }
 

@@ -241,7 +241,7 @@ struct RawSession {
         cookies = answer.cookies
         var status = forwarded(status: answer.status)
         status.isStored = found?.known?.revision == answer.entry.revision
-        if context.store.isTargeted(scope, answer.entry.id) {
+        if context.hasChanges(scope, answer.entry.id) {
             if !answer.isKept { return await showUnkept(answer, status, reader) }
         } else if let body = answer.body?.exactBytes, found?.isNormalized != true {
             return showNetwork(answer.entry, .none, status, .bytes(body))

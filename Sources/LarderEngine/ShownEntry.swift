@@ -29,7 +29,7 @@ struct ShownEntry: Sendable {
         }
         overlay = Overlay(
             pending: changes.compactMap { try? ModifierID($0.modifier) },
-            failed: try reader.deadLetters(scope, id),
+            failed: try reader.failures(scope, id),
             isComplete: view.isComplete
         )
         let base = known.entry

@@ -124,7 +124,7 @@ extension WatchSession {
         after cursor: RowCursor?
     ) async throws(StoreError) -> (heads: [EntryHead], next: RowCursor?) {
         let (rows, next) = try await rows(of: scope, prefix, after: cursor)
-        let targeted = Set(rows.map(\.entry.id).filter { context.store.isTargeted(scope, $0) })
+        let targeted = Set(rows.map(\.entry.id).filter { context.hasChanges(scope, $0) })
         let views = targeted.isEmpty ? [] : try await heads(of: Array(targeted))
         let shown = Dictionary(views.map { ($0.entry.id, $0) }) { first, _ in first }
         let heads = rows.map(\.entry).compactMap { entry in

@@ -35,12 +35,14 @@ extension CacheStore {
         }
     }
 
-    /// Has modifiers leave the queue, all of them in one.
+    /// Has modifiers leave the queue, all of them in one; `finish` is carried out before watchers are
+    /// told of it, and must put nothing under a target.
     package func settle(
         _ settlements: [Settlement],
-        now: Timestamp
+        now: Timestamp,
+        finish: () async -> Void = {}
     ) async throws(StoreError) -> SettleReceipt {
-        try await modifiers.settle(settlements, now: now)
+        try await modifiers.settle(settlements, now: now, finish: finish)
     }
 
     /// Makes dead letters of modifiers that nobody can read; their rows stay as they are.

@@ -389,9 +389,10 @@ package final class CacheStore: Sendable {
     ///
     /// Throws `tooManyReads` where as many of one user wait as may.
     package func read<Value: Sendable>(
+        as reading: Reading = .current,
         _ work: @escaping @Sendable (StoreReader) throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
-        try await readers.read(Reading.current, work)
+        try await readers.read(reading, work)
     }
 
     /// Throws unless something that is always there can be read; it waits for nobody's reads.

@@ -9,7 +9,8 @@ extension ModifierStore {
     /// What becomes of each base is worked out from what it is then, in the targets' turns.
     func settle(
         _ settlements: [Settlement],
-        now: Timestamp
+        now: Timestamp,
+        finish: () async -> Void = {}
     ) async throws(StoreError) -> SettleReceipt {
         let targets = try await targets(of: settlements)
         let names = Set(targets.values.joined())
@@ -25,6 +26,7 @@ extension ModifierStore {
                     let settled = try await file.settle { writer throws(StoreError) in
                         try writer.settle(ready, steps, now: now)
                     }
+                    await finish()
                     return (settled, steps.last ?? kept.revisions.last)
                 }
                 for number in settled {

@@ -9,8 +9,9 @@ package struct NewEntry: Sendable {
     /// Who has brought it, and by what, for watchers.
     package var client: ClientTag?
     package var cause: String?
-    /// Whether watchers hear of it: not of what is only moved from one file to the other.
-    var isTold = true
+    /// Whether watchers hear of it: not of what is only moved from one file to the other, nor of what
+    /// is told by itself.
+    package var isTold = true
 
     package init(scope: ScopeKey, entry: Entry, body: NewBody) {
         self.scope = scope

@@ -1,0 +1,107 @@
+import LarderModel
+import LarderStore
+
+/// The variants of a URL that is written to: they show the write, and hear of it.
+extension EngineContext {
+    /// Whether unsettled changes show under an id: they target it, or the URL of which it is a
+    /// variant.
+    func hasChanges(_ scope: ScopeKey, _ id: EntryID) -> Bool {
+        guard store.hasTargets else { return false }
+        return store.isTargeted(scope, id)
+            || Variants.url(of: id).map { store.isTargeted(scope, $0) } == true
+    }
+
+    /// A variant of which there is a row, and where that stands.
+    struct Variant: Sendable {
+        let id: EntryID
+        let place: ScopeKey
+    }
+
+    /// The variants of a target that one sees, where it is a URL: the first of them, as lists have
+    /// them.
+    func variants(of id: EntryID, _ scope: ScopeKey) async throws(StoreError) -> [Variant] {
+        guard let prefix = Variants.prefix(of: id) else { return [] }
+        let now = clock.now()
+        let places = sight(scope, id).scopes
+        return try await store.read(as: .sending) { reader throws(StoreError) in
+            var found: [EntryID: Variant] = [:]
+            for place in places.reversed() {
+                var filter = RowFilter(.one(place))
+                filter.prefix = prefix
+                filter.shownAt = now
+                let limit = Limits.pageRowsMax
+                for row in try reader.list(filter, order: .id, after: nil, limit: limit) {
+                    found[row.entry.id] = Variant(id: row.entry.id, place: place)
+                }
+            }
+            return Array(found.values)
+        }
+    }
+
+    /// Tells whoever watches variants that a modifier has come or gone.
+    func tell(
+        _ variants: [Variant],
+        _ scope: ScopeKey,
+        of cause: ChangeCause
+    ) async throws(StoreError) {
+        guard !variants.isEmpty else { return }
+        let now = clock.now()
+        let news = try await store.read(as: .sending) { reader throws(StoreError) in
+            var news: [RowNews] = []
+            for variant in variants {
+                let head = try self.head(of: variant.id, for: scope, reader, now: now)
+                let event: Change.Event =
+                    head?.entry.kind == .tombstone
+                    ? .delete(variant.id, cause) : .put(variant.id, cause)
+                news.append(RowNews(variant.id, in: variant.place, seenBy: scope.scope, event))
+            }
+            return news
+        }
+        try await store.renew(news)
+    }
+
+    /// Tells whoever watches the variants of what modifiers target that these have come.
+    ///
+    /// Where that fails they are seen all the same by who looks.
+    func tellVariants(of accepted: [StoredModifier], _ scope: ScopeKey) async {
+        do throws(StoreError) {
+            for modifier in accepted {
+                let cause = ChangeCause(modifier)
+                for target in modifier.targets {
+                    try await tell(variants(of: target, scope), scope, of: cause)
+                }
+            }
+        } catch {
+            noteUnread(error)
+        }
+    }
+
+    /// What is said of variants before a write of their URL is settled as confirmed: what they hold is
+    /// older, at worst they are asked for once too often.
+    func markStale(_ variants: [Variant], _ scope: ScopeKey) async throws(StoreError) {
+        guard !variants.isEmpty else { return }
+        let cause = ChangeCause(.modifier)
+        let rows = variants.map { variant in
+            RowNews(variant.id, in: variant.place, seenBy: scope.scope, .put(variant.id, cause))
+        }
+        try await store.renew(rows, isStale: true)
+    }
+
+    /// What a variant is without any change of its user's.
+    func base(of variant: Variant, _ scope: ScopeKey) async throws(StoreError) -> KeptBase {
+        let look = EntryLook(id: variant.id, viewer: .base(of: scope), now: clock.now())
+        return try await store.read(as: .sending) { reader throws(StoreError) in
+            try reader.atOneMoment { () throws(StoreError) in
+                try look.base(in: [variant.place], reader).value
+            }
+        }
+    }
+}
+
+extension ChangeCause {
+    /// A modifier has done it, and so who has accepted that.
+    init(_ modifier: StoredModifier) {
+        let client = modifier.client.flatMap(ClientTag.init(text:))
+        self.init(.modifier, text: "modifier:\(modifier.id)", client: client)
+    }
+}

@@ -1,0 +1,105 @@
+import LarderModel
+import LarderStore
+import LarderWire
+
+/// What a write of a URL makes of its variants, which no change names.
+extension EntryLook {
+    /// A row as it lies, with its bytes where changes can be applied to them.
+    private struct Lying {
+        let entry: Entry?
+        let bytes: [UInt8]?
+        let chunks: ChunkedBody?
+
+        init(_ row: borrowing EntryRow) {
+            entry = row.entry()
+            chunks = row.chunkedBody
+            bytes = chunks == nil && entry?.body.isJSON == true ? row.withBody { Array($0) } : nil
+        }
+    }
+
+    /// What an id is before any change of its own shows, with where it stands.
+    struct Base {
+        var value = KeptBase.unknown
+        /// Nil where there is nothing.
+        var place: ScopeKey?
+        var known: Entry?
+        var overlay = Overlay.none
+    }
+
+    /// The first of the places where it is; call it at one moment.
+    func base(in places: [ScopeKey], _ reader: StoreReader) throws(StoreError) -> Base {
+        let look = EntryLook(id: id, viewer: viewer, now: now, isPartial: isPartial)
+        for place in places {
+            let read = try look.row(in: place, reader, .none) { row, _, _ in Lying(row) }
+            guard let view = read?.view else { continue }
+            var base = Base(place: place, known: view.known, overlay: view.overlay)
+            switch view.content {
+            case .row(let row):
+                guard let entry = row.entry else { continue }
+                var bytes = row.bytes
+                if let chunks = row.chunks, entry.body.isJSON {
+                    bytes = try reader.wholeBody(chunks)
+                }
+                base.value = .value(entry, bytes)
+                base.known = entry
+            case .made(let entry, let bytes):
+                base.value = .value(entry, entry.body.isJSON ? bytes : nil)
+            case .deleted(let entry):
+                base.value = .deleted(entry)
+            }
+            return base
+        }
+        return Base()
+    }
+
+    /// What changes make of a variant.
+    func view<Row>(
+        of changes: [OpenChange],
+        for scope: ScopeKey,
+        in places: [ScopeKey],
+        _ reader: StoreReader,
+        _ read: (borrowing EntryRow, ScopeKey, Overlay) -> Row
+    ) throws(StoreError) -> EntryViewRead<Row> {
+        try reader.atOneMoment { () throws(StoreError) -> EntryViewRead<Row> in
+            let base = try base(in: places, reader)
+            let shown = try ShownEntry(id, base.value, changes, in: scope, reader)
+            guard let entry = shown.entry else { return .miss }
+            let isDeleted = entry.kind == .tombstone
+            if !isDeleted, shown.bytes == nil, let place = base.place {
+                return try row(in: place, reader, shown.overlay, read) ?? .miss
+            }
+            var view = EntryView<Row>(
+                content: isDeleted ? .deleted(entry) : .made(entry, shown.bytes ?? []),
+                overlay: shown.overlay.adding(base.overlay),
+                source: shown.isMade ? .modifier : .cache,
+                place: base.place ?? scope
+            )
+            view.known = base.known
+            return .view(view)
+        }
+    }
+}
+
+extension StoreReader {
+    /// The unsettled changes of a variant, which are those of its URL, in their order; nil where
+    /// there are none.
+    func changes(
+        ofVariant id: EntryID,
+        _ scope: ScopeKey
+    ) throws(StoreError) -> [OpenChange]? {
+        guard let url = Variants.url(of: id), let changes = try target(scope, url)?.changes else {
+            return nil
+        }
+        let own = try target(scope, id)?.changes ?? []
+        return own.isEmpty ? changes : (own + changes).sorted { $0.number < $1.number }
+    }
+
+    /// How many dead letters have changed an id, or the URL of which it is a variant.
+    func failures(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Int {
+        var failures = try deadLetters(scope, id)
+        if let url = Variants.url(of: id) {
+            failures += try deadLetters(scope, url)
+        }
+        return failures
+    }
+}

@@ -1,0 +1,228 @@
+import LarderJSON
+import LarderModel
+import LarderStore
+import LarderTestSupport
+import LarderWire
+import Testing
+
+@testable import LarderEngine
+
+/// Writes to a URL of which only answers to certain headers are cached.
+@Suite("Variants of what is written", .timeLimit(.minutes(5)))
+struct VariantTests {
+    private static let old = #"{"liked":false}"#
+    private static let new = #"{"liked":true}"#
+    private static let languages = ["de", "en"]
+
+    private func answer(_ body: String) -> ScriptedAnswer {
+        let headers = ["Vary": "Accept-Language", "Cache-Control": "max-age=60"]
+        return .json(body, headers: headers)
+    }
+
+    private func id(_ fixture: EngineFixture, _ language: String) throws -> EntryID {
+        try EntryID(try fixture.url("/a").text + " accept-language=\(language)")
+    }
+
+    /// Has both variants in the cache.
+    private func cache(_ fixture: EngineFixture) async throws {
+        let url = try fixture.url("/a")
+        for language in Self.languages {
+            fixture.upstream.answer(url, with: answer(Self.old))
+            try await fixture.fetch(url) { $0.headers.append("Accept-Language", language) }
+        }
+    }
+
+    private func shown(
+        _ fixture: EngineFixture,
+        _ language: String
+    ) async throws -> SnapshotFrame? {
+        try await fixture.fetch(try fixture.url("/a"), .cacheOnly) { command in
+            command.headers.append("Accept-Language", language)
+        }.lastShown
+    }
+
+    /// Writes to the URL; the request goes elsewhere, so that answers to reads stay apart.
+    private func write(
+        _ fixture: EngineFixture,
+        _ effect: String = #"{"type":"merge","value":{"liked":true}}"#
+    ) async throws -> ModifierID {
+        let json = """
+            {"id":"m1","request":{"method":"PUT","url":"\(try fixture.url("/likes"))"},\
+            "changes":[{"target":{"id":"\(try fixture.url("/a"))"},"effect":\(effect)}]}
+            """
+        let command = try ModifiersCommand(json: Array(json.utf8))
+        return try await fixture.engine.accept(command, fixture.scope)[0].id
+    }
+
+    private func settled(
+        _ fixture: EngineFixture,
+        _ id: ModifierID
+    ) async throws -> ModifierState {
+        try await fixture.engine.modifier(id, fixture.scope, wait: .seconds(60)).state
+    }
+
+    /// Follows a variant; each view with how many writes it shows.
+    private func follow(
+        _ fixture: EngineFixture,
+        _ language: String,
+        _ policy: FetchPolicy,
+        _ shown: Recorder<String>
+    ) throws -> ClientFetch {
+        fixture.start(try fixture.url("/a"), policy) { command in
+            command.follows = true
+            command.headers.append("Accept-Language", language)
+        } reading: { frame in
+            switch frame {
+            case .snapshot(let view): shown.record("\(view.text) \(view.pending)")
+            case .deleted(let frame): shown.record("deleted \(frame.source)")
+            case .unchanged, .error, .origin, .heartbeat, .end: break
+            }
+            return true
+        }
+    }
+
+    @Test(
+        "P-04: refused, a write is taken back in each variant, and who follows or watches hears it"
+    )
+    func refused() async throws {
+        try await EngineFixture.run { fixture in
+            try await cache(fixture)
+            let sent = Gate()
+            fixture.upstream.answer(
+                try fixture.url("/likes"),
+                with: .reply("no", status: 422).held(by: sent)
+            )
+            let (de, en) = (try id(fixture, "de"), try id(fixture, "en"))
+            let watch = try await Watch(fixture) { command in
+                command.ids = [de]
+                command.types = [.put]
+            }
+            let all = try await Watch(fixture) { $0.types = [.put] }
+            let shown = Recorder<String>()
+            let follower = try follow(fixture, "en", .cacheOnly, shown)
+            #expect(try await shown.element(0) == "\(Self.old) 0")
+            let m1 = try await write(fixture)
+            #expect(try await shown.element(1) == "\(Self.new) 1")
+            for language in Self.languages {
+                let frame = try await self.shown(fixture, language)
+                #expect(frame?.text == Self.new)
+                #expect(frame?.pendingIDs == ["m1"])
+            }
+            _ = try await watch.frames(upTo: 2)
+            _ = try await all.frames(upTo: 4)
+            sent.open()
+            #expect(try await settled(fixture, m1) == .dead)
+            #expect(try await shown.element(2) == "\(Self.old) 0")
+            for language in Self.languages {
+                let frame = try await self.shown(fixture, language)
+                #expect(frame?.text == Self.old)
+                #expect(frame?.failed == 1)
+                #expect(frame?.isStale == false)
+            }
+            let told = try await watch.frames(upTo: 3)
+            #expect(told.map(\.name) == ["bookmark", "put \(de)", "put \(de)"])
+            for frame in told.dropFirst() {
+                guard case .put(let put) = frame else { continue }
+                #expect(put.source == "modifier" && put.cause == "modifier:m1")
+            }
+            let names = try await all.frames(upTo: 6).map(\.name)
+            #expect(names.count { $0 == "put \(de)" } == 2)
+            #expect(names.count { $0 == "put \(en)" } == 2)
+            for watch in [watch, all] { watch.hangUp() }
+            follower.hangUp()
+        }
+    }
+
+    @Test(
+        "Confirmed, a write stays in each variant, which is stale and asked for by who follows it"
+    )
+    func confirmed() async throws {
+        try await EngineFixture.run { fixture in
+            try await cache(fixture)
+            let (sent, read) = (Gate(), Gate())
+            let (url, likes) = (try fixture.url("/a"), try fixture.url("/likes"))
+            fixture.upstream.answer(likes, with: .reply(status: 204).held(by: sent))
+            let shown = Recorder<String>()
+            let follower = try follow(fixture, "en", .cacheFirst, shown)
+            #expect(try await shown.element(0) == "\(Self.old) 0")
+            let m1 = try await write(fixture)
+            #expect(try await shown.element(1) == "\(Self.new) 1")
+            let later = #"{"liked":true,"n":2}"#
+            // The target's own answer, and the follower's.
+            fixture.upstream.answer(
+                url,
+                with: answer(later).held(by: read),
+                answer(later).held(by: read)
+            )
+            sent.open()
+            #expect(try await settled(fixture, m1) == .confirmed)
+            for language in Self.languages {
+                let frame = try await self.shown(fixture, language)
+                #expect(frame?.text == Self.new)
+                #expect(frame?.pending == 0)
+                #expect(frame?.isStale == true)
+            }
+            read.open()
+            var count = 1
+            repeat { count += 1 } while try await shown.element(count) != "\(later) 0"
+            #expect(shown.all[2..<count].allSatisfy { $0 == "\(Self.new) 0" })
+            follower.hangUp()
+        }
+    }
+
+    @Test("What a write deletes is deleted in each variant, and is there again when it is refused")
+    func deleted() async throws {
+        try await EngineFixture.run { fixture in
+            try await cache(fixture)
+            let sent = Gate()
+            fixture.upstream.answer(
+                try fixture.url("/likes"),
+                with: .reply("no", status: 422).held(by: sent)
+            )
+            let de = try id(fixture, "de")
+            let watch = try await Watch(fixture) { command in
+                command.ids = [de]
+                command.types = [.put, .delete]
+            }
+            let shown = Recorder<String>()
+            let follower = try follow(fixture, "de", .cacheOnly, shown)
+            _ = try await shown.element(0)
+            let m1 = try await write(fixture, #"{"type":"delete"}"#)
+            #expect(try await shown.element(1) == "deleted modifier")
+            _ = try await watch.frames(upTo: 2)
+            sent.open()
+            #expect(try await settled(fixture, m1) == .dead)
+            #expect(try await shown.element(2) == "\(Self.old) 0")
+            let names = try await watch.frames(upTo: 3).map(\.name)
+            #expect(names == ["bookmark", "delete \(de)", "put \(de)"])
+            watch.hangUp()
+            follower.hangUp()
+        }
+    }
+
+    @Test("P-06: a variant's answer that set out before a write was confirmed does not undo it")
+    func overtaken() async throws {
+        try await EngineFixture.run { fixture in
+            try await cache(fixture)
+            let (url, read) = (try fixture.url("/a"), Gate())
+            // What set out before; the target's own, and what is asked for in its place.
+            fixture.upstream.answer(
+                url,
+                with: answer(Self.old).held(by: read),
+                answer(Self.new),
+                answer(Self.new)
+            )
+            let asked = fixture.upstream.asked.all.count
+            let fetch = fixture.start(url, .networkOnly) { command in
+                command.headers.append("Accept-Language", "de")
+            }
+            _ = try await fixture.upstream.asked.element(asked)
+            fixture.upstream.answer(try fixture.url("/likes"), with: .reply(status: 204))
+            let m1 = try await write(fixture)
+            #expect(try await settled(fixture, m1) == .confirmed)
+            read.open()
+            _ = try await fetch.result()
+            #expect(try await shown(fixture, "de")?.text == Self.new)
+        }
+    }
+}
