@@ -28,7 +28,7 @@ final class FeedStore {
         scope = store.key(for: .own(uid: 1_000, account: .default))
         origin = try OriginName("feed")
         id = try EntryID("https://feed.example/feed")
-        store.setRules([origin: rules])
+        store.setOrigins(OriginNames(rules: [origin: rules]))
         reader = try store.makeReader()
     }
 

@@ -22,6 +22,8 @@ public struct EntityItem: Equatable, Sendable {
     public var accountedBytes: Int64 { item.accountedBytes }
     /// When it was last given.
     public var storedAt: Date { Date(item.storedAt) }
+    /// Whether only writes that wait to be sent say it, and no server has.
+    public var isUnsent: Bool { item.source == .modifier }
     /// The daemon's number of the step that last changed it.
     public var revision: Int64 { item.revision.number }
 }

@@ -50,6 +50,8 @@ public struct EntryItem: Equatable, Sendable {
     public var etag: String { item.etag }
     /// Whether it is kept for good; see ``LarderClient/pin(_:waitingFor:)``.
     public var isPinned: Bool { item.isPinned }
+    /// Whether only writes that wait to be sent say it, and no server has.
+    public var isUnsent: Bool { item.source == .modifier }
 }
 
 /// One page of a list.

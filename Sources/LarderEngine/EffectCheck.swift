@@ -52,7 +52,7 @@ struct EffectCheck: Sendable {
         of id: EntryID,
         in scope: ScopeKey
     ) -> (url: WebURL, origin: OriginSettings)? {
-        if let name = id.entity { return context.ownURL(of: name, in: scope) }
+        if let name = id.entity { return context.ownURL(of: name) }
         guard let url = try? WebURL(id.text), let origin = try? context.origin(of: url, in: scope)
         else { return nil }
         return (url, origin)

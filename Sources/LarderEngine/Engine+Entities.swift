@@ -185,22 +185,18 @@ extension Engine {
         filter.part = .entities
         filter.prefix = EntryID.entityPrefix(origin, type: command.type)
         let cursor = try command.cursor.map { text throws(Problem) in try RowCursor(text) }
-        let limit = command.limit
-        let rows: [ListedRow]
+        let page: (views: [ListedView], next: RowCursor?)
         do throws(StoreError) {
-            rows = try await store.read { [filter] reader throws(StoreError) in
-                try reader.list(filter, order: .id, after: cursor, limit: limit)
-            }
+            page = try await context.page(filter, order: .id, after: cursor, limit: command.limit)
         } catch {
             throw Problem(error)
         }
-        let items = rows.compactMap { row in
-            var item = EntityListItem(row)
-            if command.scope.isOthers { item?.scope = row.scope }
+        let items = page.views.compactMap { view in
+            var item = EntityListItem(view)
+            if command.scope.isOthers { item?.scope = view.row.scope }
             return item
         }
-        let next = rows.count == limit ? rows.last?.cursor(.id).text : nil
-        return EntityPage(items: items, next: next)
+        return EntityPage(items: items, next: page.next?.text)
     }
 }
 
@@ -213,16 +209,17 @@ extension EngineContext {
 
 extension EntityListItem {
     /// Nil for a row that is no entity's.
-    init?(_ row: ListedRow) {
-        guard let name = row.entry.id.entity else { return nil }
+    init?(_ view: ListedView) {
+        guard let name = view.entry.id.entity else { return nil }
         self.init(
             name: name,
-            isDeleted: row.entry.kind == .tombstone,
-            byteCount: row.entry.body.byteCount,
-            accountedBytes: row.size,
-            storedAt: row.entry.storedAt,
-            lastUsed: row.lastUsed,
-            revision: row.entry.revision
+            isDeleted: view.entry.kind == .tombstone,
+            byteCount: view.entry.body.byteCount,
+            accountedBytes: view.row.size,
+            storedAt: view.entry.storedAt,
+            lastUsed: view.row.lastUsed,
+            source: view.source,
+            revision: view.entry.revision
         )
     }
 }

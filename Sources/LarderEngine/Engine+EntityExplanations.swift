@@ -18,13 +18,14 @@ extension Engine {
         let rules = context.entityRules(of: name.origin)
         let found: (place: ScopeKey, explanation: EntityExplanation)?
         do throws(StoreError) {
-            found = try await store.read { reader throws(StoreError) in
+            found = try await store.read { [context] reader throws(StoreError) in
                 for place in sight.scopes {
                     let explained = try EntityExplanation(
                         name,
                         in: place,
                         for: scope,
                         rules,
+                        context,
                         reader,
                         now,
                         interest
@@ -139,16 +140,16 @@ extension EntityExplanation {
         in place: ScopeKey,
         for scope: ScopeKey,
         _ rules: EntityRules,
+        _ context: EngineContext,
         _ reader: StoreReader,
         _ now: Timestamp,
         _ interest: Interest
     ) throws(StoreError) {
         let id = EntryID(name)
         guard !interest.isGivenUp, let row = try reader.row(place, id),
-            let item = EntityListItem(row)
-        else {
-            return nil
-        }
+            let listed = try context.listed(row, reader, now: now),
+            let item = EntityListItem(listed)
+        else { return nil }
         let base = EntitySight.base(of: scope)
         let held = try reader.entity(place, id, for: base, now: now, isUse: false)?.held
         let view: ViewReport

@@ -137,30 +137,27 @@ extension Engine {
         filter.part = .entries
         let order = RowOrder(command.sort)
         let cursor = try command.cursor.map { text throws(Problem) in try RowCursor(text) }
-        let limit = command.limit
-        let rows: [ListedRow]
+        let page: (views: [ListedView], next: RowCursor?)
         do throws(StoreError) {
             if command.sort == .used { try await store.flushTouches() }
-            rows = try await store.read { [filter] reader throws(StoreError) in
-                try reader.list(filter, order: order, after: cursor, limit: limit)
-            }
+            page = try await context.page(filter, order: order, after: cursor, limit: command.limit)
         } catch {
             throw Problem(error)
         }
         let now = clock.now()
-        let items = rows.map { row in
+        let items = page.views.map { view in
             var item = EntryListItem(
-                entry: row.entry,
-                accountedBytes: row.size,
-                lastUsed: row.lastUsed,
-                isPinned: row.isPinned,
+                entry: view.entry,
+                accountedBytes: view.row.size,
+                lastUsed: view.row.lastUsed,
+                isPinned: view.row.isPinned,
+                source: view.source,
                 now: now
             )
-            if command.scope.isOthers { item.scope = row.scope }
+            if command.scope.isOthers { item.scope = view.row.scope }
             return item
         }
-        let next = rows.count == limit ? rows.last?.cursor(order).text : nil
-        return EntryPage(items: items, next: next)
+        return EntryPage(items: items, next: page.next?.text)
     }
 }
 

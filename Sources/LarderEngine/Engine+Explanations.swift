@@ -30,6 +30,7 @@ extension Engine {
             accountedBytes: found.accountedBytes,
             lastUsed: found.lastUsed,
             isPinned: found.isPinned,
+            source: found.source,
             now: now
         )
         if scope.scope == .shared { item.scope = .shared }
@@ -55,9 +56,10 @@ extension Engine {
         let entry: Entry
         /// Where its row stands.
         let place: ScopeKey
-        var accountedBytes: Int64 = 0
-        var lastUsed: Int64 = 0
-        var isPinned = false
+        let accountedBytes: Int64
+        let lastUsed: Int64
+        let isPinned: Bool
+        var source = AnswerSource.cache
         var pending: PendingExplanation?
 
         init?(
@@ -76,16 +78,17 @@ extension Engine {
                 found = try Self.row(id, shared, isTarget: false, reader, now)
             }
             place = found.map { reader.key(for: $0.scope) } ?? scope
-            if let row = found {
-                entry = row.entry
-                accountedBytes = row.size
-                lastUsed = row.lastUsed
-                isPinned = row.isPinned
+            accountedBytes = found?.size ?? 0
+            lastUsed = found?.lastUsed ?? 0
+            isPinned = found?.isPinned ?? false
+            if let found, !found.isBare {
+                entry = found.entry
             } else {
                 guard let head = try context.head(of: id, for: scope, reader, now: now) else {
                     return nil
                 }
                 entry = head.entry
+                source = head.source
             }
             pending = try target.map { target throws(StoreError) in
                 try PendingExplanation(of: target, id, reader, interest)

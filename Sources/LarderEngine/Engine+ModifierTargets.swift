@@ -86,7 +86,7 @@ extension Engine {
         _ scope: ScopeKey
     ) throws(Problem) -> (url: WebURL, origin: OriginSettings) {
         if let url = request.url { return (url, try context.origin(of: url, in: scope)) }
-        guard let name = targets.first?.entity, let address = context.ownURL(of: name, in: scope)
+        guard let name = targets.first?.entity, let address = context.ownURL(of: name)
         else {
             throw Problem(
                 .noRequest,

@@ -54,13 +54,10 @@ extension EngineContext {
         return try await store.bytes(of: new)
     }
 
-    /// The URL of an entity's own, and whose it is; nil where its type has none, or a scope knows no
-    /// such origin.
-    func ownURL(of name: EntityName, in scope: ScopeKey) -> (url: WebURL, origin: OriginSettings)? {
-        guard let base = origins[name.origin]?.settings.baseURL,
-            let path = entityRules(of: name.origin).path(of: name.key),
-            let url = try? WebURL(base.text.removingTrailingSlash + path),
-            let origin = try? origin(of: url, in: scope), origin.name == name.origin
+    /// The URL of an entity's own, and whose it is; nil where its type has none.
+    func ownURL(of name: EntityName) -> (url: WebURL, origin: OriginSettings)? {
+        let origins = origins
+        guard let url = origins.ownURL(of: name), let origin = origins[name.origin]?.settings
         else { return nil }
         return (url, origin)
     }
@@ -115,12 +112,6 @@ extension Flight.Plan {
     /// What the watchers of its entities hear.
     fileprivate var cause: ChangeCause {
         ChangeCause(.network, text: "fetch:\(key.url)", client: client)
-    }
-}
-
-extension String {
-    fileprivate var removingTrailingSlash: String {
-        hasSuffix("/") ? String(dropLast()) : self
     }
 }
 

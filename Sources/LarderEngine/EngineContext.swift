@@ -66,7 +66,7 @@ final class EngineContext: Sendable {
         self.random = Mutex(random)
         self.logger = logger
         health = OriginHealthTable(origins, now: clock.now())
-        store.setRules(origins.entityRules)
+        store.setOrigins(origins.names)
         for name in offline { changed(name) }
     }
 
@@ -85,7 +85,7 @@ final class EngineContext: Sendable {
             return table
         }
         sharesAny.store(new.hasSharedOrigins, ordering: .relaxed)
-        store.setRules(new.entityRules)
+        store.setOrigins(new.names)
         health.replace(old, with: new, now: clock.now())
         for origin in old.known {
             if new[origin.name] == nil { forget(origin.name) } else { changed(origin.name) }

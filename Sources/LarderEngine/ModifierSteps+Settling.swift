@@ -155,7 +155,7 @@ extension ModifierSteps {
     private func askAgain(_ id: EntryID, _ scope: ScopeKey) {
         let address: (url: WebURL, origin: OriginSettings)?
         if let name = id.entity {
-            address = context.ownURL(of: name, in: scope)
+            address = context.ownURL(of: name)
         } else if id.text.contains("://"), let url = try? WebURL(id.text), url.text == id.text {
             address = (try? context.origin(of: url, in: scope)).map { (url, $0) }
         } else {

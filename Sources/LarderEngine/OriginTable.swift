@@ -1,5 +1,6 @@
 package import LarderModel
 package import LarderNormalize
+package import LarderStore
 import LarderStrategy
 
 /// The origins that there are at one moment, and to which of them a URL belongs.
@@ -84,6 +85,25 @@ package struct OriginTable: Sendable {
         case .known(let origin), .implicit(let origin): return origin
         case .unknown: return nil
         }
+    }
+
+    /// The URL of an entity's own; nil where its type has none, or another origin has it.
+    package func ownURL(of name: EntityName) -> WebURL? {
+        guard let base = byName[name.origin]?.settings.baseURL.text,
+            let path = entityRules[name.origin]?.path(of: name.key),
+            let url = try? WebURL((base.hasSuffix("/") ? String(base.dropLast()) : base) + path),
+            origin(of: url)?.name == name.origin
+        else { return nil }
+        return url
+    }
+
+    /// What the store has to know of them.
+    package var names: OriginNames {
+        OriginNames(
+            rules: entityRules,
+            ownID: { name in ownURL(of: name).flatMap { try? EntryID($0) } },
+            origin: { id, scope in origin(of: id, for: scope.uid)?.name }
+        )
     }
 
     package var hasSharedOrigins: Bool { !sharedAddresses.isEmpty }

@@ -69,9 +69,8 @@ private struct LastStep {
     let acceptedAt: Timestamp
 
     init(of changes: [OpenChange]) {
-        let last = changes.max { $0.revision < $1.revision }
-        revision = last?.revision ?? Revision(0)
-        acceptedAt = last?.acceptedAt ?? Timestamp(milliseconds: 0)
+        revision = changes.map(\.revision).max() ?? Revision(0)
+        acceptedAt = changes.last?.acceptedAt ?? Timestamp(milliseconds: 0)
     }
 }
 

@@ -29,7 +29,6 @@ extension WatchSession {
         }
         for prefix in command.prefixesApart {
             if let end = try await listRows(prefix, besides: ids) { return end }
-            if let end = try await listTargets(prefix, besides: ids) { return end }
             if let end = try await listShared(prefix, besides: ids) { return end }
         }
         return nil
@@ -41,30 +40,13 @@ extension WatchSession {
     ) async throws(StoreError) -> End? {
         var cursor: RowCursor?
         repeat {
-            let page = try await page(prefix, after: cursor)
+            let page = try await page(of: scope, prefix, after: cursor)
             cursor = page.next
-            let heads = page.heads.filter { !told.contains($0.entry.id) }
+            let heads = page.views.filter { !told.contains($0.entry.id) }.map { view in
+                EntryHead(view.entry, source: view.source, in: scope)
+            }
             if let end = await tell(heads) { return end }
         } while cursor != nil
-        return nil
-    }
-
-    /// Tells what shows where only modifiers say something.
-    private mutating func listTargets(
-        _ prefix: String,
-        besides told: Set<EntryID>
-    ) async throws(StoreError) -> End? {
-        var last: EntryID?
-        repeat {
-            let after = last
-            let limit = Limits.pageRowsDefault
-            let ids = try await context.store.read { [scope] reader throws(StoreError) in
-                try reader.targetsWithoutBase(scope, prefix: prefix, after: after, limit: limit)
-            }
-            last = ids.count == limit ? ids.last : nil
-            let heads = try await heads(of: ids.filter { !told.contains($0) })
-            if let end = await tell(heads) { return end }
-        } while last != nil
         return nil
     }
 
@@ -77,9 +59,9 @@ extension WatchSession {
         let shared = context.sharedScope
         var cursor: RowCursor?
         repeat {
-            let (page, next) = try await rows(of: shared, prefix, after: cursor)
-            cursor = next
-            let ids = page.map(\.entry.id).filter { id in
+            let page = try await page(of: shared, prefix, after: cursor)
+            cursor = page.next
+            let ids = page.views.map(\.entry.id).filter { id in
                 !told.contains(id) && context.sharedScope(of: id) != nil
             }
             let heads = try await heads(of: ids).filter { $0.place == shared }
@@ -120,33 +102,15 @@ extension WatchSession {
     // MARK: Reading
 
     private func page(
-        _ prefix: String,
-        after cursor: RowCursor?
-    ) async throws(StoreError) -> (heads: [EntryHead], next: RowCursor?) {
-        let (rows, next) = try await rows(of: scope, prefix, after: cursor)
-        let targeted = Set(rows.map(\.entry.id).filter { context.hasChanges(scope, $0) })
-        let views = targeted.isEmpty ? [] : try await heads(of: Array(targeted))
-        let shown = Dictionary(views.map { ($0.entry.id, $0) }) { first, _ in first }
-        let heads = rows.map(\.entry).compactMap { entry in
-            targeted.contains(entry.id)
-                ? shown[entry.id] : EntryHead(entry, source: .cache, in: scope)
-        }
-        return (heads, next)
-    }
-
-    private func rows(
         of scope: ScopeKey,
         _ prefix: String,
         after cursor: RowCursor?
-    ) async throws(StoreError) -> (rows: [ListedRow], next: RowCursor?) {
+    ) async throws(StoreError) -> (views: [ListedView], next: RowCursor?) {
         var filter = RowFilter(.one(scope))
         filter.prefix = prefix
         filter.shownAt = context.clock.now()
         let limit = Limits.pageRowsDefault
-        let rows = try await context.store.read { [filter] reader throws(StoreError) in
-            try reader.list(filter, order: .id, after: cursor, limit: limit)
-        }
-        return (rows, rows.count == limit ? rows.last?.cursor(.id) : nil)
+        return try await context.page(filter, order: .id, after: cursor, limit: limit)
     }
 
     /// What shows under ids.

@@ -2896,7 +2896,7 @@ extension APIDocument {
               "EntryListItem": {
                 "description": "One row without its bytes.",
                 "type": "object",
-                "required": ["id", "kind", "origin", "status", "media_type", "bytes", "size", "stored_at", "last_used", "fresh_until", "stale", "rev", "etag", "pinned"],
+                "required": ["id", "kind", "origin", "status", "media_type", "bytes", "size", "stored_at", "last_used", "fresh_until", "stale", "rev", "etag", "pinned", "source"],
                 "properties": {
                   "id": { "$ref": "#/components/schemas/EntryID" },
                   "scope": {
@@ -2940,6 +2940,11 @@ extension APIDocument {
                   "pinned": {
                     "description": "Whether it is kept for good.",
                     "type": "boolean"
+                  },
+                  "source": {
+                    "description": "`modifier` where no server has said what is shown: only writes that wait to be sent have made it, or have deleted it.",
+                    "type": "string",
+                    "enum": ["cache", "modifier"]
                   }
                 }
               },
@@ -3343,7 +3348,8 @@ extension APIDocument {
                         "stale": false,
                         "rev": 8412,
                         "etag": "\"larder-9a6f3c0e5d2b41788c1f0d3e7a5b9c24\"",
-                        "pinned": false
+                        "pinned": false,
+                        "source": "cache"
                       }
                     ],
                     "next": null
@@ -3452,6 +3458,7 @@ extension APIDocument {
                     "rev": 8412,
                     "etag": "\"a1\"",
                     "pinned": false,
+                    "source": "cache",
                     "last_modified": "Fri, 20 Nov 2026 21:00:00 GMT",
                     "headers": [{ "name": "Content-Language", "value": "en" }],
                     "digest": "9a6f3c0e5d2b41788c1f0d3e7a5b9c24",
@@ -3484,7 +3491,7 @@ extension APIDocument {
               },
               "EntityListItem": {
                 "type": "object",
-                "required": ["key", "origin", "kind", "type", "deleted", "bytes", "size", "stored_at", "last_used", "rev"],
+                "required": ["key", "origin", "kind", "type", "deleted", "bytes", "size", "stored_at", "last_used", "source", "rev"],
                 "properties": {
                   "key": { "$ref": "#/components/schemas/EntityKey" },
                   "origin": { "$ref": "#/components/schemas/OriginName" },
@@ -3517,6 +3524,11 @@ extension APIDocument {
                     "description": "The moment of its last use, by the logical clock that eviction goes by.",
                     "type": "integer"
                   },
+                  "source": {
+                    "description": "`modifier` where no server has said what is shown: only writes that wait to be sent have made it, or have deleted it.",
+                    "type": "string",
+                    "enum": ["cache", "modifier"]
+                  },
                   "rev": { "$ref": "#/components/schemas/Revision" }
                 }
               },
@@ -3546,6 +3558,7 @@ extension APIDocument {
                         "size": 331,
                         "stored_at": "2026-11-20T21:04:11.799Z",
                         "last_used": 9,
+                        "source": "cache",
                         "rev": 8412
                       }
                     ],
@@ -3614,6 +3627,7 @@ extension APIDocument {
                     "size": 331,
                     "stored_at": "2026-11-20T21:04:11.799Z",
                     "last_used": 9,
+                    "source": "cache",
                     "rev": 8412,
                     "version": null,
                     "fetch": 8400,

@@ -1,11 +1,11 @@
 package import LarderModel
-package import LarderNormalize
+import LarderNormalize
 
 /// Answers that are kept normalized, and their entities.
 extension CacheStore {
-    /// By which rules answers of origins are put together from now on.
-    package func setRules(_ rules: [OriginName: EntityRules]) {
-        shared.rules.replace(rules)
+    /// By which rules answers of origins are put together from now on, and what is whose.
+    package func setOrigins(_ names: OriginNames) {
+        shared.rules.replace(names)
     }
 
     /// The bytes of an entry that is about to be put, also where they stand in chunks by now.

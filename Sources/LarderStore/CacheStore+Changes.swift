@@ -78,6 +78,12 @@ extension StoreReader {
                         all.append(change)
                     }
                 }
+                for change in entities {
+                    guard let change = try byOwnURL(change), let id = change.id, isWanted(id),
+                        told.insert(id).inserted
+                    else { continue }
+                    all.append(change)
+                }
             }
             guard all.count - changes.count <= Limits.changesReadyMax else { return nil }
         }
@@ -103,7 +109,7 @@ extension StoreReader {
 
 extension Change {
     /// The entity that has another value by it, or is deleted.
-    fileprivate var changedEntity: (name: EntityName, cause: ChangeCause)? {
+    var changedEntity: (name: EntityName, cause: ChangeCause)? {
         switch event {
         case .put(let id, let cause), .delete(let id, let cause):
             id.entity.map { ($0, cause) }

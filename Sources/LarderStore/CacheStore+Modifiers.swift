@@ -275,17 +275,6 @@ extension StoreReader {
         return target?.changes.isEmpty == false ? target : nil
     }
 
-    /// Targets of a scope of which no base is known, in the order of their ids: no list of entries
-    /// has them, though what modifiers make of them shows.
-    package func targetsWithoutBase(
-        _ scope: ScopeKey,
-        prefix: String,
-        after last: EntryID?,
-        limit: Int
-    ) throws(StoreError) -> [EntryID] {
-        try keptReader().targetsWithoutBase(scope, prefix: prefix, after: last, limit: limit)
-    }
-
     /// The body of a modifier's request with its type; nil where it has none.
     package func requestBody(
         of number: ModifierNumber

@@ -54,6 +54,14 @@ final class EntityTeller: Sendable {
                         changes.append(change)
                         rows.append(key)
                     }
+                    for news in news {
+                        let change = Change(revision, scope.scope, news.change.event)
+                        guard let told = try? reader.byOwnURL(change), let id = told.id else {
+                            continue
+                        }
+                        changes.append(told)
+                        rows.append(RowKey(scope, id))
+                    }
                 }
             }
         }
@@ -83,6 +91,27 @@ extension StoreReader {
             entries.merge(found.entries) { own, _ in own }
         }
         return entries
+    }
+
+    /// What a change of an entity is under its own URL; nil where that has a row, which shows what it
+    /// shows, and where no modifier has a part in it.
+    func byOwnURL(_ change: Change) throws(StoreError) -> Change? {
+        guard let (name, cause) = change.changedEntity, let id = shared.rules.ownID(of: name) else {
+            return nil
+        }
+        let scope = key(for: change.scope)
+        let targets = shared.kept.place(scope, EntryID(name))?.targets ?? 0
+        guard cause.source == .modifier || targets > 0 else { return nil }
+        for place in places(of: scope) {
+            guard try row(place, id).map({ $0.entry.kind == .tombstone }) ?? true else {
+                return nil
+            }
+        }
+        let isPut = if case .put = change.event { true } else { false }
+        let event = isPut ? Change.Event.put(id, cause) : .delete(id, cause)
+        var told = Change(change.revision, change.scope, event)
+        told.name(changed: [name.key])
+        return told
     }
 
     /// Where what a scope is shown may stand.

@@ -309,31 +309,6 @@ extension KeptReader {
         return Target(entry: entry, isDeleted: false, body: body, changes: changes)
     }
 
-    /// Targets of a scope of which no base is known, in the order of their ids.
-    func targetsWithoutBase(
-        _ scope: ScopeKey,
-        prefix: String,
-        after last: EntryID?,
-        limit: Int
-    ) throws(StoreError) -> [EntryID] {
-        let statement = try connection.statement(
-            """
-            SELECT id FROM kept INDEXED BY kept_scope_id
-            WHERE scope = ?1 AND id >= ?2 AND id > ?3 AND targeted > 0 AND kind IS NULL ORDER BY id
-            """
-        )
-        statement.bind(1, scope.text)
-        statement.bind(2, prefix)
-        statement.bind(3, last?.text ?? "")
-        var ids: [EntryID] = []
-        while ids.count < limit, try statement.step() {
-            guard let id = statement.text(0).flatMap({ try? EntryID(stored: $0) }) else { continue }
-            guard id.text.utf8.starts(with: prefix.utf8) else { break }
-            ids.append(id)
-        }
-        return ids
-    }
-
     private func baseRow(
         _ scope: ScopeKey,
         _ id: EntryID

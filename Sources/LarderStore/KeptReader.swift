@@ -195,23 +195,32 @@ final class KeptReader {
 
     // MARK: Lists of entries
 
-    /// The rows of a list.
-    func listed(_ query: RowQuery, limit: Int) throws(StoreError) -> [ListedRow] {
-        let columns = KeptRow.entryColumnsWithoutBody
-        let statement = try connection.statement(
-            query.sql("\(columns), size, \(RowTable.lastUsedOfKept), pinned_at")
-        )
+    private static let listedColumns = """
+        \(KeptRow.entryColumnsWithoutBody), size, \(RowTable.lastUsedOfKept), pinned_at,
+        \(RowTable.storedAtOfKept)
+        """
+
+    /// The rows of a list that are wanted, bare ones among them.
+    func listed(
+        _ query: RowQuery,
+        limit: Int,
+        where isWanted: (ListedRow) throws(StoreError) -> Bool
+    ) throws(StoreError) -> [ListedRow] {
+        let statement = try connection.statement(query.sql(Self.listedColumns))
         query.bind(to: statement)
-        return try statement.all(Self.listedRow, atMost: limit)
+        var rows: [ListedRow] = []
+        while rows.count < limit, try statement.step() {
+            if let row = Self.listedRow(statement), try isWanted(row) { rows.append(row) }
+        }
+        return rows
     }
 
-    /// One id's row as a list shows it; nil while it has no entry.
+    /// One id's row as a list shows it; nil while it is neither an entry nor a target.
     func listed(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ListedRow? {
-        let columns = KeptRow.entryColumnsWithoutBody
         let statement = try connection.statement(
             """
-            SELECT \(columns), size, \(RowTable.lastUsedOfKept), pinned_at FROM kept
-            WHERE scope = ?1 AND id = ?2 AND kind IS NOT NULL
+            SELECT \(Self.listedColumns) FROM kept
+            WHERE scope = ?1 AND id = ?2 AND (kind IS NOT NULL OR targeted > 0)
             """
         )
         statement.bind(1, scope.text)
@@ -220,7 +229,22 @@ final class KeptReader {
     }
 
     private static func listedRow(_ statement: SQLiteStatement) -> ListedRow? {
-        ListedRow(statement, isPinned: !statement.isNull(21))
+        let isPinned = !statement.isNull(21)
+        guard statement.isNull(3) else { return ListedRow(statement, isPinned: isPinned) }
+        var numbers = RowNumbers(statement)
+        guard let id = statement.text(2).flatMap({ try? EntryID(stored: $0) }),
+            let scope = statement.text(1).flatMap(Scope.init(text:))
+        else { return nil }
+        let row = ListedRow(
+            bare: id,
+            of: scope,
+            statement.text(7).flatMap { try? OriginName($0) },
+            storedAt: numbers.moment(22),
+            size: numbers.size(19),
+            lastUsed: statement.integer(20),
+            isPinned: isPinned
+        )
+        return numbers.areSound ? row : nil
     }
 }
 

@@ -17,6 +17,34 @@ extension ListedRow {
         )
     }
 
+    /// A row without an entry, under an id that modifiers target.
+    init(
+        bare id: EntryID,
+        of scope: Scope,
+        _ origin: OriginName?,
+        storedAt: Timestamp,
+        size: Int64,
+        lastUsed: Int64,
+        isPinned: Bool = false
+    ) {
+        var entry = Entry(
+            id: id,
+            kind: .fetched,
+            storedAt: storedAt,
+            revision: Revision(0),
+            body: BodySummary(of: [], isJSON: false)
+        )
+        entry.origin = origin
+        self.init(
+            entry: entry,
+            scope: scope,
+            size: size,
+            lastUsed: lastUsed,
+            isPinned: isPinned,
+            isBare: true
+        )
+    }
+
     /// Of two lists in one order the first rows; a row that both have is the kept one.
     static func merged(
         _ cached: [ListedRow],
@@ -46,15 +74,21 @@ extension ListedRow {
         return rows
     }
 
-    /// Whether it comes before another row in a list; texts compare by their bytes, as in SQLite.
-    private func precedes(_ other: ListedRow, in order: RowOrder) -> Bool {
-        let (one, two) = (cursor(order), other.cursor(order))
-        if one.value != two.value {
-            return order == .size ? one.value > two.value : one.value < two.value
+    /// Whether it comes before another row in a list.
+    func precedes(_ other: ListedRow, in order: RowOrder) -> Bool {
+        cursor(order).precedes(other.cursor(order), in: order)
+    }
+}
+
+extension RowCursor {
+    /// Whether its row comes before another one's; texts compare by their bytes, as in SQLite.
+    func precedes(_ other: RowCursor, in order: RowOrder) -> Bool {
+        if value != other.value {
+            return order == .size ? value > other.value : value < other.value
         }
-        if !one.scope.utf8.elementsEqual(two.scope.utf8) {
-            return one.scope.utf8.lexicographicallyPrecedes(two.scope.utf8)
+        if !scope.utf8.elementsEqual(other.scope.utf8) {
+            return scope.utf8.lexicographicallyPrecedes(other.scope.utf8)
         }
-        return one.id.utf8.lexicographicallyPrecedes(two.id.utf8)
+        return id.utf8.lexicographicallyPrecedes(other.id.utf8)
     }
 }

@@ -1,6 +1,5 @@
 package import LarderModel
 package import LarderNormalize
-import Synchronization
 
 /// The row of an answer that is kept normalized.
 package struct NormalizedRow: Sendable {
@@ -29,24 +28,6 @@ package struct RebuiltEntry: Sendable {
     package let answer: RebuiltAnswer
     /// What modifiers have made of the entities in it.
     package let pending: PendingChanges
-}
-
-/// The rules of origins by which answers are put together; guarded by a lock.
-final class OriginRules: Sendable {
-    private let rules = Mutex<[OriginName: EntityRules]>([:])
-    private static let none = EntityRules(NormalizeRules())
-
-    func replace(_ new: [OriginName: EntityRules]) {
-        rules.withLock { $0 = new }
-    }
-
-    var hasAny: Bool { rules.withLock { !$0.isEmpty } }
-
-    /// Those of an origin; one that has none any more is shown as it was kept.
-    func rules(of origin: OriginName?) -> EntityRules {
-        guard let origin else { return Self.none }
-        return rules.withLock { $0[origin] } ?? Self.none
-    }
 }
 
 extension EntryRow {

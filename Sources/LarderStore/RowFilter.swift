@@ -62,7 +62,7 @@ package struct RowCursor: Equatable, Sendable {
 
 /// A row of a list.
 package struct ListedRow: Equatable, Sendable {
-    package let entry: Entry
+    package internal(set) var entry: Entry
     package let scope: Scope
     /// The accounted size.
     package let size: Int64
@@ -70,6 +70,9 @@ package struct ListedRow: Equatable, Sendable {
     package let lastUsed: Int64
     /// Whether its id is pinned.
     package internal(set) var isPinned: Bool
+    /// Whether there is no entry in it: what shows is what modifiers make of it, if anything does,
+    /// and of ``entry`` only its id, its origin and its time are known.
+    package internal(set) var isBare = false
 
     /// Where the page after this row begins.
     package func cursor(_ order: RowOrder) -> RowCursor {

@@ -94,7 +94,7 @@ struct RowQuery {
         case .kept: break
         // A kept row outlives its blob's ttl.
         case .keptEntries:
-            conditions.append("kind IS NOT NULL")
+            conditions.append("(kind IS NOT NULL OR targeted > 0)")
             if filter.shownAt != nil { conditions.append(Self.isShownIfKept) }
         }
         switch filter.part {
@@ -104,13 +104,21 @@ struct RowQuery {
         }
         if filter.prefix != nil { conditions.append("id >= ?2") }
         if prefixEnd != nil { conditions.append("id < ?7") }
-        if filter.origin != nil { conditions.append("origin = ?3") }
+        // Whose a bare row is, the URL in its id says.
+        let isBare = table == .keptEntries ? " OR kind IS NULL" : ""
+        if filter.origin != nil { conditions.append("(origin = ?3\(isBare))") }
         if filter.storedBefore != nil { conditions.append("\(storedAt) < ?4") }
         if cursor != nil { conditions.append(after) }
         return conditions
     }
 
-    private var storedAt: String { table == .cache ? "recency.stored_at" : "stored_at" }
+    private var storedAt: String {
+        switch table {
+        case .cache: "recency.stored_at"
+        case .kept: "stored_at"
+        case .keptEntries: RowTable.storedAtOfKept
+        }
+    }
     private var lastUsed: String { table == .cache ? "last_used" : RowTable.lastUsedOfKept }
 
     private var isOfOneScope: Bool {
@@ -144,7 +152,7 @@ struct RowQuery {
         (kind <> \(EntryKind.blob.rawValue) OR fresh_until IS NULL OR fresh_until > ?8)
         """
 
-    private static let isShownIfKept = "kind <> \(EntryKind.variants.rawValue)"
+    private static let isShownIfKept = "kind IS NOT \(EntryKind.variants.rawValue)"
 
     private var prefixEnd: String? { filter.prefix.flatMap(Self.end(ofPrefix:)) }
 
@@ -169,7 +177,15 @@ struct RowQuery {
 enum RowTable {
     case cache
     case kept
+    /// Those that have an entry, and the bare ones: what only modifiers have made.
     case keptEntries
+
+    /// When what is kept was said: of a bare row when the last of its changes was accepted.
+    static let storedAtOfKept = """
+        CASE WHEN kind IS NOT NULL THEN stored_at ELSE (SELECT accepted_at FROM modifier
+            WHERE number = (SELECT max(change.modifier) FROM change INDEXED BY change_target
+                WHERE change.id = kept.id AND change.scope = kept.scope AND settled = 0)) END
+        """
 
     /// What is kept is never evicted: in the order of uses it comes after everything else.
     static let lastUsedOfKept = "(kept + 4503599627370496)"

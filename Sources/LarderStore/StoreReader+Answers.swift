@@ -242,7 +242,7 @@ extension StoreReader {
         return KnownEntity(
             held: held,
             revision: revisions.max() ?? Revision(0),
-            storedAt: target.entry?.storedAt ?? target.changes[0].acceptedAt,
+            storedAt: target.entry?.storedAt ?? target.changes[target.changes.count - 1].acceptedAt,
             pending: pending,
             isMade: isMade
         )

@@ -1,7 +1,8 @@
 package import LarderModel
 
 extension StoreReader {
-    /// A page of rows of both files, kept ones among the others in the same order.
+    /// A page of rows of both files, kept ones among the others in the same order; with them what
+    /// only modifiers have made, also of entities under their own URLs (``ListedRow/isBare``).
     package func list(
         _ filter: RowFilter,
         order: RowOrder,
@@ -11,6 +12,7 @@ extension StoreReader {
         guard !shared.kept.isEmpty else {
             return try cachedRows(filter, order: order, after: cursor, limit: limit)
         }
+        defer { endTransaction() }
         var cached: [ListedRow] = []
         var last = cursor
         while cached.count < limit {
@@ -22,14 +24,77 @@ extension StoreReader {
             last = page.last?.cursor(order)
         }
         let query = RowQuery(filter: filter, order: order, cursor: cursor, table: .keptEntries)
-        let kept = try keptReader().listed(query, limit: limit)
-        return ListedRow.merged(cached.map(marked), kept, by: order, limit: limit)
+        let kept = try keptReader().listed(query, limit: limit) { row throws(StoreError) in
+            try isListed(row, filter)
+        }
+        let rows = ListedRow.merged(cached.map(marked), kept.map(named), by: order, limit: limit)
+        let made = try entitiesByURL(filter, order: order, after: cursor, limit: limit)
+        return made.isEmpty ? rows : ListedRow.merged(rows, made, by: order, limit: limit)
+    }
+
+    /// Whether a kept row is one of a list: not a bare one of another origin, nor one under whose id
+    /// the cache has a row.
+    private func isListed(_ row: ListedRow, _ filter: RowFilter) throws(StoreError) -> Bool {
+        guard row.isBare else { return true }
+        if let origin = filter.origin, origin != named(row).entry.origin { return false }
+        return try withRow(key(for: row.scope), row.entry.id) { _ in false } ?? true
+    }
+
+    /// A row with the origin that the id of a bare one says.
+    private func named(_ row: ListedRow) -> ListedRow {
+        guard row.isBare, row.entry.origin == nil else { return row }
+        var named = row
+        named.entry.origin = shared.rules.origin(of: row.entry.id, in: row.scope)
+        return named
+    }
+
+    /// Entities that modifiers target, under their own URLs, where these have no row.
+    ///
+    /// Their order is not that of their keys, so each page looks at all of them: as many as the queue
+    /// has changes, and mostly few.
+    private func entitiesByURL(
+        _ filter: RowFilter,
+        order: RowOrder,
+        after cursor: RowCursor?,
+        limit: Int
+    ) throws(StoreError) -> [ListedRow] {
+        guard filter.part != .entities, shared.rules.hasAny else { return [] }
+        var targets = RowFilter(filter.scopes)
+        targets.part = .entities
+        targets.prefix = filter.origin.map { EntryID.entityPrefix($0) }
+        let query = RowQuery(filter: targets, order: .id, cursor: nil, table: .keptEntries)
+        var found: [ListedRow] = []
+        _ = try keptReader().listed(query, limit: .max) { row throws(StoreError) in
+            guard let name = row.entry.id.entity, let id = shared.rules.ownID(of: name),
+                filter.prefix.map({ id.text.utf8.starts(with: $0.utf8) }) ?? true,
+                filter.storedBefore.map({ row.entry.storedAt < $0 }) ?? true,
+                (shared.kept.place(key(for: row.scope), row.entry.id)?.targets ?? 0) > 0
+            else { return false }
+            let byURL = ListedRow(
+                bare: id,
+                of: row.scope,
+                name.origin,
+                storedAt: row.entry.storedAt,
+                size: row.size,
+                lastUsed: row.lastUsed
+            )
+            let isAfter = cursor?.precedes(byURL.cursor(order), in: order) ?? true
+            if isAfter { found.append(byURL) }
+            return false
+        }
+        var rows: [ListedRow] = []
+        for row in found.sorted(by: { $0.precedes($1, in: order) }) {
+            guard rows.count < limit else { break }
+            let hasRow = try self.row(key(for: row.scope), row.entry.id) != nil
+            if !hasRow { rows.append(marked(row)) }
+        }
+        return rows
     }
 
     /// Whether a row of the cache only mirrors one that is kept for good.
     private func isMirror(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Bool {
         guard shared.kept.covers(scope, id) else { return false }
-        return try keptReader().listed(scope, id) != nil
+        return try keptReader().listed(scope, id)?.isBare == false
     }
 
     /// Whether a row of the cache is one of a pinned id, which has no bytes there yet.
@@ -63,8 +128,9 @@ extension StoreReader {
     /// One id's row as a list shows it; nil when there is none.
     package func row(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ListedRow? {
         guard shared.kept.covers(scope, id) else { return try cachedRow(scope, id) }
-        if let kept = try keptReader().listed(scope, id) { return kept }
-        return try cachedRow(scope, id).map(marked)
+        let kept = try keptReader().listed(scope, id)
+        if let kept, !kept.isBare { return kept }
+        return try cachedRow(scope, id).map(marked) ?? kept.map(named)
     }
 
     private func cachedRow(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ListedRow? {

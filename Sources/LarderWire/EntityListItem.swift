@@ -16,6 +16,8 @@ package struct EntityListItem: Equatable, Sendable {
     package var storedAt: Timestamp
     /// The moment of its last use, by the logical clock that eviction goes by.
     package var lastUsed: Int64
+    /// `modifier` where no server has said what is shown; else `cache`.
+    package var source: AnswerSource
     package var revision: Revision
 
     package init(
@@ -25,6 +27,7 @@ package struct EntityListItem: Equatable, Sendable {
         accountedBytes: Int64,
         storedAt: Timestamp,
         lastUsed: Int64,
+        source: AnswerSource = .cache,
         revision: Revision
     ) {
         self.name = name
@@ -33,6 +36,7 @@ package struct EntityListItem: Equatable, Sendable {
         self.accountedBytes = accountedBytes
         self.storedAt = storedAt
         self.lastUsed = lastUsed
+        self.source = source
         self.revision = revision
     }
 }
@@ -49,6 +53,7 @@ extension EntityListItem {
         json.member("size", accountedBytes)
         json.member("stored_at", storedAt.rfc3339)
         json.member("last_used", lastUsed)
+        json.member("source", source.rawValue)
         json.member("rev", revision.number)
     }
 
@@ -60,6 +65,7 @@ extension EntityListItem {
         accountedBytes = try object.integer("size")
         storedAt = try object.timestamp("stored_at")
         lastUsed = try object.integer("last_used")
+        source = try object.required("source") { AnswerSource(rawValue: $0) }
         revision = try object.revision("rev")
     }
 

@@ -49,6 +49,7 @@ extension EntryListItem {
         json.member("rev", revision.number)
         json.member("etag", etag)
         json.member("pinned", isPinned)
+        json.member("source", source.rawValue)
     }
 
     init(_ object: WireObject) throws(WireError) {
@@ -67,6 +68,7 @@ extension EntryListItem {
         revision = try object.revision("rev")
         etag = try object.string("etag")
         isPinned = try object.bool("pinned")
+        source = try object.required("source") { AnswerSource(rawValue: $0) }
     }
 }
 

@@ -22,12 +22,15 @@ package struct EntryListItem: Equatable, Sendable {
     package var etag: String
     /// Whether it is pinned.
     package var isPinned: Bool
+    /// `modifier` where no server has said what is shown; else `cache`.
+    package var source: AnswerSource
 
     package init(
         entry: Entry,
         accountedBytes: Int64,
         lastUsed: Int64,
         isPinned: Bool = false,
+        source: AnswerSource = .cache,
         now: Timestamp
     ) {
         id = entry.id
@@ -44,6 +47,7 @@ package struct EntryListItem: Equatable, Sendable {
         revision = entry.revision
         etag = entry.entityTag
         self.isPinned = isPinned
+        self.source = source
     }
 }
 

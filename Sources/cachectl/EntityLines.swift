@@ -59,5 +59,8 @@ struct EntityLines {
         return fields.joined(separator: "\t")
     }
 
-    private func state(_ item: EntityItem) -> String { item.isDeleted ? "deleted" : "known" }
+    private func state(_ item: EntityItem) -> String {
+        if item.isDeleted { return "deleted" }
+        return item.isUnsent ? "unsent" : "known"
+    }
 }

@@ -9,9 +9,10 @@ struct Ls: AsyncParsableCommand {
         abstract: "Lists what is cached.",
         discussion: """
             In a pipe the columns are id, bytes, accounted bytes, time of storing, state (fresh, \
-            stale, own or deleted) and media type, with tabs between them; with --uid or \
-            --all-users whose it is comes last, as 1000/work. With --type entities are listed, by \
-            their keys: key, bytes, accounted bytes, time of storing and state (known or deleted).
+            stale, own, deleted, or unsent: only writes that wait to be sent have made it) and media \
+            type, with tabs between them; with --uid or --all-users whose it is comes last, as \
+            1000/work. With --type entities are listed, by their keys: key, bytes, accounted bytes, \
+            time of storing and state (known, deleted or unsent).
 
             Example: cachectl ls https://api.example.com/ --sort size --limit 20
             """
@@ -137,6 +138,7 @@ struct Ls: AsyncParsableCommand {
     private func state(_ item: EntryItem) -> String {
         switch item.kind {
         case .blob: "own"
+        case .fetched where item.isUnsent: "unsent"
         case .fetched: item.isStale ? "stale" : "fresh"
         case .tombstone: "deleted"
         }

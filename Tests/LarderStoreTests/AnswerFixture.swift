@@ -17,7 +17,7 @@ struct AnswerFixture {
         temporary = try TemporaryStore(configure: configure)
         origin = try OriginName("example")
         self.rules = EntityRules(rules)
-        store.setRules([origin: self.rules])
+        store.setOrigins(OriginNames(rules: [origin: self.rules]))
     }
 
     var store: CacheStore { temporary.store }
@@ -85,7 +85,7 @@ struct AnswerFixture {
     /// An orderly end and a new start.
     func reopen() async throws {
         try await temporary.reopen()
-        store.setRules([origin: rules])
+        store.setOrigins(OriginNames(rules: [origin: rules]))
     }
 
     /// The rows of a table of `cache.db`, as of the last commit.

@@ -68,6 +68,48 @@ struct ListTests {
         }
     }
 
+    @Test(
+        "Targets of which nothing is known are listed among the rows, once, in pages",
+        arguments: RowOrder.allCases
+    )
+    func bareRows(order: RowOrder) async throws {
+        let temporary = try await filled()
+        for (number, id) in ["a~", "made", "z"].enumerated() {
+            let now = Timestamp(milliseconds: Int64(number) + 2)
+            let new = NewModifier.changing([id], "m\(number)", temporary.scope)
+            _ = try await temporary.store.accept([new], now: now)
+        }
+        // This one has a row; what is settled shows no more.
+        try await temporary.accept("m3", Self.ids[0])
+        try await temporary.confirm(try await temporary.accept("m4", "gone"))
+        let expected = (Self.ids + ["a~", "made", "z"]).sorted(by: byBytes)
+        for scopes in [RowScopes.one(temporary.scope), .all] {
+            for limit in [2, 100] {
+                var rows: [ListedRow] = []
+                while true {
+                    let cursor = rows.last?.cursor(order)
+                    let page = try await temporary.store.read { reader throws(StoreError) in
+                        try reader.list(
+                            RowFilter(scopes),
+                            order: order,
+                            after: cursor,
+                            limit: limit
+                        )
+                    }
+                    if page.isEmpty { break }
+                    rows += page
+                }
+                let own = rows.filter { $0.scope == temporary.scope.scope }
+                #expect(own.map(\.entry.id.text).sorted(by: byBytes) == expected)
+                let bare = rows.filter(\.isBare).map(\.entry.id.text)
+                #expect(bare.sorted() == ["a~", "made", "z"])
+                for (row, next) in zip(rows, rows.dropFirst()) {
+                    #expect(row.precedes(next, in: order), "\(row.entry.id), \(next.entry.id)")
+                }
+            }
+        }
+    }
+
     @Test("While rows come and go, pages give those that stay exactly once")
     func pagesWhileChanging() async throws {
         var random = SeededRandom(seed: 3)

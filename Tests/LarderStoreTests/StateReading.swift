@@ -139,7 +139,7 @@ struct StateReading {
                 _ = try reader.shownRow(scope, id, for: .view(of: scope), now: .epoch) { _ in () }
                 _ = try reader.deadLetters(scope, id)
             }
-            return try reader.targetsWithoutBase(scope, prefix: "", after: nil, limit: 10).count
+            return try reader.list(RowFilter(.one(scope)), order: .id, after: nil, limit: 10).count
         }
     }
 

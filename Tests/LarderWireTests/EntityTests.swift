@@ -25,7 +25,7 @@ struct EntityTests {
 
     private let members =
         #""key":"User:a%2Fb","origin":"example","kind":"entity","type":"User","deleted":false,"#
-        + #""bytes":10,"size":300,"stored_at":"2026-11-20T18:43:27.120Z","last_used":5,"rev":7"#
+        + #""bytes":10,"size":300,"stored_at":"2026-11-20T18:43:27.120Z","last_used":5,"source":"cache","rev":7"#
 
     @Test(
         "A key stands in a path encoded once more, however much of it is",

@@ -28,7 +28,7 @@ struct EntryListTests {
         #""id":"https://a.example/42","kind":"fetched","origin":"example","status":200,"#
         + #""media_type":"application/json","bytes":10,"size":300,"#
         + #""stored_at":"2026-11-20T18:43:27.120Z","last_used":5,"#
-        + #""fresh_until":"2026-11-20T18:43:28.120Z","stale":false,"rev":7,"etag":"\"a1\"","pinned":false"#
+        + #""fresh_until":"2026-11-20T18:43:28.120Z","stale":false,"rev":7,"etag":"\"a1\"","pinned":false,"source":"cache""#
 
     @Test("A page lists its rows and where to go on")
     func page() throws {
@@ -47,6 +47,7 @@ struct EntryListTests {
                     accountedBytes: 260,
                     lastUsed: 6,
                     isPinned: true,
+                    source: .modifier,
                     now: now
                 ),
             ],
@@ -56,7 +57,7 @@ struct EntryListTests {
             #""id":"note","kind":"blob","origin":null,"status":200,"media_type":null,"bytes":0,"#
             + #""size":260,"stored_at":"2026-11-20T18:43:27.120Z","last_used":6,"#
             + #""fresh_until":null,"stale":false,"rev":8,"#
-            + #""etag":"\"larder-000000000000000000000000000000ff\"","pinned":true"#
+            + #""etag":"\"larder-000000000000000000000000000000ff\"","pinned":true,"source":"modifier""#
         let expected = "{\"items\":[{\(fetchedMembers)},{\(blobMembers)}],\"next\":\"c\"}"
         #expect(text(page.encoded()) == expected)
         #expect(try EntryPage(decoding: page.encoded()) == page)

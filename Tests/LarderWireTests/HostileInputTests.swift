@@ -26,7 +26,7 @@ struct HostileInputTests {
         #"{"type":"modifier","rev":4,"id":"01J","state":"dead","reverted":[{"id":"a"},"A:1"],"#
             + #""origin":"example"}"#,
         #"{"items":[{"key":"User:7","origin":"example","deleted":false,"bytes":1,"size":2,"#
-            + #""stored_at":"2026-11-20T18:43:27.120Z","last_used":5,"rev":7}],"next":null}"#,
+            + #""stored_at":"2026-11-20T18:43:27.120Z","last_used":5,"source":"cache","rev":7}],"next":null}"#,
         "origin=example&show=base&expand=8&type=User",
         "url=https%3A%2F%2Fa%2F&policy=cache-only&account=a", "prefix=a%20b&limit=10&sort=age",
     ]

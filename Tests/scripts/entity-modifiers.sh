@@ -171,6 +171,21 @@ expect_equal "inspect --diff is base against view" '- /name "Ada"|+ /name "Count
 run inspect --key User:7 --explain
 expect_match "inspect --explain shows each write" 'modifier +e-1, queued, merge' "$(<"$work/out")"
 
+modify "{\"id\": \"e-9\", \"hold\": \"1h\", \"changes\": [{\"target\": {\"id\": \"$origin/users/9\"},
+    \"effect\": {\"type\": \"put\", \"value\": {\"type\": \"User\", \"id\": 9}}}]}"
+run ls "$origin/users/9"
+expect_equal "ls has what only a write has made, by its URL" "$origin/users/9 unsent" \
+    "$(cut --fields=1,5 --output-delimiter=' ' "$work/out")"
+run ls --type User
+expect_equal "and by its key" "User:7 known User:9 unsent" \
+    "$(cut --fields=1,5 "$work/out" | xargs)"
+request GET /v1/entries --get --data sort=age --data-urlencode "prefix=$origin/users/9"
+expect_equal "lists say that no server has said it" "modifier fetched local" \
+    "$(member '.items[] | "\(.source) \(.kind) \(.origin)"')"
+request DELETE /v1/modifiers/e-9
+run ls "$origin/users/9"
+expect_equal "taken back it is in no list" "0|" "$code|$(<"$work/out")"
+
 # -- killed between accept and send, and evicted
 
 end_daemon KILL

@@ -1,0 +1,68 @@
+import LarderModel
+import LarderStore
+import LarderWire
+
+/// A row of a list as its user sees it.
+struct ListedView: Sendable {
+    let row: ListedRow
+    /// As it is shown.
+    let entry: Entry
+    /// `modifier` where no server has said what is shown; else `cache`.
+    let source: AnswerSource
+}
+
+extension EngineContext {
+    /// A page of a list, and where the next one begins; nil on the last.
+    ///
+    /// Rows under which nothing shows are left out, so a page may have fewer rows than its limit, or
+    /// none, and not be the last; so it is too where views have taken what one read may.
+    func page(
+        _ filter: RowFilter,
+        order: RowOrder,
+        after cursor: RowCursor?,
+        limit: Int
+    ) async throws(StoreError) -> (views: [ListedView], next: RowCursor?) {
+        let now = clock.now()
+        return try await store.read { reader throws(StoreError) in
+            defer { reader.endTransaction() }
+            let rows = try reader.list(filter, order: order, after: cursor, limit: limit)
+            var views: [ListedView] = []
+            var bytesLeft = Limits.batchBytesMax
+            for row in rows {
+                guard let view = try self.listed(row, reader, now: now) else { continue }
+                views.append(view)
+                if view.isMade { bytesLeft -= view.entry.body.byteCount }
+                guard bytesLeft > 0 else { return (views, row.cursor(order)) }
+            }
+            return (views, rows.count == limit ? rows.last?.cursor(order) : nil)
+        }
+    }
+
+    /// What shows under a row's id; nil where nothing does, or only a row of another scope.
+    func listed(
+        _ row: ListedRow,
+        _ reader: StoreReader,
+        now: Timestamp
+    ) throws(StoreError) -> ListedView? {
+        let (id, scope) = (row.entry.id, store.key(for: row.scope))
+        let isTargeted =
+            row.entry.kind == .tombstone
+            ? isTargeted(scope, id) : hasChanges(scope, id)
+        guard row.isBare || isTargeted else {
+            return ListedView(row: row, entry: row.entry, source: .cache)
+        }
+        guard let head = try head(of: id, for: scope, reader, now: now), head.place == scope else {
+            return nil
+        }
+        var entry = head.entry
+        entry.origin = entry.origin ?? row.entry.origin
+        // The list is in the order of what the row says.
+        entry.storedAt = row.entry.storedAt
+        return ListedView(row: row, entry: entry, source: head.source)
+    }
+}
+
+extension ListedView {
+    /// Whether its bytes were made at this read.
+    fileprivate var isMade: Bool { entry.body != row.entry.body }
+}

@@ -1,0 +1,274 @@
+import LarderModel
+import LarderNormalize
+import LarderStore
+import LarderTestSupport
+import LarderWire
+import Testing
+
+@testable import LarderEngine
+
+/// What only modifiers have made, in lists and to watchers: on a blob's id, on a URL, and on an entity
+/// that has a URL of its own.
+@Suite("Rows that only writes have made", .timeLimit(.minutes(5)))
+struct MadeRowTests {
+    private static let base = "https://api.example.com"
+    private static let user = "\(base)/users/9"
+
+    private func run(_ body: (EngineFixture) async throws -> Void) async throws {
+        let setup = try EngineSetup.with { setup in
+            setup.origin.normalize = NormalizeRules(
+                byType: .standard,
+                types: [TypeRule(type: "User", url: "/users/{id}")]
+            )
+        }
+        try await EngineFixture.run(setup, body)
+    }
+
+    /// Rows as they lie, what writes make without one, and a write that makes nothing of its target.
+    private func fill(_ fixture: EngineFixture) async throws {
+        try await fixture.putBlob("a", "[1,2,3,4,5,6]")
+        try await fixture.hold("m1", #"{"id":"made"}"#, #"{"type":"put","value":[1]}"#)
+        fixture.clock.advance(by: .seconds(1))
+        try await fixture.cache(try fixture.url("/articles/1"), .json(#"{"n":1}"#))
+        try await fixture.hold("m2", #"{"id":"\#(Self.user)"}"#, Self.named("Ada"))
+        fixture.clock.advance(by: .seconds(1))
+        try await fixture.hold("m3", #"{"key":"User:10"}"#, Self.named("Bea"), to: Self.user)
+        try await fixture.hold("m4", #"{"id":"\#(Self.base)/plain"}"#, #"{"type":"put","value":2}"#)
+        fixture.clock.advance(by: .seconds(1))
+        try await fixture.putBlob("z", "[]")
+        try await fixture.hold("m5", #"{"id":"nothing"}"#, #"{"type":"delete"}"#)
+        try await fixture.hold("m6", #"{"id":"a"}"#, #"{"type":"delete"}"#)
+    }
+
+    private static func named(_ name: String) -> String {
+        #"{"type":"merge","value":{"name":"\#(name)"}}"#
+    }
+
+    private static let shown: [String: AnswerSource] = [
+        "a": .modifier, "made": .modifier, "z": .cache, "\(base)/articles/1": .cache,
+        "\(base)/plain": .modifier, user: .modifier, "\(base)/users/10": .modifier,
+    ]
+
+    private func pages(
+        _ fixture: EngineFixture,
+        _ sort: EntrySort = .id,
+        limit: Int = 100,
+        _ scopes: RowScopes? = nil,
+        _ adjust: (inout EntryListCommand) -> Void = { _ in }
+    ) async throws -> [EntryListItem] {
+        var command = EntryListCommand()
+        (command.sort, command.limit) = (sort, limit)
+        adjust(&command)
+        var items: [EntryListItem] = []
+        repeat {
+            let page = try await fixture.engine.list(command, scopes ?? .one(fixture.scope))
+            #expect(page.items.count <= limit)
+            items += page.items
+            command.cursor = page.next
+        } while command.cursor != nil
+        return items
+    }
+
+    @Test("Lists have them in every order, each once, in pages", arguments: EntrySort.allCases)
+    func orders(sort: EntrySort) async throws {
+        try await run { fixture in
+            try await fill(fixture)
+            for limit in [1, 2, 3, 100] {
+                let items = try await pages(fixture, sort, limit: limit)
+                let sources = items.map { ($0.id.text, $0.source) }
+                #expect(Dictionary(sources) { first, _ in first } == Self.shown)
+                #expect(items.count == Self.shown.count, "\(limit)")
+                for (item, next) in zip(items, items.dropFirst()) {
+                    let isOrdered =
+                        switch sort {
+                        case .id: item.id.text < next.id.text
+                        case .size: item.accountedBytes >= next.accountedBytes
+                        case .age: item.storedAt <= next.storedAt
+                        case .used: item.lastUsed < next.lastUsed
+                        }
+                    #expect(isOrdered, "\(item.id) before \(next.id)")
+                }
+            }
+            let deleted = try await pages(fixture).first { $0.id.text == "a" }
+            #expect(deleted?.kind == .tombstone && deleted?.status == 410)
+        }
+    }
+
+    @Test("A prefix and an origin narrow them, and administrators see whose they are")
+    func filters() async throws {
+        try await run { fixture in
+            try await fill(fixture)
+            let users = ["\(Self.base)/users/10", Self.user]
+            for limit in [1, 100] {
+                let found = try await pages(fixture, limit: limit) { $0.prefix = "\(Self.base)/u" }
+                #expect(found.map(\.id.text) == users)
+                let ofOrigin = try await pages(fixture, limit: limit) { command in
+                    command.origin = try? OriginName("example")
+                }
+                let rest = ["\(Self.base)/articles/1", "\(Self.base)/plain"]
+                #expect(ofOrigin.map(\.id.text) == rest + users)
+                #expect(ofOrigin.allSatisfy { $0.origin?.text == "example" })
+                for scopes in [RowScopes.all, .user(1_000)] {
+                    let all = try await pages(fixture, limit: limit, scopes)
+                    #expect(Set(all.map(\.id.text)) == Set(Self.shown.keys))
+                    #expect(all.count == Self.shown.count)
+                }
+                #expect(try await pages(fixture, limit: limit, .user(7)).isEmpty)
+            }
+        }
+    }
+
+    @Test("Entities are listed by their keys, and explained")
+    func entities() async throws {
+        try await run { fixture in
+            try await fill(fixture)
+            var command = EntityListCommand()
+            command.limit = 1
+            let origin = try OriginName("example")
+            var items: [EntityListItem] = []
+            repeat {
+                let page = try await fixture.engine.entities(command, origin, .one(fixture.scope))
+                items += page.items
+                command.cursor = page.next
+            } while command.cursor != nil
+            #expect(items.map(\.name.key.text) == ["User:10", "User:9"])
+            #expect(items.map(\.source) == [.modifier, .modifier])
+            #expect(items.map(\.isDeleted) == [false, false])
+            let name = EntityName(try EntityKey("User:9"), of: origin)
+            let explained = try await fixture.engine.explainEntity(name, fixture.scope)
+            #expect(explained?.item.source == .modifier)
+            #expect(explained?.pending.count == 1)
+        }
+    }
+
+    // MARK: Watching
+
+    enum Named: CaseIterable {
+        case url
+        case key
+        case prefix
+        case everything
+    }
+
+    private func watch(
+        _ fixture: EngineFixture,
+        _ named: Named,
+        _ adjust: (inout WatchCommand) -> Void = { _ in }
+    ) async throws -> Watch {
+        let (user, key) = (try EntryID(Self.user), try EntityKey("User:9"))
+        return try await Watch(fixture) { command in
+            command.types = [.put, .delete]
+            switch named {
+            case .url: command.ids = [user]
+            case .key: command.keys = [key]
+            case .prefix: command.prefixes = ["\(Self.base)/users/"]
+            case .everything: break
+            }
+            adjust(&command)
+        }
+    }
+
+    private func told(_ event: String, _ named: Named) throws -> [String] {
+        let key =
+            "\(event) \(EntryID(EntityName(try EntityKey("User:9"), of: try OriginName("example"))))"
+        let url = "\(event) \(Self.user)"
+        return switch named {
+        case .url, .prefix: [url]
+        case .key: [key]
+        case .everything: [key, url]
+        }
+    }
+
+    @Test("A watch tells what becomes of them, live", arguments: Named.allCases)
+    func live(named: Named) async throws {
+        try await run { fixture in
+            let watch = try await watch(fixture, named)
+            let (puts, deletes) = (try told("put", named), try told("delete", named))
+            try await fixture.hold("m1", #"{"id":"\#(Self.user)"}"#, Self.named("Ada"))
+            _ = try await watch.frames(upTo: 1 + puts.count)
+            try await fixture.engine.removeModifier(
+                ModifierID("m1"),
+                fixture.scope,
+                discarding: false
+            )
+            let frames = try await watch.frames(upTo: 1 + puts.count + deletes.count)
+            #expect(frames.map(\.name) == ["bookmark"] + puts + deletes)
+            guard case .put(let put) = frames[1] else { return }
+            #expect(put.source == "modifier" && put.cause == "modifier:m1")
+            watch.hangUp()
+        }
+    }
+
+    @Test("A watch that comes back is told what became of them", arguments: Named.allCases)
+    func since(named: Named) async throws {
+        try await run { fixture in
+            let first = try await fixture.putBlob("a", "1")
+            try await fixture.hold("m1", #"{"id":"\#(Self.user)"}"#, Self.named("Ada"))
+            try await fixture.engine.removeModifier(
+                ModifierID("m1"),
+                fixture.scope,
+                discarding: false
+            )
+            let watch = try await watch(fixture, named) { $0.since = first }
+            let expected = try told("put", named) + told("delete", named) + ["bookmark"]
+            let frames = try await watch.frames(upTo: expected.count)
+            #expect(frames.map(\.name) == expected)
+            watch.hangUp()
+        }
+    }
+
+    @Test("A watch tells them among what there is at first", arguments: Named.allCases)
+    func initial(named: Named) async throws {
+        try await run { fixture in
+            try await fixture.hold("m1", #"{"id":"\#(Self.user)"}"#, Self.named("Ada"))
+            let watch = try await watch(fixture, named) { $0.listsFirst = true }
+            let expected = try told("put", named) + ["bookmark"]
+            let frames = try await watch.frames(upTo: expected.count)
+            #expect(frames.map(\.name) == expected)
+            for case .put(let event) in frames { #expect(event.source == "modifier") }
+            watch.hangUp()
+        }
+    }
+
+    @Test("An answer under the URL shows for itself from then on, and is told once")
+    func answered() async throws {
+        try await run { fixture in
+            try await fixture.hold("m1", #"{"id":"\#(Self.user)"}"#, Self.named("Ada"))
+            try await fixture.cache(
+                try WebURL(Self.user),
+                .json(#"{"type":"User","id":9,"name":"Cy","n":1}"#)
+            )
+            let items = try await pages(fixture)
+            #expect(items.map(\.id.text) == [Self.user])
+            let watch = try await watch(fixture, .url)
+            var revisions: [Revision] = []
+            for (count, name) in ["Di", "Eve"].enumerated() {
+                let target = #"{"id":"\#(Self.user)"}"#
+                try await fixture.hold("m\(count + 2)", target, Self.named(name))
+                guard case .put(let put)? = try await watch.frames(upTo: count + 2).last else {
+                    Issue.record("no put of \(name)")
+                    return
+                }
+                revisions.append(put.revision)
+            }
+            #expect(Set(revisions).count == 2, "one put a step")
+            watch.hangUp()
+        }
+    }
+}
+
+extension EngineFixture {
+    /// Accepts a modifier that is not sent for an hour; it goes to its target's own URL, if to no other.
+    fileprivate func hold(
+        _ id: String,
+        _ target: String,
+        _ effect: String,
+        to url: String = "https://api.example.com/w"
+    ) async throws {
+        let json = """
+            {"id":"\(id)","hold":"1h","request":{"method":"PUT","url":"\(url)"},\
+            "changes":[{"target":\(target),"effect":\(effect)}]}
+            """
+        _ = try await engine.accept(ModifiersCommand(json: Array(json.utf8)), scope)
+    }
+}
