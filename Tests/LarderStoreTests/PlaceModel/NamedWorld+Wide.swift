@@ -1,5 +1,5 @@
 extension NamedWorld {
-    /// Some hundred thousand states each, up to two million.
+    /// Some hundred thousand states each; the two of more than three million are cut there.
     static let wide = [
         Self("answers and a deletion") {
             PlaceWorld(without: $0, PlaceBudget(fetches: 1, moves: 1, deletions: 1, reads: 2))
