@@ -59,6 +59,8 @@ extension FetchSession {
             guard let row, await showFollowed(row) else { return }
         case .tellDeleted:
             guard let row else { return }
+            // That it is gone, by the same word, was told under an earlier number.
+            guard toldDeletion.map({ $0 != (row.entry.status, row.source) }) ?? true else { break }
             await tellDeleted(row.entry.revision, status: row.entry.status, row.source)
         }
         toldThrough = released

@@ -26,6 +26,7 @@ extension FetchSession {
     ) async {
         let now = context.clock.now()
         shown = (entry.id, entry.body)
+        toldDeletion = nil
         await send(
             .snapshot(
                 SnapshotFrame(
@@ -46,6 +47,7 @@ extension FetchSession {
     ) async {
         if let id = try? shown?.id ?? cached?.entry.id ?? EntryID(request.url) { shown = (id, nil) }
         known = revision
+        toldDeletion = (status, source)
         await send(
             .deleted(DeletedFrame(source: source, revision: revision, status: status))
         )

@@ -38,6 +38,8 @@ struct FetchSession {
     var cachedBody: FrameBody?
     /// The id and the bytes of the last snapshot; no bytes once it was told that they are gone.
     var shown: (id: EntryID, body: BodySummary?)?
+    /// The last that was told, while nothing is shown since.
+    var toldDeletion: (status: Int, source: AnswerSource)?
     /// What the client knows, once it has heard the last word on what it asked.
     var known: Revision?
     /// Every change of what is shown up to it was told.

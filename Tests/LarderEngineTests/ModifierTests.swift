@@ -113,34 +113,32 @@ struct ModifierTests {
         try await EngineFixture.run { fixture in
             let url = try fixture.url("/a")
             let words = String(repeating: "no ", count: 1_000)
-            fixture.upstream.answer(url, with: .reply(words, status: 422))
+            let gate = Gate()
+            fixture.upstream.answer(url, with: .reply(words, status: 422).held(by: gate))
             let parent = try await accept(fixture, url, .none)
-            _ = try await fixture.engine.modifier(parent, fixture.scope, wait: .seconds(60))
-            let held = try fixture.url("/b")
-            fixture.upstream.answer(held, with: ScriptedAnswer.reply().held(by: Gate()))
-            let other = try await accept(fixture, held, .none)
-            _ = try await fixture.upstream.asked.element(1)
-            try await fixture.engine.removeModifier(other, fixture.scope, discarding: true)
+            let child = try await accept(fixture, try fixture.url("/b"), .none, after: parent)
+            gate.open()
+            _ = try await fixture.engine.modifier(child, fixture.scope, wait: .seconds(60))
             var dead = ModifierListCommand()
             dead.selection = .one(.dead)
             let letters = try await fixture.engine.modifiers(dead, .one(fixture.scope)).items
-            #expect(letters.map(\.id) == [parent, other])
-            #expect(letters.map(\.reason) == [.refused, .discarded])
+            #expect(letters.map(\.id) == [parent, child])
+            #expect(letters.map(\.reason) == [.refused, .parentFailed])
             #expect(letters.map(\.answer?.status) == [422, nil])
             let told = Array(words.utf8.prefix(Limits.toldAnswerBytesMax))
             #expect(letters.first?.answer?.body == told)
             let whole = try await fixture.engine.modifier(parent, fixture.scope)
             #expect(whole.answer?.body == Array(words.utf8))
-            for id in [parent, other] {
+            for id in [parent, child] {
                 try await fixture.engine.removeModifier(id, fixture.scope, discarding: false)
             }
             #expect(try await fixture.engine.modifiers(dead, .one(fixture.scope)).items == [])
             var settled = ModifierListCommand()
             settled.selection = .settled
             let history = try await fixture.engine.modifiers(settled, .one(fixture.scope)).items
-            #expect(history.map(\.id) == [other, parent])
+            #expect(history.map(\.id) == [child, parent])
             #expect(history.map(\.state) == [.dead, .dead])
-            #expect(history.map(\.reason) == [.discarded, .refused])
+            #expect(history.map(\.reason) == [.parentFailed, .refused])
             #expect(history.map(\.answer?.status) == [nil, 422])
         }
     }
