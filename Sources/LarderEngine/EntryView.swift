@@ -47,8 +47,25 @@ package enum EntryViewRead<Row> {
 }
 
 extension Engine {
+    /// Hands an id's row to `row` where that is all that ``view(of:for:_:now:as:row:)`` would show,
+    /// whatever the form, and counts the hit; false where that has to be asked.
+    package func plainRow(
+        of id: EntryID,
+        for scope: ScopeKey,
+        _ reader: StoreReader,
+        now: Timestamp,
+        row: (borrowing EntryRow) -> Void
+    ) -> Bool {
+        // What is written to a URL shows in its variants, too.
+        guard !store.hasTargets || Variants.url(of: id) == nil,
+            reader.plainRow(scope, id, now: now, row)
+        else { return false }
+        context.count(isHit: true)
+        return true
+    }
+
     /// Reads what a client sees under an id where it lies, on the reader's own thread, and counts it
-    /// for the hit rate: the hot path.
+    /// for the hit rate.
     package func view<Row>(
         of id: EntryID,
         for scope: ScopeKey,

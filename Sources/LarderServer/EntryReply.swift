@@ -27,6 +27,15 @@ enum EntryReply: Sendable {
             self = .problem(error)
             return
         }
+        var plain: EntryReply?
+        let (scope, now, date) = (question.scope, question.now, question.date)
+        let isPlain = engine.plainRow(of: id, for: scope, loop.reader, now: now) { row in
+            plain = EntryReply(row, head, scope, date: date, now, .none)
+        }
+        if isPlain, let plain {
+            self = plain
+            return
+        }
         do throws(StoreError) {
             self = try loop.reader.briefly(question.answer)
         } catch {
@@ -182,7 +191,7 @@ enum EntryReply: Sendable {
         _ now: Timestamp
     ) -> HTTPHeaders {
         var headers = HTTPHeaders()
-        headers.reserveCapacity(9)
+        headers.reserveCapacity(12)
         headers.add(name: "Date", value: date)
         headers.add(name: "Content-Type", value: row.mediaType ?? "application/octet-stream")
         headers.add(name: "ETag", value: tag)

@@ -15,10 +15,10 @@ package final class StoreReader {
     let database: DatabaseFile
     private let cacheBytes: Int64
     let shared: SharedCacheState
-    private let touches: TouchLog
+    let touches: TouchLog
     private var opened: ReaderFile?
     private var openedAtCommit: Int64?
-    private let requestFlush: @Sendable () -> Void
+    let requestFlush: @Sendable () -> Void
     /// Tells the writer what is wrong with the file of a generation.
     private let report: @Sendable (StoreError, Generation) -> Void
     private let openKept: @Sendable () throws(StoreError) -> KeptReader

@@ -29,6 +29,11 @@ extension Engine {
         now: Timestamp,
         as form: ShownForm = .view
     ) throws(StoreError) -> String? {
+        var plain: String?
+        let isPlain = plainRow(of: id, for: scope, reader, now: now) { row in
+            plain = row.withBody { String(decoding: $0, as: UTF8.self) }
+        }
+        if isPlain { return plain }
         let found = try view(of: id, for: scope, reader, now: now, as: form) { row, _, _ in
             row.withBody { String(decoding: $0, as: UTF8.self) }
         }

@@ -1,0 +1,54 @@
+package import LarderModel
+
+extension StoreReader {
+    /// Hands an id's row to `read` where that row alone is what its client sees.
+    ///
+    /// Then `state.db` has nothing to say of the id, and the row is one that is shown as it lies, as
+    /// that of nearly every hit: nothing here is generic or allocated. False where there is more to
+    /// look at, or anything is wrong; whatever `read` was given then counts for nothing.
+    package func plainRow(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        now: Timestamp,
+        _ read: (borrowing EntryRow) -> Void
+    ) -> Bool {
+        let departures = shared.kept.departures
+        guard !shared.kept.covers(scope, id), shared.kept.queueTotals.dead == 0 else {
+            return false
+        }
+        do throws(StoreError) {
+            guard let file = try openTransaction() else { return false }
+            let get = file.get
+            let first = RowKey(scope, id)
+            get.bind(1, first.number)
+            get.bind(2, first.last.number)
+            defer { get.reset() }
+            while try get.step() {
+                guard get.isText(1, scope.text), get.isText(2, id.text) else { continue }
+                let row = EntryRow(get, hasForm: true)
+                guard row.isPlain(at: now) else { return false }
+                read(row)
+                if touches.touch(RowKey(get.integer(0)), at: shared.clock.tick()) { requestFlush() }
+                // What has left `state.db` meanwhile may be older here.
+                return shared.kept.departures == departures
+            }
+            return false
+        } catch {
+            // Who looks at more meets it again.
+            return false
+        }
+    }
+}
+
+extension EntryRow {
+    /// Whether it is sound, and shown as it lies.
+    fileprivate func isPlain(at now: Timestamp) -> Bool {
+        switch kind {
+        case .blob:
+            if let end = freshUntil, end <= now { return false }
+        case .fetched: break
+        case .tombstone, .entity, .variants: return false
+        }
+        return skeleton == nil && isSound
+    }
+}
