@@ -102,8 +102,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private func take(_ input: Input, _ context: ChannelHandlerContext) {
         switch input {
         case .part(.head(let head)):
-            switch machine.headArrived(isLast: head.isLast) {
-            case .begin: begin(head, context)
+            let framing = RequestFraming(head)
+            switch machine.headArrived(isLast: head.isLast(framing)) {
+            case .begin: begin(head, framing, context)
             case .hold: hold(input, bytes: head.byteCount)
             case .drop: break
             }
@@ -152,14 +153,18 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     // MARK: Answering
 
-    private func begin(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
-        speaksOtherwise = head.asksForAnotherProtocol
+    private func begin(
+        _ head: HTTPRequestHead,
+        _ framing: RequestFraming,
+        _ context: ChannelHandlerContext
+    ) {
+        speaksOtherwise = framing.asksForAnotherProtocol
         family = .none
         do throws(RouteError) {
-            let head = try head.checked()
+            let head = try head.checked(framing)
             let route = try Route(head.method, path: head.path)
             family = route.family
-            if case .entries(.read(let id)) = route, head.hasNoBody {
+            if case .entries(.read(let id)) = route, framing.hasNoBody {
                 current = .inline(head, id)
             } else {
                 start(head, context) { [worker] exchange in

@@ -15,27 +15,19 @@ extension HTTPRequestHead {
         return uri[uri.utf8.index(after: mark)...]
     }
 
-    /// Whether what the client sends behind it may be no HTTP.
-    var asksForAnotherProtocol: Bool {
-        headers.contains(name: "Upgrade") || method == .CONNECT
-    }
-
-    /// Whether nothing can follow the head but the next request.
-    var hasNoBody: Bool {
-        !headers.contains(name: "Content-Length") && !headers.contains(name: "Transfer-Encoding")
-    }
-
     /// Whether no request can follow on the connection.
     ///
     /// The parser takes no HTTP behind an upgrade (RFC 9110 7.8), which is never granted, and
     /// clients of HTTP/1.0 find an answer's end at the connection's.
-    var isLast: Bool {
-        !isKeepAlive || version != .http1_1 || asksForAnotherProtocol || codingProblem != nil
+    func isLast(_ framing: RequestFraming) -> Bool {
+        !isKeepAlive || version != .http1_1 || framing.asksForAnotherProtocol
+            || framing.isCoded && codingProblem != nil
     }
 
     /// The head with its target in origin form, if it is one to be answered.
-    func checked() throws(RouteError) -> HTTPRequestHead {
-        if let problem = hostProblem ?? codingProblem { throw .problem(problem) }
+    func checked(_ framing: RequestFraming) throws(RouteError) -> HTTPRequestHead {
+        if let problem = hostProblem(framing) { throw .problem(problem) }
+        if framing.isCoded, let problem = codingProblem { throw .problem(problem) }
         guard let target = originForm else { return self }
         var head = self
         head.uri = target
@@ -58,19 +50,15 @@ extension HTTPRequestHead {
     }
 
     /// A request of HTTP/1.1 has one Host header, no less and no more (RFC 9112 3.2).
-    private var hostProblem: Problem? {
+    private func hostProblem(_ framing: RequestFraming) -> Problem? {
         guard version == .http1_1 else { return nil }
-        var hosts = 0
-        for (name, value) in headers where name.utf8.count == 4 && name.isEqual(to: "Host") {
-            hosts += 1
-            guard value.utf8.allSatisfy(\.standsInHost) || value.isHostBetweenSpaces else {
-                return Problem(.badRequest, "the Host header is no host")
-            }
+        guard framing.areHostsSound else {
+            return Problem(.badRequest, "the Host header is no host")
         }
-        guard hosts != 1 else { return nil }
+        guard framing.hostCount != 1 else { return nil }
         return Problem(
             .badRequest,
-            "the request has \(hosts) Host headers, HTTP/1.1 needs one",
+            "the request has \(framing.hostCount) Host headers, HTTP/1.1 needs one",
             hint: "Send Host: larder; any name will do."
         )
     }
@@ -79,7 +67,6 @@ extension HTTPRequestHead {
     /// what stands before them (RFC 9112 6.1), which the parser takes.
     private var codingProblem: Problem? {
         let name = "Transfer-Encoding"
-        guard headers.contains(name: name) else { return nil }
         let codings = headers[canonicalForm: name].map { String($0).lowercased() }
         guard codings.last == "chunked" else {
             return Problem(.badRequest, "\(name) does not end with chunked")
@@ -144,27 +131,6 @@ extension Problem {
             )
         } else {
             self.init(.badRequest, "what came is no HTTP/1.1 request: \(error)")
-        }
-    }
-}
-
-extension String {
-    /// The parser leaves the space around a header's value (RFC 9110 5.6.3) where it is.
-    fileprivate var isHostBetweenSpaces: Bool {
-        utf8.drop(while: \.isSpace).reversed().drop(while: \.isSpace).allSatisfy(\.standsInHost)
-    }
-}
-
-extension UInt8 {
-    fileprivate var isSpace: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
-
-    /// Whether it may stand in a host with its port (RFC 3986 3.2.2).
-    fileprivate var standsInHost: Bool {
-        switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: "-._~!$&'()*+,;=:%[]".utf8.contains(self)
         }
     }
 }

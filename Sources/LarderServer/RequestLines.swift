@@ -34,18 +34,22 @@ final class RequestLines: ChannelInboundHandler {
     /// What the parser has made of the bytes that were handed on.
     func saw(_ part: HTTPServerRequestPart) {
         switch part {
-        case .head(let head) where head.asksForAnotherProtocol: place = .nowhere
-        case .head(let head) where head.headers.contains(name: "Transfer-Encoding"):
-            place = .chunks
-        case .head(let head):
-            let digits = head.headers.first(name: "Content-Length")?.filter(\.isNumber)
-            place = .body(left: digits.flatMap { Int($0) } ?? 0)
+        case .head(let head): place = Self.place(after: head)
         case .body: break
         case .end:
             if case .nowhere = place { return }
             place = .line
         }
         isBlank = true
+    }
+
+    private static func place(after head: HTTPRequestHead) -> Place {
+        let framing = RequestFraming(head)
+        if framing.asksForAnotherProtocol { return .nowhere }
+        if framing.isCoded { return .chunks }
+        guard framing.hasLength else { return .body(left: 0) }
+        let digits = head.headers.first(name: "Content-Length")?.filter(\.isNumber)
+        return .body(left: digits.flatMap { Int($0) } ?? 0)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
