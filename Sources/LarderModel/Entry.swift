@@ -79,14 +79,32 @@ package struct Digest: Hashable, Sendable {
     }
 
     /// 32 hexadecimal digits in lower case.
-    package var text: String { Self.hex(high) + Self.hex(low) }
+    package var text: String { text(between: "", "") }
 
     /// A strong entity tag made of it: `"larder-…"`.
-    package var entityTag: String { "\"larder-\(text)\"" }
+    package var entityTag: String { text(between: "\"larder-", "\"") }
 
-    private static func hex(_ word: UInt64) -> String {
-        let digits = String(word, radix: 16)
-        return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+    /// By bytes: a hit prints one.
+    private func text(between before: StaticString, _ after: StaticString) -> String {
+        let start = before.utf8CodeUnitCount
+        let count = start + 32 + after.utf8CodeUnitCount
+        return String(unsafeUninitializedCapacity: count) { text in
+            _ = text.initialize(from: UnsafeBufferPointer(start: before.utf8Start, count: start))
+            for place in 0..<16 {
+                let shift = 60 - 4 * place
+                text[start + place] = Self.hexDigit(high >> shift)
+                text[start + 16 + place] = Self.hexDigit(low >> shift)
+            }
+            for place in 0..<after.utf8CodeUnitCount {
+                text[start + 32 + place] = after.utf8Start[place]
+            }
+            return count
+        }
+    }
+
+    private static func hexDigit(_ word: UInt64) -> UInt8 {
+        let digit = UInt8(truncatingIfNeeded: word & 15)
+        return digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
     }
 }
 

@@ -8,11 +8,40 @@ extension Timestamp {
     }
 
     /// An IMF-fixdate (RFC 9110 5.6.7): `Fri, 20 Nov 2026 18:43:27 GMT`.
+    ///
+    /// By bytes: a hit prints one.
     package var httpDate: String {
         let time = CivilTime(self)
-        let date = "\(digits(time.day, 2)) \(monthNames[time.month - 1]) \(digits(time.year, 4))"
-        let clock = "\(digits(time.hour, 2)):\(digits(time.minute, 2)):\(digits(time.second, 2))"
-        return "\(dayNames[time.weekday]), \(date) \(clock) GMT"
+        let year = digits(time.year, 4)
+        return String(unsafeUninitializedCapacity: 25 + year.utf8.count) { text in
+            var end = 0
+            func write(_ part: String) {
+                for byte in part.utf8 {
+                    text[end] = byte
+                    end += 1
+                }
+            }
+            func write(_ number: Int) {
+                text[end] = UInt8(ascii: "0") + UInt8(number / 10)
+                text[end + 1] = UInt8(ascii: "0") + UInt8(number % 10)
+                end += 2
+            }
+            write(dayNames[time.weekday])
+            write(", ")
+            write(time.day)
+            write(" ")
+            write(monthNames[time.month - 1])
+            write(" ")
+            write(year)
+            write(" ")
+            write(time.hour)
+            write(":")
+            write(time.minute)
+            write(":")
+            write(time.second)
+            write(" GMT")
+            return end
+        }
     }
 
     /// Reads ``rfc3339``: UTC, with or without milliseconds; nil for others.
