@@ -13,14 +13,16 @@ extension Engine {
     /// Accepts all of a command's modifiers, or none; what each came to, in their order.
     ///
     /// They are on disk, synced, before this returns (P-01). The same id with the same command again
-    /// is the same modifier, whatever has become since of what it names.
+    /// is the same modifier, whatever has become since of what it names. `byteCount` says in how many
+    /// bytes it came: many are not worked through where others wait.
     package func accept(
         _ command: ModifiersCommand,
         _ scope: ScopeKey,
-        client: ClientTag? = nil
+        client: ClientTag? = nil,
+        byteCount: Int = 0
     ) async throws(Problem) -> [ModifierReceipt] {
         let now = clock.now()
-        let known = try await repeated(command, scope)
+        let known = try await repeated(command, scope, byteCount)
         var new: [NewModifier] = []
         // Where each of the command's stands among the new ones; nil for one that is known.
         var places: [Int?] = []
@@ -30,7 +32,7 @@ extension Engine {
                 places.append(nil)
                 continue
             }
-            var next = try await self.modifier(modifier, scope, new, now)
+            var next = try await self.modifier(modifier, scope, new, now, byteCount)
             next.client = client
             // One that is given twice in a list is one.
             let place = given[next.id] ?? new.count
@@ -67,7 +69,8 @@ extension Engine {
         _ command: ModifierCommand,
         _ scope: ScopeKey,
         _ before: [NewModifier],
-        _ now: Timestamp
+        _ now: Timestamp,
+        _ byteCount: Int
     ) async throws(Problem) -> NewModifier {
         let (command, targets) = try await named(command, scope)
         let (url, origin) = try address(of: command.request, targets, scope)
@@ -76,6 +79,11 @@ extension Engine {
         var headers = command.request.headers
         let type = headers["Content-Type"] ?? mediaType
         headers.remove("Content-Type")
+        let (digest, effects) = try await storing { () async throws(StoreError) in
+            try await store.work(onBytes: byteCount) {
+                (command.digest, command.changes.map(\.effect.bytes))
+            }
+        }
         var new = NewModifier(
             id: id,
             scope: scope,
@@ -87,8 +95,8 @@ extension Engine {
                 mediaType: type,
                 body: body
             ),
-            changes: try await changes(command, targets, scope),
-            digest: command.digest
+            changes: try await changes(effects, targets, scope),
+            digest: digest
         )
         new.lane = command.lane
         new.holdUntil = command.hold.flatMap { $0 > .zero ? now.advanced(by: $0) : nil }
@@ -104,22 +112,16 @@ extension Engine {
     }
 
     private func changes(
-        _ command: ModifierCommand,
+        _ effects: [[UInt8]],
         _ targets: [EntryID],
         _ scope: ScopeKey
     ) async throws(Problem) -> [NewChange] {
         var changes: [NewChange] = []
-        for (change, target) in zip(command.changes, targets) {
+        for (effect, target) in zip(effects, targets) {
             let isOfSharedRow = try await storing { () async throws(StoreError) in
                 try await context.targetsSharedRow(target, scope)
             }
-            changes.append(
-                NewChange(
-                    id: target,
-                    effect: change.effect.bytes,
-                    isOfSharedRow: isOfSharedRow
-                )
-            )
+            changes.append(NewChange(id: target, effect: effect, isOfSharedRow: isOfSharedRow))
         }
         return changes
     }

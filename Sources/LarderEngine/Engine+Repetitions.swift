@@ -9,18 +9,22 @@ extension Engine {
     /// Another modifier under the id of one is refused, whatever else there is to be said of it.
     func repeated(
         _ command: ModifiersCommand,
-        _ scope: ScopeKey
+        _ scope: ScopeKey,
+        _ byteCount: Int
     ) async throws(Problem) -> [ModifierID: Submission] {
         let ids = command.modifiers.compactMap(\.id)
         guard !ids.isEmpty else { return [:] }
         let known: [ModifierID: Submission]
         do throws(StoreError) {
-            known = try await store.submissions(of: ids, scope)
-            for modifier in command.modifiers {
-                guard let id = modifier.id, let submission = known[id] else { continue }
-                let named = modifier.named(as: submission.targets)
-                guard named.digest == submission.digest else { throw StoreError.modifierExists }
+            let found = try await store.submissions(of: ids, scope)
+            known = found
+            let areSame = try await store.work(onBytes: found.isEmpty ? 0 : byteCount) {
+                command.modifiers.allSatisfy { modifier in
+                    guard let submission = modifier.id.flatMap({ found[$0] }) else { return true }
+                    return modifier.named(as: submission.targets).digest == submission.digest
+                }
             }
+            guard areSame else { throw StoreError.modifierExists }
         } catch {
             throw Problem(error)
         }

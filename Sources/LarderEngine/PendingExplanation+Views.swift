@@ -87,12 +87,4 @@ extension ViewReport {
             self = .bytes(try reader.requestBody(of: changes[place].number)?.bytes.count ?? 0)
         }
     }
-
-    /// What it takes in an answer, about.
-    fileprivate var byteCount: Int {
-        switch self {
-        case .unknown, .deleted, .bytes: 32
-        case .json(let bytes, _): bytes.count + 32
-        }
-    }
 }

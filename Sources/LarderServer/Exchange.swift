@@ -59,9 +59,29 @@ struct Exchange: Sendable {
         return WriteConditions(ifMatch: match, ifNoneMatch: noneMatch)
     }
 
-    /// The JSON of a command.
-    func command() async throws(Problem) -> [UInt8] {
-        try await wholeBody(upTo: Limits.commandBodyBytesMax)
+    /// A command, read from the JSON of the body.
+    func command<Command: Sendable>(
+        _ read: @escaping @Sendable ([UInt8]) throws(Problem) -> Command
+    ) async throws(Problem) -> Command {
+        let json = try await wholeBody(upTo: Limits.commandBodyBytesMax)
+        return try await work(onBytes: json.count) { () throws(Problem) in try read(json) }
+    }
+
+    /// Work on so many bytes: on the event loop where they are few, else where no other client of it
+    /// has to wait.
+    func work<Value: Sendable>(
+        onBytes count: Int,
+        _ work: @escaping @Sendable () throws(Problem) -> Value
+    ) async throws(Problem) -> Value {
+        let result: Result<Value, Problem>
+        do throws(StoreError) {
+            result = try await engine.store.work(onBytes: count) {
+                Result { () throws(Problem) in try work() }
+            }
+        } catch {
+            throw Problem(error)
+        }
+        return try result.get()
     }
 
     /// How long the body says that it is; nil for one that comes in chunks.
@@ -86,6 +106,16 @@ struct Exchange: Sendable {
         var problem = problem
         problem.hint = hint
         return problem
+    }
+
+    /// Answers with a report, which is long to encode where it is long.
+    func respond(
+        _ report: some Report,
+        _ headers: HTTPHeaders = HTTPHeaders(),
+        status: HTTPResponseStatus = .ok
+    ) async throws(Problem) {
+        let json = try await work(onBytes: report.byteCount) { report.encoded() }
+        await respond(json, headers, status: status)
     }
 
     /// Answers with JSON.

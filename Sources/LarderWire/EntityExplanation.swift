@@ -1,7 +1,7 @@
 package import LarderJSON
 
 /// What `explain` says of one entity.
-package struct EntityExplanation: Equatable, Sendable {
+package struct EntityExplanation: Equatable, Report {
     package var item: EntityListItem
     /// What the origin's rule for versions found in it: a number or a string; nil without one.
     package var version: JSONValue?
@@ -30,6 +30,8 @@ package struct EntityExplanation: Equatable, Sendable {
         self.referencedBy = referencedBy
         self.refersTo = refersTo
     }
+
+    package var byteCount: Int { pending.byteCount }
 
     /// The members of a list's item, and then its own.
     package func encoded() -> [UInt8] {

@@ -78,7 +78,7 @@ extension EntityListItem {
 }
 
 /// One page of a list of entities.
-package struct EntityPage: Equatable, Sendable {
+package struct EntityPage: Equatable, ReportPage {
     package var items: [EntityListItem]
     /// What to give as `cursor` for the page after this one; nil on the last.
     package var next: String?

@@ -2,7 +2,7 @@ import LarderJSON
 package import LarderModel
 
 /// What `explain` says of one entry: all metadata, and why it cannot be evicted.
-package struct EntryExplanation: Equatable, Sendable {
+package struct EntryExplanation: Equatable, Report {
     package var item: EntryListItem
     /// The origin's validator of the second kind, as it spelled it.
     package var lastModified: String?
@@ -24,6 +24,8 @@ package struct EntryExplanation: Equatable, Sendable {
         digest = entry.body.digest.text
         self.protectedBy = protectedBy
     }
+
+    package var byteCount: Int { pending?.byteCount ?? 0 }
 
     /// The members of a list's item, and then its own.
     ///

@@ -52,7 +52,7 @@ package struct EntryListItem: Equatable, Sendable {
 }
 
 /// One page of a list.
-package struct EntryPage: Equatable, Sendable {
+package struct EntryPage: Equatable, ReportPage {
     package var items: [EntryListItem]
     /// What to give as `cursor` for the page after this one; nil on the last.
     package var next: String?

@@ -2,6 +2,10 @@ import LarderJSON
 import LarderModel
 
 extension ModifierReport {
+    package var byteCount: Int {
+        effects.reduce(0) { $0 + $1.before.byteCount + $1.after.byteCount }
+    }
+
     package func encoded() -> [UInt8] {
         var json = JSONWriter()
         json.object { write(to: &$0) }
@@ -139,7 +143,7 @@ extension ModifierReport {
 }
 
 /// One page of modifiers.
-package struct ModifierPage: Equatable, Sendable {
+package struct ModifierPage: Equatable, ReportPage {
     package var items: [ModifierReport]
     /// What to give as `cursor` for the page after this one; nil on the last.
     package var next: String?

@@ -1,7 +1,7 @@
 package import LarderModel
 
 /// A modifier as it travels: what was asked, how it stands, and what it changes.
-package struct ModifierReport: Equatable, Sendable {
+package struct ModifierReport: Equatable, Report {
     /// Something that is true of a modifier beside its state.
     package enum Mark: String, Sendable, CaseIterable {
         /// A lane of it is paused.

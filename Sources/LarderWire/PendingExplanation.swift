@@ -41,6 +41,12 @@ package struct PendingExplanation: Equatable, Sendable {
         self.view = view
     }
 
+    /// About how long its JSON is.
+    var byteCount: Int {
+        let views = steps.flatMap { [$0.after, $0.without] }.compactMap { $0 }
+        return views.reduce(base.byteCount + view.byteCount) { $0 + $1.byteCount }
+    }
+
     func write(to json: inout JSONWriter) {
         json.member("pending", count)
         json.name("base")

@@ -93,7 +93,7 @@ extension PinState {
 }
 
 /// One page of pins.
-package struct PinPage: Equatable, Sendable {
+package struct PinPage: Equatable, ReportPage {
     package var items: [PinItem]
     /// What to give as `cursor` for the page after this one; nil on the last.
     package var next: String?

@@ -13,6 +13,14 @@ package enum ViewReport: Equatable, Sendable {
 }
 
 extension ViewReport {
+    /// About how long its JSON is.
+    package var byteCount: Int {
+        switch self {
+        case .unknown, .deleted, .bytes: 32
+        case .json(let bytes, _): bytes.count + 32
+        }
+    }
+
     package func write(to json: inout JSONWriter) {
         json.object { json in
             switch self {

@@ -1,6 +1,8 @@
+import Dispatch
 import LarderEngine
 import LarderJSON
 import LarderModel
+import LarderStore
 import LarderTestSupport
 import LarderWire
 import Testing
@@ -69,9 +71,11 @@ struct LongReadTests {
         }
     }
 
-    @Test("While clients hold every reader, what is brief is answered, and what is long follows")
+    @Test(
+        "While clients hold every reader, their loop answers what is brief, and what is long follows"
+    )
     func whileHeld() async throws {
-        try await ServerFixture.run { server in
+        try await ServerFixture.run(isOneLoop: true) { server in
             let client = try await server.connect()
             _ = try await client.ask("PUT", "/v1/entries/note", body: [1, 2, 3])
             try await write(client, "/a", #"{"type":"put","value":{"n":0}}"#)
@@ -88,6 +92,109 @@ struct LongReadTests {
                 #expect(ready.status == 200)
             }
             #expect(try await slow.response().text == "{\"n\":\(Limits.loopChangesMax)}")
+        }
+    }
+
+    /// A command of more than what a loop works on by itself.
+    struct LargeCommand: CustomTestStringConvertible {
+        let target: String
+        let json: String
+        let status: Int
+
+        var testDescription: String { target }
+    }
+
+    private static let padding = String(repeating: "x", count: Limits.inlineBodyBytesMax)
+
+    private static let largeCommands = [
+        LargeCommand(
+            target: "/v1/modifiers",
+            json: #"{"request":{"method":"PUT","url":"\#(ServerFixture.baseURL)/large","#
+                + #""body":"\#(padding)"},"changes":[]}"#,
+            status: 202
+        ),
+        LargeCommand(target: "/o/example/large", json: #"["\#(padding)"]"#, status: 202),
+        LargeCommand(target: "/v1/entries/batch", json: #"{"ids":["\#(padding)"]}"#, status: 400),
+        LargeCommand(target: "/v1/fetch", json: #"{"url":"\#(padding)"}"#, status: 400),
+        LargeCommand(target: "/v1/origins", json: #"{"name":"\#(padding)"}"#, status: 400),
+    ]
+
+    /// Asks more often than it takes a loop to read a large command.
+    private func expectAnswers(_ client: RawClient) async throws {
+        for _ in 0..<64 {
+            #expect(try await client.ask("GET", "/v1/entries/note").body == [1, 2, 3])
+        }
+    }
+
+    @Test(
+        "While clients hold every reader, a large command waits, and its loop answers others",
+        arguments: largeCommands
+    )
+    func largeCommand(_ command: LargeCommand) async throws {
+        try await ServerFixture.run(isOneLoop: true) { server in
+            let client = try await server.connect()
+            _ = try await client.ask("PUT", "/v1/entries/note", body: [1, 2, 3])
+            let slow = try await server.connect()
+            let answers = Recorder<Int>()
+            let headers = ["Prefer: respond-async", "Content-Type: application/json"]
+            let body = Array(command.json.utf8)
+            @Sendable func ask() async throws {
+                answers.record(
+                    try await slow.ask("POST", command.target, headers, body: body).status
+                )
+            }
+            async let asked: Void = ask()
+            try await server.store.holdingReaders(by: .all) {
+                try await expectAnswers(client)
+                #expect(answers.all.isEmpty)
+            }
+            try await asked
+            #expect(answers.all == [command.status])
+        }
+    }
+
+    @Test(
+        "While clients hold every reader, a long explanation is not encoded, and others are answered"
+    )
+    func longExplanation() async throws {
+        try await ServerFixture.run(isOneLoop: true) { server in
+            let client = try await server.connect()
+            _ = try await client.ask("PUT", "/v1/entries/note", body: [1, 2, 3])
+            try await write(client, "/a", #"{"type":"put","value":"\#(Self.padding)"}"#)
+            let slow = try await server.connect()
+            let answers = Recorder<RawResponse>()
+            let begun = Recorder<Bool>()
+            let (first, others) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+            let hold = { @Sendable (uid: UInt32, end: DispatchSemaphore) in
+                try await Reading.$current.withValue(.asked(by: .uid(uid))) {
+                    try await server.store.read { _ in
+                        begun.record(true)
+                        end.wait()
+                    }
+                }
+            }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                defer { for _ in 0..<5 { others.signal() } }
+                defer { first.signal() }
+                group.addTask { try await hold(1_000_001, first) }
+                for uid: UInt32 in [1_000_001, 1_000_002, 1_000_002] {
+                    group.addTask { try await hold(uid, others) }
+                }
+                _ = try await begun.element(3)
+                group.addTask {
+                    let url = PercentCoding.encode(ServerFixture.baseURL + "/a")
+                    answers.record(try await slow.ask("GET", "/v1/entries/\(url)/explain"))
+                }
+                try await expectAnswers(client)
+                // It waits by now; what is read next takes its turn behind it.
+                group.addImmediateTask { try await hold(1_000_003, others) }
+                first.signal()
+                _ = try await begun.element(4)
+                try await expectAnswers(client)
+                #expect(answers.all.isEmpty)
+            }
+            #expect(answers.all.map(\.status) == [200])
+            #expect(answers.all[0].text.contains(Self.padding))
         }
     }
 

@@ -24,11 +24,12 @@ package final class ServerFixture: Sendable {
     /// Serves while `body` runs, then hangs up every client, drains the server, closes the store.
     ///
     /// It has one origin, `example`, at ``baseURL``; where its objects say what they are, `rules`
-    /// say how.
+    /// say how. With `isOneLoop` all connections share an event loop.
     package static func run(
         maxEntryBytes: Int64 = 64 << 20,
         rules: NormalizeRules.TypeMembers? = nil,
         administrators: Administrators = .members(of: .init(name: "own", number: getgid())),
+        isOneLoop: Bool = false,
         _ body: (ServerFixture) async throws -> Void
     ) async throws {
         let clock = ManualClock()
@@ -36,7 +37,8 @@ package final class ServerFixture: Sendable {
             now: { clock.now() },
             configure: { $0.maxEntryBytes = ByteSize(bytes: maxEntryBytes) }
         )
-        let fixture = try ServerFixture(temporary, clock, rules, administrators)
+        let loops = isOneLoop ? oneLoop : MultiThreadedEventLoopGroup.singleton
+        let fixture = try ServerFixture(temporary, clock, rules, administrators, loops)
         try await withThrowingTaskGroup(of: Void.self) { group in
             let listening = Gate()
             group.addTask { await fixture.engine.run() }
@@ -64,11 +66,14 @@ package final class ServerFixture: Sendable {
         try await temporary.close()
     }
 
+    private static let oneLoop = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+
     private init(
         _ temporary: TemporaryStore,
         _ clock: ManualClock,
         _ rules: NormalizeRules.TypeMembers?,
-        _ administrators: Administrators
+        _ administrators: Administrators,
+        _ loops: MultiThreadedEventLoopGroup
     ) throws {
         self.clock = clock
         store = temporary.store
@@ -97,7 +102,7 @@ package final class ServerFixture: Sendable {
                 administrators: administrators
             ),
             engine: engine,
-            eventLoopGroup: MultiThreadedEventLoopGroup.singleton
+            eventLoopGroup: loops
         )
     }
 

@@ -42,7 +42,9 @@ struct AdministrationRoutes {
 
     private func evict() async throws(Problem) {
         try refuseParameters()
-        let command = try EvictCommand(json: try await exchange.command())
+        let command = try await exchange.command { json throws(Problem) in
+            try EvictCommand(json: json)
+        }
         let rows = try exchange.rows(command.scope, for: "evict")
         if command.scope == .shared, !command.isDryRun {
             try exchange.requireAdministrator(

@@ -31,7 +31,7 @@ struct EntityRoutes {
         let rows = try exchange.rows(command.scope, for: "list entities")
         let origin = try engine.entityOrigin(command.origin, for: exchange.peer.uid)
         let page = try await engine.entities(command, origin, rows)
-        await exchange.respond(page.encoded())
+        try await exchange.respond(page)
     }
 
     private func read(_ key: EntityKey) async throws(Problem) {
@@ -69,7 +69,7 @@ struct EntityRoutes {
         else {
             throw Problem.miss(name)
         }
-        await exchange.respond(explanation.encoded())
+        try await exchange.respond(explanation)
     }
 
     // MARK: Writing

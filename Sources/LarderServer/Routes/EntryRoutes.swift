@@ -31,7 +31,7 @@ struct EntryRoutes {
         let command = try EntryListCommand(query: exchange.query)
         let rows = try exchange.rows(command.scope, for: "list")
         let page = try await engine.list(command, rows)
-        await exchange.respond(page.encoded())
+        try await exchange.respond(page)
     }
 
     private func explain(_ id: EntryID) async throws(Problem) {
@@ -43,13 +43,15 @@ struct EntryRoutes {
         guard let explanation = try await engine.explain(id, scope, interest: interest) else {
             throw Problem.miss(id)
         }
-        await exchange.respond(explanation.encoded())
+        try await exchange.respond(explanation)
     }
 
     private func batch() async throws(Problem) {
         let parameters = try QueryParameters(exchange.query)
         try parameters.refuseRest()
-        let command = try BatchCommand(json: try await exchange.command())
+        let command = try await exchange.command { json throws(Problem) in
+            try BatchCommand(json: json)
+        }
         let scope = exchange.scope(command.account)
         guard FrameFormat.isArrayNamed(in: exchange.accepted) else {
             let stream = FrameStream(exchange)

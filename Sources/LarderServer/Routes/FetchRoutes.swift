@@ -15,7 +15,7 @@ struct FetchRoutes {
     func answer(_ route: FetchRoute) async throws(Problem) {
         let command =
             switch route {
-            case .byBody: try FetchCommand(json: await bodyOfCommand())
+            case .byBody: try await commandOfBody()
             case .byQuery: try FetchCommand(query: exchange.query)
             }
         guard FrameFormat.isArrayNamed(in: exchange.accepted) else {
@@ -59,9 +59,9 @@ struct FetchRoutes {
     }
 
     /// A POST takes its parameters in the body only.
-    private func bodyOfCommand() async throws(Problem) -> [UInt8] {
+    private func commandOfBody() async throws(Problem) -> FetchCommand {
         let parameters = try QueryParameters(exchange.query)
         try parameters.refuseRest()
-        return try await exchange.command()
+        return try await exchange.command { json throws(Problem) in try FetchCommand(json: json) }
     }
 }

@@ -30,17 +30,24 @@ struct ModifierRoutes {
         var parameters = try QueryParameters(exchange.query)
         let wait = try parameters.takeWait("wait")
         try parameters.refuseRest()
-        let command = try ModifiersCommand(json: try await exchange.command())
+        let (command, byteCount) = try await exchange.command { json throws(Problem) in
+            (try ModifiersCommand(json: json), json.count)
+        }
         let scope = exchange.scope(command.account)
         let client = try exchange.client
-        let receipts = try await engine.accept(command, scope, client: client)
+        let receipts = try await engine.accept(
+            command,
+            scope,
+            client: client,
+            byteCount: byteCount
+        )
         guard let wait, let only = receipts.first, !command.isList else {
             return try await exchange.respond(receipts, of: command, scope)
         }
         let location: HTTPHeaders = ["Location": PercentCoding.modifierPath(only.id)]
         let report = try await settled(only.id, scope, wait)
         let status: HTTPResponseStatus = report.state.isSettled ? .ok : .accepted
-        await exchange.respond(report.encoded(), location, status: status)
+        try await exchange.respond(report, location, status: status)
     }
 
     /// What it is once it is settled or the time is over; it was accepted, also when the daemon ends.
@@ -61,7 +68,7 @@ struct ModifierRoutes {
         let command = try ModifierListCommand(query: exchange.query)
         let rows = try exchange.rows(command.scope, for: "list modifiers")
         let page = try await engine.modifiers(command, rows, interest: exchange.interest)
-        await exchange.respond(page.encoded())
+        try await exchange.respond(page)
     }
 
     private func show(_ id: ModifierID) async throws(Problem) {
@@ -70,7 +77,7 @@ struct ModifierRoutes {
         let scope = try exchange.row(try parameters.takeScope(), for: "show modifier \(id)")
         try parameters.refuseRest()
         let report = try await engine.modifier(id, scope, wait: wait, interest: exchange.interest)
-        await exchange.respond(report.encoded())
+        try await exchange.respond(report)
     }
 
     private func remove(_ id: ModifierID) async throws(Problem) {

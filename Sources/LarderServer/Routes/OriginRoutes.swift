@@ -30,13 +30,17 @@ struct OriginRoutes {
 
     private func add() async throws(Problem) {
         try exchange.requireAdministrator("origin add")
-        let command = try OriginCommand(json: try await exchange.command())
+        let command = try await exchange.command { json throws(Problem) in
+            try OriginCommand(json: json)
+        }
         await respondCreated(try await engine.addOrigin(command))
     }
 
     private func replace(_ name: OriginName) async throws(Problem) {
         try exchange.requireAdministrator("origin replace \(name)")
-        let command = try OriginCommand(name, json: try await exchange.command())
+        let command = try await exchange.command { json throws(Problem) in
+            try OriginCommand(name, json: json)
+        }
         let (report, isNew) = try await engine.replaceOrigin(command)
         if isNew {
             await respondCreated(report)
@@ -68,16 +72,20 @@ struct OriginRoutes {
 
     private func check(_ name: OriginName) async throws(Problem) {
         try exchange.requireAdministrator("origin check \(name)")
-        let command = try OriginCheckCommand(json: try await exchange.command())
+        let command = try await checkCommand()
         let report = try await engine.checkOrigin(name, path: command.path, for: exchange.peer.uid)
         await exchange.respond(report.encoded())
     }
 
     /// Nothing can be said in a body here; an empty object says nothing.
     private func refuseBody() async throws(Problem) {
-        let command = try OriginCheckCommand(json: try await exchange.command())
+        let command = try await checkCommand()
         guard command.path == nil else {
             throw Problem(.unknownMember, "unknown member 'path', there are none")
         }
+    }
+
+    private func checkCommand() async throws(Problem) -> OriginCheckCommand {
+        try await exchange.command { json throws(Problem) in try OriginCheckCommand(json: json) }
     }
 }

@@ -23,7 +23,7 @@ struct PinRoutes {
     private func list() async throws(Problem) {
         let command = try PinListCommand(query: exchange.query)
         let page = try await engine.pins(command, exchange.scope(command.account))
-        await exchange.respond(page.encoded())
+        try await exchange.respond(page)
     }
 
     /// 201 or 204 once it is synced, 202 while it waits for its origin.
@@ -45,7 +45,7 @@ struct PinRoutes {
 
     /// Bytes would be taken for the entry's, which they are not.
     private func refuseBody() async throws(Problem) {
-        guard try await exchange.command().isEmpty else {
+        guard try await exchange.command({ $0.isEmpty }) else {
             throw Problem(
                 .badRequest,
                 "a pin has no body",

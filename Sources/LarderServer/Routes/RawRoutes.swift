@@ -58,13 +58,12 @@ struct RawRoutes {
             guard error.kind == .methodNotAllowed else { throw error }
             return await exchange.respond(error, ["Allow": "GET, HEAD"])
         }
-        let modifier = try command.modifier(
-            to: url,
-            keyHeader: keyHeader,
-            body: try await exchange.wholeBody(upTo: command.bodyBytesMax)
-        )
-        let accepted = ModifiersCommand(modifier)
-        let receipts = try await exchange.engine.accept(accepted, scope)
+        let body = try await exchange.wholeBody(upTo: command.bodyBytesMax)
+        let byteCount = body.count
+        let accepted = try await exchange.work(onBytes: byteCount) { () throws(Problem) in
+            ModifiersCommand(try command.modifier(to: url, keyHeader: keyHeader, body: body))
+        }
+        let receipts = try await exchange.engine.accept(accepted, scope, byteCount: byteCount)
         let headers: HTTPHeaders = ["Preference-Applied": "respond-async"]
         try await exchange.respond(receipts, of: accepted, scope, headers)
     }

@@ -14,7 +14,7 @@ struct WatchRoutes {
     func answer(_ route: WatchRoute) async throws(Problem) {
         var command =
             switch route {
-            case .byBody: try WatchCommand(json: await bodyOfCommand())
+            case .byBody: try await commandOfBody()
             case .byQuery: try WatchCommand(query: exchange.query)
             }
         if let last = exchange.head.headers.first(name: "Last-Event-ID") {
@@ -49,9 +49,9 @@ struct WatchRoutes {
     }
 
     /// A POST takes its parameters in the body only.
-    private func bodyOfCommand() async throws(Problem) -> [UInt8] {
+    private func commandOfBody() async throws(Problem) -> WatchCommand {
         let parameters = try QueryParameters(exchange.query)
         try parameters.refuseRest()
-        return try await exchange.command()
+        return try await exchange.command { json throws(Problem) in try WatchCommand(json: json) }
     }
 }
