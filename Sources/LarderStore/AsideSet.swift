@@ -46,7 +46,7 @@ extension DatabaseFile {
             let rest = name.dropFirst(start.count)
             guard rest.hasPrefix(".") else { return (name, 1) }
             // `.2`, `.2-wal`, `.2.snapshot`; that of the first is `.snapshot`.
-            return (name, Int(rest.dropFirst().prefix { $0.isNumber }) ?? 1)
+            return (name, Int32(rest.dropFirst().prefix { $0.isNumber }).map(Int.init) ?? 1)
         }
     }
 }

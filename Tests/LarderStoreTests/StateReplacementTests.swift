@@ -109,6 +109,17 @@ struct StateReplacementTests {
         #expect(StateFile.database(in: temporary.directory.path("state"), nil).nextAsideNumber == 4)
     }
 
+    @Test("A name with a number that is none of ours keeps nothing from being set aside")
+    func strangeNumber() async throws {
+        let temporary = try await prepared()
+        try temporary.crash { folder in
+            try folder.write("state/state.db.aside.\(Int.max)", [1])
+            try damage(folder)
+        }
+        #expect(temporary.store.asideSets.count == 2)
+        #expect(try await temporary.store.unsettledModifiers(after: nil).count == 40)
+    }
+
     @Test("A WAL whose file is gone or empty is set aside, and read as far as it goes")
     func orphan() async throws {
         for isEmpty in [true, false] {
