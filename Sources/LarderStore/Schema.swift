@@ -42,16 +42,23 @@ struct Schema {
         return .known(version)
     }
 
-    /// The version of a damaged file: what its header says, or a later one of which it has something;
-    /// the current one where neither tells.
-    func version(ofDamaged connection: SQLiteConnection) throws(StoreError) -> Int {
+    /// The version of a damaged file, and whether all of that version is there.
+    ///
+    /// It is what the header says, or a later one of which there is something; the current one where
+    /// neither tells.
+    func version(
+        ofDamaged connection: SQLiteConnection
+    ) throws(StoreError) -> (version: Int, isWhole: Bool) {
         let said = Int(try connection.integer("PRAGMA user_version") ?? 0)
         let found = try Self.names(connection)
         for version in (1...steps.count).reversed() {
-            let added = try at(version).names().subtracting(at(version - 1).names())
-            if version == said || !added.isDisjoint(with: found) { return version }
+            let names = try at(version).names()
+            let added = names.subtracting(try at(version - 1).names())
+            if version == said || !added.isDisjoint(with: found) {
+                return (version, names.isSubset(of: found))
+            }
         }
-        return steps.count
+        return (steps.count, false)
     }
 
     /// What a file of an earlier version is made by.

@@ -172,7 +172,8 @@ final class StateFile: Sendable {
     /// What was met of damage since the start; nil while nothing was.
     var damageWarning: String? {
         file.mark?.step.map { step in
-            "\(file.path) is damaged (\(step)): restart the daemon, which takes over what of it can be read"
+            "\(file.path) is damaged (\(StoreError.brief(step))): restart the daemon, which takes over "
+                + "what of it can be read"
         }
     }
 

@@ -101,8 +101,7 @@ struct StateListing {
         return number(versionPlace)
     }
 
-    /// Whether the pages of a file are such that this may be the list of its tables; where the file
-    /// does not say its version, its second page has to name these pages as the first ones.
+    /// Whether this is the list of the tables of a file: its second page names their first pages.
     func fits(
         said: Int?,
         pageOf number: (Int) throws(StoreError) -> [UInt8]
@@ -112,7 +111,6 @@ struct StateListing {
             let other = tables.contains(root) ? Self.typesOfIndexes : Self.typesOfTables
             guard let type = try number(root).first, !other.contains(type) else { return false }
         }
-        guard said == nil else { return true }
         // Five bytes a page, of which the first is 1 for the first page of a table or an index.
         let map = try number(2)
         let roots = (0..<map.count / 5).filter { map[5 * $0] == 1 }.map { $0 + 3 }

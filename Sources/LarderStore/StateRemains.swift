@@ -16,28 +16,52 @@ struct StateRemains {
 
     /// Nil where not even the tables are known.
     init?(of file: DatabaseFile) throws(StoreError) {
-        do throws(StoreError) {
-            // SQLite would delete the WAL of a file of no bytes.
-            guard DiskSpace.fileBytes(at: file.path) > 0 else {
-                throw .corrupt(file: file.path, step: "read \(file.path)")
-            }
-            let connection = try Self.open(file, file.path)
-            version = try file.schema.version(ofDamaged: connection)
-            (self.connection, copy) = (connection, nil)
-        } catch .corrupt {
-            let copy = file.path + ".remains"
-            Self.remove(copy)
-            do throws(StoreError) {
-                let version = try Self.copy(file, to: copy)
-                connection = try Self.open(file, copy)
-                self.version = version
-            } catch {
-                Self.remove(copy)
-                if case .corrupt = error { return nil }
-                throw error
-            }
-            self.copy = copy
+        let copy = file.path + ".remains"
+        Self.remove(copy)
+        let found = try Self.readable { () throws(StoreError) in try Self.openAsItIs(file) }
+        if let found, found.isWhole {
+            (connection, version, self.copy) = (found.connection, found.version, nil)
+            return
         }
+        do throws(StoreError) {
+            let listed = try Self.readable { () throws(StoreError) in
+                let version = try Self.copy(file, to: copy)
+                return (connection: try Self.open(file, copy), version: version)
+            }
+            if let listed {
+                (connection, version, self.copy) = (listed.connection, listed.version, copy)
+                return
+            }
+        } catch {
+            Self.remove(copy)
+            throw error
+        }
+        Self.remove(copy)
+        guard let found else { return nil }
+        (connection, version, self.copy) = (found.connection, found.version, nil)
+    }
+
+    private static func readable<Value>(
+        _ open: () throws(StoreError) -> Value
+    ) throws(StoreError) -> Value? {
+        do throws(StoreError) {
+            return try open()
+        } catch .corrupt {
+            return nil
+        }
+    }
+
+    /// With `writable_schema` SQLite leaves out tables whose listing it does not understand.
+    private static func openAsItIs(
+        _ file: DatabaseFile
+    ) throws(StoreError) -> (connection: SQLiteConnection, version: Int, isWhole: Bool) {
+        // SQLite would delete the WAL of a file of no bytes.
+        guard DiskSpace.fileBytes(at: file.path) > 0 else {
+            throw .corrupt(file: file.path, step: "read \(file.path)")
+        }
+        let connection = try open(file, file.path)
+        let (version, isWhole) = try file.schema.version(ofDamaged: connection)
+        return (connection, version, isWhole)
     }
 
     /// Removes what was made; the connection is used no more.

@@ -60,7 +60,8 @@ package enum StoreError: Error, Equatable {
         case .sqlite(let file, let step, let code, let message):
             "\(step) failed on \(file): \(message) (\(code))"
         case .diskFull(let file, let step): "\(step) failed: the disk is full (\(file))"
-        case .corrupt(let file, let step): "\(step) failed: the file is damaged (\(file))"
+        case .corrupt(let file, let step):
+            "\(Self.brief(step)) failed: the file is damaged (\(file))"
         case .tooLarge(let bytes, let limit):
             "the entry has \(bytes) bytes, at most \(limit) are kept"
         case .noRoom(let bytes): "there is no room for \(bytes) bytes beside protected entries"
@@ -85,6 +86,12 @@ package enum StoreError: Error, Equatable {
 }
 
 extension StoreError {
+    /// A step in few words: of SQL its beginning.
+    static func brief(_ step: String) -> String {
+        let line = step.prefix { $0 != "\n" }
+        return line.count <= 80 && line.count == step.count ? step : "\(line.prefix(80))…"
+    }
+
     /// The path of the file that it comes from; nil for one that is of no file.
     var file: String? {
         switch self {

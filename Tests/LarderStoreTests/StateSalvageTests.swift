@@ -93,12 +93,19 @@ struct StateSalvageTests {
         #expect(try await temporary.bytes("a") == [1])
     }
 
-    @Test("Of a file that has lost its first page, where the tables are listed, all rows are saved")
-    func firstPage() async throws {
+    @Test(
+        "Of a file whose first page is lost, or says that texts are UTF-16, all rows are saved",
+        arguments: [false, true]
+    )
+    func firstPage(isLost: Bool) async throws {
         let temporary = try await prepared()
-        try damage(temporary, 1)
+        let pages = StatePages(path: temporary.statePath)
+        var page = try pages.read(1)
+        if isLost { page = .noise(StatePages.bytes) } else { page[59] = 2 }
+        try pages.write(page, at: 1)
         try temporary.open()
         #expect(temporary.store.findings.count == 1)
+        #expect(temporary.store.findings.allSatisfy { $0.count < 400 && !$0.contains("\n") })
         #expect(try count(temporary, "kept") == Self.pins)
         #expect(try count(temporary, "offline_origin") == 2)
         let folder = (temporary.statePath as NSString).deletingLastPathComponent
