@@ -178,6 +178,20 @@ extension CacheWriter {
         return found.kind != .tombstone
     }
 
+    /// From now on a row is as of a step that has left it as it was: whoever is about to see it has
+    /// seen something else of a later revision than its own.
+    func raise(_ scope: ScopeKey, _ id: EntryID, to step: Revision) throws(StoreError) {
+        guard let found = try find(scope, id).0 else { return }
+        let statement = try connection.statement(
+            "UPDATE entry SET rev = max(rev, ?2) WHERE key = ?1"
+        )
+        statement.bind(1, found.key.number)
+        statement.bind(2, step.number)
+        try statement.run()
+        state.highestRevision = max(state.highestRevision, step)
+        noteChange(of: found.key)
+    }
+
     /// From now on an answer in the cache is stale, as something has changed it on the server.
     func markStale(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
         guard let found = try find(scope, id).0, found.kind == .fetched else { return }

@@ -64,6 +64,10 @@ extension KeptStore {
             let event = found.change(to: behind?.entry, id)
             let difference = id.isEntity ? found.held.difference(to: held(behind)) : .nothing
             try await revisions.step { (step) async throws(StoreError) in
+                // Its user has seen the copy's revision, which is later than that of what is behind it.
+                try await cache.submit { writer throws(StoreError) in
+                    try writer.raise(original, id, to: step)
+                }
                 try await file.settle { writer throws(StoreError) in
                     guard try writer.removeReleased(scope, id) else { return }
                     guard !id.isEntity else {
