@@ -254,6 +254,13 @@ extension EntityShown {
     }
 }
 
+extension HeldEntity {
+    /// Whether anything is known of it: effects that do not fit leave nothing to show (case 1).
+    var isKnown: Bool {
+        if case .unknown = self { false } else { true }
+    }
+}
+
 extension StoreReader {
     private func entity(
         in places: [ScopeKey],
@@ -278,9 +285,9 @@ extension StoreReader {
         _ now: Timestamp
     ) throws(StoreError) -> EntityShown? {
         try atOneMoment { () throws(StoreError) -> EntityShown? in
-            guard let known = try entity(place, EntryID(name), for: sight, now: now) else {
-                return nil
-            }
+            guard let known = try entity(place, EntryID(name), for: sight, now: now),
+                known.held.isKnown
+            else { return nil }
             var (revision, pending) = (known.revision, PendingChanges())
             // What modifiers make of it is its user's own, what it refers to may be everybody's.
             let places = self.places(of: place)

@@ -165,7 +165,7 @@ extension EntityExplanation {
         }
         let target = try reader.target(scope, id)
         let pending = try target.map { target throws(StoreError) in
-            try PendingExplanation(of: target, id, reader, interest)
+            try PendingExplanation(of: target, on: target.base, id, reader, interest)
         }
         let referrers = try reader.referrers(place, name)
         self.init(

@@ -6,8 +6,8 @@ package import LarderWire
 extension Engine {
     /// Everything that is known of an entry; nil when there is none, and none shows.
     ///
-    /// With modifiers that touch it, its members are those of its base where it has one. Where
-    /// `interest` has ended no more is worked out.
+    /// Its members are those of what shows; of a row of which nothing shows, its own. Where `interest`
+    /// has ended no more is worked out.
     package func explain(
         _ id: EntryID,
         _ scope: ScopeKey,
@@ -73,6 +73,14 @@ extension Engine {
             guard !interest.isGivenUp else { return nil }
             let scope = sight.own
             let target = try reader.target(scope, id)
+            let view = try context.view(
+                of: id,
+                for: scope,
+                in: sight,
+                reader,
+                now: now,
+                isHead: true
+            ) { row, _, _ in row.entry() }.view
             var found = try Self.row(id, scope, isTarget: target != nil, reader, now)
             if found == nil, target == nil, let shared = sight.shared {
                 found = try Self.row(id, shared, isTarget: false, reader, now)
@@ -81,18 +89,34 @@ extension Engine {
             accountedBytes = found?.size ?? 0
             lastUsed = found?.lastUsed ?? 0
             isPinned = found?.isPinned ?? false
-            if let found, !found.isBare {
-                entry = found.entry
-            } else {
-                guard let head = try context.head(of: id, for: scope, reader, now: now) else {
-                    return nil
-                }
-                entry = head.entry
-                source = head.source
+            let row = found.flatMap { $0.isBare ? nil : $0 }
+            guard let shown = view?.entry ?? row?.entry else { return nil }
+            entry = shown
+            source = view?.source ?? .cache
+            guard target != nil || view?.overlay.pending.isEmpty != true else { return }
+            let base = try context.view(
+                of: id,
+                for: scope,
+                in: sight,
+                reader,
+                now: now,
+                as: .base,
+                isHead: true,
+                row: { row, _, _ in ViewReport(row) }
+            )
+            var told = PendingExplanation(count: 0, base: ViewReport(base.view), view: .unknown)
+            if let target {
+                told = try PendingExplanation(
+                    of: target,
+                    on: target.base(in: scope, reader, now: now).value,
+                    id,
+                    reader,
+                    interest
+                )
+                told.base = ViewReport(base.view)
             }
-            pending = try target.map { target throws(StoreError) in
-                try PendingExplanation(of: target, id, reader, interest)
-            }
+            if let view { try told.take(view, in: scope, reader) }
+            pending = told
         }
 
         private static func row(

@@ -149,7 +149,13 @@ extension Engine {
     ) throws(StoreError) -> ViewReport {
         let effects = changes.map(\.known)
         let values = TargetValues(target.base, of: id, effects)
-        return try ViewReport(View.of(values.content, effects), of: target, values, changes, reader)
+        return try ViewReport(
+            View.of(values.content, effects),
+            of: target.base,
+            values,
+            changes,
+            reader
+        )
     }
 
     /// Those of unsettled modifiers of which an effect is left out of the view, as it does not fit

@@ -96,8 +96,8 @@ extension EngineContext {
     ///
     /// It is looked for where `sight` says, or else where every client looks. With the form `base` it
     /// is what the origin said last, whatever modifiers make of it. With `isPartial` a normalized
-    /// answer is shown also where entities of it were evicted; with `isHead` it is given as it came,
-    /// and that is no use of the row.
+    /// answer is shown also where entities of it were evicted; with `isHead` an entity's own form is
+    /// given too, and that is no use of the row.
     func view<Row>(
         of id: EntryID,
         for scope: ScopeKey,
@@ -131,16 +131,17 @@ extension EngineContext {
         if found == nil, let shared = sight.map(\.shared) ?? sharedScope(of: id) {
             found = try look.row(in: shared, reader, overlay, row)
         }
-        // What an entity's modifiers say counts more than that its URL was gone once.
-        guard form == .view, found?.isWithoutBytes != false,
-            let made: EntryViewRead<Row> = try entityView(
-                at: id,
-                scope,
-                reader,
-                now: now
-            )
-        else { return found ?? .miss }
-        return made
+        // What is known of an entity, and its modifiers, count more than that its URL was gone once.
+        let gone = found?.tombstone
+        guard form == .view, found == nil || gone != nil else { return found ?? .miss }
+        let made: EntryViewRead<Row>? = try entityView(
+            at: id,
+            scope,
+            reader,
+            gone: gone,
+            now: now
+        )
+        return made ?? found ?? .miss
     }
 
     /// Reads what a client of `scope` sees under an id, without its bytes; nil for a miss.
@@ -154,38 +155,43 @@ extension EngineContext {
             row.entry()
         }
         guard let view = read.view else { return nil }
-        let entry: Entry? =
-            switch view.content {
-            case .row(let entry): entry
-            case .made(let entry, _), .deleted(let entry): entry
-            }
-        return entry.map { EntryHead($0, source: view.source, in: view.place) }
+        return view.entry.map { EntryHead($0, source: view.source, in: view.place) }
     }
 
     /// What modifiers make of an entity under its own URL, of which no answer is cached (case 1); nil
     /// where none targets it.
+    ///
+    /// With `gone`, where its origin has said once that the URL is gone, it is what is known of the
+    /// entity since, whoever has said it: a list that holds it again, or a write that was confirmed.
     private func entityView<Row>(
         at id: EntryID,
         _ scope: ScopeKey,
         _ reader: StoreReader,
+        gone: Entry?,
         now: Timestamp
     ) throws(StoreError) -> EntryViewRead<Row>? {
-        guard store.hasTargets, let name = entity(at: id, in: scope),
-            store.isTargeted(scope, EntryID(name))
+        guard gone != nil || store.hasTargets, let name = entity(at: id, in: scope),
+            gone != nil || store.isTargeted(scope, EntryID(name))
         else { return nil }
-        let shown = try reader.showEntity(
-            name,
-            in: scope,
-            for: .view(of: scope),
-            entityRules(of: name.origin),
-            expanding: Limits.entityExpansionMax,
-            now
-        )
-        guard let entry = shown?.entry(id, of: name.origin, now: now) else { return nil }
+        var shown: EntityShown?
+        for place in sight(scope, EntryID(name)).scopes where shown == nil {
+            shown = try reader.showEntity(
+                name,
+                in: place,
+                for: .view(of: scope),
+                entityRules(of: name.origin),
+                expanding: Limits.entityExpansionMax,
+                now
+            )
+        }
+        guard var entry = shown?.entry(id, of: name.origin, now: now) else { return nil }
         var view: EntryView<Row>
         switch shown {
         case .miss?, nil: return nil
         case .deleted(_, let source, let overlay)?:
+            if let gone, source == .cache {
+                entry = gone.asOf(entry.revision)
+            }
             view = EntryView(
                 content: .deleted(entry),
                 overlay: overlay,
@@ -229,17 +235,15 @@ struct EntryLook {
             case .variants: nil
             }
         }
-        let found: ShownRow<EntryView<Row>.Content?>? =
-            isHead
-            ? try reader.withEntry(place, id, now: now, isUse: false, content).map { .whole($0) }
-            : try reader.shownRow(
-                place,
-                id,
-                for: viewer,
-                now: now,
-                isPartial: isPartial,
-                content
-            )
+        let found = try reader.shownRow(
+            place,
+            id,
+            for: viewer,
+            now: now,
+            isPartial: isPartial,
+            isUse: !isHead,
+            content
+        )
         switch found {
         case nil: return nil
         case .whole(nil)?, .normalized(.missing, _)?: return .miss
@@ -296,18 +300,39 @@ struct EntryLook {
     }
 }
 
+extension EntryView<Entry?> {
+    /// Everything of it but its bytes; nil for a row that cannot be read.
+    var entry: Entry? {
+        switch content {
+        case .row(let entry): entry
+        case .made(let entry, _), .deleted(let entry): entry
+        }
+    }
+}
+
 extension EntryViewRead {
-    /// Whether there is nothing, or a tombstone.
-    fileprivate var isWithoutBytes: Bool {
-        guard case .view(let view) = self, case .deleted = view.content else { return false }
-        return view.source == .cache
+    /// What an origin has deleted.
+    fileprivate var tombstone: Entry? {
+        guard let view, case .deleted(let entry) = view.content, view.source == .cache else {
+            return nil
+        }
+        return entry
+    }
+}
+
+extension Entry {
+    /// It, where something else of a revision has been shown in its place since.
+    fileprivate func asOf(_ revision: Revision) -> Entry {
+        var entry = self
+        entry.revision = max(entry.revision, revision)
+        return entry
     }
 }
 
 extension Target {
     /// What its effects are applied to: where its answer is of entities, with these as they are now;
     /// with it what an origin may be asked to confirm, and what is to be said of those.
-    fileprivate func base(
+    func base(
         in scope: ScopeKey,
         _ reader: StoreReader,
         now: Timestamp

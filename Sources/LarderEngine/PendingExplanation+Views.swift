@@ -4,19 +4,20 @@ import LarderStore
 import LarderWire
 
 extension PendingExplanation {
-    /// What modifiers make of a target: each effect is applied once, and what shows is told on the
-    /// way; what is left without each is worked out with the steps that this has left over.
+    /// What modifiers make of a target on a base: each effect is applied once, and what shows is told
+    /// on the way; what is left without each is worked out with the steps that this has left over.
     init(
         of target: Target,
+        on known: KeptBase,
         _ id: EntryID,
         _ reader: StoreReader,
         _ interest: Interest
     ) throws(StoreError) {
         let changes = target.changes
         let effects = changes.map(\.known)
-        let values = TargetValues(target.base, of: id, effects)
+        let values = TargetValues(known, of: id, effects)
         var run = ViewRun(values.content)
-        let base = try ViewReport(run.view, of: target, values, [], reader)
+        let base = try ViewReport(run.view, of: known, values, [], reader)
         var room = Limits.explainedViewBytesMax - base.byteCount
         var told: [(place: Int, step: Step)] = []
         var isTruncated = changes.count > Limits.toldPendingMax
@@ -29,14 +30,14 @@ extension PendingExplanation {
             var step = Step(id: id, state: change.state, effect: effects[place].typeName)
             step.inapplicable = reason?.message
             if room > 0 {
-                let after = try ViewReport(run.view, of: target, values, changes, reader)
+                let after = try ViewReport(run.view, of: known, values, changes, reader)
                 if after.byteCount <= room { step.after = after }
                 room -= after.byteCount
             }
             isTruncated = isTruncated || step.after == nil
             told.append((place, step))
         }
-        let view = try ViewReport(run.view, of: target, values, changes, reader)
+        let view = try ViewReport(run.view, of: known, values, changes, reader)
         room -= view.byteCount
         self.init(count: changes.count, base: base, view: view)
         var steps = run.stepsLeft
@@ -46,7 +47,7 @@ extension PendingExplanation {
             others.remove(at: told[index].place)
             let view = View.of(values.content, others.map(\.known), steps: &steps)
             guard !view.isCut else { break }
-            let without = try ViewReport(view, of: target, values, others, reader)
+            let without = try ViewReport(view, of: known, values, others, reader)
             told[index].step.without = without
             room -= without.byteCount
         }
@@ -54,13 +55,71 @@ extension PendingExplanation {
         self.isTruncated =
             isTruncated || interest.isGivenUp || told.contains { $0.step.without == nil }
     }
+
+    /// Takes over what shows, and names the modifiers of the entities in it: what each of them makes
+    /// is explained of its entity.
+    mutating func take(
+        _ view: EntryView<Entry?>,
+        in scope: ScopeKey,
+        _ reader: StoreReader
+    ) throws(StoreError) {
+        count = view.overlay.pending.count
+        switch view.content {
+        case .row: break
+        case .made, .deleted: self.view = ViewReport(view)
+        }
+        let known = Set(steps.map(\.id))
+        for id in view.overlay.pending.prefix(Limits.toldPendingMax) where !known.contains(id) {
+            guard let change = try reader.firstChange(of: id, in: scope) else { continue }
+            let effect = (try? Effect(parsing: change.effect)) ?? .none
+            steps.append(Step(id: id, state: change.state, effect: effect.typeName))
+            isTruncated = true
+        }
+    }
 }
 
 extension ViewReport {
-    /// What changes make of a target, in words of the wire.
+    /// The bytes in a row, where they are JSON that can be told.
+    init(_ row: borrowing EntryRow) {
+        guard row.entry()?.body.isJSON == true, row.chunkedBody == nil,
+            row.byteCount <= Limits.explainedViewBytesMax
+        else {
+            self = .bytes(row.byteCount)
+            return
+        }
+        self = .json(row.withBody { Array($0) }, isComplete: true)
+    }
+
+    /// What a view shows, where its row is told by `Row`.
+    init(_ view: EntryView<ViewReport>?) {
+        switch view?.content {
+        case nil: self = .unknown
+        case .row(let report)?: self = report
+        case .deleted?: self = .deleted
+        case .made(let entry, let bytes)?:
+            self.init(entry, bytes, isComplete: view?.overlay.isComplete != false)
+        }
+    }
+
+    /// What a view shows that is put together.
+    init(_ view: EntryView<Entry?>) {
+        switch view.content {
+        case .row(let entry): self = entry.map { .bytes($0.body.byteCount) } ?? .unknown
+        case .deleted: self = .deleted
+        case .made(let entry, let bytes):
+            self.init(entry, bytes, isComplete: view.overlay.isComplete)
+        }
+    }
+
+    private init(_ entry: Entry, _ bytes: [UInt8], isComplete: Bool) {
+        let isTold = entry.body.isJSON && bytes.count <= Limits.explainedViewBytesMax
+        self = isTold ? .json(bytes, isComplete: isComplete) : .bytes(bytes.count)
+    }
+
+    /// What changes make of a base, in words of the wire.
     init(
         _ view: View,
-        of target: Target,
+        of base: KeptBase,
         _ values: TargetValues,
         _ changes: [OpenChange],
         _ reader: StoreReader
@@ -71,7 +130,7 @@ extension ViewReport {
         case .json(let value):
             self = .json(values.bytes(value), isComplete: view.isComplete)
         case .base:
-            switch target.base {
+            switch base {
             case .unknown: self = .unknown
             case .deleted: self = .deleted
             case .value(_, let bytes?): self = .json(bytes, isComplete: true)

@@ -119,12 +119,13 @@ extension StoreReader {
     /// Puts a normalized answer together, from the transaction that its row was read in: call it
     /// within ``atOneMoment(_:)`` with that.
     ///
-    /// What it shows counts as used.
+    /// What it shows counts as used, unless `isUse` says that it does not.
     package func rebuild(
         _ row: NormalizedRow,
         for sight: EntitySight,
         now: Timestamp,
-        isPartial: Bool = false
+        isPartial: Bool = false,
+        isUse: Bool = true
     ) throws(StoreError) -> Rebuilt {
         try allowance.take(bytes: row.template.count)
         let skeleton = try reading { file throws(StoreError) in
@@ -138,7 +139,7 @@ extension StoreReader {
         )
         return try rebuilding.rebuild(row, skeleton: skeleton ?? nil) {
             (id) throws(StoreError) in
-            try entityWithDeadLetters(row.scope, id, for: sight, now: now)
+            try entityWithDeadLetters(row.scope, id, for: sight, now: now, isUse: isUse)
         }
     }
 }

@@ -81,31 +81,38 @@ extension StoreReader {
     /// Hands what an id has to `read`, or where that is a normalized answer puts it together.
     ///
     /// What is kept for good is shown with its entities as they are now, as long as all of them are
-    /// there, else as it was kept.
+    /// there, else as it was kept. `isUse` says whether this counts as a use.
     package func shownRow<Value>(
         _ scope: ScopeKey,
         _ id: EntryID,
         for sight: EntitySight,
         now: Timestamp,
         isPartial: Bool = false,
+        isUse: Bool = true,
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> ShownRow<Value>? {
         try atOneMoment { () throws(StoreError) -> ShownRow<Value>? in
             if shared.kept.covers(scope, id), let (entry, value) = try kept(scope, id, read) {
                 let mirror = try entry.flatMap { entry throws(StoreError) in
-                    try rebuiltMirror(of: entry, scope, for: sight, now: now)
+                    try rebuiltMirror(of: entry, scope, for: sight, now: now, isUse: isUse)
                 }
                 guard let entry, let mirror else { return .whole(value) }
                 return .normalized(.shown(mirror), of: entry)
             }
-            let found = try withEntry(scope, id, now: now) { row in
+            let found = try withEntry(scope, id, now: now, isUse: isUse) { row in
                 row.normalized(in: scope).map(FoundRow.normalized) ?? .whole(read(row))
             }
             switch found {
             case nil: return nil
             case .whole(let value)?: return .whole(value)
             case .normalized(let row)?:
-                let rebuilt = try rebuild(row, for: sight, now: now, isPartial: isPartial)
+                let rebuilt = try rebuild(
+                    row,
+                    for: sight,
+                    now: now,
+                    isPartial: isPartial,
+                    isUse: isUse
+                )
                 return .normalized(rebuilt, of: row.entry)
             }
         }
@@ -130,12 +137,13 @@ extension StoreReader {
         of entry: Entry,
         _ scope: ScopeKey,
         for sight: EntitySight,
-        now: Timestamp
+        now: Timestamp,
+        isUse: Bool = true
     ) throws(StoreError) -> RebuiltEntry? {
         do throws(StoreError) {
             return try atOneMoment { () throws(StoreError) -> RebuiltEntry? in
                 for place in places(of: scope) {
-                    let found = try withCached(place, entry.id, now: now, isUse: true) { row in
+                    let found = try withCached(place, entry.id, now: now, isUse: isUse) { row in
                         row.normalized(in: place)
                     }
                     guard let row = found ?? nil, row.entry.body == entry.body else { continue }
@@ -145,7 +153,7 @@ extension StoreReader {
                         template: row.template,
                         skeleton: row.skeleton
                     )
-                    let rebuilt = try rebuild(mirror, for: sight, now: now)
+                    let rebuilt = try rebuild(mirror, for: sight, now: now, isUse: isUse)
                     if case .shown(let shown) = rebuilt { return shown }
                     return nil
                 }
@@ -197,9 +205,12 @@ extension StoreReader {
         _ scope: ScopeKey,
         _ id: EntryID,
         for sight: EntitySight,
-        now: Timestamp
+        now: Timestamp,
+        isUse: Bool = true
     ) throws(StoreError) -> KnownEntity? {
-        guard var found = try entity(scope, id, for: sight, now: now) else { return nil }
+        guard var found = try entity(scope, id, for: sight, now: now, isUse: isUse) else {
+            return nil
+        }
         if case .view(let own) = sight { found.pending.failed = try deadLetters(own, id) }
         return found
     }
