@@ -4,7 +4,7 @@ import Synchronization
 
 /// An ``Upstream`` that answers what a test queued, and reports what it was asked.
 ///
-/// A URL for which nothing is queued (any more) is unreachable. It knows no time: a request's
+/// A URL for which nothing is queued (any more) is unreachable, or answered by a server. It knows no time: a request's
 /// timeout is up to who asks.
 package final class ScriptedUpstream: Upstream {
     /// Every request, before it is answered.
@@ -15,6 +15,7 @@ package final class ScriptedUpstream: Upstream {
     /// Whether requests leave at once, or wait for a connection until they are answered.
     private let departs = Mutex(true)
     private let queues = Mutex<[WebURL: [ScriptedAnswer]]>([:])
+    private let server = Mutex<@Sendable (UpstreamRequest) -> ScriptedAnswer?>({ _ in nil })
 
     package init() {}
 
@@ -28,17 +29,24 @@ package final class ScriptedUpstream: Upstream {
         queues.withLock { $0[url, default: []] += answers }
     }
 
+    /// Has a server answer what nothing is queued for; where it gives nothing, that is unreachable.
+    package func answerOthers(
+        by server: @escaping @Sendable (UpstreamRequest) -> ScriptedAnswer?
+    ) {
+        self.server.withLock { $0 = server }
+    }
+
     package func ask(
         _ request: UpstreamRequest,
         onSent: @escaping @Sendable () -> Void
     ) async throws(UpstreamError) -> UpstreamReply {
         asked.record(request)
         if departs.withLock({ $0 }) { onSent() }
-        let answer = queues.withLock { queues -> ScriptedAnswer? in
+        let queued = queues.withLock { queues -> ScriptedAnswer? in
             guard let queue = queues[request.url], !queue.isEmpty else { return nil }
             return queues[request.url]?.removeFirst()
         }
-        guard let answer else {
+        guard let answer = queued ?? server.withLock({ $0 })(request) else {
             throw .unreachable(host: request.url.host, reason: "nothing is scripted for it")
         }
         if let gate = answer.gate { try await pass(gate, for: request) }

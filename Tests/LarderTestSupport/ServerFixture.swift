@@ -24,12 +24,14 @@ package final class ServerFixture: Sendable {
     /// Serves while `body` runs, then hangs up every client, drains the server, closes the store.
     ///
     /// It has one origin, `example`, at ``baseURL``; where its objects say what they are, `rules`
-    /// say how. With `isOneLoop` all connections share an event loop.
+    /// say how, and `adjust` changes what else is to be another. With `isOneLoop` all connections share
+    /// an event loop.
     package static func run(
         maxEntryBytes: Int64 = 64 << 20,
         rules: NormalizeRules.TypeMembers? = nil,
         administrators: Administrators = .members(of: .init(name: "own", number: getgid())),
         isOneLoop: Bool = false,
+        adjusting adjust: (inout OriginSettings) throws -> Void = { _ in },
         _ body: (ServerFixture) async throws -> Void
     ) async throws {
         let clock = ManualClock()
@@ -38,7 +40,9 @@ package final class ServerFixture: Sendable {
             configure: { $0.maxEntryBytes = ByteSize(bytes: maxEntryBytes) }
         )
         let loops = isOneLoop ? oneLoop : MultiThreadedEventLoopGroup.singleton
-        let fixture = try ServerFixture(temporary, clock, rules, administrators, loops)
+        var origin = try example(rules)
+        try adjust(&origin)
+        let fixture = try ServerFixture(temporary, clock, origin, administrators, loops)
         try await withThrowingTaskGroup(of: Void.self) { group in
             let listening = Gate()
             group.addTask { await fixture.engine.run() }
@@ -71,7 +75,7 @@ package final class ServerFixture: Sendable {
     private init(
         _ temporary: TemporaryStore,
         _ clock: ManualClock,
-        _ rules: NormalizeRules.TypeMembers?,
+        _ origin: OriginSettings,
         _ administrators: Administrators,
         _ loops: MultiThreadedEventLoopGroup
     ) throws {
@@ -82,12 +86,7 @@ package final class ServerFixture: Sendable {
         engine = Engine(
             store: store,
             upstream: upstream,
-            origins: OriginTable([
-                KnownOrigin(
-                    try Self.example(rules),
-                    from: .file("larder.yaml")
-                )
-            ]),
+            origins: OriginTable([KnownOrigin(origin, from: .file("larder.yaml"))]),
             keeping: OriginKeeping(in: temporary.directory),
             clock: clock,
             random: SeededRandom(seed: 1),

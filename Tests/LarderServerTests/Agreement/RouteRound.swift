@@ -1,0 +1,200 @@
+import LarderEngine
+import LarderModel
+import LarderStore
+import LarderTestSupport
+import LarderWire
+
+/// Asks every route what it tells of the same ids, as one client of one account.
+struct RouteRound: Sendable {
+    let server: ServerFixture
+    let client: RawClient
+    let account: AccountName
+
+    init(_ server: ServerFixture, _ account: AccountName = .default) async throws {
+        self.server = server
+        self.account = account
+        client = try await server.connect()
+    }
+
+    var scope: ScopeKey {
+        server.store.key(for: .own(uid: server.scope.scope.uid ?? 0, account: account))
+    }
+
+    /// What all routes say of each id, as of one moment: whatever goes on behind them is waited for.
+    func tellings(_ ids: [EntryID]) async throws -> [EntryID: [Telling]] {
+        // So that a policy that asks the network has what is cached for its first frame.
+        try await setOffline(true)
+        while true {
+            let before = server.store.changes.released
+            var told: [EntryID: [Telling]] = [:]
+            try await tellStreams(ids, &told)
+            for id in ids {
+                if let name = id.entity {
+                    told[id, default: []] += try await entity(name)
+                } else {
+                    told[id, default: []] += try await entry(id)
+                }
+            }
+            guard server.store.changes.released == before else { continue }
+            try await setOffline(false)
+            return told
+        }
+    }
+
+    // MARK: The routes
+
+    private func entry(_ id: EntryID) async throws -> [Telling] {
+        let path = PercentCoding.entryPath(id)
+        let query = "?account=\(account.text)"
+        var told = [
+            try Telling("GET", await client.ask("GET", path + query)),
+            try Telling("HEAD", await client.ask("HEAD", path + query), isHead: true),
+        ]
+        let explained = try await client.ask("GET", path + "/explain" + query)
+        if explained.status == 200 {
+            let explanation = try EntryExplanation(decoding: explained.body)
+            told.append(Telling("explain", explanation))
+        } else {
+            told.append(try Telling("explain", explained))
+        }
+        guard let url = try? WebURL(id.text), let path = id.text.pathOfExample else { return told }
+        let raw = try await client.ask(
+            "GET",
+            "/o/example" + path,
+            ["Cache-Control: only-if-cached", "Larder-Account: \(account.text)"]
+        )
+        told.append(try Telling("raw", raw))
+        for policy in [FetchPolicy.cacheOnly, .cacheThenNetwork] {
+            told.append(try await fetch(url, policy))
+        }
+        told.append(try await fetch(url, .cacheOnly, follows: true))
+        return told
+    }
+
+    private func entity(_ name: EntityName) async throws -> [Telling] {
+        let path = PercentCoding.entityPath(name.key)
+        let query = "?account=\(account.text)&origin=\(name.origin.text)"
+        var told = [
+            try Telling("GET entity", await client.ask("GET", path + query)),
+            try Telling("HEAD entity", await client.ask("HEAD", path + query), isHead: true),
+        ]
+        let explained = try await client.ask("GET", path + "/explain" + query)
+        if explained.status == 200 {
+            let explanation = try EntityExplanation(decoding: explained.body)
+            told.append(Telling("explain entity", explanation))
+        } else {
+            told.append(try Telling("explain entity", explained))
+        }
+        return told
+    }
+
+    private func setOffline(_ isOffline: Bool) async throws {
+        let uid = server.scope.scope.uid ?? 0
+        _ = try await server.engine.setOffline(OriginName("example"), isOffline, for: uid)
+    }
+
+    /// The first frame.
+    private func fetch(
+        _ url: WebURL,
+        _ policy: FetchPolicy,
+        follows: Bool = false
+    ) async throws -> Telling {
+        var command = FetchCommand(url: url)
+        command.policy = policy
+        command.account = account
+        command.follows = follows
+        let reader = try server.store.makeReader()
+        defer { reader.endTransaction() }
+        let frames = Recorder<FetchFrame>()
+        let refusal = await server.engine.fetch(
+            command,
+            scope: scope,
+            reader: reader,
+            interest: Interest(),
+            emit: { frame in
+                frames.record(frame)
+                return false
+            }
+        )
+        let route = "\(follows ? "follow" : "fetch") \(policy)"
+        return try Telling(route, frames.all.first, refusal)
+    }
+
+    /// The routes that tell several at once.
+    private func tellStreams(_ ids: [EntryID], _ told: inout [EntryID: [Telling]]) async throws {
+        let entries = ids.filter { !$0.isEntity }
+        var command = BatchCommand(ids: entries)
+        command.account = account
+        let body = command.encodedJSON()
+        let batch = try await client.ask("POST", "/v1/entries/batch", body: body)
+        for (id, line) in zip(entries, batch.lines) {
+            switch try BatchFrame(line: Array(line.utf8)) {
+            case .snapshot(let frame): told[id, default: []].append(Telling("batch", frame))
+            case .deleted(_, let frame): told[id, default: []].append(Telling("batch", frame))
+            case .miss: told[id, default: []].append(Telling("batch", miss: true))
+            case .end: throw UnexpectedAnswer(text: batch.text)
+            }
+        }
+        var watch = WatchCommand()
+        watch.ids = ids
+        let named = try await listed(watch)
+        var byPrefix = WatchCommand()
+        byPrefix.prefixes = [ServerFixture.baseURL]
+        let listed = try await listed(byPrefix)
+        for id in ids {
+            var telling = Telling("watch")
+            telling.take(named[id])
+            told[id, default: []].append(telling)
+            guard id.text.hasPrefix(ServerFixture.baseURL) else { continue }
+            // A list of URLs does not have those of entities that only writes have made.
+            guard listed[id] != nil else { continue }
+            telling = Telling("watch prefix")
+            telling.take(listed[id])
+            told[id, default: []].append(telling)
+        }
+    }
+
+    /// What a watch lists first.
+    private func listed(_ watch: WatchCommand) async throws -> [EntryID: WatchFrame.EntryEvent] {
+        var command = watch
+        command.account = account
+        command.listsFirst = true
+        let told = Recorder<WatchFrame>()
+        let refusal = await server.engine.watch(
+            command,
+            scope: scope,
+            client: nil,
+            interest: Interest(),
+            emit: { frames in
+                for frame in frames { told.record(frame) }
+                return !frames.contains { if case .bookmark(_, true) = $0 { true } else { false } }
+            }
+        )
+        if let refusal { throw refusal }
+        var events: [EntryID: WatchFrame.EntryEvent] = [:]
+        for frame in told.all {
+            if case .put(let event) = frame, event.isInitial { events[event.id] = event }
+        }
+        return events
+    }
+}
+
+extension Telling {
+    /// Of what is not shown a list says nothing.
+    fileprivate mutating func take(_ event: WatchFrame.EntryEvent?) {
+        guard let event else {
+            self[.isShown] = "false"
+            return
+        }
+        self[.content] = "shown"
+        self[.rev] = "\(event.revision.number)"
+        self[.made] = "\(event.source == "modifier")"
+    }
+}
+
+extension String {
+    /// Of a URL of the fixture's origin the path.
+    fileprivate var pathOfExample: String? {
+        hasPrefix(ServerFixture.baseURL) ? String(dropFirst(ServerFixture.baseURL.count)) : nil
+    }
+}
