@@ -95,7 +95,12 @@ extension StateWriter {
         guard let found = try find(scope, id) else { return false }
         let view = found.isTargeted ? try view(of: TargetName(scope, id)) : nil
         guard try bury(scope, id, status: tombstone.entry.status) else { return false }
-        if found.goneStatus == nil { try logPut(tombstone, revision, since: view) }
+        guard found.goneStatus == nil else { return true }
+        // What modifiers make of it is something else from this step on.
+        if let row = try find(scope, id), row.isTargeted {
+            try addTargets(0, to: row, scope, revision)
+        }
+        try logPut(tombstone, revision, since: view)
         return true
     }
 

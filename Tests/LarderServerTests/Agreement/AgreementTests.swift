@@ -258,6 +258,21 @@ struct AgreementTests {
         }
     }
 
+    @Test("A pin that is gone beneath a write shows something else, of a later revision")
+    func revisionOfPin() async throws {
+        try await ServerFixture.run { server in
+            let life = try await ScriptedLife(server)
+            let id = try ScriptedLife.id("/a")
+            try await life.cache("/a", #"{"n":1}"#)
+            try await life.pin("/a")
+            try await life.accept("/a", Self.merge)
+            let pending = try await life.revision(of: id)
+            try await life.cache("/a", nil)
+            #expect(try await life.agree([id])[id]?[.content] == "deleted")
+            #expect(try await life.revision(of: id) > pending)
+        }
+    }
+
     @Test(
         "A URL that was gone shows its entity when a list holds it again, with writes and without"
     )
