@@ -146,8 +146,6 @@ struct RouteRound: Sendable {
             telling.take(named[id])
             told[id, default: []].append(telling)
             guard id.text.hasPrefix(ServerFixture.baseURL) else { continue }
-            // A list of URLs does not have those of entities that only writes have made.
-            guard listed[id] != nil else { continue }
             telling = Telling("watch prefix")
             telling.take(listed[id])
             told[id, default: []].append(telling)
