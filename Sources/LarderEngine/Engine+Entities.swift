@@ -285,7 +285,8 @@ extension StoreReader {
         _ now: Timestamp
     ) throws(StoreError) -> EntityShown? {
         try atOneMoment { () throws(StoreError) -> EntityShown? in
-            guard let known = try entity(place, EntryID(name), for: sight, now: now),
+            let id = EntryID(name)
+            guard let known = try entityWithDeadLetters(place, id, for: sight, now: now),
                 known.held.isKnown
             else { return nil }
             var (revision, pending) = (known.revision, PendingChanges())

@@ -122,18 +122,19 @@ extension Engine {
             }
         }
         let number = whole.modifier.number
-        let ids = whole.modifier.targets
+        let (ids, now) = (whole.modifier.targets, clock.now())
         return try await store.read { reader throws(StoreError) in
             var effects: [ModifierReport.Effect] = []
             for id in ids {
                 guard let target = try reader.target(scope, id) else { continue }
+                let base = try target.base(in: scope, reader, now: now).value
                 let before = Array(target.changes.prefix { $0.number < number })
                 let through = Array(target.changes.prefix { $0.number <= number })
                 effects.append(
                     ModifierReport.Effect(
                         target: id,
-                        before: try Self.view(of: id, target, before, reader),
-                        after: try Self.view(of: id, target, through, reader)
+                        before: try Self.view(of: id, base, before, reader),
+                        after: try Self.view(of: id, base, through, reader)
                     )
                 )
             }
@@ -143,19 +144,13 @@ extension Engine {
 
     private static func view(
         of id: EntryID,
-        _ target: Target,
+        _ base: KeptBase,
         _ changes: [OpenChange],
         _ reader: StoreReader
     ) throws(StoreError) -> ViewReport {
         let effects = changes.map(\.known)
-        let values = TargetValues(target.base, of: id, effects)
-        return try ViewReport(
-            View.of(values.content, effects),
-            of: target.base,
-            values,
-            changes,
-            reader
-        )
+        let values = TargetValues(base, of: id, effects)
+        return try ViewReport(View.of(values.content, effects), of: base, values, changes, reader)
     }
 
     /// Those of unsettled modifiers of which an effect is left out of the view, as it does not fit

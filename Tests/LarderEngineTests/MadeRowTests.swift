@@ -141,6 +141,45 @@ struct MadeRowTests {
         }
     }
 
+    @Test("A report's views of an answer have its entities as they are shown now")
+    func report() async throws {
+        try await run { fixture in
+            let feed = try fixture.url("/feed")
+            let author = #"{"type":"User","id":9,"name":"Ann"}"#
+            try await fixture.cache(feed, .json(#"{"by":\#(author)}"#))
+            try await fixture.hold(
+                "m1",
+                #"{"id":"\#(feed)"}"#,
+                #"{"type":"merge","value":{"n":2}}"#
+            )
+            try await fixture.hold("m2", #"{"key":"User:9"}"#, Self.named("Bea"))
+            let report = try await fixture.engine.modifier(ModifierID("m1"), fixture.scope)
+            let shown = author.replacing("Ann", with: "Bea")
+            #expect(report.effects.map(\.before.text) == [#"{"by":\#(shown)}"#])
+            #expect(report.effects.map(\.after.text) == [#"{"by":\#(shown),"n":2}"#])
+        }
+    }
+
+    @Test("A dead letter on an entity that is deleted is told of the tombstone")
+    func tombstone() async throws {
+        try await run { fixture in
+            try await fixture.cache(try WebURL(Self.user), .reply(status: 404))
+            fixture.upstream.answer(try fixture.url("/w"), with: .reply(status: 403))
+            try await fixture.hold("m1", #"{"key":"User:9"}"#, Self.named("Ada"), for: "0s")
+            let id = try ModifierID("m1")
+            let wait = Duration.seconds(3_600)
+            let report = try await fixture.engine.modifier(id, fixture.scope, wait: wait)
+            #expect(report.state == .dead)
+            let name = try fixture.engine.entityName(EntityKey("User:9"), of: nil, for: 1_000)
+            let shown = try await fixture.engine.entity(name, EntityCommand(), fixture.scope)
+            guard case .deleted(_, let source, let overlay) = shown else {
+                Issue.record("\(shown)")
+                return
+            }
+            #expect((source, overlay.failed) == (.cache, 1))
+        }
+    }
+
     // MARK: Watching
 
     enum Named: CaseIterable {
@@ -258,17 +297,24 @@ struct MadeRowTests {
 }
 
 extension EngineFixture {
-    /// Accepts a modifier that is not sent for an hour; it goes to its target's own URL, if to no other.
+    /// Accepts a modifier that is not sent for a while.
     fileprivate func hold(
         _ id: String,
         _ target: String,
         _ effect: String,
-        to url: String = "https://api.example.com/w"
+        to url: String = "https://api.example.com/w",
+        for time: String = "1h"
     ) async throws {
         let json = """
-            {"id":"\(id)","hold":"1h","request":{"method":"PUT","url":"\(url)"},\
+            {"id":"\(id)","hold":"\(time)","request":{"method":"PUT","url":"\(url)"},\
             "changes":[{"target":\(target),"effect":\(effect)}]}
             """
         _ = try await engine.accept(ModifiersCommand(json: Array(json.utf8)), scope)
+    }
+}
+
+extension ViewReport {
+    fileprivate var text: String? {
+        if case .json(let bytes, _) = self { String(decoding: bytes, as: UTF8.self) } else { nil }
     }
 }
