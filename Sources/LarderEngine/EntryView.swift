@@ -139,6 +139,7 @@ extension EngineContext {
             scope,
             reader,
             gone: gone,
+            in: found?.view?.place ?? scope,
             now: now
         )
         return made ?? found ?? .miss
@@ -163,11 +164,13 @@ extension EngineContext {
     ///
     /// With `gone`, where its origin has said once that the URL is gone, it is what is known of the
     /// entity since, whoever has said it: a list that holds it again, or a write that was confirmed.
+    /// It is shown where the `row` stands that says so.
     private func entityView<Row>(
         at id: EntryID,
         _ scope: ScopeKey,
         _ reader: StoreReader,
         gone: Entry?,
+        in row: ScopeKey,
         now: Timestamp
     ) throws(StoreError) -> EntryViewRead<Row>? {
         guard gone != nil || store.hasTargets, let name = entity(at: id, in: scope),
@@ -196,14 +199,14 @@ extension EngineContext {
                 content: .deleted(entry),
                 overlay: overlay,
                 source: source,
-                place: scope
+                place: row
             )
         case .shown(let shown)?:
             view = EntryView(
                 content: .made(entry, shown.bytes),
                 overlay: shown.overlay,
                 source: shown.source,
-                place: scope
+                place: row
             )
         }
         view.isNormalized = true

@@ -45,10 +45,10 @@ extension EngineContext {
         now: Timestamp
     ) throws(StoreError) -> ListedView? {
         let (id, scope) = (row.entry.id, store.key(for: row.scope))
-        let isTargeted =
-            row.entry.kind == .tombstone
-            ? isTargeted(scope, id) : hasChanges(scope, id)
-        guard row.isBare || isTargeted else {
+        // What is remembered as gone may be an entity that is known of since.
+        let isOther =
+            hasChanges(scope, id) || row.entry.kind == .tombstone && entity(at: id, in: scope) != nil
+        guard row.isBare || isOther else {
             return ListedView(row: row, entry: row.entry, source: .cache)
         }
         guard let head = try head(of: id, for: scope, reader, now: now), head.place == scope else {

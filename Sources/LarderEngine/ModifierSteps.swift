@@ -76,14 +76,15 @@ final class ModifierSteps: Sendable {
             }
         }
         bury(found.unreadable, &group)
-        let limits = context.origins
+        let (limits, health, now) = (context.origins, context.health, context.clock.monotonic())
         let actions = machine.restored(
             found.records,
             failed: failed,
             paused: paused,
             acceptedLimit: { limits[$0]?.settings.modifiers.acceptedLimit ?? .zero },
-            now: context.clock.monotonic(),
-            wall: context.clock.now()
+            now: now,
+            wall: context.clock.now(),
+            restEnd: { health.restEnd(of: $0, for: $1, now: now) }
         )
         for name in context.offline.withLock({ $0 }) {
             context.modifiers.post(.originSetOffline(name))

@@ -9,19 +9,21 @@ extension ModifierQueue {
     ///
     /// A row in `in_flight` is `unknown` from now on, as nobody knows how its attempt ended. A
     /// stored moment counts only as far as it can be meant, as the clock may have been wrong.
+    /// `restEnd` says until when an origin has told an account to wait meanwhile, where it has.
     package mutating func restored(
         _ records: [ModifierRecord],
         failed: Set<ModifierNumber> = [],
         paused: [(scope: Scope, lane: Lane)] = [],
         acceptedLimit: (OriginName) -> Duration,
         now: Duration,
-        wall: Timestamp
+        wall: Timestamp,
+        restEnd: (OriginName, Scope) -> Duration? = { _, _ in nil }
     ) -> [Action] {
         var actions: [Action] = []
         for (scope, lane) in paused { pause(lane, of: scope) }
         let clock = Clock(now: now, wall: wall)
         for record in records {
-            enter(record, clock, acceptedLimit(record.origin), &actions)
+            enter(record, clock, acceptedLimit(record.origin), restEnd, &actions)
         }
         for record in records where record.dependsOn.contains(where: failed.contains) {
             settleOrphan(record.number, &actions)
@@ -43,18 +45,29 @@ extension ModifierQueue {
         var actions: [Action] = []
         let clock = Clock(now: now, wall: wall)
         for record in records {
-            let isKnown = party(of: record.scope, at: record.origin) != nil
-            enter(record, clock, .zero, &actions)
-            guard !isKnown, let party = party(of: record.scope, at: record.origin),
-                let end = restEnd(record.origin, record.scope)
-            else { continue }
-            rest(party, until: end)
+            enter(record, clock, .zero, restEnd, &actions)
         }
         for record in records where record.dependsOn.contains(where: lateFailures.contains) {
             settleOrphan(record.number, &actions)
         }
         finish(&actions, now)
         return actions
+    }
+
+    /// One enters; the first of an account at an origin that is told to wait waits, too.
+    private mutating func enter(
+        _ record: ModifierRecord,
+        _ clock: Clock,
+        _ acceptedLimit: Duration,
+        _ restEnd: (OriginName, Scope) -> Duration?,
+        _ actions: inout [Action]
+    ) {
+        let isKnown = party(of: record.scope, at: record.origin) != nil
+        enter(record, clock, acceptedLimit, &actions)
+        guard !isKnown, let party = party(of: record.scope, at: record.origin),
+            let end = restEnd(record.origin, record.scope)
+        else { return }
+        rest(party, until: end)
     }
 
     /// The same moment on both clocks.

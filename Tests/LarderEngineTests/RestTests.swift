@@ -137,9 +137,9 @@ struct RestTests {
         try await EngineFixture.run { fixture in
             let (url, name) = (try fixture.url("/a"), try OriginName("example"))
             try await fixture.cache(url, .json("[1]"))
+            fixture.upstream.answer(url, with: .json("[1]"))
             let follower = fixture.start(url, .cacheFirst) { $0.follows = true }
-            // Nothing is scripted for it, so it goes on with what is cached.
-            _ = try await follower.frames.element(1)
+            _ = try await follower.frames.element(0)
             let busy = ScriptedAnswer.reply(status: status, headers: ["Retry-After": "60"])
             fixture.upstream.answer(try fixture.url("/read"), with: busy)
             _ = try await fixture.fetch(try fixture.url("/read"))
@@ -151,7 +151,7 @@ struct RestTests {
             #expect(try self.asked(fixture, "/a") == asked)
             fixture.upstream.answer(url, with: .json("[2]"))
             fixture.clock.advance(by: .seconds(1))
-            var count = 1
+            var count = 0
             repeat { count += 1 } while try await follower.frames.element(count).shown == nil
             #expect(follower.frames.all[count].shown?.text == "[2]")
             follower.hangUp()

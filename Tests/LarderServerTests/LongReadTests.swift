@@ -138,13 +138,16 @@ struct LongReadTests {
             let answers = Recorder<Int>()
             let headers = ["Prefer: respond-async", "Content-Type: application/json"]
             let body = Array(command.json.utf8)
+            let areHeld = Gate()
             @Sendable func ask() async throws {
+                try await areHeld.wait()
                 answers.record(
                     try await slow.ask("POST", command.target, headers, body: body).status
                 )
             }
             async let asked: Void = ask()
             try await server.store.holdingReaders(by: .all) {
+                areHeld.open()
                 try await expectAnswers(client)
                 #expect(answers.all.isEmpty)
             }

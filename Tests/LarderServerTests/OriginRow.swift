@@ -91,7 +91,7 @@ extension OriginRow {
 
     private static let failing = [
         OriginRow("refuses connections", nil, to: .fails("unreachable")),
-        OriginRow("closes before the head", OriginAnswer([.close]), to: .fails("bad-answer")),
+        OriginRow("closes before the head", OriginAnswer([.close]), to: .fails("unreachable")),
         OriginRow(
             "closes in the head",
             .raw("HTTP/1.1 200 OK\r\nContent-Le"),
