@@ -47,7 +47,8 @@ extension EngineContext {
         let (id, scope) = (row.entry.id, store.key(for: row.scope))
         // What is remembered as gone may be an entity that is known of since.
         let isOther =
-            hasChanges(scope, id) || row.entry.kind == .tombstone && entity(at: id, in: scope) != nil
+            hasChanges(scope, id)
+            || row.entry.kind == .tombstone && entity(at: id, in: scope) != nil
         guard row.isBare || isOther else {
             return ListedView(row: row, entry: row.entry, source: .cache)
         }
