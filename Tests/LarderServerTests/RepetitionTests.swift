@@ -182,7 +182,8 @@ struct RepetitionTests {
                 if let origin { _ = try await server.engine.addOrigin(OriginCommand(origin)) }
                 let again = try await ask("a%20b?c", "k-1", "x")
                 #expect(again.status == 202, "\(again.text)")
-                #expect(try ModifierReceipt(decoding: again.body) == receipt)
+                let known = try ModifierReceipt(decoding: again.body)
+                #expect(known.id == receipt.id && known.revision == receipt.revision)
                 #expect(try await ask("a%20b?c", "k-1", "y").status == 409)
             }
             // Of what was never accepted nothing is known.
