@@ -34,8 +34,9 @@ extension ModifierSteps {
             }
             let now = self.context.clock.now()
             let written = varied
+            for target in written { await self.settleVariants(of: target, isBefore: true) }
             let receipt = try await self.context.store.settle(settlements, now: now) {
-                for target in written { await self.settleVariants(of: target) }
+                for target in written { await self.tellVariants(of: target) }
             }
             for settlement in settlements where receipt.settled.contains(settlement.number) {
                 self.count(settlement, reverting.contains(settlement.number))

@@ -41,35 +41,51 @@ extension ModifierSteps {
         return found
     }
 
-    /// To be called once the modifier is settled, and before anybody is told: a variant of the user's own is what the write made
-    /// of it, as its target is (case 6), and everybody's is what it was (case 29).
-    func settleVariants(of varied: VariedTarget) async {
+    /// A variant of the user's own is what a confirmed write made of it, as its target is (case 6), and
+    /// everybody's is what it was (case 29).
+    ///
+    /// To be called before the modifier is settled and behind it: what counts once, however often it
+    /// is applied, stands in the rows before, so that nobody who has heard of the end sees what was.
+    func settleVariants(of varied: VariedTarget, isBefore: Bool) async {
         let modifier = varied.whole.modifier
         let scope = context.store.key(for: modifier.scope)
+        let effect = varied.whole.changes.last { $0.id == varied.target }
+            .flatMap { try? Effect(parsing: $0.effect) }
+        guard varied.isConfirmed, let effect, effect.countsOnce == isBefore,
+            !isShownByRead(modifier.number)
+        else { return }
         do throws(StoreError) {
-            if varied.isConfirmed, !isShownByRead(modifier.number) {
-                for variant in varied.variants
-                where variant.place == scope && !context.store.isTargeted(scope, variant.id) {
-                    try await settle(variant, varied, scope)
-                }
+            for variant in varied.variants
+            where variant.place == scope && !context.store.isTargeted(scope, variant.id) {
+                try await settle(variant, effect, varied, scope)
             }
-            try await context.tell(varied.variants, scope, of: ChangeCause(modifier))
         } catch {
             note("the variants of a target were not settled", error)
         }
     }
 
+    /// To be called once the modifier is settled, before that is told.
+    func tellVariants(of varied: VariedTarget) async {
+        await settleVariants(of: varied, isBefore: false)
+        let modifier = varied.whole.modifier
+        let scope = context.store.key(for: modifier.scope)
+        do throws(StoreError) {
+            try await context.tell(varied.variants, scope, of: ChangeCause(modifier))
+        } catch {
+            note("the variants of a target were not told", error)
+        }
+    }
+
     private func settle(
         _ variant: EngineContext.Variant,
+        _ effect: Effect,
         _ varied: VariedTarget,
         _ scope: ScopeKey
     ) async throws(StoreError) {
         let modifier = varied.whole.modifier
         let now = context.clock.now()
         let base = try await context.base(of: variant, scope)
-        let effect = varied.whole.changes.last { $0.id == varied.target }
-            .flatMap { try? Effect(parsing: $0.effect) }
-        guard let effect, let old = base.entry else { return }
+        guard let old = base.entry else { return }
         let settled = SettledBase(
             variant.id,
             effect,
@@ -99,6 +115,16 @@ extension ModifierSteps {
             _ = try await context.store.put(new, now: now, if: unchanged)
         } catch .conditionFailed {
             // An answer has come meanwhile, which knows better.
+        }
+    }
+}
+
+extension Effect {
+    /// Whether it comes to the same, however often it is applied.
+    fileprivate var countsOnce: Bool {
+        switch self {
+        case .put, .replace, .merge, .set, .listRemove, .delete, .none: true
+        case .patch, .add, .listAdd: false
         }
     }
 }
