@@ -165,6 +165,7 @@ struct VariantTests {
             read.open()
             var count = 1
             repeat { count += 1 } while try await shown.element(count) != "\(later) 0"
+            #expect(shown.all[2..<count].allSatisfy { $0 == "\(Self.new) 0" })
             follower.hangUp()
         }
     }
