@@ -62,7 +62,7 @@ struct EndTests {
 
     @Test("Who does not come to an end within the drain's time is cut off")
     func drainTime() async throws {
-        try await ServerFixture.run { server in
+        try await ServerFixture.run(isOneLoop: true) { server in
             let client = try await server.connect()
             try await client.send(
                 "PUT /v1/entries/a HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\no"
