@@ -388,7 +388,7 @@ extension Engine {
             return try await store.retryDeadLetter(
                 number,
                 of: scope,
-                sharing: { shared.contains($0) },
+                sharing: { [shared] in shared.contains($0) },
                 now: now
             )
         }

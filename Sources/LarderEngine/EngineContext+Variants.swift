@@ -75,27 +75,6 @@ extension EngineContext {
             noteUnread(error)
         }
     }
-
-    /// What is said of variants before a write of their URL is settled as confirmed: what they hold is
-    /// older, at worst they are asked for once too often.
-    func markStale(_ variants: [Variant], _ scope: ScopeKey) async throws(StoreError) {
-        guard !variants.isEmpty else { return }
-        let cause = ChangeCause(.modifier)
-        let rows = variants.map { variant in
-            RowNews(variant.id, in: variant.place, seenBy: scope.scope, .put(variant.id, cause))
-        }
-        try await store.renew(rows, isStale: true)
-    }
-
-    /// What a variant is without any change of its user's.
-    func base(of variant: Variant, _ scope: ScopeKey) async throws(StoreError) -> KeptBase {
-        let look = EntryLook(id: variant.id, viewer: .base(of: scope), now: clock.now())
-        return try await store.read(as: .sending) { reader throws(StoreError) in
-            try reader.atOneMoment { () throws(StoreError) in
-                try look.base(in: [variant.place], reader).value
-            }
-        }
-    }
 }
 
 extension ChangeCause {

@@ -24,8 +24,9 @@ extension ModifierSteps {
                 + dependants.map({ ($0, outcome.ofDependants) })
             {
                 guard let whole = try await self.context.store.modifier(member) else { continue }
-                settlements.append(self.settlement(of: whole, fate))
-                varied += await self.variedTargets(of: whole, isConfirmed: fate == .confirmed)
+                let targets = await self.variedTargets(of: whole)
+                varied += targets
+                settlements.append(self.settlement(of: whole, fate, targets))
                 if whole.showsSomething { reverting.insert(member) }
                 if member == number { modifier = whole.modifier }
                 guard fate != .cancelled, !self.isShownByRead(member) else { continue }
@@ -33,11 +34,8 @@ extension ModifierSteps {
                 asked += whole.modifier.targets.map { (scope, $0) }
             }
             let now = self.context.clock.now()
-            let written = varied
-            for target in written { await self.settleVariants(of: target, isBefore: true) }
-            let receipt = try await self.context.store.settle(settlements, now: now) {
-                for target in written { await self.tellVariants(of: target) }
-            }
+            let receipt = try await self.context.store.settle(settlements, now: now)
+            for target in varied { await self.tellVariants(of: target) }
             for settlement in settlements where receipt.settled.contains(settlement.number) {
                 self.count(settlement, reverting.contains(settlement.number))
             }
@@ -64,7 +62,8 @@ extension ModifierSteps {
 
     private func settlement(
         of whole: WholeModifier,
-        _ outcome: ModifierQueue.Outcome
+        _ outcome: ModifierQueue.Outcome,
+        _ varied: [VariedTarget]
     ) -> Settlement {
         let number = whole.modifier.number
         let fate: Settlement.Outcome =
@@ -74,6 +73,7 @@ extension ModifierSteps {
             case .confirmed: .confirmed(baseUpdate(for: whole))
             }
         var settlement = Settlement(number: number, outcome: fate, answer: answer(to: number))
+        settlement.variants = varied.flatMap(settledVariants)
         if case .dead(let reason) = outcome {
             let last = settlement.answer ?? whole.answer
             settlement.problem = Problem(deadLetter: whole.modifier, reason, last).encoded()
@@ -169,12 +169,12 @@ extension ModifierSteps {
 }
 
 extension BaseUpdate {
-    fileprivate init(_ settled: SettledBase) {
+    init(_ settled: SettledBase) {
         switch settled {
         case .stale: self = .markStale
-        case .value(let entry, let bytes): self = .put(entry, .inline(bytes))
+        case .value(let entry, let bytes): self = .put(entry, bytes)
         case .deleted(let entry): self = .tombstone(status: entry.status)
-        case .entity(let entry, let bytes): self = .put(entry, .inline(bytes))
+        case .entity(let entry, let bytes): self = .put(entry, bytes)
         }
     }
 }

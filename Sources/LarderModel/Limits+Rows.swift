@@ -29,4 +29,8 @@ extension Limits {
     package static let rowStatuses: ClosedRange<Int64> = 0...999
     /// What one row may count, the largest body with its chunks and everything else.
     package static let rowBytes: ClosedRange<Int64> = 0...(1 << 38)
+
+    /// Of a body that one command of the writer copies from one file into the other; a larger one is
+    /// copied before, a chunk a command.
+    package static let copiedAtOnceBytesMax = 4 << 20
 }

@@ -2,14 +2,14 @@ import LarderModel
 
 /// Carries bodies between the two files, chunk by chunk, each in a transaction of its own.
 final class BodyCarrier: Sendable {
-    private let cache: CommitQueue<CacheWriter>
-    private let state: CommitQueue<StateWriter>
+    private let cache: WriterPart<CacheWriter>
+    private let state: WriterPart<StateWriter>
     private let shared: SharedCacheState
     private let bodies: BlockingReader
 
     init(
-        cache: CommitQueue<CacheWriter>,
-        state: CommitQueue<StateWriter>,
+        cache: WriterPart<CacheWriter>,
+        state: WriterPart<StateWriter>,
         shared: SharedCacheState,
         bodies: BlockingReader
     ) {

@@ -63,7 +63,7 @@ package final class BodyReader {
     }
 }
 
-extension CommitQueue<CacheWriter> {
+extension WriterPart<CacheWriter> {
     /// Takes the row of a damaged body away, if it still names it.
     func dropRow(of body: ChunkedBody, _ scope: ScopeKey, _ id: EntryID) {
         post { writer throws(StoreError) in

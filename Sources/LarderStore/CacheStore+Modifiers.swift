@@ -35,14 +35,12 @@ extension CacheStore {
         }
     }
 
-    /// Has modifiers leave the queue, all of them in one; `finish` is carried out before watchers are
-    /// told of it, and must put nothing under a target.
+    /// Has modifiers leave the queue, all of them in one.
     package func settle(
         _ settlements: [Settlement],
-        now: Timestamp,
-        finish: () async -> Void = {}
+        now: Timestamp
     ) async throws(StoreError) -> SettleReceipt {
-        try await modifiers.settle(settlements, now: now, finish: finish)
+        try await modifiers.settle(settlements, now: now)
     }
 
     /// Makes dead letters of modifiers that nobody can read; their rows stay as they are.
@@ -84,7 +82,7 @@ extension CacheStore {
     package func retryDeadLetter(
         _ number: ModifierNumber,
         of scope: ScopeKey,
-        sharing: (EntryID) -> Bool,
+        sharing: @escaping @Sendable (EntryID) -> Bool,
         now: Timestamp
     ) async throws(StoreError) -> ModifierNumber? {
         try await modifiers.retry(number, of: scope, sharing: sharing, now: now)

@@ -20,53 +20,49 @@ package struct RowNews: Sendable {
 extension CacheStore {
     /// Has rows say from a step of their own on what they say, and tells it to those who watch them.
     ///
-    /// What has no row is told all the same. With `isStale` they are marked so, and it is told to
-    /// nobody yet.
-    package func renew(_ rows: [RowNews], isStale: Bool = false) async throws(StoreError) {
+    /// What has no row is told all the same.
+    package func renew(_ rows: [RowNews]) async throws(StoreError) {
         let kept = rows.filter { shared.kept.covers($0.place, $0.id) }
         let cached = rows.filter { !shared.kept.covers($0.place, $0.id) }
         if !cached.isEmpty {
             try await queue.submit { writer throws(StoreError) in
-                try writer.renew(cached, isStale: isStale)
+                try writer.renew(cached)
             }
         }
         guard !kept.isEmpty else { return }
         try await revisions.step { (step) async throws(StoreError) in
             try await stateFile.settle { writer throws(StoreError) in
-                try writer.renew(kept, step, isStale: isStale)
+                try writer.renew(kept, step)
             }
         }
     }
 }
 
 extension CacheWriter {
-    fileprivate func renew(_ rows: [RowNews], isStale: Bool) throws(StoreError) {
+    fileprivate func renew(_ rows: [RowNews]) throws(StoreError) {
         let revision = try nextRevision()
         for row in rows {
-            if isStale { try markStale(row.place, row.id) }
             guard let file, let found = try find(row.place, row.id).0 else { continue }
             try file.connection.execute(
                 "UPDATE entry SET rev = \(revision.number) WHERE key = \(found.key.number)"
             )
             noteChange(of: found.key)
         }
-        if !isStale { try log(together: rows.map { Change(revision, $0.viewer, $0.event) }) }
+        try log(together: rows.map { Change(revision, $0.viewer, $0.event) })
     }
 }
 
 extension StateWriter {
     fileprivate func renew(
         _ rows: [RowNews],
-        _ revision: Revision,
-        isStale: Bool
+        _ revision: Revision
     ) throws(StoreError) {
         for row in rows {
             if let found = try find(row.place, row.id) {
-                if isStale { try markStale(found) }
                 try addTargets(0, to: found, row.place, revision)
                 state.changedRows.append(RowKey(row.place, row.id))
             }
-            if !isStale { try log(Change(revision, row.viewer, row.event)) }
+            try log(Change(revision, row.viewer, row.event))
         }
     }
 }

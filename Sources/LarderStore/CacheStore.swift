@@ -8,7 +8,10 @@ package final class CacheStore: Sendable {
     let configuration: StoreConfiguration
     let database: DatabaseFile
     let shared: SharedCacheState
-    let queue: CommitQueue<CacheWriter>
+    /// The writer of both files.
+    let commits: CommitQueue
+    /// Its part for `cache.db`.
+    let queue: WriterPart<CacheWriter>
     let stateFile: StateFile
     let revisions: RevisionSource
     let kept: KeptStore
@@ -51,34 +54,41 @@ package final class CacheStore: Sendable {
             pinsMaxBytes: configuration.pinsMaxBytes.bytes,
             maxEntryBytes: configuration.maxEntryBytes.bytes
         )
+        let found = Findings()
         stateFile = try StateFile(
             configuration,
             highest: start.highestRevision,
             shared: shared,
             reserve: stateReserve,
             now: now
-        )
-        revisions = stateFile.makeRevisionSource()
+        ) { [database, shared, cacheReserve, cacheFolder] revisions, steps, foundNext in
+            let writer = CacheWriter(
+                configuration: configuration,
+                database: database,
+                shared: shared,
+                revisions: revisions,
+                steps: steps,
+                findings: found,
+                reserve: cacheReserve,
+                folder: cacheFolder,
+                now: now
+            )
+            writer.start(with: start, nextRevision: foundNext)
+            return writer
+        }
+        self.found = found
+        for finding in stateFile.findings { found.add(finding) }
+        revisions = stateFile.revisions
         notices = stateFile.notices
-        found = Findings(stateFile.findings)
-        let writer = CacheWriter(
-            configuration: configuration,
-            database: database,
-            shared: shared,
-            revisions: revisions,
-            findings: found,
-            reserve: cacheReserve,
-            folder: cacheFolder,
-            now: now
-        )
-        writer.start(with: start, nextRevision: stateFile.foundNextRevision)
-        queue = CommitQueue(writer, label: "larder.cache-writer", now: now)
+        commits = stateFile.commits
+        queue = WriterPart(cacheOf: commits)
         readers = StoreReaders { [database, shared, queue, stateFile] in
             Self.makeReader(database, configuration, shared, queue, stateFile)
         }
         kept = KeptStore(
             cache: queue,
             readers: readers,
+            cachePath: database.path,
             state: stateFile,
             shared: shared,
             bodies: readers.bodies,
@@ -88,14 +98,10 @@ package final class CacheStore: Sendable {
         pins = PinStore(kept)
         let reader = Self.makeReader(database, configuration, shared, queue, stateFile)
         teller = EntityTeller(reader, shared)
-        modifiers = ModifierStore(
-            kept,
-            BaseReader(Self.makeReader(database, configuration, shared, queue, stateFile), queue)
-        )
+        modifiers = ModifierStore(kept)
         snapshots = Self.makeSnapshots(configuration, stateFile.file, stateReserve, found)
         teller.listen()
-        queue.wake()
-        stateFile.queue.wake()
+        commits.wake()
     }
 
     private static func database(_ configuration: StoreConfiguration) -> DatabaseFile {
@@ -121,7 +127,7 @@ package final class CacheStore: Sendable {
         _ database: DatabaseFile,
         _ configuration: StoreConfiguration,
         _ shared: SharedCacheState,
-        _ queue: CommitQueue<CacheWriter>,
+        _ queue: WriterPart<CacheWriter>,
         _ state: StateFile
     ) -> StoreReader {
         StoreReader(
@@ -132,7 +138,7 @@ package final class CacheStore: Sendable {
                 queue.post { writer throws(StoreError) in try writer.flushTouches() }
             },
             report: { error, generation in
-                queue.postOutsideTransaction { $0.readerFailed(error, generation) }
+                queue.queue.postOutsideTransaction { $0.files.cache.readerFailed(error, generation) }
             },
             openKept: { () throws(StoreError) in try state.makeReader() },
             reportDamage: { scope, id, digest in state.dropDamaged(scope, id, digest) }
@@ -400,8 +406,8 @@ package final class CacheStore: Sendable {
         try await readers.read(.check) { reader throws(StoreError) in try reader.check() }
     }
 
-    /// How many writes each transaction of the cache took.
-    package var groupSizes: Histogram { queue.groupSizes }
+    /// How many writes each transaction took.
+    package var groupSizes: Histogram { commits.groupSizes }
 
     package var totals: StoreTotals { shared.totals }
 
@@ -442,7 +448,7 @@ package final class CacheStore: Sendable {
         }
         try await sweepShadows()
         try await giveBackReleased()
-        guard queue.isIdle else { return }
+        guard commits.isIdle else { return }
         let gaveBack = try await queue.submit { writer throws(StoreError) in
             try writer.vacuumStep()
         }
@@ -454,8 +460,7 @@ package final class CacheStore: Sendable {
 
     /// Returns once there is nothing left to evict or to remove; for tests and an orderly end.
     package func settle() async throws(StoreError) {
-        try await queue.settle()
-        try await stateFile.queue.settle()
+        try await commits.settle()
     }
 
     /// Takes a step while the store's own threads begin nothing, then waits until they have done
@@ -465,12 +470,10 @@ package final class CacheStore: Sendable {
     /// time.
     package func alone<Value>(_ step: () -> Value) -> Value {
         readers.hold()
-        queue.hold()
-        stateFile.queue.hold()
+        commits.hold()
         defer {
             readers.release()
-            queue.release()
-            stateFile.queue.release()
+            commits.release()
         }
         return step()
     }
@@ -485,7 +488,6 @@ package final class CacheStore: Sendable {
         } catch {
             failure = error
         }
-        queue.close()
         try await stateFile.close()
         if let failure { throw failure }
     }

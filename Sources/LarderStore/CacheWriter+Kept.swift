@@ -15,7 +15,7 @@ extension CacheWriter {
         }
 
         /// Lets a leased body go.
-        func giveBack(to shared: SharedCacheState, _ queue: CommitQueue<CacheWriter>) {
+        func giveBack(to shared: SharedCacheState, _ queue: WriterPart<CacheWriter>) {
             guard case .chunked(let chunked) = body else { return }
             if shared.leases.giveBack(chunked.number) { queue.wake() }
         }

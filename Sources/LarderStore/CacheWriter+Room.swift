@@ -76,6 +76,7 @@ extension CacheWriter {
     private func transaction(
         _ work: (CacheWriter) throws(StoreError) -> Void
     ) throws(StoreError) {
+        defer { steps.close() }
         do throws(StoreError) {
             try begin()
             try work(self)

@@ -2,13 +2,14 @@ import LarderModel
 
 /// The one connection that writes `cache.db`, and alone checkpoints it.
 ///
-/// Confined to the queue of its ``CommitQueue``. What it keeps in memory beside the file is
+/// Confined to the thread of its ``StoreWriter``. What it keeps in memory beside the file is
 /// ``CacheWriterState``, which goes back with a transaction that is rolled back. It outlives the
 /// file: when that is lost another one takes its place; see `CacheWriter+File.swift`.
-final class CacheWriter: CommitWriter {
+final class CacheWriter {
     let configuration: StoreConfiguration
     let shared: SharedCacheState
     let revisions: RevisionSource
+    let steps: StepNumbers
     let database: DatabaseFile
     let findings: Findings
     /// The moment by which it is told how often the file was made anew.
@@ -31,8 +32,6 @@ final class CacheWriter: CommitWriter {
     private var takenDirectUses: Set<RowKey> = []
     /// Rows that the open transaction has written, confirmed or taken away.
     private var changedRows: [RowKey] = []
-    /// Revisions that the open transaction has taken.
-    private var openRevisions: [Revision] = []
 
     /// Has no file until ``adopt(_:)`` or ``look()``.
     init(
@@ -40,6 +39,7 @@ final class CacheWriter: CommitWriter {
         database: DatabaseFile,
         shared: SharedCacheState,
         revisions: RevisionSource,
+        steps: StepNumbers,
         findings: Findings,
         reserve: Reserve,
         folder: FolderHold?,
@@ -49,6 +49,7 @@ final class CacheWriter: CommitWriter {
         self.database = database
         self.shared = shared
         self.revisions = revisions
+        self.steps = steps
         self.findings = findings
         self.reserve = reserve
         self.folder = folder
@@ -70,9 +71,12 @@ final class CacheWriter: CommitWriter {
 
     // MARK: Transactions
 
-    func begin() throws(StoreError) {
-        // Before the state is saved: an upload that was given up stays so, whatever fails.
+    /// Gives up the uploads that were given up since the last time.
+    func forgetAbandoned() {
         for upload in shared.takeAbandoned() { forget(upload) }
+    }
+
+    func begin() throws(StoreError) {
         saved = state
         takenTouches.removeAll()
         takenDirectUses.removeAll()
@@ -97,7 +101,8 @@ final class CacheWriter: CommitWriter {
         takenTouches.removeAll()
         takenDirectUses.removeAll()
         shared.publish(state.totals)
-        release(state.log.changes)
+        shared.changes.changed(state.log.changes)
+        if state.hasUntold { steps.areAllTold = false }
         state.log.changes.removeAll(keepingCapacity: true)
         // After the commit is published, so that whoever is told reads it.
         if state.hasUntold {
@@ -113,7 +118,6 @@ final class CacheWriter: CommitWriter {
         file?.connection.rollBack()
         file?.references.forget()
         state = saved
-        release([])
         for (log, ticks) in takenTouches {
             log.restore(ticks)
         }
@@ -123,19 +127,9 @@ final class CacheWriter: CommitWriter {
         changedRows.removeAll(keepingCapacity: true)
     }
 
-    /// The revisions of the transaction are done with: after the commit is published, so that
-    /// whoever is told reads it.
-    private func release(_ changes: [Change]) {
-        // A step that is not the cache's alone is closed by who opened it.
-        shared.changes.changed(changes)
-        revisions.close(openRevisions, areAll: !state.hasUntold)
-        openRevisions.removeAll(keepingCapacity: true)
-    }
-
     /// Takes a number for a step of the open transaction.
     func nextRevision() throws(StoreError) -> Revision {
-        let revision = try revisions.open()
-        openRevisions.append(revision)
+        let revision = try steps.next()
         state.highestRevision = max(state.highestRevision, revision)
         return revision
     }

@@ -3,15 +3,18 @@ import Dispatch
 import LarderModel
 import Synchronization
 
-/// Feeds the writer: takes everything that waits into one transaction, answers after the commit.
+/// Feeds the writer of both files: takes everything that waits into one transaction over them,
+/// answers after the commits.
 ///
 /// The writer is used on the queue's own serial thread and nowhere else. When a command of a
 /// group fails, the group is rolled back and each of its commands is run again alone, so that one
 /// does not take the others with it: a command must not change anything but the writer. Where the
-/// writer could do something about the failure, a command is run once more.
-final class CommitQueue<Writer: CommitWriter>: Sendable {
+/// writer could do something about the failure, a command is run once more. What `state.db` has
+/// committed stands, whatever becomes of `cache.db` then: a command that has a part in it is not run
+/// again.
+final class CommitQueue: Sendable {
     private struct Waiting {
-        var commands = Deque<any CommitCommand<Writer>>()
+        var commands = Deque<any CommitCommand>()
         var isDraining = false
         var isClosed = false
     }
@@ -19,7 +22,7 @@ final class CommitQueue<Writer: CommitWriter>: Sendable {
     /// Hands the writer to the thread of `thread`.
     // A writer may be used by one thread at a time; it is touched on one serial queue only.
     private struct Confined: @unchecked Sendable {
-        let writer: Writer
+        let writer: StoreWriter
     }
 
     private let waiting = Mutex(Waiting())
@@ -31,15 +34,15 @@ final class CommitQueue<Writer: CommitWriter>: Sendable {
     private let now: @Sendable () -> Timestamp
 
     /// Takes the writer over: its maker uses it no more.
-    init(_ writer: Writer, label: String, now: @escaping @Sendable () -> Timestamp) {
+    init(_ writer: StoreWriter, now: @escaping @Sendable () -> Timestamp) {
         confined = Confined(writer: writer)
-        thread = DispatchQueue(label: label, qos: .userInitiated)
+        thread = DispatchQueue(label: "larder.writer", qos: .userInitiated)
         self.now = now
     }
 
     /// Runs `work` in a transaction and returns after its commit.
     func submit<Value: Sendable>(
-        _ work: @escaping @Sendable (Writer) throws(StoreError) -> Value
+        _ work: @escaping @Sendable (StoreWriter) throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
         let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
             enqueue(Task(work) { continuation.resume(returning: $0) })
@@ -49,7 +52,7 @@ final class CommitQueue<Writer: CommitWriter>: Sendable {
 
     /// The same for a thread that may wait: it is blocked until the commit.
     func submitBlocking<Value: Sendable>(
-        _ work: @escaping @Sendable (Writer) throws(StoreError) -> Value
+        _ work: @escaping @Sendable (StoreWriter) throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
         let answer = BlockingAnswer<Value>()
         enqueue(Task(work) { answer.give($0) })
@@ -61,7 +64,7 @@ final class CommitQueue<Writer: CommitWriter>: Sendable {
 
     /// Has work done for which nobody waits; `done` is told after it, and whether it was committed.
     func post(
-        _ work: @escaping @Sendable (Writer) throws(StoreError) -> Void,
+        _ work: @escaping @Sendable (StoreWriter) throws(StoreError) -> Void,
         done: @escaping @Sendable (_ hasSucceeded: Bool) -> Void = { _ in }
     ) {
         enqueue(
@@ -95,19 +98,12 @@ final class CommitQueue<Writer: CommitWriter>: Sendable {
 
     /// Returns once no housekeeping is left to be done, or none of it makes progress.
     func settle() async throws(StoreError) {
-        while try await submit({ writer throws(StoreError) in writer.nextHousekeeping != nil }) {}
-    }
-
-    /// Writes the WAL back; when it is truncated, waits for readers and cuts it to nothing.
-    func checkpoint(truncating: Bool) async throws(StoreError) {
-        try await outsideTransaction { writer throws(StoreError) in
-            try writer.checkpoint(truncating: truncating)
-        }
+        while try await submit({ writer throws(StoreError) in !writer.housekeeping.isEmpty }) {}
     }
 
     /// Has the thread do what SQLite does not do inside a transaction.
     func outsideTransaction<Value: Sendable>(
-        _ work: @escaping @Sendable (Writer) throws(StoreError) -> Value
+        _ work: @escaping @Sendable (StoreWriter) throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
         let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
             thread.async { [confined] in
@@ -119,7 +115,7 @@ final class CommitQueue<Writer: CommitWriter>: Sendable {
     }
 
     /// The same, of which nobody hears.
-    func postOutsideTransaction(_ work: @escaping @Sendable (Writer) -> Void) {
+    func postOutsideTransaction(_ work: @escaping @Sendable (StoreWriter) -> Void) {
         thread.async { [confined] in work(confined.writer) }
     }
 
@@ -133,7 +129,7 @@ final class CommitQueue<Writer: CommitWriter>: Sendable {
         post { _ throws(StoreError) in }
     }
 
-    func enqueue(_ command: any CommitCommand<Writer>) {
+    func enqueue(_ command: any CommitCommand) {
         let verdict: (refusal: StoreError?, mustStart: Bool) = waiting.withLock { waiting in
             if waiting.isClosed { return (.closed, false) }
             if waiting.commands.count >= Limits.writerQueueMax { return (.overloaded, false) }
@@ -162,7 +158,7 @@ final class CommitQueue<Writer: CommitWriter>: Sendable {
         }
     }
 
-    private func takeGroup() -> [any CommitCommand<Writer>] {
+    private func takeGroup() -> [any CommitCommand] {
         waiting.withLock { waiting in
             let count = min(waiting.commands.count, Limits.commitBatchMax)
             let group = Array(waiting.commands.prefix(count))
@@ -171,77 +167,92 @@ final class CommitQueue<Writer: CommitWriter>: Sendable {
         }
     }
 
-    private func carryOut(_ group: [any CommitCommand<Writer>], _ writer: Writer) {
+    private func carryOut(_ group: [any CommitCommand], _ writer: StoreWriter) {
         sizes.withLock { $0.record(Int64(group.count)) }
-        guard let failure = transact(group, writer) else {
-            for command in group { command.finish(nil) }
+        guard let left = transact(group, writer) else { return }
+        let isRecovered = writer.recover(from: left.failure)
+        guard left.commands.count > 1 || isRecovered || left.isPart else {
+            for command in left.commands { command.finish(left.failure) }
             return
         }
-        let isRecovered = writer.recover(from: failure)
-        guard group.count > 1 || isRecovered else {
-            for command in group { command.finish(failure) }
-            return
-        }
-        for command in group {
-            command.finish(carryOutAlone(command, writer))
-        }
+        for command in left.commands { carryOutAlone(command, writer) }
     }
 
-    private func carryOutAlone(
-        _ command: any CommitCommand<Writer>,
-        _ writer: Writer
-    ) -> StoreError? {
-        guard let failure = transact([command], writer) else { return nil }
-        guard writer.recover(from: failure) else { return failure }
-        return transact([command], writer)
+    private func carryOutAlone(_ command: any CommitCommand, _ writer: StoreWriter) {
+        guard let left = transact([command], writer) else { return }
+        guard writer.recover(from: left.failure) else { return command.finish(left.failure) }
+        if let left = transact([command], writer) { command.finish(left.failure) }
     }
 
-    /// One transaction; the error that rolled it back, if one did.
-    private func transact(_ group: [any CommitCommand<Writer>], _ writer: Writer) -> StoreError? {
+    /// Commands of which nothing was committed.
+    private struct Left {
+        let commands: [any CommitCommand]
+        let failure: StoreError
+        /// Whether others of their group were committed.
+        let isPart: Bool
+    }
+
+    /// Carries a group out in one transaction over both files, and answers what was committed; the
+    /// rest, if there is any.
+    private func transact(_ group: [any CommitCommand], _ writer: StoreWriter) -> Left? {
+        var saved: [any CommitCommand] = []
+        var unsaved: [any CommitCommand] = []
         do throws(StoreError) {
             try writer.begin()
-            for command in group { try command.apply(to: writer) }
-            try writer.commit()
-            return nil
+            for command in group {
+                try command.apply(to: writer)
+                if writer.takeUseOfState() { saved.append(command) } else { unsaved.append(command) }
+            }
+            try writer.commitState()
         } catch {
             writer.rollBack()
-            return error
+            return Left(commands: group, failure: error, isPart: false)
         }
+        do throws(StoreError) {
+            try writer.commitCache()
+        } catch {
+            writer.rollBack()
+            for command in saved { command.finish(nil) }
+            return Left(commands: unsaved, failure: error, isPart: !saved.isEmpty)
+        }
+        for command in group { command.finish(nil) }
+        return nil
     }
 
-    /// One step of what has to be done anyway; false when there is nothing to do.
-    private func keepHouse(_ writer: Writer) -> Bool {
-        let now = self.now()
-        if writer.wantsCheckpoint {
-            do throws(StoreError) { try writer.checkpoint(truncating: false) } catch {
-                _ = writer.recover(from: error)
+    /// One step of what has to be done anyway for each file; false when there is nothing to do.
+    private func keepHouse(_ writer: StoreWriter) -> Bool {
+        writer.checkpointIfDue()
+        var hasWorked = false
+        for step in writer.housekeeping {
+            let now = self.now()
+            let work = Task<Void>(
+                { writer throws(StoreError) in try writer.keepHouse(step, now: now) },
+                finish: { _ in }
+            )
+            if let left = transact([work], writer) {
+                _ = writer.recover(from: left.failure)
+            } else {
+                hasWorked = true
             }
         }
-        guard let step = writer.nextHousekeeping else { return false }
-        let work = Task<Void>(
-            { writer throws(StoreError) in try writer.keepHouse(step, now: now) },
-            finish: { _ in }
-        )
-        guard let failure = transact([work], writer) else { return true }
-        _ = writer.recover(from: failure)
-        return false
+        return hasWorked
     }
 
     /// A command made of closures.
     private final class Task<Value: Sendable>: CommitCommand {
-        private let work: @Sendable (Writer) throws(StoreError) -> Value
+        private let work: @Sendable (StoreWriter) throws(StoreError) -> Value
         private let answer: @Sendable (Result<Value, StoreError>) -> Void
         private let value = Mutex<Value?>(nil)
 
         init(
-            _ work: @escaping @Sendable (Writer) throws(StoreError) -> Value,
+            _ work: @escaping @Sendable (StoreWriter) throws(StoreError) -> Value,
             finish answer: @escaping @Sendable (Result<Value, StoreError>) -> Void
         ) {
             self.work = work
             self.answer = answer
         }
 
-        func apply(to writer: Writer) throws(StoreError) {
+        func apply(to writer: StoreWriter) throws(StoreError) {
             let made = try work(writer)
             value.withLock { $0 = made }
         }

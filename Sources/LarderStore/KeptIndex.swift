@@ -132,6 +132,11 @@ final class KeptIndex: Sendable {
         }
     }
 
+    func unfollow(_ scope: ScopeKey, _ id: EntryID) {
+        let original = KeptKey(sharedScope, id)
+        keys.withLock { $0.unfollow(original, scope) }
+    }
+
     /// The scopes that have a copy of a row.
     func followers(_ scope: ScopeKey, _ id: EntryID) -> [ScopeKey] {
         guard scope == sharedScope, count.load(ordering: .acquiring) > 0 else { return [] }

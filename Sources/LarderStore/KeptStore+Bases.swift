@@ -92,10 +92,10 @@ extension KeptStore {
             }
             if let kept, kept.entry != nil || kept.isTargeted { return try await base(kept) }
         }
-        let found = try await inCache { writer throws(StoreError) in
-            try writer.base(scope, id, now: now)
+        let found = try await withCache { writer, isGone throws(StoreError) in
+            isGone ? nil : try writer.cache.base(scope, id, now: now)
         }
-        guard let row = found ?? nil else { return .unknown }
+        guard let row = found else { return .unknown }
         defer { row.giveBack(to: shared, cache) }
         switch row.body {
         case .inline(let bytes): return try await base(row.entry, bytes, nil)
@@ -103,18 +103,26 @@ extension KeptStore {
         }
     }
 
-    /// Looks for what is to be a base; nil where the file that had it is gone for good.
+    /// Carries out a command that reads what is to be a base; where the file that had it is gone for
+    /// good, once more without it.
     ///
     /// One that only cannot be read now has the row still, which nobody may take for unknown: it would
     /// be swept as soon as it can be read again.
-    func inCache<Value: Sendable>(
-        _ work: @escaping @Sendable (CacheWriter) throws(StoreError) -> Value
-    ) async throws(StoreError) -> Value? {
+    func withCache<Value: Sendable>(
+        _ command: @escaping @Sendable (StoreWriter, _ isGone: Bool) throws(StoreError) -> Value
+    ) async throws(StoreError) -> Value {
         let before = shared.generation
         var failure = StoreError.closed
         // The fault of a moment is not worth a refusal.
         for _ in 0..<2 {
-            do throws(StoreError) { return try await cache.submit(work) } catch { failure = error }
+            do throws(StoreError) {
+                return try await file.commits.submit { writer throws(StoreError) in
+                    try command(writer, false)
+                }
+            } catch {
+                guard isOfCache(error) else { throw error }
+                failure = error
+            }
         }
         let isGone = try await cache.outsideTransaction { writer throws(StoreError) in
             writer.isGone
@@ -123,12 +131,22 @@ extension KeptStore {
         if isGone || now.hasFile && now != before {
             // What it may show when it is back goes then.
             shared.kept.hasShadows = true
-            return nil
+            return try await file.commits.submit { writer throws(StoreError) in
+                try command(writer, true)
+            }
         }
         switch failure {
         case .sqlite, .corrupt:
             throw .noFile(reason: "what it changes cannot be read, \(failure.message)")
         case _: throw failure
+        }
+    }
+
+    /// Whether it is `cache.db` that has failed.
+    func isOfCache(_ error: StoreError) -> Bool {
+        switch error {
+        case .noFile, .noRoom, .tooLarge, .uploadLost: true
+        case _: error.file == cachePath
         }
     }
 

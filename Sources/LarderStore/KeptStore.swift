@@ -29,20 +29,23 @@ import LarderModel
 /// 8. A released row leaves `state.db` after what the cache has of it is synced there, so that no
 ///    older row comes back; a copy goes once the shared row is as new as it is.
 final class KeptStore: Sendable {
-    let cache: CommitQueue<CacheWriter>
+    let cache: WriterPart<CacheWriter>
     let file: StateFile
-    var state: CommitQueue<StateWriter> { file.queue }
+    var state: WriterPart<StateWriter> { file.queue }
     let shared: SharedCacheState
     let revisions: RevisionSource
     let carrier: BodyCarrier
     /// By which the conditions of writes are looked at.
     let readers: StoreReaders
+    /// That of `cache.db`.
+    let cachePath: String
     let findings: Findings
     let turns = KeptTurns()
 
     init(
-        cache: CommitQueue<CacheWriter>,
+        cache: WriterPart<CacheWriter>,
         readers: StoreReaders,
+        cachePath: String,
         state: StateFile,
         shared: SharedCacheState,
         bodies: BlockingReader,
@@ -51,6 +54,7 @@ final class KeptStore: Sendable {
     ) {
         self.cache = cache
         self.readers = readers
+        self.cachePath = cachePath
         file = state
         self.shared = shared
         self.revisions = revisions
@@ -64,6 +68,11 @@ final class KeptStore: Sendable {
         _ work: () async throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
         try await turns.inTurn(KeptKey(scope, id), work)
+    }
+
+    /// Lets a body of the cache go that was leased.
+    func giveBack(_ body: ChunkedBody) {
+        if body.file == .cache, shared.leases.giveBack(body.number) { cache.wake() }
     }
 
     func find(

@@ -38,10 +38,13 @@ package struct Settlement: Sendable {
     package var answer: StoredAnswer?
     /// What watchers are told of its death, as JSON; opaque here.
     package var problem: [UInt8] = []
+    /// Rows that show a target although no change names them; once it is confirmed they say what it
+    /// has made of them, or are to be asked for again.
+    package var variants: [SettledVariant] = []
 
     package enum Outcome: Sendable {
-        /// What becomes of the base of each target, from what it is now; called in its turn, once
-        /// or more often.
+        /// What becomes of the base of each target, from what it is now; called on the writer's thread,
+        /// once or more often.
         case confirmed(@Sendable (EntryID, KeptBase) -> BaseUpdate)
         /// A dead letter, with the view of each target before and after.
         case dead(ModifierReason, @Sendable (EntryID, KeptBase) -> LostView)
@@ -55,11 +58,31 @@ package struct Settlement: Sendable {
     }
 }
 
+/// A row that shows a target although no change names it, as an answer does that varies by request
+/// headers.
+package struct SettledVariant: Sendable {
+    package let id: EntryID
+    /// Where its row stands.
+    package let place: ScopeKey
+    /// What a confirmed modifier makes of it; called as that of a target is.
+    package let update: @Sendable (KeptBase) -> BaseUpdate
+
+    package init(
+        _ id: EntryID,
+        in place: ScopeKey,
+        update: @escaping @Sendable (KeptBase) -> BaseUpdate
+    ) {
+        self.id = id
+        self.place = place
+        self.update = update
+    }
+}
+
 /// What a confirmed modifier makes of a base.
 package enum BaseUpdate: Sendable {
     case keep
-    /// Bytes that stand inline may be as many as they like.
-    case put(Entry, NewBody)
+    /// The bytes may be as many as they like.
+    case put(Entry, [UInt8])
     case tombstone(status: Int)
     /// What is there is to be asked for again.
     case markStale

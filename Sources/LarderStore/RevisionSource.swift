@@ -10,38 +10,80 @@ final class RevisionSource: Sendable {
     private struct Block {
         var next: Int64
         var end: Int64
+        /// Why the next one could not be reserved.
+        var failure: StoreError?
     }
 
     private let block: Mutex<Block>
     private let changes: ChangeFeed
-    /// Reserves numbers from the given one on, with a synced write; how many it reserved is known.
-    private let reserve: @Sendable (Int64) throws(StoreError) -> Void
+    /// Has the writer begin a transaction, before which it reserves; throws what kept it from that.
+    private let wait = Mutex<@Sendable () throws(StoreError) -> Void>({})
+    /// The space by which a block is reserved on a full disk.
+    private let reserve: Reserve
 
     /// Goes on at `first`, for which a block is reserved already, or is to be with the first number.
-    init(
-        first: Int64,
-        isReserved: Bool = true,
-        changes: ChangeFeed,
-        reserve: @escaping @Sendable (Int64) throws(StoreError) -> Void
-    ) {
+    init(first: Int64, isReserved: Bool = true, changes: ChangeFeed, reserve: Reserve) {
         block = Mutex(Block(next: first, end: isReserved ? first + Limits.revisionBlock : first))
         self.changes = changes
         self.reserve = reserve
         changes.begin(after: Revision(first - 1))
     }
 
-    /// The next number, which is open until ``close(_:_:)``.
-    ///
-    /// At a block's end it waits for the next one to be reserved.
-    func open() throws(StoreError) -> Revision {
-        try block.withLock { block throws(StoreError) in
-            if block.next == block.end {
-                try reserve(block.end + Limits.revisionBlock)
-                block.end += Limits.revisionBlock
+    /// Has `queue` reserve what is asked for while nothing is left.
+    func serve(by queue: CommitQueue) {
+        wait.withLock { wait in
+            wait = { [weak queue] () throws(StoreError) in
+                try queue?.submitBlocking { _ throws(StoreError) in }
             }
+        }
+    }
+
+    /// The next number, which is open until ``close(_:_:areAll:)``.
+    ///
+    /// At a block's end it waits for the next one to be reserved: not to be called by the writer.
+    func open() throws(StoreError) -> Revision {
+        if let revision = take() { return revision }
+        try wait.withLock { $0 }()
+        guard let revision = take() else { throw failure }
+        return revision
+    }
+
+    /// The same for the writer, in a transaction.
+    func openInTransaction() throws(StoreError) -> Revision {
+        guard let revision = take() else { throw failure }
+        return revision
+    }
+
+    private func take() -> Revision? {
+        block.withLock { block in
+            guard block.next < block.end else { return nil }
             block.next += 1
             // Under this lock, so that numbers are opened in their order.
             return changes.open()
+        }
+    }
+
+    /// Why no more are reserved.
+    private var failure: StoreError { block.withLock { $0.failure ?? .overloaded } }
+
+    /// Reserves the next block when half of one is left; to be called between two transactions.
+    ///
+    /// `reserve` writes down and syncs that every number below the given one counts as given.
+    func reserveAhead(_ reserve: (Int64) throws(StoreError) -> Void) {
+        let end = block.withLock { block in
+            block.end - block.next < Limits.revisionBlock / 2 ? block.end : nil
+        }
+        guard let end else { return }
+        let next = end + Limits.revisionBlock
+        var failure: StoreError?
+        do throws(StoreError) {
+            try self.reserve.settle { () throws(StoreError) in try reserve(next) }
+        } catch {
+            failure = error
+        }
+        block.withLock { block in
+            if failure == nil { block.end = next }
+            block.failure = failure
         }
     }
 

@@ -4,21 +4,18 @@ import LarderModel
 /// `state.db`: what must survive the loss of the cache.
 ///
 /// The reserved revisions, what is kept with its bytes, the origins that were set offline. Written by
-/// one ``StateWriter`` behind a queue of its own, every commit synced; read through connections
-/// that only read.
+/// a ``StateWriter``, every commit synced; read through connections that only read.
 final class StateFile: Sendable {
     let file: DatabaseFile
     private let reserve: Reserve
-    private let changes: ChangeFeed
     /// Which bodies of kept rows are being read.
     let leases = BodyLeases()
-    let queue: CommitQueue<StateWriter>
-    /// The first revision that was not reserved when the file was opened.
-    let foundNextRevision: Int64
-    /// The first revision that was never given.
-    private let firstRevision: Int64
-    /// Whether a block is reserved from it on; on a full disk the first that wants one tries again.
-    private let isBlockReserved: Bool
+    /// The writer of both files.
+    let commits: CommitQueue
+    /// Its part for this file.
+    let queue: WriterPart<StateWriter>
+    /// The counter that goes on where the file says.
+    let revisions: RevisionSource
     /// What secrets are told apart by; drawn when the file was made.
     let digestKey: DigestKey
     /// What was found wrong with the file, in words for the log.
@@ -26,7 +23,8 @@ final class StateFile: Sendable {
     /// What was done to the file and is as it should be.
     let notices: [String]
 
-    /// Opens or makes the file, and hands what is kept in it to `load`.
+    /// Opens or makes the file, and hands what is kept in it to `load`; then the other file's writer is
+    /// made, so that both have one thread.
     ///
     /// A damaged one is set aside and made anew with the rows of it that can be read, and its
     /// counter goes on after `highest`, the highest revision that the cache knows. Before one of an
@@ -43,10 +41,10 @@ final class StateFile: Sendable {
         checkedBytes: Int64 = Limits.checkedStateBytesMax,
         faults: (any FaultPlan)?,
         now: @escaping @Sendable () -> Timestamp,
-        load: ([KeptRow]) -> Void = { _ in }
+        load: ([KeptRow]) -> Void = { _ in },
+        makeCacheWriter: (RevisionSource, StepNumbers, _ foundNextRevision: Int64) -> CacheWriter
     ) throws(StoreError) {
         self.reserve = reserve
-        self.changes = changes
         file = Self.database(in: directory, faults)
         let (file, leases) = (file, leases)
         let start = { () throws(StoreError) in
@@ -80,12 +78,23 @@ final class StateFile: Sendable {
         file.mark?.remove()
         notices = started.notices
         digestKey = started.digestKey
-        foundNextRevision = started.foundNextRevision
-        firstRevision = started.firstRevision
-        isBlockReserved = started.isBlockReserved
+        // On a full disk the first that wants a block tries again.
+        revisions = RevisionSource(
+            first: started.firstRevision,
+            isReserved: started.isBlockReserved,
+            changes: changes,
+            reserve: reserve
+        )
         reserve.take()
         load(started.rows)
-        queue = CommitQueue(started.writer, label: "larder.state-writer", now: now)
+        let steps = StepNumbers(revisions)
+        let cache = makeCacheWriter(revisions, steps, started.foundNextRevision)
+        commits = CommitQueue(
+            StoreWriter(state: started.writer, cache: cache, revisions, steps),
+            now: now
+        )
+        queue = WriterPart(stateOf: commits)
+        revisions.serve(by: commits)
     }
 
     /// What a start comes to before anybody is told of it.
@@ -154,21 +163,6 @@ final class StateFile: Sendable {
         return false
     }
 
-    /// The counter that goes on where the file says.
-    func makeRevisionSource() -> RevisionSource {
-        RevisionSource(
-            first: firstRevision,
-            isReserved: isBlockReserved,
-            changes: changes
-        ) { [queue, reserve] end throws(StoreError) in
-            try reserve.settle { () throws(StoreError) in
-                try queue.submitBlocking { writer throws(StoreError) in
-                    try writer.reserveRevisions(upTo: end)
-                }
-            }
-        }
-    }
-
     /// What was met of damage since the start; nil while nothing was.
     var damageWarning: String? {
         file.mark?.step.map { step in
@@ -184,11 +178,20 @@ final class StateFile: Sendable {
     func settle<Value: Sendable>(
         _ work: @escaping @Sendable (StateWriter) throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
+        try await settling { [queue] () async throws(StoreError) in try await queue.submit(work) }
+    }
+
+    /// The same of what has a part in both files.
+    func settling<Value>(
+        _ work: () async throws(StoreError) -> Value
+    ) async throws(StoreError) -> Value {
         do throws(StoreError) {
-            return try await queue.submit(work)
+            return try await work()
         } catch .diskFull(let file, let step) {
-            guard reserve.release() else { throw .diskFull(file: file, step: step) }
-            return try await queue.submit(work)
+            guard file == self.file.path, reserve.release() else {
+                throw .diskFull(file: file, step: step)
+            }
+            return try await work()
         }
     }
 
@@ -255,17 +258,17 @@ final class StateFile: Sendable {
 
     /// Gives pages back in an idle moment.
     func maintain() async throws(StoreError) {
-        guard queue.isIdle else { return }
+        guard commits.isIdle else { return }
         let gaveBack = try await queue.submit { writer throws(StoreError) in
             try writer.vacuumStep()
         }
         if gaveBack { try await queue.checkpoint(truncating: false) }
     }
 
-    /// Writes the WAL back into the file and takes no more commands.
+    /// Writes the WAL back into the file; the writer takes no more commands.
     func close() async throws(StoreError) {
+        commits.close()
         try await queue.checkpoint(truncating: true)
-        queue.close()
     }
 }
 
@@ -276,7 +279,8 @@ extension StateFile {
         highest: Revision,
         shared: SharedCacheState,
         reserve: Reserve,
-        now: @escaping @Sendable () -> Timestamp
+        now: @escaping @Sendable () -> Timestamp,
+        makeCacheWriter: (RevisionSource, StepNumbers, _ foundNextRevision: Int64) -> CacheWriter
     ) throws(StoreError) {
         try self.init(
             directory: configuration.stateDirectory,
@@ -290,7 +294,8 @@ extension StateFile {
             checkedBytes: configuration.checkedStateBytes,
             faults: configuration.faults,
             now: now,
-            load: { Self.load($0, into: shared) }
+            load: { Self.load($0, into: shared) },
+            makeCacheWriter: makeCacheWriter
         )
     }
 }

@@ -2,55 +2,27 @@ import LarderModel
 
 /// The steps of modifiers that need no base: accept, send, what a row says between them, lanes.
 extension StateWriter {
-    /// What is accepted in one transaction.
-    struct AcceptBatch: Sendable {
-        let modifiers: [NewModifier]
-        /// One for each.
-        let revisions: [Revision]
-        /// What was found in the cache of the targets.
-        let bases: [TargetName: NewEntry]
-        let now: Timestamp
-    }
-
     /// Refusing is no error of the writer: whoever shares the transaction goes on.
     enum Verdict<Value: Sendable>: Sendable {
         case done(Value)
         case refused(StoreError)
     }
 
-    /// Accepts all of a batch that was not accepted before, or nothing.
-    func accept(_ batch: AcceptBatch) throws(StoreError) -> Verdict<[Acceptance]> {
-        var known: [Acceptance?] = []
-        for modifier in batch.modifiers {
-            switch try existing(modifier) {
-            case .done(let acceptance): known.append(acceptance)
-            case .refused(let error): return .refused(error)
-            }
+    /// Accepts one; `bases` has what was found in the cache of targets.
+    func accept(
+        _ modifier: NewModifier,
+        _ bases: [TargetName: NewEntry],
+        _ revision: Revision,
+        now: Timestamp
+    ) throws(StoreError) -> ModifierNumber {
+        let number = try insert(modifier, revision, now)
+        for change in modifier.changes {
+            let name = TargetName(modifier.scope, change.id)
+            try target(name, base: bases[name], isShared: change.isOfSharedRow, revision)
         }
-        let new = zip(batch.modifiers, known).filter { $0.1 == nil }.map(\.0)
-        if let error = try refusal(of: new, batch.bases) { return .refused(error) }
-        var acceptances: [Acceptance] = []
-        for (index, modifier) in batch.modifiers.enumerated() {
-            if let acceptance = known[index] {
-                acceptances.append(acceptance)
-                continue
-            }
-            let revision = batch.revisions[index]
-            let number = try insert(modifier, revision, batch.now)
-            for change in modifier.changes {
-                let name = TargetName(modifier.scope, change.id)
-                try target(
-                    name,
-                    base: batch.bases[name],
-                    isShared: change.isOfSharedRow,
-                    revision
-                )
-            }
-            let names = modifier.changes.map { TargetName(modifier.scope, $0.id) }
-            try logEntrance(of: number, names, revision)
-            acceptances.append(.accepted(number, revision))
-        }
-        return .done(acceptances)
+        let names = modifier.changes.map { TargetName(modifier.scope, $0.id) }
+        try logEntrance(of: number, names, revision)
+        return number
     }
 
     /// Writes down that a modifier has come into the queue, and what its targets show by it.
@@ -64,7 +36,8 @@ extension StateWriter {
         try logModifier(number, row, state, revision)
     }
 
-    private func existing(_ new: NewModifier) throws(StoreError) -> Verdict<Acceptance?> {
+    /// What a modifier's id stands for already; refused where that is another.
+    func existing(_ new: NewModifier) throws(StoreError) -> Verdict<Acceptance?> {
         for (statement, isSettled) in [(queue.find, false), (queue.findSettled, true)] {
             statement.bind(1, new.scope.text)
             statement.bind(2, new.id.text)
@@ -83,7 +56,7 @@ extension StateWriter {
     }
 
     /// Why these do not fit; their bases count with them.
-    private func refusal(
+    func refusal(
         of new: [NewModifier],
         _ bases: [TargetName: NewEntry]
     ) throws(StoreError) -> StoreError? {

@@ -2,8 +2,8 @@ import LarderModel
 
 /// The steps by which modifiers leave the queue, and come back into it.
 extension StateWriter {
-    /// A settlement with everything that it takes worked out, in the turns of its targets.
-    struct ReadySettlement: Sendable {
+    /// A settlement with everything that it takes worked out.
+    struct ReadySettlement {
         let number: ModifierNumber
         /// `confirmed`, `dead` or `cancelled`.
         let outcome: ModifierState
@@ -15,19 +15,12 @@ extension StateWriter {
         var targets: [(name: TargetName, fate: TargetFate)]
     }
 
-    enum TargetFate: Sendable {
+    enum TargetFate {
         case keep
         case put(Entry, NewBody)
         case tombstone(Entry)
         case markStale
         case lost(LostView)
-
-        var body: NewBody? {
-            switch self {
-            case .put(_, let body): body
-            case .keep, .tombstone, .markStale, .lost: nil
-            }
-        }
     }
 
     /// The targets of unsettled modifiers, one for each change, as their rows say.
@@ -42,34 +35,30 @@ extension StateWriter {
         return targets
     }
 
-    /// Settles all of them that are not settled yet, each under its revision; which these are.
+    /// Settles one under its revision, as it is worked out; false for what is settled.
     func settle(
-        _ settlements: [ReadySettlement],
-        _ revisions: [Revision],
+        _ settlement: ReadySettlement,
+        _ revision: Revision,
         now: Timestamp
-    ) throws(StoreError) -> [ModifierNumber] {
-        var settled: [ModifierNumber] = []
-        for (settlement, revision) in zip(settlements, revisions) {
-            guard let row = try find(settlement.number), !row.isSettled else { continue }
-            if row.isStalled { state.stalled -= 1 }
-            if let answer = settlement.answer { try write(answer, settlement.number) }
-            var views: [ViewBefore] = []
-            for name in settlement.targets.map(\.name).unique { views.append(try view(of: name)) }
-            for target in settlement.targets { try change(target.name, target.fate, revision) }
-            try logChanges(since: views, without: settlement.number, revision, ChangeCause(row))
-            try logModifier(settlement.number, row, settlement.outcome, revision) { told in
-                told.reason = settlement.reason
-                told.problem = settlement.problem
-            }
-            if settlement.outcome == .dead {
-                try bury(settlement, row, revision, now)
-            } else {
-                try remember(settlement.number, settlement.outcome, revision, now)
-                try delete(settlement.number)
-            }
-            settled.append(settlement.number)
+    ) throws(StoreError) -> Bool {
+        guard let row = try find(settlement.number), !row.isSettled else { return false }
+        if row.isStalled { state.stalled -= 1 }
+        if let answer = settlement.answer { try write(answer, settlement.number) }
+        var views: [ViewBefore] = []
+        for name in settlement.targets.map(\.name).unique { views.append(try view(of: name)) }
+        for target in settlement.targets { try change(target.name, target.fate, revision) }
+        try logChanges(since: views, without: settlement.number, revision, ChangeCause(row))
+        try logModifier(settlement.number, row, settlement.outcome, revision) { told in
+            told.reason = settlement.reason
+            told.problem = settlement.problem
         }
-        return settled
+        if settlement.outcome == .dead {
+            try bury(settlement, row, revision, now)
+        } else {
+            try remember(settlement.number, settlement.outcome, revision, now)
+            try delete(settlement.number)
+        }
+        return true
     }
 
     private func change(
@@ -208,14 +197,14 @@ extension StateWriter {
     /// as far as they are in the queue, and for none that has failed: who retries it has decided.
     func revive(
         _ number: ModifierNumber,
-        _ names: [(name: TargetName, isShared: Bool)],
+        _ aims: [StoreWriter.Aim],
         _ bases: [TargetName: NewEntry],
         _ revision: Revision
     ) throws(StoreError) -> Verdict<ModifierNumber?> {
         guard let row = try find(number), row.isSettled, let uid = Scope(text: row.scope)?.uid
         else { return .done(nil) }
         var added = QueueUsage()
-        for (name, _) in names { added[uid].bytes += try baseSize(name, bases[name]) }
+        for aim in aims { added[uid].bytes += try baseSize(aim.name, bases[aim.name]) }
         if let error = state.queue.refusal(adding: added, limits) { return .refused(error) }
         let next = try connection.integer(
             "SELECT seq + 1 FROM sqlite_sequence WHERE name = 'modifier'"
@@ -240,13 +229,13 @@ extension StateWriter {
             WHERE modifier = \(number)
             """
         )
-        for (name, isShared) in names {
-            try target(name, base: bases[name], isShared: isShared, revision)
+        for aim in aims {
+            try target(aim.name, base: bases[aim.name], isShared: aim.isShared, revision)
         }
         let revived = ModifierNumber(next)
         count(from: .dead, to: .queued, of: row)
         if let size = try find(revived)?.size { count(bytes: size - row.size, of: row) }
-        try logEntrance(of: revived, names.map(\.name), revision)
+        try logEntrance(of: revived, aims.map(\.name), revision)
         return .done(revived)
     }
 

@@ -2,10 +2,9 @@ import LarderModel
 
 /// The one connection that writes `state.db`, and alone checkpoints it.
 ///
-/// Confined to the queue of its ``CommitQueue``. What it keeps in memory beside the file is
-/// ``StateWriterState``, which goes back with a transaction that is rolled back. It gives no
-/// revisions: reserving them is one of its own commands, for which it would wait for ever.
-final class StateWriter: CommitWriter {
+/// Confined to the thread of its ``StoreWriter``. What it keeps in memory beside the file is
+/// ``StateWriterState``, which goes back with a transaction that is rolled back.
+final class StateWriter {
     let connection: SQLiteConnection
     let statements: StateWriterStatements
     let queue: QueueStatements
@@ -51,9 +50,12 @@ final class StateWriter: CommitWriter {
 
     // MARK: Transactions
 
-    func begin() throws(StoreError) {
-        // Before the state is saved: an upload that was given up stays so, whatever fails.
+    /// Gives up the uploads that were given up since the last time.
+    func forgetAbandoned() {
         for upload in index.takeAbandoned() { forget(upload) }
+    }
+
+    func begin() throws(StoreError) {
         saved = state
         try statements.begin.run()
     }
@@ -85,8 +87,6 @@ final class StateWriter: CommitWriter {
         connection.rollBack()
         state = saved
     }
-
-    func recover(from error: StoreError) -> Bool { false }
 
     var wantsCheckpoint: Bool { wal.wantsCheckpoint }
 

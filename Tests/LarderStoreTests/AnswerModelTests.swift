@@ -231,7 +231,7 @@ private struct AnswerLife {
             outcome = .confirmed { id, base in
                 let held = EntityView(base.held, [effect]).held
                 guard let entry = Entry(held, id, of: origin, .epoch) else { return .keep }
-                return .put(entry, .inline(held.stored ?? []))
+                return .put(entry, held.stored ?? [])
             }
             let held = EntityView(entities[key] ?? .unknown, [effect]).held
             if held.stored != nil { entities[key] = held }
@@ -273,7 +273,7 @@ private struct AnswerLife {
 
     /// Has what nothing refers to any more swept, in the model as in the store.
     private mutating func settle() async throws {
-        try await answers.store.queue.settle()
+        try await answers.store.commits.settle()
         let rows = Set(try await keys())
         let gone = entities.filter { key, held in
             if case .unknown = held { return false }

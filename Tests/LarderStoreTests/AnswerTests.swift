@@ -64,7 +64,7 @@ struct AnswerTests {
         for id in ["a/1", "a/2"] {
             _ = try await answers.store.delete(answers.scope, try EntryID(id))
         }
-        try await answers.store.queue.settle()
+        try await answers.store.commits.settle()
         for table in ["entry", "recency", "reference", "skeleton"] {
             #expect(try await answers.count(table) == 0, "\(table)")
         }
@@ -78,7 +78,7 @@ struct AnswerTests {
         try await answers.put("a/1", Self.article(1, "Ann"))
         answers.store.noteDirectUse(answers.scope, EntryID(try answers.name("User:7")))
         _ = try await answers.store.delete(answers.scope, try EntryID("a/1"))
-        try await answers.store.queue.settle()
+        try await answers.store.commits.settle()
         #expect(try await answers.count("entry") == 1)
     }
 
@@ -90,7 +90,7 @@ struct AnswerTests {
         let whole = try answers.answer("a/1", text).entry
         let receipt = try await answers.store.put(whole, now: .epoch)
         #expect(!receipt.isSame)
-        try await answers.store.queue.settle()
+        try await answers.store.commits.settle()
         #expect(try await answers.shown("a/1") == text)
         for table in ["reference", "skeleton"] { #expect(try await answers.count(table) == 0) }
         #expect(try await answers.count("entry") == 1)
@@ -116,7 +116,7 @@ struct AnswerTests {
         by step: () async throws -> Void
     ) async throws -> [String] {
         // What nothing refers to any more goes by itself, sooner or later.
-        try await answers.store.queue.settle()
+        try await answers.store.commits.settle()
         _ = answers.store.changes.take()
         try await step()
         return answers.store.changes.take().changes.compactMap { change in

@@ -178,10 +178,15 @@ struct FileTests {
             if round % 2 == 0 { try await temporary.reopen() } else { try temporary.crash() }
         }
         let reserved = Recorder<Int64>()
-        let source = RevisionSource(first: 10, changes: ChangeFeed()) { reserved.record($0) }
+        let reserve = Reserve(directory: "", bytes: 0, freeBytes: { _ in nil })
+        let source = RevisionSource(first: 10, changes: ChangeFeed(), reserve: reserve)
         var previous = Revision(9)
-        for _ in 0..<(2 * Limits.revisionBlock + 1) {
-            let next = try source.open()
+        for number in 0..<(2 * Limits.revisionBlock + 1) {
+            // As often as a writer with half a block a transaction would.
+            if number % (Limits.revisionBlock / 2) == 0 {
+                source.reserveAhead { reserved.record($0) }
+            }
+            let next = try source.openInTransaction()
             guard next.number == previous.number + 1 else {
                 Issue.record("\(next) after \(previous)")
                 return
@@ -191,6 +196,10 @@ struct FileTests {
         #expect(
             reserved.all == [10 + 2 * Limits.revisionBlock, 10 + 3 * Limits.revisionBlock]
         )
+        source.reserveAhead { _ throws(StoreError) in throw .overloaded }
+        #expect(throws: StoreError.overloaded) {
+            for _ in 0...Limits.revisionBlock { _ = try source.openInTransaction() }
+        }
     }
 
     private func wreckFile(_ wreck: Wreck, at path: String) throws {

@@ -162,7 +162,7 @@ struct ModifierChangeTests {
             let outcome = Settlement.Outcome.confirmed { id, _ in
                 var entry = Entry.fetched(id, [1, 2, 3])
                 entry.body.isJSON = false
-                return .put(entry, .inline([1, 2, 3]))
+                return .put(entry, [1, 2, 3])
             }
             _ = try await store.settle([Settlement(number: number, outcome: outcome)], now: .epoch)
         }

@@ -59,7 +59,7 @@ extension TemporaryStore {
             outcome: .confirmed { id, _ in
                 guard let text else { return .keep }
                 let bytes = Array(text.utf8)
-                return .put(.fetched(id, bytes), .inline(bytes))
+                return .put(.fetched(id, bytes), bytes)
             }
         )
         return try await store.settle([settlement], now: .epoch)

@@ -160,7 +160,7 @@ final class QueueSimulation {
             after = .deleted
         default:
             let bytes = Array(text.utf8)
-            outcome = .confirmed { id, _ in .put(.fetched(id, bytes), .inline(bytes)) }
+            outcome = .confirmed { id, _ in .put(.fetched(id, bytes), bytes) }
             after = .text(text)
         }
         let settlement = Settlement(number: queued.number, outcome: outcome)

@@ -121,46 +121,6 @@ struct QueueTests {
         #expect(try FileAudit(temporary.cachePath).entries == 1)
     }
 
-    @Test("A base is read without the cache's writer only while that has nothing to do")
-    func quietBase() async throws {
-        let temporary = try TemporaryStore()
-        let (store, scope, a) = (temporary.store, temporary.scope, named("a"))
-        let cache = store.kept.cache
-        let reader = BaseReader(try store.makeReader(), cache)
-        /// Returns when the writer's thread has gone to rest.
-        func rest() async throws {
-            try await store.settle()
-            cache.hold()
-            cache.release()
-        }
-        func text(_ id: EntryID) -> String? {
-            switch reader.base(scope, id, now: .epoch) {
-            case .notTold: return "not told"
-            case .found(let row):
-                guard case .inline(let bytes) = row?.body else { return nil }
-                return String(decoding: bytes, as: UTF8.self)
-            }
-        }
-        try await temporary.answer("a", "[1]")
-        try await rest()
-        #expect(text(a) == "[1]" && text(named("b")) == nil)
-        let gate = WriterGate()
-        cache.post { _ throws(StoreError) in gate.hold() }
-        try await gate.waitUntilHeld()
-        #expect(text(a) == "not told")
-        cache.post { writer throws(StoreError) in
-            _ = try writer.put(.fetched(scope, a, "[2]"), now: .epoch)
-        }
-        #expect(text(a) == "not told")
-        gate.letGo()
-        try await rest()
-        #expect(text(a) == "[2]")
-        let large = "\"" + String(repeating: "x", count: 200_000) + "\""
-        try await temporary.answer("large", large)
-        try await rest()
-        #expect(text(named("large")) == "not told")
-    }
-
     @Test("What the row of an accepted modifier says is known without reading it")
     func knownRow() async throws {
         let temporary = try TemporaryStore()
@@ -185,23 +145,6 @@ struct QueueTests {
         }
         let again = try await store.accept(new, now: now)
         #expect(zip(new, again).allSatisfy { StoredModifier($0, $1, at: now) == nil })
-    }
-
-    @Test("P-04: what a write has settled is seen while the cache's writer is held up")
-    func settledMeanwhile() async throws {
-        let temporary = try TemporaryStore()
-        try await temporary.answer("a", "[1]")
-        try await temporary.store.settle()
-        let gate = WriterGate()
-        // Nothing waits for the writer, and yet it comes to nothing: as while a file is vacuumed.
-        temporary.store.kept.cache.postOutsideTransaction { _ in gate.hold() }
-        try await gate.waitUntilHeld()
-        let number = try await temporary.accept("one", "a")
-        try await temporary.confirm(number, "[2]")
-        #expect(try await temporary.text("a") == "[2]")
-        gate.letGo()
-        try await temporary.store.settle()
-        #expect(try await temporary.text("a") == "[2]")
     }
 
     @Test("A shared row stays for the others, and its answers go into each base too")
@@ -362,30 +305,18 @@ struct QueueTests {
         let gate = WriterGate()
         queue.post { _ throws(StoreError) in gate.hold() }
         try await gate.waitUntilHeld()
-        let before = queue.groupSizes.count
-        var revisions: [Revision] = []
-        defer { temporary.store.revisions.close(revisions) }
+        let before = queue.queue.groupSizes.count
         for number in 0..<64 {
-            let revision = try temporary.store.revisions.open()
-            revisions.append(revision)
-            let isTaken = number == 30
             let new = NewModifier.changing(
                 ["t\(number)"],
-                isTaken ? "taken" : "m\(number)",
+                number == 30 ? "taken" : "m\(number)",
                 scope,
                 effect: "\(number)"
             )
-            let batch = StateWriter.AcceptBatch(
-                modifiers: [new],
-                revisions: [revision],
-                bases: [:],
-                now: .epoch
-            )
-            queue.post { writer throws(StoreError) in
-                if case .done = try writer.accept(batch) {
-                    verdicts.record(true)
-                } else {
-                    verdicts.record(false)
+            queue.queue.post { writer throws(StoreError) in
+                switch try writer.accept([new], [:], isCacheGone: false, now: .epoch) {
+                case .done: verdicts.record(true)
+                case .refused, .needs: verdicts.record(false)
                 }
             }
         }
@@ -394,6 +325,6 @@ struct QueueTests {
         #expect(verdicts.all.count == 64 && verdicts.all.count { !$0 } == 1)
         #expect(try temporary.count("modifier") == 64)
         // The 64 in one; the rest is what was asked to see the end.
-        #expect(queue.groupSizes.count <= before + 2)
+        #expect(queue.queue.groupSizes.count <= before + 2)
     }
 }

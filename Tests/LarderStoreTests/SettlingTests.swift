@@ -115,7 +115,7 @@ struct SettlingTests {
             number: number,
             outcome: .confirmed { id, base in
                 let bytes = Array("{\"was\":\(base.text ?? "")}".utf8)
-                return .put(.fetched(id, bytes), .inline(bytes))
+                return .put(.fetched(id, bytes), bytes)
             }
         )
         let receipt = try await temporary.store.settle([settlement], now: .epoch)
@@ -151,7 +151,7 @@ struct SettlingTests {
                     number: number,
                     outcome: .confirmed { id, base in
                         let bytes = Array("[\(base.text ?? "")]".utf8)
-                        return .put(.fetched(id, bytes), .inline(bytes))
+                        return .put(.fetched(id, bytes), bytes)
                     }
                 )
             )

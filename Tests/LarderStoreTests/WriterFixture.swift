@@ -8,7 +8,7 @@ import LarderTestSupport
 /// choose what waits.
 final class WriterFixture {
     let shared: SharedCacheState
-    let queue: CommitQueue<CacheWriter>
+    let queue: WriterPart<CacheWriter>
     let scope: ScopeKey
     /// What was answered, in the order of the answers.
     let answers = Recorder<Answer>()
@@ -49,19 +49,22 @@ final class WriterFixture {
             viewChange: configuration.viewChange,
             faults: nil,
             now: { .epoch }
-        )
-        let writer = CacheWriter(
-            configuration: configuration,
-            database: database,
-            shared: shared,
-            revisions: state.makeRevisionSource(),
-            findings: Findings(),
-            reserve: reserve,
-            folder: nil,
-            now: { .epoch }
-        )
-        writer.start(with: start, nextRevision: state.foundNextRevision)
-        queue = CommitQueue(writer, label: "larder.cache-writer", now: { .epoch })
+        ) { [shared] revisions, steps, foundNext in
+            let writer = CacheWriter(
+                configuration: configuration,
+                database: database,
+                shared: shared,
+                revisions: revisions,
+                steps: steps,
+                findings: Findings(),
+                reserve: reserve,
+                folder: nil,
+                now: { .epoch }
+            )
+            writer.start(with: start, nextRevision: foundNext)
+            return writer
+        }
+        queue = WriterPart(cacheOf: state.commits)
     }
 
     /// Holds the writer up inside a transaction; returns once it is held.
@@ -86,7 +89,7 @@ final class WriterFixture {
 
     func enqueuePut(_ id: String, _ bytes: [UInt8]) throws {
         let new = NewEntry.blob(scope, try EntryID(id), bytes)
-        queue.enqueue(Put(name: id, new: new, answers: answers))
+        queue.queue.enqueue(Put(name: id, new: new, answers: answers))
     }
 
     private final class Put: CommitCommand {
@@ -100,8 +103,8 @@ final class WriterFixture {
             self.answers = answers
         }
 
-        func apply(to writer: CacheWriter) throws(StoreError) {
-            _ = try writer.put(new, now: .epoch)
+        func apply(to writer: StoreWriter) throws(StoreError) {
+            _ = try writer.cache.put(new, now: .epoch)
         }
 
         func finish(_ error: StoreError?) {

@@ -1,0 +1,236 @@
+import LarderModel
+
+/// The one writer of both files, as its ``CommitQueue`` drives it: used on that one's thread and
+/// nowhere else.
+///
+/// A transaction is open over as many of them as its commands use. `state.db` is committed first:
+/// what it has counts, even where `cache.db` fails after it.
+final class StoreWriter {
+    private let stateWriter: StateWriter
+    private let cacheWriter: CacheWriter
+    let revisions: RevisionSource
+    let steps: StepNumbers
+    private var isStateOpen = false
+    private var isCacheOpen = false
+    private var hasUsedState = false
+    private var hasCommittedState = false
+    /// What goes back in memory with a transaction that is rolled back.
+    private var undoing: [() -> Void] = []
+    /// What counts in memory once `state.db` is committed.
+    private var following: [() -> Void] = []
+
+    init(
+        state: StateWriter,
+        cache: CacheWriter,
+        _ revisions: RevisionSource,
+        _ steps: StepNumbers
+    ) {
+        stateWriter = state
+        cacheWriter = cache
+        self.revisions = revisions
+        self.steps = steps
+    }
+
+    /// That of `state.db`, in the open transaction.
+    var state: StateWriter {
+        get throws(StoreError) {
+            hasUsedState = true
+            if !isStateOpen { try stateWriter.begin() }
+            isStateOpen = true
+            return stateWriter
+        }
+    }
+
+    /// That of `cache.db`, in the open transaction.
+    var cache: CacheWriter {
+        get throws(StoreError) {
+            if !isCacheOpen { try cacheWriter.begin() }
+            isCacheOpen = true
+            return cacheWriter
+        }
+    }
+
+    var shared: SharedCacheState { cacheWriter.shared }
+
+    /// Both of them, for what is done outside a transaction.
+    var files: (state: StateWriter, cache: CacheWriter) { (stateWriter, cacheWriter) }
+
+    // MARK: Transactions
+
+    func begin() throws(StoreError) {
+        hasUsedState = false
+        hasCommittedState = false
+        revisions.reserveAhead { end throws(StoreError) in
+            try stateWriter.reserveRevisions(upTo: end)
+        }
+        // Before anything is saved for a way back: what was given up stays so, whatever fails.
+        stateWriter.forgetAbandoned()
+        cacheWriter.forgetAbandoned()
+    }
+
+    /// Whether a command has used `state.db` since this was asked last.
+    func takeUseOfState() -> Bool {
+        defer { hasUsedState = false }
+        return hasUsedState
+    }
+
+    /// Commits what commands did to `state.db`, synced, and makes it known.
+    func commitState() throws(StoreError) {
+        guard isStateOpen else { return }
+        try stateWriter.commit()
+        isStateOpen = false
+        hasCommittedState = true
+        for work in following { work() }
+        following.removeAll(keepingCapacity: true)
+        undoing.removeAll(keepingCapacity: true)
+    }
+
+    /// Commits what commands did to `cache.db`, and makes it known before anybody is answered.
+    func commitCache() throws(StoreError) {
+        if isCacheOpen { try cacheWriter.commit() }
+        isCacheOpen = false
+        steps.close()
+    }
+
+    /// Undoes what the open transaction did and has not committed, in the files and in memory.
+    func rollBack() {
+        if isStateOpen { stateWriter.rollBack() }
+        if isCacheOpen { cacheWriter.rollBack() }
+        // What `state.db` has, `cache.db` has not heard of.
+        if hasCommittedState { cacheWriter.shared.kept.hasShadows = true }
+        isStateOpen = false
+        isCacheOpen = false
+        for work in undoing.reversed() { work() }
+        undoing.removeAll(keepingCapacity: true)
+        following.removeAll(keepingCapacity: true)
+        steps.close()
+    }
+
+    /// Does something in memory that is undone with the open transaction.
+    func apply(_ work: () -> Void, undoing undo: @escaping () -> Void) {
+        work()
+        undoing.append(undo)
+    }
+
+    /// Does something in memory once `state.db` is committed.
+    func afterCommit(_ work: @escaping () -> Void) {
+        following.append(work)
+    }
+
+    /// Does what can be done about a failure, outside a transaction.
+    ///
+    /// True when the same command may succeed now.
+    func recover(from error: StoreError) -> Bool { cacheWriter.recover(from: error) }
+
+    // MARK: Housekeeping
+
+    /// A small step of what is done between two groups of commands.
+    enum Housekeeping: Sendable {
+        case state(StateWriter.Housekeeping)
+        case cache(CacheWriter.Housekeeping)
+    }
+
+    /// What has to be done anyway, a step for each file.
+    var housekeeping: [Housekeeping] {
+        [
+            stateWriter.nextHousekeeping.map(Housekeeping.state),
+            cacheWriter.nextHousekeeping.map(Housekeeping.cache),
+        ].compactMap { $0 }
+    }
+
+    func keepHouse(_ step: Housekeeping, now: Timestamp) throws(StoreError) {
+        switch step {
+        case .state(let step): try state.keepHouse(step, now: now)
+        case .cache(let step): try cache.keepHouse(step, now: now)
+        }
+    }
+
+    /// Writes the WALs back that have grown so long that this is due.
+    func checkpointIfDue() {
+        do throws(StoreError) {
+            if stateWriter.wantsCheckpoint { try stateWriter.checkpoint(truncating: false) }
+            if cacheWriter.wantsCheckpoint { try cacheWriter.checkpoint(truncating: false) }
+        } catch {
+            _ = recover(from: error)
+        }
+    }
+}
+
+/// What somebody wants of the writer, and waits for.
+protocol CommitCommand: AnyObject, Sendable {
+    /// Carries it out inside a transaction; remembers what came of it.
+    func apply(to writer: StoreWriter) throws(StoreError)
+    /// Tells the caller: what ``apply(to:)`` remembered, or why nothing of it is there.
+    func finish(_ error: StoreError?)
+}
+
+/// One file's part of the writer, as those see it who have nothing to do with the other file.
+struct WriterPart<Part: AnyObject & SendableMetatype>: Sendable {
+    let queue: CommitQueue
+    private let part: @Sendable (StoreWriter) throws(StoreError) -> Part
+    /// Outside a transaction.
+    private let bare: @Sendable (StoreWriter) -> Part
+
+    func wake() { queue.wake() }
+
+    /// Runs `work` in a transaction and returns after its commit.
+    func submit<Value: Sendable>(
+        _ work: @escaping @Sendable (Part) throws(StoreError) -> Value
+    ) async throws(StoreError) -> Value {
+        try await queue.submit { [part] writer throws(StoreError) in try work(try part(writer)) }
+    }
+
+    /// Has work done for which nobody waits; `done` is told after it, and whether it was committed.
+    func post(
+        _ work: @escaping @Sendable (Part) throws(StoreError) -> Void,
+        done: @escaping @Sendable (_ hasSucceeded: Bool) -> Void = { _ in }
+    ) {
+        queue.post(
+            { [part] writer throws(StoreError) in try work(try part(writer)) },
+            done: done
+        )
+    }
+
+    /// Has the thread do what SQLite does not do inside a transaction.
+    func outsideTransaction<Value: Sendable>(
+        _ work: @escaping @Sendable (Part) throws(StoreError) -> Value
+    ) async throws(StoreError) -> Value {
+        try await queue.outsideTransaction { [bare] writer throws(StoreError) in
+            try work(bare(writer))
+        }
+    }
+}
+
+extension WriterPart<StateWriter> {
+    init(stateOf queue: CommitQueue) {
+        self.init(
+            queue: queue,
+            part: { writer throws(StoreError) in try writer.state },
+            bare: { $0.files.state }
+        )
+    }
+
+    /// Writes the WAL back; when it is truncated, waits for readers and cuts it to nothing.
+    func checkpoint(truncating: Bool) async throws(StoreError) {
+        try await outsideTransaction { writer throws(StoreError) in
+            try writer.checkpoint(truncating: truncating)
+        }
+    }
+}
+
+extension WriterPart<CacheWriter> {
+    init(cacheOf queue: CommitQueue) {
+        self.init(
+            queue: queue,
+            part: { writer throws(StoreError) in try writer.cache },
+            bare: { $0.files.cache }
+        )
+    }
+
+    /// Writes the WAL back; when it is truncated, waits for readers and cuts it to nothing.
+    func checkpoint(truncating: Bool) async throws(StoreError) {
+        try await outsideTransaction { writer throws(StoreError) in
+            try writer.checkpoint(truncating: truncating)
+        }
+    }
+}
