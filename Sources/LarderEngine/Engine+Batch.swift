@@ -49,9 +49,8 @@ extension Engine {
 /// What a batch has read of one id.
 private enum BatchedView: Sendable {
     case miss
-    case deleted(Entry, AnswerSource)
     /// The bytes are nil where they are not read.
-    case shown(Entry, [UInt8]?, AnswerSource, Overlay)
+    case shown(ShownAnswer, [UInt8]?)
     /// A chunk of the body is missing or damaged, so the row has to go.
     case damaged(ChunkedBody, ScopeKey)
 }
@@ -75,7 +74,7 @@ extension EngineContext {
             views.reserveCapacity(ids.count)
             for id in ids {
                 let view = try batched(id, scope, reader, now: now, bytesMax: left)
-                if case .shown(_, let bytes?, _, _) = view { left -= bytes.count }
+                if case .shown(_, let bytes?) = view { left -= bytes.count }
                 views.append(view)
             }
             return views
@@ -91,46 +90,18 @@ extension EngineContext {
     ) throws(StoreError) -> BatchedView {
         var last: ChunkedBody?
         while true {
-            let read = try view(of: id, for: scope, reader, now: now) { row, _, _ in
-                BatchedRow(row, bytesMax: bytesMax)
+            let sight = sight(scope, id)
+            guard let answer = try ShownAnswer(self, reader, sight, id, now: now) else {
+                return .miss
             }
-            guard let view = read.view else { return .miss }
-            switch view.content {
-            case .row(nil): return .miss
-            case .deleted(let entry): return .deleted(entry, view.source)
-            case .made(let entry, let bytes):
-                let isRoom = bytes.count <= bytesMax
-                return .shown(entry, isRoom ? bytes : nil, view.source, view.overlay)
-            case .row(let row?):
-                guard let body = row.chunks else {
-                    return .shown(row.entry, row.bytes, view.source, view.overlay)
-                }
-                if let bytes = try reader.wholeBody(body) {
-                    return .shown(row.entry, bytes, view.source, view.overlay)
-                }
-                // Another body may have taken its place: then its row is another by now.
-                guard body.isReplaceable, body != last else { return .damaged(body, view.place) }
-                last = body
-            }
+            let isRoom = answer.entry.body.byteCount <= bytesMax
+            if case .bytes(let bytes) = answer.body { return .shown(answer, isRoom ? bytes : nil) }
+            guard isRoom, let body = answer.chunkedJSON else { return .shown(answer, nil) }
+            if let bytes = try reader.wholeBody(body) { return .shown(answer, bytes) }
+            // Another body may have taken its place: then its row is another by now.
+            guard body.isReplaceable, body != last else { return .damaged(body, answer.place) }
+            last = body
         }
-    }
-}
-
-/// A row that is shown as it lies, copied out for a batch; nil for one that cannot be read.
-private struct BatchedRow {
-    let entry: Entry
-    let bytes: [UInt8]?
-    /// The body where it stands in chunks and is to be read.
-    let chunks: ChunkedBody?
-
-    init?(_ row: borrowing EntryRow, bytesMax: Int) {
-        guard let entry = row.entry() else { return nil }
-        self.entry = entry
-        let chunked = row.chunkedBody
-        let isRoom = row.byteCount <= bytesMax
-        bytes = isRoom && chunked == nil ? row.withBody { Array($0) } : nil
-        let isShown = isRoom && entry.body.isJSON && row.byteCount <= Limits.inlineJSONBytesMax
-        chunks = isShown ? chunked : nil
     }
 }
 
@@ -138,21 +109,14 @@ extension BatchFrame {
     fileprivate init(_ view: BatchedView, _ id: EntryID, _ scope: Scope, now: Timestamp) {
         switch view {
         case .miss, .damaged: self = .miss(id)
-        case .deleted(let entry, let source):
+        case .shown(let answer, _) where answer.entry.kind == .tombstone:
+            let (entry, source) = (answer.entry, answer.source)
             self = .deleted(
                 id,
                 DeletedFrame(source: source, revision: entry.revision, status: entry.status)
             )
-        case .shown(let entry, let bytes, let source, let overlay):
-            self = .snapshot(
-                SnapshotFrame(
-                    source: source,
-                    revision: entry.revision,
-                    isStale: entry.isStale(at: now),
-                    age: entry.age(at: now),
-                    entry: FrameEntry(entry, body: FrameBody(entry, in: scope, bytes: bytes))
-                ).adding(overlay)
-            )
+        case .shown(let answer, let bytes):
+            self = .snapshot(SnapshotFrame(answer, bytes, for: scope, now: now))
         }
     }
 

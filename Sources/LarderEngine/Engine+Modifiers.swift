@@ -146,14 +146,13 @@ extension Engine {
         let sight = context.sight(scope, id)
         let found = try await storing { () async throws(StoreError) in
             try await store.read { [context] reader throws(StoreError) in
-                try CachedAnswer(context, reader, sight, id, now: now).map { answer in
-                    (answer.entry, answer.made, answer.chunks, answer.readyBytes, answer.place)
-                }
+                try ShownAnswer(context, reader, sight, id, now: now)
             }
         }
-        guard let (entry, made, chunks, ready, place) = found, entry.kind != .tombstone else {
+        guard let found, found.entry.kind != .tombstone else {
             throw Problem(.miss, "body_entry: nothing is cached under '\(id)'")
         }
+        let entry = found.entry
         guard entry.body.byteCount <= Limits.modifierBodyBytesMax else {
             throw Problem(
                 .bodyTooLarge,
@@ -162,10 +161,12 @@ extension Engine {
             )
         }
         let type = entry.mediaType ?? "application/octet-stream"
-        if let bytes = made ?? ready { return (bytes, type) }
-        guard let chunks else { return ([], type) }
+        guard case .chunks(let chunks) = found.body else {
+            if case .bytes(let bytes) = found.body { return (bytes, type) }
+            return ([], type)
+        }
         let bytes = try await storing { () async throws(StoreError) in
-            try await store.wholeBody(chunks, of: place, id, now: now)
+            try await store.wholeBody(chunks, of: found.place, id, now: now)
         }
         guard let bytes else { throw Problem(.miss, "body_entry: '\(id)' was replaced just now") }
         return (bytes, type)

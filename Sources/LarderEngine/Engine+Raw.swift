@@ -1,33 +1,9 @@
 package import LarderModel
 package import LarderStore
-import LarderStrategy
 package import LarderWire
 
-/// The raw routes: an origin's answer as one body.
+/// Where the raw routes lead to.
 extension Engine {
-    /// Answers one request; nil when its client has hung up, which `interest` tells.
-    package func raw(
-        _ command: RawCommand,
-        scope: ScopeKey,
-        reader: StoreReader,
-        interest: Interest
-    ) async throws(Problem) -> RawReply? {
-        let request = try fetchRequest(command, scope)
-        let rules = RawRules(request.origin.fetch.policy, control: command.cacheControl)
-        let conditions = RawConditions(
-            ifNoneMatch: command.ifNoneMatch,
-            ifModifiedSince: command.ifModifiedSince
-        )
-        let mailbox = Mailbox<RawSession.Event>()
-        guard let seat = sessions.add({ mailbox.post(.drainBegan) }) else {
-            throw .daemonEnds
-        }
-        defer { sessions.remove(seat) }
-        interest.whenGivenUp { mailbox.post(.hungUp) }
-        var session = RawSession(context, board, scope, request, rules, conditions, mailbox)
-        return await session.run(reader)
-    }
-
     /// Where a write goes to, and the name under which it gives its key; refused where it is to be a
     /// modifier neither by its client's wish nor by its origin's rule.
     ///
@@ -52,20 +28,9 @@ extension Engine {
         return (url, origin.modifiers.idempotency.header)
     }
 
-    private func fetchRequest(
-        _ command: RawCommand,
-        _ scope: ScopeKey
-    ) throws(Problem) -> FetchRequest {
-        let (url, origin) = try place(command, scope)
-        var fetch = FetchCommand(url: url)
-        fetch.account = command.account
-        fetch.headers = command.headers
-        return FetchRequest(fetch, origin: origin)
-    }
-
     /// The name says where the URL begins; whose rules count for it is said by the URL, so that it
     /// is the same by whichever route it is asked for.
-    private func place(
+    func place(
         _ command: RawCommand,
         _ scope: ScopeKey
     ) throws(Problem) -> (WebURL, OriginSettings) {

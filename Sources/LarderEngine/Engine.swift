@@ -113,18 +113,14 @@ package final class Engine: Sendable {
         interest: Interest,
         emit: @escaping (FetchFrame) async -> Bool
     ) async -> Problem? {
-        let origin: OriginSettings
+        let started = clock.monotonic()
+        let request: FetchRequest
         do throws(Problem) {
-            origin = try context.origin(of: command.url, in: scope)
+            let origin = try context.origin(of: command.url, in: scope)
+            request = FetchRequest(command, origin: origin, client: client)
         } catch {
             return error
         }
-        let request = FetchRequest(command, origin: origin, client: client)
-        let mailbox = Mailbox<FetchSession.Event>()
-        guard let seat = sessions.add({ mailbox.post(.drainBegan) }) else {
-            return .daemonEnds
-        }
-        defer { sessions.remove(seat) }
         guard !request.follows || followers.add(scope) else {
             return Problem(
                 .overloaded,
@@ -133,23 +129,57 @@ package final class Engine: Sendable {
             )
         }
         defer { if request.follows { followers.remove(scope) } }
-        interest.whenGivenUp { mailbox.post(.hungUp) }
-        var tally = FetchTally(started: clock.monotonic())
-        var session = FetchSession(
-            context,
-            board,
-            followers,
-            scope,
-            request,
-            mailbox,
-            emit: { [clock] frame in
-                tally.saw(frame, at: clock.monotonic())
-                return await emit(frame)
-            }
-        )
-        let refusal = await session.run(reader)
+        var tally = FetchTally(started: started)
+        let printer = FramePrinter(context, scope.scope, request) { [clock] frame in
+            tally.saw(frame, at: clock.monotonic())
+            return await emit(frame)
+        }
+        let refusal: Problem?
+        do throws(Problem) {
+            refusal = try await run(request, printer, scope, reader, interest).refusal
+        } catch {
+            return error
+        }
         tally.end(request.policy, refusal: refusal, at: clock.monotonic(), in: context.meter)
         return refusal
+    }
+
+    /// Answers one request on the raw routes: an origin's answer as one body; nil when its client has
+    /// hung up, which `interest` tells.
+    package func raw(
+        _ command: RawCommand,
+        scope: ScopeKey,
+        reader: StoreReader,
+        interest: Interest
+    ) async throws(Problem) -> RawReply? {
+        let (url, origin) = try place(command, scope)
+        var fetch = FetchCommand(url: url)
+        fetch.headers = command.headers
+        let rules = RawRules(origin.fetch.policy, control: command.cacheControl)
+        let conditions = RawConditions(
+            ifNoneMatch: command.ifNoneMatch,
+            ifModifiedSince: command.ifModifiedSince
+        )
+        let request = FetchRequest(fetch, origin: origin, raw: rules)
+        let printer = RawPrinter(clock, url, rules, conditions)
+        return try await run(request, printer, scope, reader, interest).reply
+    }
+
+    /// Runs one client's session to its end.
+    private func run<Printer: FetchPrinter>(
+        _ request: FetchRequest,
+        _ printer: Printer,
+        _ scope: ScopeKey,
+        _ reader: StoreReader,
+        _ interest: Interest
+    ) async throws(Problem) -> Printer {
+        let mailbox = Mailbox<FetchEvent>()
+        guard let seat = sessions.add({ mailbox.post(.drainBegan) }) else { throw .daemonEnds }
+        defer { sessions.remove(seat) }
+        interest.whenGivenUp { mailbox.post(.hungUp) }
+        var session = FetchSession(context, board, followers, scope, request, mailbox, printer)
+        await session.run(reader)
+        return session.printer
     }
 
     private func keepHouse() async {

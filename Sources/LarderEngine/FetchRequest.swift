@@ -21,12 +21,21 @@ struct FetchRequest: Sendable {
     let heartbeat: Duration
     /// Who asks, for watchers.
     let client: ClientTag?
+    /// What counts for it on the raw routes, where it is answered as by its origin: whatever that
+    /// says, and whether that can be kept or not.
+    let raw: RawRules?
 
-    init(_ command: FetchCommand, origin: OriginSettings, client: ClientTag? = nil) {
+    init(
+        _ command: FetchCommand,
+        origin: OriginSettings,
+        client: ClientTag? = nil,
+        raw: RawRules? = nil
+    ) {
         self.client = client
+        self.raw = raw
         url = command.url
         self.origin = origin
-        policy = command.policy ?? origin.fetch.policy
+        policy = raw?.policy ?? command.policy ?? origin.fetch.policy
         networkWait = command.networkWait ?? origin.fetch.networkWait
         timeout = command.timeout ?? origin.fetch.timeout
         headers = command.headers
@@ -47,10 +56,10 @@ struct FetchRequest: Sendable {
         _ reader: StoreReader,
         _ sight: Sight,
         in context: EngineContext
-    ) throws(StoreError) -> CachedAnswer? {
+    ) throws(StoreError) -> ShownAnswer? {
         let now = context.clock.now()
         guard let id = try id(reader, sight, context.variants, now: now),
-            let found = try CachedAnswer(
+            let found = try ShownAnswer(
                 context,
                 reader,
                 sight,
@@ -96,18 +105,5 @@ struct FetchRequest: Sendable {
             break
         }
         return id(variants, names: names)
-    }
-}
-
-extension FrameEntry {
-    init(_ entry: Entry, body: FrameBody) {
-        self.init(
-            id: entry.id,
-            status: entry.status,
-            mediaType: entry.mediaType,
-            etag: entry.entityTag,
-            storedAt: entry.storedAt,
-            body: body
-        )
     }
 }

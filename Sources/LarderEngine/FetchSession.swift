@@ -3,48 +3,48 @@ import LarderStore
 import LarderStrategy
 import LarderWire
 
-/// One client's fetch under way: the shell of a ``FetchMachine``.
+/// What happens to a ``FetchSession``: its answers, its timers, its client's end, the daemon's.
+enum FetchEvent: Sendable {
+    case cacheRead(Result<[UInt8]?, StoreError>)
+    case told(FlightOutcome)
+    case networkWaitElapsed
+    case deadlineElapsed
+    case rowChanged
+    case originReturned
+    case originChanged
+    case heartbeatDue
+    case hungUp
+    case drainBegan
+}
+
+/// One client's fetch under way: the shell of a ``FetchMachine``, whatever it is printed as.
 ///
-/// Everything that happens to it (answers, timers, the client's hanging up, the daemon's end) comes
-/// as an event into one mailbox, and one task takes them out in order.
-struct FetchSession {
-    enum Event: Sendable {
-        case cacheRead(Result<FrameBody?, StoreError>)
-        case landed(Landing)
-        case networkWaitElapsed
-        case deadlineElapsed
-        case rowChanged
-        case originReturned
-        case originChanged
-        case heartbeatDue
-        case hungUp
-        case drainBegan
-    }
+/// Everything that happens to it comes as an event into one mailbox, and one task takes them out in
+/// order.
+struct FetchSession<Printer: FetchPrinter> {
+    typealias Machine = FetchMachine<FetchFailure>
 
     let context: EngineContext
     let flights: FlightBoard
     let followers: FollowerTable
     let scope: ScopeKey
     let request: FetchRequest
-    var sight: Sight { context.sight(scope, request) }
-    let mailbox: Mailbox<Event>
+    let mailbox: Mailbox<FetchEvent>
+    var printer: Printer
     /// What waits beside the session: each posts an event.
     private let timers = WorkQueue()
-    /// Sends one frame; false when nobody reads any more.
-    let emit: (FetchFrame) async -> Bool
 
-    var machine: FetchMachine<Problem>
-    var cached: CachedAnswer?
-    var cachedBody: FrameBody?
+    var machine: Machine
+    var cached: ShownAnswer?
     /// The id and the bytes of the last snapshot; no bytes once it was told that they are gone.
     var shown: (id: EntryID, body: BodySummary?)?
     /// The last that was told, while nothing is shown since.
     var toldDeletion: (status: Int, source: AnswerSource)?
     /// What the client knows, once it has heard the last word on what it asked.
     var known: Revision?
-    /// Every change of what is shown up to it was told.
-    var toldThrough = Revision(0)
-    /// The ear at the followed row, from the last word on.
+    /// Set once the answer is asked for to be passed on.
+    var passing: PassedBody?
+    /// The part in what is followed, from the last word on.
     var following: Following?
     /// Whether what is followed showed writes that were not settled.
     var hasPendingWrites = false
@@ -52,14 +52,16 @@ struct FetchSession {
     var waiting: OriginInterest?
     /// Hears, while it follows, that the origin is in another state.
     var originNews: OriginNews?
+    /// Every change of what is shown up to it was told.
+    var toldThrough = Revision(0)
     private var isBeating = false
-    var hasSent = false
-    var isOver = false
+    private var hasSaid = false
+    private var isOver = false
     private var started = Duration.zero
-    private(set) var cacheTime: Duration?
-    private(set) var networkTime: Duration?
-    /// What the client gets instead of frames.
-    var refusal: Problem?
+    private var cacheTime: Duration?
+    private var networkTime: Duration?
+
+    var sight: Sight { context.sight(scope, request) }
 
     init(
         _ context: EngineContext,
@@ -67,8 +69,8 @@ struct FetchSession {
         _ followers: FollowerTable,
         _ scope: ScopeKey,
         _ request: FetchRequest,
-        _ mailbox: Mailbox<Event>,
-        emit: @escaping (FetchFrame) async -> Bool
+        _ mailbox: Mailbox<FetchEvent>,
+        _ printer: Printer
     ) {
         self.context = context
         self.flights = flights
@@ -76,29 +78,27 @@ struct FetchSession {
         self.scope = scope
         self.request = request
         self.mailbox = mailbox
-        self.emit = emit
-        machine = FetchMachine(follows: request.follows)
+        self.printer = printer
+        machine = Machine(follows: request.follows)
     }
 
-    /// Runs to the end.
-    ///
-    /// What is returned is the problem that the client gets instead of a stream,
-    /// or nil when frames were sent.
-    mutating func run(_ reader: StoreReader) async -> Problem? {
+    /// Runs until everything is said.
+    mutating func run(_ reader: StoreReader) async {
         started = context.clock.monotonic()
         toldThrough = context.store.changes.released
         do throws(StoreError) {
-            cached = try await request.lookUp(on: reader, sight, in: context)
+            cached = try await lookUp(reader)
         } catch {
-            guard request.policy != .cacheOnly else { return Problem(error) }
+            guard request.policy != .cacheOnly else {
+                return await refuse(.problem(Problem(error)))
+            }
             // The network may know it all the same.
             context.noteUnread(error)
         }
-        let isDown = context.isDown(request.origin.name)
         let action = machine.started(
             request.policy,
             networkWait: request.networkWait,
-            isOriginDown: isDown,
+            isOriginDown: context.isDown(request.origin.name),
             isResting: context.rest(of: request.origin.name, for: scope.scope) != nil
         )
         // The events are handled here and not in the body of a task group, which would run on
@@ -110,16 +110,21 @@ struct FetchSession {
         var events = mailbox.events.makeAsyncIterator()
         while !isOver {
             if isToFollow { await beginFollowing(reader) }
-            if hasSent { startBeating() }
+            if hasSaid { startBeating() }
             guard !isOver, let event = await events.next() else { break }
             await handle(event, reader)
         }
         timers.finish()
         await running
-        following = nil
-        waiting?.end()
-        originNews = nil
-        return refusal
+        (following, waiting, originNews) = (nil, nil, nil)
+    }
+
+    /// What is shown for the request.
+    func lookUp(_ reader: StoreReader) async throws(StoreError) -> ShownAnswer? {
+        try await context.store.read(on: reader) {
+            [context, request, sight] reader throws(StoreError) in
+            try request.lookUp(reader, sight, in: context)
+        }
     }
 
     /// From the first frame on, while the client waits for more.
@@ -135,9 +140,7 @@ struct FetchSession {
 
     // MARK: Asking
 
-    private mutating func start(
-        _ action: FetchMachine<Problem>.StartAction
-    ) async {
+    private mutating func start(_ action: Machine.StartAction) async {
         switch action {
         case .askCache: break
         case .askNetwork:
@@ -150,7 +153,7 @@ struct FetchSession {
         await readCache()
     }
 
-    func setTimer(_ time: Duration, _ event: Event) {
+    func setTimer(_ time: Duration, _ event: FetchEvent) {
         // The time runs from here on, whenever the job begins.
         let due = context.clock.monotonic() + time
         _ = timers.add { [context, mailbox] in
@@ -163,66 +166,78 @@ struct FetchSession {
     }
 
     /// Boards a flight; `wait` is how long the cache is held back meanwhile.
-    private func askNetwork(wait: Duration?) {
+    private mutating func askNetwork(wait: Duration?) {
         if let wait { setTimer(wait, .networkWaitElapsed) }
-        flights.board(request, scope, cached: cached) { [mailbox] landing in
-            mailbox.post(.landed(landing))
-        }
+        guard request.raw?.isKept != false else { return passOn() }
+        flights.board(request, scope, cached: cached) { [mailbox] in mailbox.post(.told($0)) }
     }
 
-    /// Answers for the cache: at once, unless the body has to be read off the loop.
+    /// Asks by a flight of its own, whose body goes through this session.
+    mutating func passOn() {
+        let body = PassedBody()
+        passing = body
+        flights.passOn(request, scope, to: body.handover) { [mailbox] in mailbox.post(.told($0)) }
+    }
+
+    /// Answers for the cache: at once, unless its bytes have to be read off the loop for a frame.
     private mutating func readCache() async {
-        guard let cached else { return await cacheAnswered(.miss) }
-        guard cached.entry.kind == .fetched else {
-            let revision = cached.entry.revision
-            return await cacheAnswered(
-                cached.isDeletedByModifier ? .deletion(revision) : .tombstone(revision)
-            )
+        guard let cached, request.raw == nil, let chunks = cached.chunkedJSON else {
+            return await cacheAnswered()
         }
-        switch cached.body {
-        case .ready(let body):
-            cachedBody = body
-            await cacheAnswered(hit(cached))
-        case .chunked:
-            _ = timers.add { [context, mailbox, scope] in
-                do throws(StoreError) {
-                    let body = try await cached.frameBody(
-                        context.store,
-                        scope,
-                        now: context.clock.now()
-                    )
-                    mailbox.post(.cacheRead(.success(body)))
-                } catch {
-                    mailbox.post(.cacheRead(.failure(error)))
-                }
+        _ = timers.add { [context, mailbox] in
+            do throws(StoreError) {
+                let (place, id, now) = (cached.place, cached.entry.id, context.clock.now())
+                let bytes = try await context.store.wholeBody(chunks, of: place, id, now: now)
+                mailbox.post(.cacheRead(.success(bytes)))
+            } catch {
+                mailbox.post(.cacheRead(.failure(error)))
             }
         }
     }
 
-    private func hit(_ cached: CachedAnswer) -> FetchMachine<Problem>.CacheAnswer {
-        let isStale = cached.entry.isStale(at: context.clock.now())
-        return .hit(cached.entry.revision, isFresh: !isStale)
+    private var cacheAnswer: Machine.CacheAnswer {
+        guard let cached else { return .miss }
+        let (entry, revision) = (cached.entry, cached.entry.revision)
+        guard entry.kind == .fetched else {
+            return cached.isDeletedByModifier ? .deletion(revision) : .tombstone(revision)
+        }
+        let now = context.clock.now()
+        let isStale = entry.isStale(at: now)
+        guard let rules = request.raw else { return .hit(revision, isFresh: !isStale) }
+        let freshFor = entry.freshUntil.map { isStale ? min(.zero, $0.since(now)) : $0.since(now) }
+        switch rules.grade(age: RawFields.age(of: entry, now: now), freshFor: freshFor) {
+        case .fresh: return .hit(revision, isFresh: true)
+        case .stale: return .hit(revision, isFresh: false)
+        case .refused: return .miss
+        }
     }
 
     // MARK: Events
 
-    private mutating func handle(
-        _ event: Event,
-        _ reader: StoreReader
-    ) async {
+    private mutating func handle(_ event: FetchEvent, _ reader: StoreReader) async {
         switch event {
-        case .cacheRead(.success(let body?)):
-            cachedBody = body
-            await cacheAnswered(cached.map { hit($0) } ?? .miss)
+        case .cacheRead(.success(let bytes?)):
+            cached?.body = .bytes(bytes)
+            await cacheAnswered()
         case .cacheRead(.success(nil)), .cacheRead(.failure):
             // The row is damaged or gone: a miss, which the store has counted.
             await cacheAnswered(.miss)
-        case .landed(let landing):
-            await landed(landing, reader)
+        case .told(let outcome):
+            networkTime = context.clock.monotonic() - started
+            await told(outcome, reader)
         case .networkWaitElapsed:
-            if machine.networkWaitElapsed() == .showCached { await showCached() }
+            if machine.networkWaitElapsed() == .showCached {
+                await showCached(.cache(whyNoNetwork: "network-wait"))
+            }
         case .deadlineElapsed:
-            await deadlineElapsed()
+            let timeout = Problem(FlightFailure.timeout, url: request.url)
+            switch machine.deadlineElapsed(.problem(timeout)) {
+            case .nothing: break
+            case .fail(let failure, let sequel): await fail(failure, sequel)
+            case .showCachedAndFail(let failure, let sequel):
+                await showCachedAndFail(failure, sequel)
+            case .refuse(let failure): await refuse(failure)
+            }
         case .rowChanged:
             await readFollowed(reader)
         case .originReturned:
@@ -231,7 +246,7 @@ struct FetchSession {
             await tellOrigin(reader)
         case .heartbeatDue:
             await readFollowed(reader)
-            await send(.heartbeat(toldThrough))
+            await say(.heartbeat(toldThrough))
         case .hungUp:
             nobodyReads()
         case .drainBegan:
@@ -239,81 +254,22 @@ struct FetchSession {
         }
     }
 
-    private mutating func cacheAnswered(
-        _ answer: FetchMachine<Problem>.CacheAnswer
-    ) async {
+    private mutating func cacheAnswered(_ answer: Machine.CacheAnswer? = nil) async {
         cacheTime = context.clock.monotonic() - started
-        switch machine.cacheAnswered(answer) {
+        switch machine.cacheAnswered(answer ?? cacheAnswer) {
         case .nothing: break
-        case .show: await showCached()
+        case .show: await showCached(.cache(whyNoNetwork: "origin-down"))
         case .askNetwork(let wait): askNetwork(wait: wait)
         case .showAndAskNetwork:
             askNetwork(wait: nil)
-            await showCached()
+            await showCached(.cache(whyNoNetwork: "origin-down"))
         case .showAnd(let sequel):
-            await showCached()
-            await conclude(sequel, cachedOutcome, cached?.entry.revision)
-        case .showAndFail(let problem, let sequel):
-            await showCached()
-            await fail(problem, sequel)
-        case .refuse(let problem): refuse(problem)
-        case .refuseAsMiss: refuse(Problem(.miss, "nothing is cached for \(request.url)"))
-        }
-    }
-
-    /// How it ends where what is cached is the last word.
-    private var cachedOutcome: FetchOutcome {
-        cached?.entry.kind == .tombstone ? .deleted : .cache
-    }
-
-    private mutating func landed(_ landing: Landing, _ reader: StoreReader) async {
-        networkTime = context.clock.monotonic() - started
-        switch await seen(landing, reader) {
-        case .current(let answer):
-            switch machine.networkAnswered(.current(answer.entry.revision)) {
-            case .showAnd(let sequel):
-                await showNetwork(answer, sequel, reader)
-            case .unchangedAnd(let sequel):
-                let revision = cached?.entry.revision ?? answer.entry.revision
-                await send(.unchanged(UnchangedFrame(revision: revision, status: answer.status)))
-                await conclude(sequel, .unchanged, revision)
-            case .nothing, .deletedAnd, .fail, .showCachedAndFail, .refuse, .refuseAsDeleted:
-                break
-            }
-        case .deleted(let revision, let status, let source):
-            let isByModifier = source == .modifier
-            switch machine.networkAnswered(isByModifier ? .deletion(revision) : .deleted(revision))
-            {
-            case .deletedAnd(let sequel):
-                await tellDeleted(revision, status: status, source)
-                await conclude(sequel, .deleted, revision)
-            case .refuseAsDeleted:
-                refuseAsDeleted(status)
-            case .nothing, .showAnd, .unchangedAnd, .fail, .showCachedAndFail, .refuse:
-                break
-            }
-        case .failed(let problem):
-            switch machine.networkAnswered(.failed(problem)) {
-            case .fail(let problem, let sequel): await fail(problem, sequel)
-            case .showCachedAndFail(let problem, let sequel):
-                await showCached()
-                await fail(problem, sequel)
-            case .refuse(let problem): refuse(problem)
-            case .nothing, .showAnd, .unchangedAnd, .deletedAnd, .refuseAsDeleted:
-                break
-            }
-        }
-    }
-
-    private mutating func deadlineElapsed() async {
-        let timeout = Problem(FlightFailure.timeout, url: request.url)
-        switch machine.deadlineElapsed(timeout) {
-        case .nothing: break
-        case .fail(let problem, let sequel): await fail(problem, sequel)
-        case .showCachedAndFail(let problem, let sequel):
-            await showCached()
-            await fail(problem, sequel)
-        case .refuse(let problem): refuse(problem)
+            await showCached(.cache())
+            let isGone = cached?.entry.kind == .tombstone
+            await conclude(sequel, isGone ? .deleted : .cache, cached?.entry.revision)
+        case .showAndFail(let failure, let sequel): await showCachedAndFail(failure, sequel)
+        case .refuse(let failure): await refuse(failure)
+        case .refuseAsMiss: await say(.refusedAsMiss)
         }
     }
 
@@ -323,9 +279,113 @@ struct FetchSession {
         case .end:
             await conclude(.end, .shutdown, known ?? cached?.entry.revision)
         case .showCachedAndEnd:
-            await showCached()
+            await showCached(.cache(whyNoNetwork: "shutting-down"))
             await conclude(.end, .shutdown, cached?.entry.revision)
-        case .refuse: refuse(Problem(FlightFailure.shuttingDown, url: request.url))
+        case .refuse:
+            await refuse(.problem(Problem(FlightFailure.shuttingDown, url: request.url)))
         }
+    }
+
+    // MARK: Saying
+
+    private mutating func showCached(_ occasion: FetchWord.Occasion) async {
+        guard let cached else { return }
+        guard cached.entry.kind != .tombstone else { return await tellDeleted(cached, occasion) }
+        guard let body = try? await open(cached) else { return await refuse(.problem(evicted)) }
+        await show(cached, body, occasion)
+    }
+
+    mutating func showCachedAndFail(_ failure: FetchFailure, _ sequel: Machine.Sequel) async {
+        await showCached(.failure(failure))
+        await fail(failure, sequel)
+    }
+
+    mutating func show(
+        _ answer: ShownAnswer,
+        _ body: OpenBody,
+        _ occasion: FetchWord.Occasion
+    ) async {
+        shown = (answer.entry.id, answer.entry.body)
+        toldDeletion = nil
+        await say(.shown(answer, body, occasion))
+    }
+
+    mutating func tellDeleted(_ row: ShownAnswer, _ occasion: FetchWord.Occasion) async {
+        await tellDeleted(row.entry.revision, row.entry.status, row.source, occasion)
+    }
+
+    mutating func tellDeleted(
+        _ revision: Revision,
+        _ status: Int,
+        _ source: AnswerSource,
+        _ occasion: FetchWord.Occasion
+    ) async {
+        if let id = try? shown?.id ?? cached?.entry.id ?? EntryID(request.url) { shown = (id, nil) }
+        known = revision
+        toldDeletion = (status, source)
+        await say(.deleted(revision, status: status, source, occasion))
+    }
+
+    /// The body as it is printed; nil where it is gone meanwhile.
+    func open(_ answer: ShownAnswer) async throws(StoreError) -> OpenBody? {
+        let (store, now) = (context.store, context.clock.now())
+        let (place, id) = (answer.place, answer.entry.id)
+        switch answer.body {
+        case .bytes(let bytes): return .bytes(bytes)
+        case .chunks(let chunks) where request.raw != nil:
+            return try await store.openBody(chunks, of: place, id, now: now).map { .stored($0) }
+        case .chunks(let chunks):
+            guard answer.chunkedJSON != nil else { return .elsewhere }
+            return try await store.wholeBody(chunks, of: place, id, now: now).map { .bytes($0) }
+        }
+    }
+
+    var evicted: Problem {
+        Problem(.badAnswer, "what was cached for \(request.url) was evicted meanwhile")
+    }
+
+    mutating func fail(_ failure: FetchFailure, _ sequel: Machine.Sequel) async {
+        await say(.failed(failure))
+        await conclude(sequel, .error, cached?.entry.revision)
+    }
+
+    mutating func refuse(_ failure: FetchFailure) async {
+        if case .passed(let head) = failure, let passing {
+            return await say(.passed(head, passing))
+        }
+        await say(.refused(failure))
+    }
+
+    /// Behind the last word on what was asked.
+    mutating func conclude(
+        _ sequel: Machine.Sequel,
+        _ outcome: FetchOutcome,
+        _ revision: Revision?
+    ) async {
+        switch sequel {
+        case .follow: known = revision
+        case .end:
+            await say(
+                .end(
+                    EndFrame(
+                        outcome: outcome,
+                        revision: revision,
+                        cacheTime: cacheTime,
+                        networkTime: networkTime
+                    )
+                )
+            )
+        }
+    }
+
+    mutating func say(_ word: FetchWord) async {
+        guard !isOver else { return }
+        hasSaid = true
+        if !(await printer.print(word, beside: cached)) { nobodyReads() }
+    }
+
+    private mutating func nobodyReads() {
+        machine.clientHungUp()
+        isOver = true
     }
 }

@@ -120,7 +120,7 @@ final class Flight: Sendable {
                 if let result { outcome = result }
                 group.cancelAll()
             }
-            return outcome ?? .landed(.failed(Problem(FlightFailure.timeout, url: plan.key.url)))
+            return outcome ?? .failed(Problem(FlightFailure.timeout, url: plan.key.url))
         }
         if let cachedID { store.release(plan.key.scope, cachedID) }
         plan.handover?.finish(isWhole: false)

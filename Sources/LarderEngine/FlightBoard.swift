@@ -10,19 +10,6 @@ struct FlightBoard: Sendable {
     let table: FlightTable
     let work: WorkQueue
 
-    /// Has `tell` called with what the network says about a request.
-    ///
-    /// `cached` is what its client sees, and what a new flight revalidates. A flight has the origin's own time even when its
-    /// first client waits for less: the answer then lands in the cache without it.
-    func board(
-        _ request: FetchRequest,
-        _ scope: ScopeKey,
-        cached: CachedAnswer?,
-        _ tell: @escaping @Sendable (Landing) -> Void
-    ) {
-        boardForAll(request, scope, cached: cached) { tell($0.landing) }
-    }
-
     /// Has the network say what there is now, for nobody, once the origin is not to be left alone.
     ///
     /// Where too many wait for that already it is not asked: whoever reads it next asks.
@@ -41,13 +28,15 @@ struct FlightBoard: Sendable {
         if !isTaken { context.waitingReads.subtract(1, ordering: .relaxed) }
     }
 
-    /// The same, told all that there is.
+    /// Has `tell` called with what the network says about a request.
     ///
-    /// With `isAlone` no flight of the shared scope is boarded.
-    func boardForAll(
+    /// `cached` is what its client sees, and what a new flight revalidates. A flight has the origin's
+    /// own time even when its first client waits for less: the answer then lands in the cache without
+    /// it. With `isAlone` no flight of the shared scope is boarded.
+    func board(
         _ request: FetchRequest,
         _ scope: ScopeKey,
-        cached: CachedAnswer?,
+        cached: ShownAnswer?,
         isAlone: Bool = false,
         _ tell: @escaping @Sendable (FlightOutcome) -> Void
     ) {
@@ -62,7 +51,7 @@ struct FlightBoard: Sendable {
                 return tell(isNew ? outcome : outcome.forOthers)
             }
             // It is somebody else's.
-            boardForAll(request, scope, cached: nil, isAlone: true, tell)
+            board(request, scope, cached: nil, isAlone: true, tell)
         }
         if isNew { send(flight, tell) } else { context.meter.flightJoined() }
     }
@@ -92,7 +81,7 @@ struct FlightBoard: Sendable {
     private func plan(
         _ request: FetchRequest,
         _ scope: ScopeKey,
-        cached: CachedAnswer?,
+        cached: ShownAnswer?,
         isAlone: Bool = false
     ) -> Flight.Plan? {
         guard !context.isOfflineByHand(request.origin.name) else { return nil }
@@ -143,7 +132,7 @@ struct FlightBoard: Sendable {
         } else {
             table.remove(flight)
             let problem = Problem(FlightFailure.shuttingDown, url: flight.plan.key.url)
-            tell(.landed(.failed(problem)))
+            tell(.failed(problem))
         }
     }
 
@@ -151,13 +140,13 @@ struct FlightBoard: Sendable {
         _ request: FetchRequest,
         _ tell: @Sendable (FlightOutcome) -> Void
     ) {
-        tell(.landed(.failed(Problem(offline: request.origin.name))))
+        tell(.failed(Problem(offline: request.origin.name)))
     }
 
     private func tellOverloaded(
         _ request: FetchRequest,
         _ tell: @Sendable (FlightOutcome) -> Void
     ) {
-        tell(.landed(.failed(Problem(FlightFailure.overloaded, url: request.url))))
+        tell(.failed(Problem(FlightFailure.overloaded, url: request.url)))
     }
 }

@@ -1,9 +1,13 @@
 import LarderModel
+import LarderStore
 import LarderWire
 
-/// What a flight came to, with all that a client on the raw routes can be given of it.
+/// What a flight came to, told to everybody who waits for it.
 enum FlightOutcome: Sendable {
-    case landed(Landing)
+    /// What the origin has now.
+    case current(FlightAnswer)
+    case deleted(Revision, status: Int)
+    case failed(Problem)
     /// The origin answered with a status that is neither kept nor says that the thing is gone.
     case refused(OriginRefusal, Problem)
     /// The head of an answer whose body now goes through the plan's ``BodyHandover``.
@@ -13,25 +17,30 @@ enum FlightOutcome: Sendable {
     /// the one who has asked.
     var forOthers: FlightOutcome {
         switch self {
-        case .landed(.current(var answer)):
+        case .current(var answer):
             answer.cookies = HeaderFields()
-            return .landed(.current(answer))
+            return .current(answer)
         case .refused(var refusal, let problem):
             refusal.cookies = HeaderFields()
             return .refused(refusal, problem)
-        case .landed, .passed: return self
+        case .deleted, .failed, .passed: return self
         }
     }
+}
 
-    /// The same for a stream of frames.
-    var landing: Landing {
-        switch self {
-        case .landed(let landing): landing
-        case .refused(_, let problem): .failed(problem)
-        // A flight that passes its body on has one passenger, who is no stream of frames.
-        case .passed: .failed(Problem(.internal, "a body was passed on to nobody"))
-        }
-    }
+/// What an origin has now.
+struct FlightAnswer: Sendable {
+    var entry: Entry
+    /// Nil where they are in the store: a 304 has confirmed them, or they are more than a frame shows.
+    let bytes: [UInt8]?
+    /// The status that the origin answered with: 200, or 304.
+    let status: Int
+    /// Whether the store has it: else it is only told.
+    var isKept = true
+    /// Whether it is kept normalized: what it shows may be newer than its bytes.
+    var isNormalized = false
+    /// What the origin sets at whoever has asked: told to nobody else, and kept nowhere.
+    var cookies = HeaderFields()
 }
 
 /// An origin's refusal in its own words, as far as they were read.

@@ -109,7 +109,7 @@ struct FlightRun: ~Copyable {
     private func failed(_ failure: FlightFailure) -> FlightOutcome {
         var problem = Problem(failure, url: url)
         if failure == .tooLarge { problem.nameRawRoute(of: url, plan.origin) }
-        return .landed(.failed(problem))
+        return .failed(problem)
     }
 
     // MARK: One attempt
@@ -118,7 +118,7 @@ struct FlightRun: ~Copyable {
         // It may have been set offline since the flight set out.
         guard !context.isOfflineByHand(plan.origin.name) else {
             _ = machine.gaveUp()
-            return .land(.landed(.failed(Problem(offline: plan.origin.name))))
+            return .land(.failed(Problem(offline: plan.origin.name)))
         }
         depart()
         // The flight watches its deadline itself, as whoever joins later may move it.
@@ -223,24 +223,24 @@ struct FlightRun: ~Copyable {
             intake.abandon()
             _ = machine.gaveUp()
             if case .tooLarge = failure { return .land(failed(.tooLarge)) }
-            return .land(.landed(.failed(Problem(failure))))
+            return .land(.failed(Problem(failure)))
         } catch let error as UpstreamError {
             intake.abandon()
             throw error
         } catch {
             intake.abandon()
             _ = machine.gaveUp()
-            return .land(.landed(.failed(Problem(.internal, "a body failed: \(error)"))))
+            return .land(.failed(Problem(.internal, "a body failed: \(error)")))
         }
         guard case .store = machine.bodyArrived() else { return .land(cutShort()) }
         let overtaking = departure.map { Overtaking(context.fence, since: $0) }
-        let landing = await store(taken, reply, freshness, overtaking)
+        let outcome = await store(taken, reply, freshness, overtaking)
         if overtaking?.hasHappened == true { return overtaken() }
         _ = machine.stored()
-        if case .landed(.current(let answer)) = landing {
+        if case .current(let answer) = outcome {
             context.noteRead(of: answer.entry.id, in: plan.key.scope, answer.entry.body)
         }
-        return .land(landing)
+        return .land(outcome)
     }
 
     private func store(
@@ -268,20 +268,21 @@ struct FlightRun: ~Copyable {
                 isAddressed: isAddressed
             )
             entry.revision = try kept?.revision ?? unstoredRevision(of: entry)
-            var answer = Landing.Answer(entry: entry, body: body, status: reply.status)
+            let bytes = isAddressed ? nil : taken.bytes
+            var answer = FlightAnswer(entry: entry, bytes: bytes, status: reply.status)
             answer.cookies = reply.headers.cookies
             answer.isKept = kept != nil
             answer.isNormalized = kept?.isNormalized ?? false
-            return .landed(.current(answer))
+            return .current(answer)
         } catch let error as StoreError {
             abandon(taken.body)
-            return .landed(.failed(Problem(error)))
+            return .failed(Problem(error))
         } catch let error as ModelError {
             abandon(taken.body)
-            return .landed(.failed(Problem(error)))
+            return .failed(Problem(error))
         } catch {
             abandon(taken.body)
-            return .landed(.failed(Problem(.internal, "storing failed: \(error)")))
+            return .failed(Problem(.internal, "storing failed: \(error)"))
         }
     }
 
@@ -352,9 +353,9 @@ struct FlightRun: ~Copyable {
         switch (outcome, machine.refreshed(isGone: outcome == .gone)) {
         case (.refreshed(let entry), .tell):
             context.noteRead(of: entry.id, in: plan.key.scope, entry.body)
-            var answer = Landing.Answer(entry: entry, body: nil, status: 304)
+            var answer = FlightAnswer(entry: entry, bytes: nil, status: 304)
             answer.isNormalized = plan.isNormalized
-            return .land(.landed(.current(answer)))
+            return .land(.current(answer))
         case (_, .ask(let attempt)):
             return .ask(attempt)
         case (_, .tell), (_, .nothing):
@@ -366,7 +367,7 @@ struct FlightRun: ~Copyable {
         let now = context.clock.now()
         guard let id = try? plan.cached?.id ?? EntryID(url) else {
             _ = machine.stored()
-            return .land(.landed(.failed(Problem(.badURL, "'\(url)' is too long for an id"))))
+            return .land(.failed(Problem(.badURL, "'\(url)' is too long for an id")))
         }
         var entry = Entry(
             id: id,
@@ -392,16 +393,16 @@ struct FlightRun: ~Copyable {
             try await context.buryEntity(plan, number: number, now: now)
             _ = machine.stored()
             context.noteRead(of: id, in: plan.key.scope, nil)
-            return .land(.landed(.deleted(receipt.revision, status: status)))
+            return .land(.deleted(receipt.revision, status: status))
         } catch {
             _ = machine.stored()
             context.noteUnstored(id, error)
-            return .land(.landed(unstoredDeletion(status)))
+            return .land(unstoredDeletion(status))
         }
     }
 
     /// A deletion that cannot be written down is told all the same.
-    private func unstoredDeletion(_ status: Int) -> Landing {
+    private func unstoredDeletion(_ status: Int) -> FlightOutcome {
         do throws(StoreError) {
             return .deleted(try context.store.nextRevision(), status: status)
         } catch {

@@ -60,16 +60,3 @@ extension PendingChanges {
         modifiers.sorted { $0.key < $1.key }.compactMap { try? ModifierID($0.value) }
     }
 }
-
-extension SnapshotFrame {
-    /// The frame with what is said of the modifiers that touch its entry.
-    func adding(_ overlay: Overlay) -> SnapshotFrame {
-        var frame = self
-        frame.pending = overlay.pending.count
-        frame.pendingIDs = overlay.pending.prefix(Limits.toldPendingMax).map(\.text)
-        frame.failed = overlay.failed
-        frame.isComplete = overlay.isComplete
-        frame.missing = overlay.missing
-        return frame
-    }
-}

@@ -46,11 +46,11 @@ struct PinAttempt: Sendable {
 
     func run() async -> Outcome {
         let request = FetchRequest(FetchCommand(url: url), origin: origin)
-        let landing = await withCheckedContinuation { continuation in
+        let outcome = await withCheckedContinuation { continuation in
             board.board(request, scope, cached: nil) { continuation.resume(returning: $0) }
         }
         do throws(StoreError) {
-            return try await settle(landing)
+            return try await settle(outcome)
         } catch {
             context.logger.warning(
                 "a pin was not written",
@@ -60,14 +60,15 @@ struct PinAttempt: Sendable {
         }
     }
 
-    private func settle(_ landing: Landing) async throws(StoreError) -> Outcome {
-        switch landing {
+    private func settle(_ outcome: FlightOutcome) async throws(StoreError) -> Outcome {
+        switch outcome {
         case .current:
             return try await confirm()
-        case .deleted(_, let status, _):
+        case .deleted(_, let status):
             let problem = Problem(.deleted, "the origin answered \(status): it has deleted it")
             return try await refuse(problem, .failed)
-        case .failed(let problem):
+        case .passed: return .notReached(nil)
+        case .failed(let problem), .refused(_, let problem):
             switch problem.kind {
             case .entryTooLarge, .pinsFull: return try await refuse(problem, .tooLarge)
             case _ where problem.isTransient: return .notReached(problem)

@@ -25,29 +25,3 @@ package struct RawAnswer {
     package var fields: HeaderFields
     package var body: Body
 }
-
-/// Why the network gives a client on the raw routes nothing that it wants.
-enum RawFailure: Equatable, Sendable {
-    case problem(Problem)
-    /// The origin's own words, whole.
-    case refused(OriginRefusal)
-    /// The same, as they come.
-    case passed(PassedHead)
-
-    /// What the origin answered, if it did.
-    var status: Int? {
-        switch self {
-        case .problem(let problem): problem.originStatus
-        case .refused(let refusal): refusal.status
-        case .passed(let head): head.status
-        }
-    }
-
-    /// What Cache-Status calls it; nil where the status says it.
-    var detail: String? {
-        switch self {
-        case .problem(let problem): problem.kind.rawValue
-        case .refused, .passed: nil
-        }
-    }
-}

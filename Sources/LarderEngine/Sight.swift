@@ -40,7 +40,7 @@ extension EngineContext {
     /// credential of the client's own is used, unless a row of its own stands before that one.
     ///
     /// `cached` is what the client sees now.
-    func place(of request: FetchRequest, _ scope: ScopeKey, _ cached: CachedAnswer?) -> ScopeKey {
+    func place(of request: FetchRequest, _ scope: ScopeKey, _ cached: ShownAnswer?) -> ScopeKey {
         guard request.isShareable, let id = try? cached?.entry.id ?? EntryID(request.url) else {
             return scope
         }

@@ -1,0 +1,120 @@
+import LarderModel
+import LarderStore
+import LarderStrategy
+import LarderWire
+
+extension FetchSession {
+    mutating func told(_ outcome: FlightOutcome, _ reader: StoreReader) async {
+        if case .passed(let head) = outcome, let passing, (200..<300).contains(head.status) {
+            guard case .showAnd = machine.networkAnswered(.current(Revision(0))) else { return }
+            return await say(.passed(head, passing))
+        }
+        let view: NetworkView
+        do throws(StoreError) {
+            let look = NetworkLook(context: context, request: request, scope: scope, cached: cached)
+            view = try await look.view(of: outcome, reader)
+        } catch {
+            view = .failed(.problem(Problem(error)))
+        }
+        switch view {
+        case .current(let answer): await current(answer, outcome.occasion)
+        case .deleted(let revision, let status, let source):
+            let isByModifier = source == .modifier
+            let answer: Machine.NetworkAnswer =
+                isByModifier ? .deletion(revision) : .deleted(revision)
+            switch machine.networkAnswered(answer) {
+            case .deletedAnd(let sequel):
+                await tellDeleted(revision, status, source, .cache())
+                await conclude(sequel, .deleted, revision)
+            case .refuseAsDeleted: await say(.refusedAsDeleted(status: status))
+            case .nothing, .showAnd, .unchangedAnd, .fail, .showCachedAndFail, .refuse: break
+            }
+        case .failed(let failure):
+            if request.raw != nil, passing == nil, failure.isToPassOn { return passOn() }
+            guard request.raw != nil, failure.isAnswer else { return await failed(failure) }
+            guard case .refuseAsDeleted = machine.networkAnswered(.deleted(Revision(0))) else {
+                return
+            }
+            await refuse(failure)
+        case .gone: await gone()
+        }
+    }
+
+    /// What the network has.
+    private mutating func current(_ answer: ShownAnswer, _ occasion: FetchWord.Occasion) async {
+        let revision = answer.entry.revision
+        var body: OpenBody?
+        // What the client has seen is not read for it again.
+        let isShown: Bool
+        if case .awaitingNetwork(let shown?) = machine.state {
+            isShown = revision <= shown
+        } else {
+            isShown = false
+        }
+        if !isShown {
+            body = try? await open(answer)
+            guard body != nil else { return await gone() }
+        }
+        switch machine.networkAnswered(.current(revision)) {
+        case .showAnd(let sequel):
+            guard let body else { return }
+            await show(answer, body, occasion)
+            await conclude(sequel, .network, revision)
+        case .unchangedAnd(let sequel):
+            let revision = cached?.entry.revision ?? revision
+            guard case .network(let status, _, _) = occasion else { return }
+            await say(.unchanged(revision, status: status))
+            await conclude(sequel, .unchanged, revision)
+        case .nothing, .deletedAnd, .fail, .showCachedAndFail, .refuse, .refuseAsDeleted: break
+        }
+    }
+
+    /// What was replaced meanwhile was so by something newer; what was evicted can be asked for anew.
+    private mutating func gone() async {
+        if request.raw != nil, passing == nil { return passOn() }
+        await failed(.problem(evicted))
+    }
+
+    private mutating func failed(_ failure: FetchFailure) async {
+        switch machine.networkAnswered(.failed(failure)) {
+        case .fail(let failure, let sequel): await fail(failure, sequel)
+        case .showCachedAndFail(let failure, let sequel): await showCachedAndFail(failure, sequel)
+        case .refuse(let failure): await refuse(failure)
+        case .nothing, .showAnd, .unchangedAnd, .deletedAnd, .refuseAsDeleted: break
+        }
+    }
+}
+
+extension FlightOutcome {
+    fileprivate var occasion: FetchWord.Occasion {
+        switch self {
+        case .current(let answer):
+            .network(status: answer.status, isStored: answer.isKept, cookies: answer.cookies)
+        case .deleted(_, let status):
+            .network(status: status, isStored: false, cookies: HeaderFields())
+        case .failed, .refused, .passed:
+            .cache()
+        }
+    }
+}
+
+extension FetchFailure {
+    /// Whether the answer is there, and cannot be kept, or is too long to be quoted.
+    fileprivate var isToPassOn: Bool {
+        switch self {
+        case .problem(let problem):
+            [.entryTooLarge, .cacheFull, .storage].contains(problem.kind)
+        case .refused(let refusal, _): !refusal.isWhole
+        case .passed: false
+        }
+    }
+
+    /// Whether the origin lives and says no: that is an answer, unless it says only that it cannot
+    /// answer now, and something cached can (RFC 5861 4).
+    fileprivate var isAnswer: Bool {
+        switch self {
+        case .problem: false
+        case .refused, .passed: status.map { ![500, 502, 503, 504].contains($0) } ?? false
+        }
+    }
+}

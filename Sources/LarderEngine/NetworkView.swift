@@ -1,0 +1,125 @@
+import LarderModel
+import LarderStore
+import LarderWire
+
+/// What the network says as a client sees it: with what its own modifiers make of it.
+enum NetworkView {
+    case current(ShownAnswer)
+    case deleted(Revision, status: Int, source: AnswerSource)
+    case failed(FetchFailure)
+    /// It was evicted before it could be shown.
+    case gone
+}
+
+/// A look at what a client sees of what the network says.
+struct NetworkLook {
+    let context: EngineContext
+    let request: FetchRequest
+    let scope: ScopeKey
+    /// What was cached when the client asked.
+    let cached: ShownAnswer?
+
+    /// What a client sees of what a flight came to.
+    ///
+    /// Bytes that it has seen already keep the revision that it knows. Where the client's own
+    /// modifiers cannot be read, what is shown without them would look as if they were gone.
+    func view(
+        of outcome: FlightOutcome,
+        _ reader: StoreReader
+    ) async throws(StoreError) -> NetworkView {
+        let said: NetworkView
+        switch outcome {
+        case .current(let answer): return try await view(of: answer, reader)
+        case .deleted(let revision, let status):
+            said = .deleted(revision, status: status, source: .network)
+        case .failed(let problem): said = .failed(.problem(problem))
+        case .refused(let refusal, let problem): said = .failed(.refused(refusal, problem))
+        case .passed(let head): said = .failed(.passed(head))
+        }
+        let (sight, now) = (context.sight(scope, request), context.clock.now())
+        guard let id = try? EntryID(request.url), isTargeted(id),
+            let row = try await context.answer(sight, id, on: reader, now: now)
+        else { return said }
+        if row.isDeletedByModifier { return deleted(row) }
+        guard case .deleted = said, row.entry.kind != .tombstone else { return said }
+        return .current(known(row))
+    }
+
+    private func view(
+        of answer: FlightAnswer,
+        _ reader: StoreReader
+    ) async throws(StoreError) -> NetworkView {
+        let (id, scope) = (answer.entry.id, scope)
+        let isTargeted = isTargeted(id)
+        let came = answer.bytes.map { ShownAnswer(answer.entry, $0, in: scope) }
+        if !isTargeted, !answer.isNormalized {
+            if var came {
+                came.overlay.failed = (try? reader.failures(scope, id)) ?? 0
+                return .current(came)
+            }
+            if var cached, cached.entry.revision == answer.entry.revision {
+                (cached.entry, cached.source) = (answer.entry, .network)
+                return .current(cached)
+            }
+        }
+        if isTargeted, !answer.isKept, let bytes = answer.bytes {
+            let view = try await context.store.read(on: reader) { reader throws(StoreError) in
+                try NetworkView(answer.entry, bytes, in: scope, reader)
+            }
+            guard case .current(let answer) = view else { return view }
+            return .current(known(answer))
+        }
+        let row = try await context.answer(
+            context.sight(scope, request),
+            id,
+            on: reader,
+            now: context.clock.now(),
+            isPartial: request.isPartial
+        )
+        guard let row else { return came.map { .current($0) } ?? .gone }
+        return row.entry.kind == .tombstone ? deleted(row) : .current(known(row))
+    }
+
+    private func isTargeted(_ id: EntryID) -> Bool {
+        context.isTargeted(scope, id) || context.store.isCopy(scope, id)
+    }
+
+    private func deleted(_ row: ShownAnswer) -> NetworkView {
+        let source = row.source == .modifier ? AnswerSource.modifier : .network
+        return .deleted(row.entry.revision, status: row.entry.status, source: source)
+    }
+
+    private func known(_ row: ShownAnswer) -> ShownAnswer {
+        var answer = row
+        if row.source != .modifier { answer.source = .network }
+        if let cached, cached.entry.body == row.entry.body {
+            answer.entry.revision = cached.entry.revision
+        }
+        return answer
+    }
+}
+
+extension NetworkView {
+    /// What a client's modifiers make of an answer that is not kept: it is what the origin said last,
+    /// whatever base says.
+    fileprivate init(
+        _ entry: Entry,
+        _ bytes: [UInt8],
+        in scope: ScopeKey,
+        _ reader: StoreReader
+    ) throws(StoreError) {
+        var changes = try reader.changes(ofVariant: entry.id, scope)
+        if changes == nil { changes = try reader.target(scope, entry.id)?.changes }
+        let base = KeptBase.value(entry, entry.body.isJSON ? bytes : nil)
+        let shown = try ShownEntry(entry.id, base, changes ?? [], in: scope, reader)
+        guard let view = shown.entry, view.kind != .tombstone else {
+            self = .deleted(
+                shown.entry?.revision ?? entry.revision,
+                status: shown.entry?.status ?? 404,
+                source: shown.isMade ? .modifier : .network
+            )
+            return
+        }
+        self = .current(ShownAnswer(view, shown.bytes ?? bytes, shown.overlay, in: scope))
+    }
+}

@@ -1,0 +1,84 @@
+import LarderModel
+import LarderStore
+import LarderWire
+
+/// An ``EntryView`` that is shown behind its read: its bytes are copied out, but for those in chunks,
+/// which follow later.
+struct ShownAnswer: Sendable {
+    enum Body: Sendable {
+        case bytes([UInt8])
+        case chunks(ChunkedBody)
+    }
+
+    /// As it is shown: the view.
+    var entry: Entry
+    /// What its origin can be asked to confirm: the base, where that is an answer.
+    let known: Entry?
+    var body: Body
+    var overlay: Overlay
+    var source: AnswerSource
+    /// Whether it is kept normalized.
+    let isNormalized: Bool
+    /// Where the row stands.
+    let place: ScopeKey
+
+    /// Reads what a client sees under an id, to be shown behind the read; nil for a miss.
+    ///
+    /// With `isPartial` a normalized answer is shown also where entities of it were evicted.
+    init?(
+        _ context: EngineContext,
+        _ reader: StoreReader,
+        _ sight: Sight,
+        _ id: EntryID,
+        now: Timestamp,
+        isPartial: Bool = false
+    ) throws(StoreError) {
+        let read: EntryViewRead<(Entry, Body)?> = try context.view(
+            of: id,
+            for: sight.own,
+            in: sight,
+            reader,
+            now: now,
+            isPartial: isPartial
+        ) { row, _, _ in
+            guard let entry = row.entry() else { return nil }
+            return (
+                entry, row.chunkedBody.map { .chunks($0) } ?? .bytes(row.withBody { Array($0) })
+            )
+        }
+        guard let view = read.view else { return nil }
+        (place, source, overlay) = (view.place, view.source, view.overlay)
+        isNormalized = view.isNormalized
+        var known = view.known
+        switch view.content {
+        case .row(nil): return nil
+        case .row((let entry, let body)?):
+            (self.entry, self.body) = (entry, body)
+            known = entry
+        case .made(let entry, let bytes): (self.entry, body) = (entry, .bytes(bytes))
+        case .deleted(let entry): (self.entry, body) = (entry, .bytes([]))
+        }
+        self.known = known.flatMap { $0.kind == .fetched ? $0 : nil }
+    }
+
+    /// What the network has just said, with what modifiers add to it.
+    init(
+        _ entry: Entry,
+        _ bytes: [UInt8],
+        _ overlay: Overlay = .none,
+        _ source: AnswerSource = .network,
+        in place: ScopeKey
+    ) {
+        (self.entry, self.overlay, self.source, self.place) = (entry, overlay, source, place)
+        (known, body, isNormalized) = (nil, .bytes(bytes), false)
+    }
+
+    /// Whether a modifier deletes it that is not settled.
+    var isDeletedByModifier: Bool { entry.kind == .tombstone && source == .modifier }
+
+    /// The chunks that a frame shows as JSON.
+    var chunkedJSON: ChunkedBody? {
+        guard case .chunks(let chunks) = body, entry.body.isJSON else { return nil }
+        return chunks
+    }
+}
