@@ -1,3 +1,4 @@
+import LarderEngine
 import LarderModel
 import LarderTestSupport
 import LarderWire
