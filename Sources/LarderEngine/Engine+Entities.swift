@@ -4,28 +4,6 @@ import LarderNormalize
 package import LarderStore
 package import LarderWire
 
-/// What a read of an entity came to.
-package enum EntityShown: Sendable {
-    case miss
-    /// The tombstone's revision, who says it, and what modifiers add to it.
-    case deleted(Revision, AnswerSource, Overlay)
-    case shown(ShownEntity)
-}
-
-/// An entity with all its members, as it is told.
-package struct ShownEntity: Sendable {
-    /// The latest of what it shows.
-    package let revision: Revision
-    package let storedAt: Timestamp
-    package let bytes: [UInt8]
-    /// Of the bytes.
-    package let digest: Digest
-    /// What modifiers add to it, and where something of it is missing.
-    package let overlay: Overlay
-    /// `modifier` where no server has said anything of it; else `cache`.
-    package let source: AnswerSource
-}
-
 /// What setting an entity came to.
 package struct EntityReceipt: Equatable, Sendable {
     /// Whether there was none, or only a tombstone.
@@ -68,39 +46,31 @@ extension Engine {
         EntityName(key, of: try entityOrigin(origin, for: uid))
     }
 
-    /// One entity with all its members, those of others in it `expansion` references deep; of the
-    /// rest their keys stand there, and `null` for what was evicted.
+    /// One entity with all its members, those of others in it as deep as the command says; nil for a
+    /// miss.
     package func entity(
         _ name: EntityName,
         _ command: EntityCommand,
         _ scope: ScopeKey
-    ) async throws(Problem) -> EntityShown {
+    ) async throws(Problem) -> EntryView<Never>? {
         let now = clock.now()
-        let sight = context.sight(scope, EntryID(name))
-        let (depth, isBase) = (command.expansion, command.form == .base)
-        let rules = context.entityRules(of: name.origin)
-        let shown: EntityShown
-        do throws(StoreError) {
-            shown = try await store.read { reader throws(StoreError) in
-                for place in sight.scopes {
-                    let found = try reader.showEntity(
-                        name,
-                        in: place,
-                        for: isBase ? .base(of: scope) : .view(of: scope),
-                        rules,
-                        expanding: depth,
-                        now
-                    )
-                    if let found { return found }
-                }
-                return .miss
-            }
-        } catch {
-            throw Problem(error)
+        let view = try await context.read {
+            [context] reader throws(StoreError) -> EntryView<Never>? in
+            let (form, depth) = (command.form, command.expansion)
+            return try context.view(
+                of: name,
+                for: scope,
+                reader,
+                now: now,
+                as: form,
+                expanding: depth
+            )
         }
-        for place in sight.scopes { store.noteDirectUse(place, EntryID(name)) }
-        if case .miss = shown { context.count(isHit: false) } else { context.count(isHit: true) }
-        return shown
+        for place in context.sight(scope, EntryID(name)).scopes {
+            store.noteDirectUse(place, EntryID(name))
+        }
+        context.count(isHit: view != nil)
+        return view
     }
 
     /// Takes an entity from a client that has learned it elsewhere, as if its origin had said it now.
@@ -200,13 +170,6 @@ extension Engine {
     }
 }
 
-extension EngineContext {
-    /// The rules of an origin; none for one without.
-    func entityRules(of origin: OriginName) -> EntityRules {
-        origins.entityRules[origin] ?? EntityRules(NormalizeRules())
-    }
-}
-
 extension EntityListItem {
     /// Nil for a row that is no entity's.
     init?(_ view: ListedView) {
@@ -221,103 +184,5 @@ extension EntityListItem {
             source: view.source,
             revision: view.entry.revision
         )
-    }
-}
-
-extension EntityShown {
-    /// What stands for it under its own URL; nil for a miss.
-    func entry(_ id: EntryID, of origin: OriginName, now: Timestamp) -> Entry? {
-        var entry: Entry
-        switch self {
-        case .miss: return nil
-        case .deleted(let revision, let source, _):
-            entry = Entry(
-                id: id,
-                kind: .tombstone,
-                status: source == .modifier ? 410 : 404,
-                storedAt: now,
-                revision: revision,
-                body: BodySummary(of: [], isJSON: false)
-            )
-        case .shown(let shown):
-            entry = Entry(
-                id: id,
-                kind: .fetched,
-                storedAt: shown.storedAt,
-                revision: shown.revision,
-                body: BodySummary(of: shown.bytes, isJSON: true)
-            )
-            entry.mediaType = MediaType.json
-        }
-        entry.origin = origin
-        return entry
-    }
-}
-
-extension HeldEntity {
-    /// Whether anything is known of it: effects that do not fit leave nothing to show (case 1).
-    var isKnown: Bool {
-        if case .unknown = self { false } else { true }
-    }
-}
-
-extension StoreReader {
-    private func entity(
-        in places: [ScopeKey],
-        _ id: EntryID,
-        for sight: EntitySight,
-        _ now: Timestamp
-    ) throws(StoreError) -> KnownEntity? {
-        for place in places {
-            let found = try entityWithDeadLetters(place, id, for: sight, now: now)
-            if let found { return found }
-        }
-        return nil
-    }
-
-    /// An entity as it is in one scope; nil where nothing is known of it there.
-    func showEntity(
-        _ name: EntityName,
-        in place: ScopeKey,
-        for sight: EntitySight,
-        _ rules: EntityRules,
-        expanding depth: Int,
-        _ now: Timestamp
-    ) throws(StoreError) -> EntityShown? {
-        try atOneMoment { () throws(StoreError) -> EntityShown? in
-            let id = EntryID(name)
-            guard let known = try entityWithDeadLetters(place, id, for: sight, now: now),
-                known.held.isKnown
-            else { return nil }
-            var (revision, pending) = (known.revision, PendingChanges())
-            // What modifiers make of it is its user's own, what it refers to may be everybody's.
-            let places = self.places(of: place)
-            let source = known.isMade ? AnswerSource.modifier : .cache
-            let deleted = EntityShown.deleted(revision, source, Overlay(known.pending))
-            if case .deleted = known.held { return deleted }
-            let rebuilder = rebuilder(rules, bytesMax: Limits.normalizedBodyBytesMax)
-            let outcome = try rebuilder.show(name.key, expanding: depth, isPartial: true) {
-                (key) throws(StoreError) -> FoundEntity in
-                let id = EntryID(EntityName(key, of: name.origin))
-                guard let found = try entity(in: places, id, for: sight, now) else {
-                    return .evicted
-                }
-                revision = max(revision, found.revision)
-                pending.add(found.pending)
-                return FoundEntity(found.held)
-            }
-            try check(outcome)
-            guard case .shown(let answer) = outcome else { return deleted }
-            return .shown(
-                ShownEntity(
-                    revision: revision,
-                    storedAt: known.storedAt,
-                    bytes: answer.bytes,
-                    digest: BodySummary(of: answer.bytes, isJSON: true).digest,
-                    overlay: Overlay(missing: answer, pending),
-                    source: source
-                )
-            )
-        }
     }
 }

@@ -14,28 +14,22 @@ extension Engine {
     ) async throws(Problem) -> EntityExplanation? {
         let now = clock.now()
         let id = EntryID(name)
-        let sight = context.sight(scope, id)
-        let rules = context.entityRules(of: name.origin)
-        let found: (place: ScopeKey, explanation: EntityExplanation)?
-        do throws(StoreError) {
-            found = try await store.read { [context] reader throws(StoreError) in
-                for place in sight.scopes {
-                    let explained = try EntityExplanation(
-                        name,
-                        in: place,
-                        for: scope,
-                        rules,
-                        context,
-                        reader,
-                        now,
-                        interest
-                    )
-                    if let explained { return (place, explained) }
-                }
-                return nil
+        let places = context.sight(scope, id).scopes
+        let found = try await context.read {
+            [context] reader throws(StoreError) -> (ScopeKey, EntityExplanation)? in
+            for place in places {
+                let explained = try EntityExplanation(
+                    name,
+                    in: place,
+                    for: scope,
+                    context,
+                    reader,
+                    now,
+                    interest
+                )
+                if let explained { return (place, explained) }
             }
-        } catch {
-            throw Problem(error)
+            return nil
         }
         guard let (place, found) = found else { return nil }
         var explanation = found
@@ -49,14 +43,14 @@ extension Engine {
     func form(
         of entry: Entry,
         in place: ScopeKey
-    ) async throws(StoreError) -> FormExplanation {
+    ) async throws(Problem) -> FormExplanation {
         guard let origin = entry.origin, let rules = context.origins.entityRules[origin],
             let settings = context.origins[origin]?.settings
         else { return FormExplanation(.whole(reason: nil)) }
         let now = clock.now()
         let id = entry.id
         let path = (try? WebURL(id.text)).flatMap { settings.path(of: $0) } ?? "/"
-        return try await store.read { reader throws(StoreError) in
+        return try await context.read { reader throws(StoreError) in
             try reader.atOneMoment { () throws(StoreError) in
                 let row = try reader.withEntry(place, id, now: now, isUse: false) { row in
                     (row.normalized(in: place), row.chunkedBody, row.withBody { Array($0) })
@@ -139,7 +133,6 @@ extension EntityExplanation {
         _ name: EntityName,
         in place: ScopeKey,
         for scope: ScopeKey,
-        _ rules: EntityRules,
         _ context: EngineContext,
         _ reader: StoreReader,
         _ now: Timestamp,
@@ -150,18 +143,22 @@ extension EntityExplanation {
             let listed = try context.listed(row, reader, now: now),
             let item = EntityListItem(listed)
         else { return nil }
-        let base = EntitySight.base(of: scope)
-        let held = try reader.entity(place, id, for: base, now: now, isUse: false)?.held
-        let view: ViewReport
+        let held = try reader.entity(place, id, for: .base(of: scope), now: now, isUse: false)?.held
+        let base: EntryView<ViewReport>? = try context.view(
+            of: name,
+            for: scope,
+            reader,
+            now: now,
+            as: .base,
+            expanding: 0
+        )
+        let view = ViewReport(base)
         var references: [Reference] = []
         var stamp: EntityStamp?
         switch held ?? .unknown {
-        case .unknown: view = .unknown
-        case .deleted(let told): (view, stamp) = (.deleted, told)
-        case .present(let body, let told):
-            view = ViewReport(name, body, rules)
-            references = body.references
-            stamp = told
+        case .unknown: break
+        case .deleted(let told): stamp = told
+        case .present(let body, let told): (references, stamp) = (body.references, told)
         }
         let target = try reader.target(scope, id)
         let pending = try target.map { target throws(StoreError) in
@@ -193,20 +190,5 @@ extension EntityExplanation {
         )
         version = stamp?.version?.value
         fetch = stamp?.fetch
-    }
-}
-
-extension ViewReport {
-    /// An entity with the keys of those that it refers to.
-    fileprivate init(_ name: EntityName, _ body: EntityBody, _ rules: EntityRules) {
-        let rebuilder = Rebuilder(rules, bytesMax: Limits.explainedViewBytesMax)
-        let outcome = rebuilder.show(name.key, isPartial: true) { key in
-            key == name.key ? .present(body) : .evicted
-        }
-        guard case .shown(let answer) = outcome else {
-            self = .bytes(body.bytes.count)
-            return
-        }
-        self = .json(answer.bytes, isComplete: true)
     }
 }

@@ -15,13 +15,8 @@ extension Engine {
     ) async throws(Problem) -> EntryExplanation? {
         let now = clock.now()
         let sight = context.sight(scope, id)
-        let found: Found?
-        do throws(StoreError) {
-            found = try await store.read { [context] reader throws(StoreError) in
-                try Found(id, sight, context, reader, now, interest)
-            }
-        } catch {
-            throw Problem(error)
+        let found = try await context.read { [context] reader throws(StoreError) in
+            try Found(id, sight, context, reader, now, interest)
         }
         guard let found else { return nil }
         let scope = found.place
@@ -43,11 +38,7 @@ extension Engine {
         ].compactMap { $0 }
         var explanation = EntryExplanation(entry: found.entry, item: item, protectedBy: reasons)
         explanation.pending = found.pending
-        do throws(StoreError) {
-            explanation.form = try await form(of: found.entry, in: scope)
-        } catch {
-            throw Problem(error)
-        }
+        explanation.form = try await form(of: found.entry, in: scope)
         return explanation
     }
 

@@ -439,16 +439,6 @@ extension Engine {
         }
         queue.post(.laneSet(lane, scope.scope, isPaused: isPaused))
     }
-
-    private func storing<Value>(
-        _ work: () async throws(StoreError) -> Value
-    ) async throws(Problem) -> Value {
-        do throws(StoreError) {
-            return try await work()
-        } catch {
-            throw Problem(error)
-        }
-    }
 }
 
 extension Problem {

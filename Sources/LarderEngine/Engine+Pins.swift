@@ -170,16 +170,6 @@ extension Engine {
         guard let pin else { throw Problem(.miss, "'\(id)' was unpinned just now") }
         return PinItem(pin)
     }
-
-    private func storing<Value>(
-        _ work: () async throws(StoreError) -> Value
-    ) async throws(Problem) -> Value {
-        do throws(StoreError) {
-            return try await work()
-        } catch {
-            throw Problem(error)
-        }
-    }
 }
 
 /// What the attempt for one client has come to, once it is over; guarded by a lock.

@@ -19,13 +19,13 @@ package struct EntryView<Row> {
         case deleted(Entry)
     }
 
-    package let content: Content
+    package internal(set) var content: Content
     /// What is said of it beside its bytes.
     package let overlay: Overlay
     /// `modifier` where no server has said what is shown; else `cache`.
     package let source: AnswerSource
     /// Where the row stands; for what has none, the client's own scope.
-    let place: ScopeKey
+    var place: ScopeKey
     /// Of what is put together: the answer that its origin can be asked to confirm.
     var known: Entry?
     /// Whether it is kept normalized.
@@ -139,7 +139,6 @@ extension EngineContext {
             scope,
             reader,
             gone: gone,
-            in: found?.view?.place ?? scope,
             now: now
         )
         return made ?? found ?? .miss
@@ -159,57 +158,27 @@ extension EngineContext {
         return view.entry.map { EntryHead($0, source: view.source, in: view.place) }
     }
 
-    /// What modifiers make of an entity under its own URL, of which no answer is cached (case 1); nil
-    /// where none targets it.
+    /// What is known of an entity under its own URL, of which no answer is cached (case 1); nil where
+    /// no modifier targets it.
     ///
     /// With `gone`, where its origin has said once that the URL is gone, it is what is known of the
     /// entity since, whoever has said it: a list that holds it again, or a write that was confirmed.
-    /// It is shown where the `row` stands that says so.
+    /// It is shown where the row of `gone` stands.
     private func entityView<Row>(
         at id: EntryID,
         _ scope: ScopeKey,
         _ reader: StoreReader,
-        gone: Entry?,
-        in row: ScopeKey,
+        gone: (entry: Entry, place: ScopeKey)?,
         now: Timestamp
     ) throws(StoreError) -> EntryViewRead<Row>? {
         guard gone != nil || store.hasTargets, let name = entity(at: id, in: scope),
-            gone != nil || store.isTargeted(scope, EntryID(name))
+            gone != nil || store.isTargeted(scope, EntryID(name)),
+            var view: EntryView<Row> = try view(of: name, at: id, for: scope, reader, now: now)
         else { return nil }
-        var shown: EntityShown?
-        for place in sight(scope, EntryID(name)).scopes where shown == nil {
-            shown = try reader.showEntity(
-                name,
-                in: place,
-                for: .view(of: scope),
-                entityRules(of: name.origin),
-                expanding: Limits.entityExpansionMax,
-                now
-            )
+        view.place = gone?.place ?? scope
+        if let gone, case .deleted(let entry) = view.content, view.source == .cache {
+            view.content = .deleted(gone.entry.asOf(entry.revision))
         }
-        guard var entry = shown?.entry(id, of: name.origin, now: now) else { return nil }
-        var view: EntryView<Row>
-        switch shown {
-        case .miss?, nil: return nil
-        case .deleted(_, let source, let overlay)?:
-            if let gone, source == .cache {
-                entry = gone.asOf(entry.revision)
-            }
-            view = EntryView(
-                content: .deleted(entry),
-                overlay: overlay,
-                source: source,
-                place: row
-            )
-        case .shown(let shown)?:
-            view = EntryView(
-                content: .made(entry, shown.bytes),
-                overlay: shown.overlay,
-                source: shown.source,
-                place: row
-            )
-        }
-        view.isNormalized = true
         return .view(view)
     }
 }
@@ -303,6 +272,9 @@ struct EntryLook {
     }
 }
 
+extension EntryView: Sendable where Row: Sendable {}
+extension EntryView.Content: Sendable where Row: Sendable {}
+
 extension EntryView<Entry?> {
     /// Everything of it but its bytes; nil for a row that cannot be read.
     var entry: Entry? {
@@ -314,12 +286,12 @@ extension EntryView<Entry?> {
 }
 
 extension EntryViewRead {
-    /// What an origin has deleted.
-    fileprivate var tombstone: Entry? {
+    /// What an origin has deleted, and where that stands.
+    fileprivate var tombstone: (entry: Entry, place: ScopeKey)? {
         guard let view, case .deleted(let entry) = view.content, view.source == .cache else {
             return nil
         }
-        return entry
+        return (entry, view.place)
     }
 }
 

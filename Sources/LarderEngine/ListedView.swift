@@ -45,11 +45,7 @@ extension EngineContext {
         now: Timestamp
     ) throws(StoreError) -> ListedView? {
         let (id, scope) = (row.entry.id, store.key(for: row.scope))
-        // What is remembered as gone may be an entity that is known of since.
-        let isOther =
-            hasChanges(scope, id)
-            || row.entry.kind == .tombstone && entity(at: id, in: scope) != nil
-        guard row.isBare || isOther else {
+        guard row.isBare || hasChanges(scope, id) || mayBeOther(row.entry, in: scope) else {
             return ListedView(row: row, entry: row.entry, source: .cache)
         }
         guard let head = try head(of: id, for: scope, reader, now: now), head.place == scope else {
@@ -60,6 +56,16 @@ extension EngineContext {
         // The list is in the order of what the row says.
         entry.storedAt = row.entry.storedAt
         return ListedView(row: row, entry: entry, source: head.source)
+    }
+
+    /// Whether what shows may be newer than its row: what is put together of entities, and what is
+    /// remembered as gone of one that is known of since.
+    private func mayBeOther(_ entry: Entry, in scope: ScopeKey) -> Bool {
+        switch entry.kind {
+        case .fetched: entry.origin.map { origins.entityRules[$0] != nil } == true
+        case .tombstone: self.entity(at: entry.id, in: scope) != nil
+        case .blob, .variants, .entity: false
+        }
     }
 }
 

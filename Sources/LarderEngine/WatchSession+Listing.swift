@@ -43,19 +43,7 @@ extension WatchSession {
             let page = try await page(of: scope, prefix, after: cursor)
             cursor = page.next
             let views = page.views.filter { !told.contains($0.entry.id) }
-            // What is put together of entities is as new as they are.
-            let rules = context.origins.entityRules
-            let made = views.map(\.entry).filter { entry in
-                entry.kind == .fetched && entry.origin.map { rules[$0] != nil } == true
-            }
-            let read = made.isEmpty ? [] : try await heads(of: made.map(\.id))
-            let shown = Dictionary(read.map { ($0.entry.id, $0) }) { first, _ in first }
-            let ids = Set(made.map(\.id))
-            let heads = views.compactMap { view in
-                ids.contains(view.entry.id)
-                    ? shown[view.entry.id]
-                    : EntryHead(view.entry, source: view.source, in: scope)
-            }
+            let heads = views.map { EntryHead($0.entry, source: $0.source, in: scope) }
             if let end = await tell(heads) { return end }
         } while cursor != nil
         return nil

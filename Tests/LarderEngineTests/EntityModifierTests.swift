@@ -500,17 +500,17 @@ extension EngineFixture {
     fileprivate func entity(
         _ form: ShownForm = .view,
         key: String = "User:7"
-    ) async throws -> ShownEntity {
+    ) async throws -> EntryView<Never> {
         let name = try engine.entityName(EntityKey(key), of: nil, for: 1_000)
         var command = EntityCommand()
         command.form = form
         let shown = try await engine.entity(name, command, scope)
-        guard case .shown(let entity) = shown else { throw NotShown(shown: shown) }
-        return entity
+        guard let shown, case .made = shown.content else { throw NotShown(shown: shown) }
+        return shown
     }
 
     private struct NotShown: Error {
-        let shown: EntityShown
+        let shown: EntryView<Never>?
     }
 
     /// What a fetch from the cache shows.
@@ -528,6 +528,9 @@ extension EngineFixture {
     }
 }
 
-extension ShownEntity {
-    fileprivate var text: String { String(decoding: bytes, as: UTF8.self) }
+extension EntryView<Never> {
+    fileprivate var text: String {
+        guard case .made(_, let bytes) = content else { return "" }
+        return String(decoding: bytes, as: UTF8.self)
+    }
 }

@@ -172,11 +172,11 @@ struct MadeRowTests {
             #expect(report.state == .dead)
             let name = try fixture.engine.entityName(EntityKey("User:9"), of: nil, for: 1_000)
             let shown = try await fixture.engine.entity(name, EntityCommand(), fixture.scope)
-            guard case .deleted(_, let source, let overlay) = shown else {
-                Issue.record("\(shown)")
+            guard let shown, case .deleted = shown.content else {
+                Issue.record("\(String(describing: shown))")
                 return
             }
-            #expect((source, overlay.failed) == (.cache, 1))
+            #expect((shown.source, shown.overlay.failed) == (.cache, 1))
         }
     }
 

@@ -154,8 +154,8 @@ struct NormalizedTests {
             #expect(try await fixture.cached(one).shape == ["deleted 404", "end deleted"])
             let key = try EntityKey("A:2")
             let shown = try await fixture.entity(key)
-            guard case .deleted = shown else {
-                Issue.record("\(shown)")
+            guard case .deleted = shown?.content else {
+                Issue.record("\(String(describing: shown))")
                 return
             }
         }
@@ -187,8 +187,8 @@ struct NormalizedTests {
             #expect(feed.utf8.count > Limits.inlineJSONBytesMax)
             try await fixture.cache(url, .json(feed))
             let shown = try await fixture.entity(try EntityKey("A:2999"))
-            guard case .shown = shown else {
-                Issue.record("\(shown)")
+            guard case .made = shown?.content else {
+                Issue.record("\(String(describing: shown))")
                 return
             }
             try await fixture.cache(
@@ -350,6 +350,20 @@ struct NormalizedTests {
         }
     }
 
+    @Test("A list tells an answer as its entities are now")
+    func listed() async throws {
+        try await run { fixture in
+            let engine = fixture.engine
+            try await fixture.cache(try fixture.url("/articles/1"), .json(Self.article(1, "Ann")))
+            let name = try engine.entityName(EntityKey("User:7"), of: nil, for: 1_000)
+            let json = Array(#"{"type":"User","id":7,"name":"Annabella"}"#.utf8)
+            let set = try await engine.setEntity(name, json: json, fixture.scope, client: nil)
+            let list = try await engine.list(EntryListCommand(query: ""), .one(fixture.scope))
+            #expect(list.items.map(\.revision) == [set.revision])
+            #expect(list.items.map(\.byteCount) == [Self.article(1, "Annabella").utf8.count])
+        }
+    }
+
     // MARK: Entities by their keys
 
     @Test("An entity is set, read, listed, explained and deleted by its key")
@@ -363,18 +377,19 @@ struct NormalizedTests {
             let set = try await engine.setEntity(name, json: json, fixture.scope, client: nil)
             #expect(!set.isNew)
             #expect(try await fixture.cached(url).lastShown?.text == Self.article(1, "Anna"))
-            guard case .shown(let shown) = try await fixture.entity(name.key) else {
-                Issue.record("it is there")
-                return
-            }
-            #expect(String(decoding: shown.bytes, as: UTF8.self).contains(#""age":3"#))
-            #expect(shown.revision == set.revision)
-            guard case .shown(let article) = try await fixture.entity(EntityKey("Article:1"), 1)
+            guard case .made(let shown, let bytes) = try await fixture.entity(name.key)?.content
             else {
                 Issue.record("it is there")
                 return
             }
-            #expect(String(decoding: article.bytes, as: UTF8.self).contains(#""name":"Anna""#))
+            #expect(String(decoding: bytes, as: UTF8.self).contains(#""age":3"#))
+            #expect(shown.revision == set.revision)
+            let article = try await fixture.entity(EntityKey("Article:1"), 1)
+            guard case .made(_, let bytes) = article?.content else {
+                Issue.record("it is there")
+                return
+            }
+            #expect(String(decoding: bytes, as: UTF8.self).contains(#""name":"Anna""#))
             let list = try await engine.entities(
                 EntityListCommand(),
                 name.origin,
@@ -446,7 +461,7 @@ struct NormalizedTests {
 }
 
 extension EngineFixture {
-    fileprivate func entity(_ key: EntityKey, _ depth: Int = 0) async throws -> EntityShown {
+    fileprivate func entity(_ key: EntityKey, _ depth: Int = 0) async throws -> EntryView<Never>? {
         let name = try engine.entityName(key, of: nil, for: 1_000)
         var command = EntityCommand()
         command.expansion = depth

@@ -37,21 +37,24 @@ struct EntityRoutes {
     private func read(_ key: EntityKey) async throws(Problem) {
         let command = try EntityCommand(query: exchange.query)
         let name = try name(key, command.origin)
-        switch try await engine.entity(name, command, exchange.scope(command.account)) {
-        case .miss: throw Problem.miss(name)
-        case .deleted(_, let source, _): throw .deleted("'\(name)'", by: source)
-        case .shown(let shown):
+        let scope = exchange.scope(command.account)
+        guard let view = try await engine.entity(name, command, scope) else {
+            throw Problem.miss(name)
+        }
+        switch view.content {
+        case .deleted: throw .deleted("'\(name)'", by: view.source)
+        case .made(let entry, let bytes):
             let now = engine.clock.now()
             let (status, headers) = EntryReply.head(
-                Entry(name, shown),
-                shown.overlay,
+                entry,
+                view.overlay,
                 exchange.head,
                 date: loop.date(at: now),
                 now
             )
             guard await exchange.writer.begin(status, headers) else { return }
             if status == .ok, !exchange.writer.isHeadOnly {
-                _ = await exchange.writer.send(shown.bytes)
+                _ = await exchange.writer.send(bytes)
             }
             await exchange.writer.end()
         }
@@ -106,20 +109,6 @@ struct EntityRoutes {
 
     private func name(_ key: EntityKey, _ origin: OriginName?) throws(Problem) -> EntityName {
         try engine.entityName(key, of: origin, for: exchange.peer.uid)
-    }
-}
-
-extension Entry {
-    /// What can be said of an entity's bytes, as of those of an entry.
-    fileprivate init(_ name: EntityName, _ shown: ShownEntity) {
-        self.init(
-            id: EntryID(name),
-            kind: .entity,
-            storedAt: shown.storedAt,
-            revision: shown.revision,
-            body: BodySummary(byteCount: shown.bytes.count, digest: shown.digest, isJSON: true)
-        )
-        mediaType = MediaType.json
     }
 }
 
