@@ -4,50 +4,34 @@ import LarderUpstream
 
 /// An origin's answer on its way to become an entry.
 struct AnswerDraft {
-    let url: WebURL
-    let origin: OriginSettings
-    let requestHeaders: HeaderFields
-    let status: Int
-    let headers: HeaderFields
+    let plan: Flight.Plan
+    let reply: UpstreamReply
     let freshness: Freshness
     let body: BodySummary
 
-    init(
-        _ plan: Flight.Plan,
-        _ reply: UpstreamReply,
-        _ freshness: Freshness,
-        _ body: BodySummary
-    ) {
-        url = plan.key.url
-        origin = plan.origin
-        requestHeaders = plan.key.headers
-        status = reply.status
-        headers = reply.headers
-        self.freshness = freshness
-        self.body = body
-    }
+    private var headers: HeaderFields { reply.headers }
 
     /// The request headers that may tell this answer from others to the same URL.
     var varyNames: [String] { Variants.names(in: headers) }
     /// Whether the request carried one of them, so that the answer has an id of its own.
-    var isVariant: Bool { varyNames.contains { requestHeaders[$0] != nil } }
+    var isVariant: Bool { varyNames.contains { plan.key.headers[$0] != nil } }
 
     func entry(storedAt now: Timestamp, _ variants: Variants) throws(ModelError) -> Entry {
         let id = try variants.id(
-            of: url,
+            of: plan.key.url,
             names: varyNames,
-            request: requestHeaders,
-            origin: origin
+            request: plan.key.headers,
+            origin: plan.origin
         )
         var entry = Entry(
             id: id,
             kind: .fetched,
-            status: status,
+            status: reply.status,
             storedAt: now,
             revision: Revision(0),
             body: body
         )
-        entry.origin = origin.name
+        entry.origin = plan.origin.name
         entry.mediaType = headers["Content-Type"]
         entry.etag = headers["ETag"]
         entry.lastModified = headers["Last-Modified"]

@@ -13,40 +13,15 @@ package struct BlobIntake: ~Copyable {
         package let entityTag: String
     }
 
-    private let context: EngineContext
-    private let id: EntryID
-    private let scope: ScopeKey
-    private let mediaType: String?
-    private let ttl: Duration?
-    private let isPinned: Bool
-    private let client: ClientTag?
-    private let condition: WriteCondition?
-    private var intake: BodyIntake
-
-    init(
-        _ context: EngineContext,
-        _ id: EntryID,
-        _ scope: ScopeKey,
-        mediaType: String?,
-        ttl: Duration?,
-        isPinned: Bool,
-        client: ClientTag?,
-        condition: WriteCondition?
-    ) {
-        self.context = context
-        self.id = id
-        self.scope = scope
-        self.mediaType = mediaType
-        self.ttl = ttl
-        self.isPinned = isPinned
-        self.client = client
-        self.condition = condition
-        intake = BodyIntake(
-            context.store,
-            isStored: true,
-            for: BodyIntake.Goal(scope: scope, id: id, isPinning: isPinned)
-        )
-    }
+    let context: EngineContext
+    let id: EntryID
+    let scope: ScopeKey
+    let mediaType: String?
+    let ttl: Duration?
+    let isPinned: Bool
+    let client: ClientTag?
+    let condition: WriteCondition?
+    var intake: BodyIntake
 
     package mutating func take(_ piece: [UInt8]) async throws(Problem) {
         do throws(BodyIntake.Failure) {

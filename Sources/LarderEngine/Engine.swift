@@ -4,7 +4,6 @@ import LarderStrategy
 package import LarderUpstream
 package import LarderWire
 package import Logging
-import Synchronization
 
 /// Carries out what strategies decide, between one store, the origins, and any number of clients.
 ///
@@ -12,23 +11,16 @@ import Synchronization
 /// owns it. Work that outlives a request (flights, housekeeping) runs inside ``run()``.
 package final class Engine: Sendable {
     let context: EngineContext
-    let flights = FlightTable()
-    var work: WorkQueue { context.work }
-    var keeper: PinKeeper { context.keeper }
     /// Carries out what the modifier queue decides.
-    let steps: ModifierSteps
-    let keeping: OriginKeeping
-    let changes = OriginChanges()
-    /// What the configuration has to say beside the store, for status.
-    let findings: [String]
-    let sessions = SessionList()
-    let followers: FollowerTable
-    let batches = BatchCount()
-    let started: Duration
-    /// The version that status tells.
-    let version: String
-    let maxBytes: Int64
-    let meter: Mutex<HitMeter>
+    private let steps: ModifierSteps
+    package let origins: Origins
+    package let entries: Entries
+    package let monitor: Monitor
+    package var entities: Entities { Entities(context: context) }
+    package var pins: Pins { Pins(context: context) }
+    package var modifiers: Modifiers { Modifiers(context: context) }
+    package var watches: Watches { Watches(context: context) }
+    package var eviction: Eviction { Eviction(context: context) }
 
     package init(
         store: CacheStore,
@@ -47,26 +39,18 @@ package final class Engine: Sendable {
             upstream: upstream,
             clock: clock,
             origins: origins,
-            offline: Self.offlineOrigins(store, logger),
-            work: WorkQueue(),
+            offline: Origins.offlineOrigins(store, logger),
+            maxBytes: maxBytes.bytes,
             random: random,
             logger: logger
         )
-        steps = ModifierSteps(
-            context,
-            FlightBoard(context: context, table: flights, work: context.work)
-        )
-        followers = FollowerTable(maxBytes: maxBytes.bytes)
+        steps = ModifierSteps(context, context.board)
+        self.origins = Origins(context, keeping)
+        entries = Entries(context)
+        monitor = Monitor(context, version: version, maxBytes: maxBytes.bytes, findings: findings)
         store.whenPinsHaveNews { [keeper = context.keeper] in keeper.post(.wanted) }
-        started = clock.monotonic()
-        meter = Mutex(HitMeter())
-        self.version = version
-        self.keeping = keeping
-        self.findings = findings
-        self.maxBytes = maxBytes.bytes
     }
 
-    var board: FlightBoard { FlightBoard(context: context, table: flights, work: work) }
     package var store: CacheStore { context.store }
     package var clock: any EngineClock { context.clock }
     package var logger: Logger { context.logger }
@@ -76,13 +60,13 @@ package final class Engine: Sendable {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.keepHouse() }
             group.addTask { await self.context.watchers.run() }
-            group.addTask { await self.keeper.run(self.context, self.board) }
+            group.addTask { await self.context.keeper.run(self.context) }
             group.addTask {
                 await Reading.$current.withValue(.sending) {
                     await self.context.modifiers.run(self.steps)
                 }
             }
-            await work.run(cancellingTheRest: true)
+            await context.work.run(cancellingTheRest: true)
             group.cancelAll()
         }
     }
@@ -90,13 +74,13 @@ package final class Engine: Sendable {
     /// Ends every fetch with its `end` frame and starts no more flights.
     package func drain() {
         context.isDraining = true
-        sessions.drain()
+        context.sessions.drain()
     }
 
     /// Gives up what is still in the air; ``run()`` returns soon after.
     package func stop() {
         drain()
-        work.finish()
+        context.work.finish()
     }
 
     /// A client's fetch.
@@ -121,19 +105,24 @@ package final class Engine: Sendable {
         } catch {
             return error
         }
-        guard !request.follows || followers.add(scope) else {
+        guard !request.follows || context.followers.add(scope) else {
             return Problem(
                 .overloaded,
                 "\(Limits.followersPerUserMax) fetches follow an entry already",
                 hint: "End one of the streams that were asked for with follow."
             )
         }
-        defer { if request.follows { followers.remove(scope) } }
+        defer { if request.follows { context.followers.remove(scope) } }
         var tally = FetchTally(started: started)
-        let printer = FramePrinter(context, scope.scope, request) { [clock] frame in
-            tally.saw(frame, at: clock.monotonic())
-            return await emit(frame)
-        }
+        let printer = FramePrinter(
+            clock: clock,
+            scope: scope.scope,
+            request: request,
+            emit: { [clock] frame in
+                tally.saw(frame, at: clock.monotonic())
+                return await emit(frame)
+            }
+        )
         let refusal: Problem?
         do throws(Problem) {
             refusal = try await run(request, printer, scope, reader, interest).refusal
@@ -152,7 +141,7 @@ package final class Engine: Sendable {
         reader: StoreReader,
         interest: Interest
     ) async throws(Problem) -> RawReply? {
-        let (url, origin) = try place(command, scope)
+        let (url, origin) = try context.place(command, scope)
         var fetch = FetchCommand(url: url)
         fetch.headers = command.headers
         let rules = RawRules(origin.fetch.policy, control: command.cacheControl)
@@ -161,7 +150,7 @@ package final class Engine: Sendable {
             ifModifiedSince: command.ifModifiedSince
         )
         let request = FetchRequest(fetch, origin: origin, raw: rules)
-        let printer = RawPrinter(clock, url, rules, conditions)
+        let printer = RawPrinter(clock: clock, url: url, rules: rules, conditions: conditions)
         return try await run(request, printer, scope, reader, interest).reply
     }
 
@@ -174,10 +163,19 @@ package final class Engine: Sendable {
         _ interest: Interest
     ) async throws(Problem) -> Printer {
         let mailbox = Mailbox<FetchEvent>()
-        guard let seat = sessions.add({ mailbox.post(.drainBegan) }) else { throw .daemonEnds }
-        defer { sessions.remove(seat) }
+        guard let seat = context.sessions.add({ mailbox.post(.drainBegan) }) else {
+            throw .daemonEnds
+        }
+        defer { context.sessions.remove(seat) }
         interest.whenGivenUp { mailbox.post(.hungUp) }
-        var session = FetchSession(context, board, followers, scope, request, mailbox, printer)
+        var session = FetchSession(
+            context: context,
+            scope: scope,
+            request: request,
+            mailbox: mailbox,
+            printer: printer,
+            machine: FetchMachine(follows: request.follows)
+        )
         await session.run(reader)
         return session.printer
     }
@@ -193,7 +191,7 @@ package final class Engine: Sendable {
                 )
             }
             logNews()
-            updateMeter()
+            monitor.updateMeter()
         }
     }
 
@@ -203,10 +201,15 @@ package final class Engine: Sendable {
             logger.warning("the files", metadata: .larder([.reason: "\(sentence)"]))
         }
     }
+}
 
-    func updateMeter() {
-        let (hits, misses) = context.reads
-        let now = clock.monotonic()
-        meter.withLock { $0.advance(hits: hits, misses: misses, at: now) }
-    }
+/// A part of an engine: it has its own subject, and what all of them share.
+protocol EnginePart: Sendable {
+    var context: EngineContext { get }
+}
+
+extension EnginePart {
+    var store: CacheStore { context.store }
+    var clock: any EngineClock { context.clock }
+    var logger: Logger { context.logger }
 }

@@ -29,7 +29,13 @@ final class EngineContext: Sendable {
     /// How many answers are split at once: there are no more processors in a device.
     let splitting = Turnstile(places: Limits.answersSplitMax)
     /// What outlives a request runs there.
-    let work: WorkQueue
+    let work = WorkQueue()
+    /// Requests under way.
+    let flights = FlightTable()
+    /// Clients that are told when the daemon ends.
+    let sessions = SessionList()
+    /// Who keeps rows from being evicted.
+    let followers: FollowerTable
     let logger: Logger
     let meter = EngineMeter()
     private let random: Mutex<any RandomNumberGenerator & Sendable>
@@ -49,7 +55,7 @@ final class EngineContext: Sendable {
         clock: any EngineClock,
         origins: OriginTable,
         offline: Set<OriginName>,
-        work: WorkQueue,
+        maxBytes: Int64,
         random: any RandomNumberGenerator & Sendable,
         logger: Logger
     ) {
@@ -62,13 +68,15 @@ final class EngineContext: Sendable {
         sharesAny = Atomic(origins.hasSharedOrigins)
         sharedScope = store.key(for: .shared)
         self.offline = Mutex(offline)
-        self.work = work
+        followers = FollowerTable(maxBytes: maxBytes)
         self.random = Mutex(random)
         self.logger = logger
         health = OriginHealthTable(origins, now: clock.now())
         store.setOrigins(origins.names)
         for name in offline { changed(name) }
     }
+
+    var board: FlightBoard { FlightBoard(context: self) }
 
     /// The origins that there are now; an administrator may change them at any time.
     var origins: OriginTable { table.withLock { $0 } }

@@ -17,7 +17,7 @@ extension FetchSession {
         guard let id = shown?.id else { return }
         // From here on the row is read anew: a follower keeps no body.
         cached = nil
-        following = Following(id, sight, context.store, followers) { [mailbox] in
+        following = Following(id, sight, context.store, context.followers) { [mailbox] in
             mailbox.post(.rowChanged)
         }
         let name = request.origin.name

@@ -25,16 +25,15 @@ struct FetchSession<Printer: FetchPrinter> {
     typealias Machine = FetchMachine<FetchFailure>
 
     let context: EngineContext
-    let flights: FlightBoard
-    let followers: FollowerTable
+    var flights: FlightBoard { context.board }
     let scope: ScopeKey
     let request: FetchRequest
     let mailbox: Mailbox<FetchEvent>
     var printer: Printer
+    var machine: Machine
     /// What waits beside the session: each posts an event.
     private let timers = WorkQueue()
 
-    var machine: Machine
     var cached: ShownAnswer?
     /// The id and the bytes of the last snapshot; no bytes once it was told that they are gone.
     var shown: (id: EntryID, body: BodySummary?)?
@@ -54,33 +53,14 @@ struct FetchSession<Printer: FetchPrinter> {
     var originNews: OriginNews?
     /// Every change of what is shown up to it was told.
     var toldThrough = Revision(0)
-    private var isBeating = false
-    private var hasSaid = false
-    private var isOver = false
-    private var started = Duration.zero
-    private var cacheTime: Duration?
-    private var networkTime: Duration?
+    private(set) var isBeating = false
+    private(set) var hasSaid = false
+    private(set) var isOver = false
+    private(set) var started = Duration.zero
+    private(set) var cacheTime: Duration?
+    private(set) var networkTime: Duration?
 
     var sight: Sight { context.sight(scope, request) }
-
-    init(
-        _ context: EngineContext,
-        _ flights: FlightBoard,
-        _ followers: FollowerTable,
-        _ scope: ScopeKey,
-        _ request: FetchRequest,
-        _ mailbox: Mailbox<FetchEvent>,
-        _ printer: Printer
-    ) {
-        self.context = context
-        self.flights = flights
-        self.followers = followers
-        self.scope = scope
-        self.request = request
-        self.mailbox = mailbox
-        self.printer = printer
-        machine = Machine(follows: request.follows)
-    }
 
     /// Runs until everything is said.
     mutating func run(_ reader: StoreReader) async {

@@ -7,8 +7,7 @@ import Synchronization
 /// Where a fetch boards a flight: the one under way, or a new one that it sends off.
 struct FlightBoard: Sendable {
     let context: EngineContext
-    let table: FlightTable
-    let work: WorkQueue
+    private var table: FlightTable { context.flights }
 
     /// Has the network say what there is now, for nobody, once the origin is not to be left alone.
     ///
@@ -20,7 +19,7 @@ struct FlightBoard: Sendable {
         let count = context.waitingReads.add(1, ordering: .relaxed).newValue
         let isTaken =
             count <= Limits.flightsMax
-            && work.add {
+            && context.work.add {
                 let isOver = (try? await context.clock.sleep(for: rest)) != nil
                 context.waitingReads.subtract(1, ordering: .relaxed)
                 if isOver { boardForNobody(request, scope) }
@@ -123,7 +122,7 @@ struct FlightBoard: Sendable {
     private func send(_ flight: Flight, _ tell: @Sendable (FlightOutcome) -> Void) {
         let table = table
         let started = context.clock.monotonic()
-        let isTaken = work.add { [context] in
+        let isTaken = context.work.add { [context] in
             await flight.run { table.remove(flight) }
             context.meter.flightLanded(after: context.clock.monotonic() - started)
         }

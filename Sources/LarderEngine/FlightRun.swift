@@ -250,7 +250,12 @@ struct FlightRun: ~Copyable {
         _ overtaking: Overtaking?
     ) async -> FlightOutcome {
         do {
-            let draft = AnswerDraft(plan, reply, freshness, taken.summary)
+            let draft = AnswerDraft(
+                plan: plan,
+                reply: reply,
+                freshness: freshness,
+                body: taken.summary
+            )
             var entry = try draft.entry(storedAt: context.clock.now(), context.variants)
             let body = FrameBody(entry, in: plan.key.scope.scope, bytes: taken.bytes)
             let isAddressed = if case .href = body { true } else { false }

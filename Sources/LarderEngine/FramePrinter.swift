@@ -4,7 +4,7 @@ import LarderWire
 
 /// Prints what a session says as the frames of `/v1/fetch`.
 struct FramePrinter: FetchPrinter {
-    let context: EngineContext
+    let clock: any EngineClock
     let scope: Scope
     let request: FetchRequest
     /// Sends one frame; false when nobody reads any more.
@@ -12,21 +12,12 @@ struct FramePrinter: FetchPrinter {
     /// What the client gets instead of frames.
     private(set) var refusal: Problem?
 
-    init(
-        _ context: EngineContext,
-        _ scope: Scope,
-        _ request: FetchRequest,
-        emit: @escaping (FetchFrame) async -> Bool
-    ) {
-        (self.context, self.scope, self.request, self.emit) = (context, scope, request, emit)
-    }
-
     mutating func print(_ word: FetchWord, beside cached: ShownAnswer?) async -> Bool {
         switch word {
         case .shown(let answer, let body, _):
             var bytes: [UInt8]?
             if case .bytes(let ready) = body { bytes = ready }
-            let now = context.clock.now()
+            let now = clock.now()
             return await emit(.snapshot(SnapshotFrame(answer, bytes, for: scope, now: now)))
         case .unchanged(let revision, let status):
             return await emit(.unchanged(UnchangedFrame(revision: revision, status: status)))

@@ -26,6 +26,13 @@ package struct OriginTable: Sendable {
         /// A public host's that nobody has named.
         case implicit(OriginSettings)
         case unknown
+
+        package var settings: OriginSettings? {
+            switch self {
+            case .known(let origin), .implicit(let origin): origin
+            case .unknown: nil
+            }
+        }
     }
 
     package init(_ known: [KnownOrigin], owner: UInt32? = nil) {
@@ -81,10 +88,7 @@ package struct OriginTable: Sendable {
     /// The origin under whose base URL an id lies; nil for an id that is no URL.
     package func origin(of id: EntryID, for uid: UInt32?) -> OriginSettings? {
         guard id.text.contains("://"), let url = try? WebURL(id.text) else { return nil }
-        switch decide(url, for: uid) {
-        case .known(let origin), .implicit(let origin): return origin
-        case .unknown: return nil
-        }
+        return decide(url, for: uid).settings
     }
 
     /// The URL of an entity's own; nil where its type has none, or another origin has it.

@@ -23,7 +23,6 @@ struct PinAttempt: Sendable {
     }
 
     let context: EngineContext
-    let board: FlightBoard
     let scope: ScopeKey
     let id: EntryID
     let origin: OriginSettings
@@ -32,12 +31,11 @@ struct PinAttempt: Sendable {
     var name: OriginName { origin.name }
 
     /// Nil for an id that no origin can give.
-    init?(_ context: EngineContext, _ board: FlightBoard, _ scope: ScopeKey, _ id: EntryID) {
+    init?(_ context: EngineContext, _ scope: ScopeKey, _ id: EntryID) {
         guard id.text.contains("://"), let url = try? WebURL(id.text), url.text == id.text,
             let origin = try? context.origin(of: url, in: scope)
         else { return nil }
         self.context = context
-        self.board = board
         self.scope = scope
         self.id = id
         self.url = url
@@ -47,7 +45,7 @@ struct PinAttempt: Sendable {
     func run() async -> Outcome {
         let request = FetchRequest(FetchCommand(url: url), origin: origin)
         let outcome = await withCheckedContinuation { continuation in
-            board.board(request, scope, cached: nil) { continuation.resume(returning: $0) }
+            context.board.board(request, scope, cached: nil) { continuation.resume(returning: $0) }
         }
         do throws(StoreError) {
             return try await settle(outcome)

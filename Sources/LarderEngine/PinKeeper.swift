@@ -71,7 +71,7 @@ final class PinKeeper: Sendable {
     }
 
     /// Runs until it is cancelled.
-    func run(_ context: EngineContext, _ board: FlightBoard) async {
+    func run(_ context: EngineContext) async {
         await withDiscardingTaskGroup { group in
             var machine = PinRetryMachine()
             let alarm = Alarm()
@@ -96,7 +96,7 @@ final class PinKeeper: Sendable {
                 }
                 listeners.tell()
                 var due: Duration? = now + Limits.pinRetryBase
-                if let found = await lookUp(context, board, now) {
+                if let found = await lookUp(context, now) {
                     let wanted = Set(found.attempts.keys)
                     for name in machine.looked(wanted, resting: found.resting, now: now) {
                         let attempts = found.attempts[name] ?? []
@@ -124,7 +124,6 @@ final class PinKeeper: Sendable {
     /// Nil where the store could not say it: then it is to be looked up again.
     private func lookUp(
         _ context: EngineContext,
-        _ board: FlightBoard,
         _ now: Duration
     ) async -> Wanted? {
         var wanted = Wanted()
@@ -137,7 +136,7 @@ final class PinKeeper: Sendable {
                 for pin in page {
                     let scope = context.store.key(for: pin.scope)
                     guard !isAsked(scope, pin.id) else { continue }
-                    if let attempt = PinAttempt(context, board, scope, pin.id) {
+                    if let attempt = PinAttempt(context, scope, pin.id) {
                         let name = attempt.name
                         if let rest = context.rest(of: name, for: pin.scope) {
                             let end = now + rest

@@ -12,15 +12,6 @@ struct RawPrinter: FetchPrinter {
     /// What the client gets; nil when it has hung up.
     private(set) var reply: RawReply?
 
-    init(
-        _ clock: any EngineClock,
-        _ url: WebURL,
-        _ rules: RawRules,
-        _ conditions: RawConditions
-    ) {
-        (self.clock, self.url, self.rules, self.conditions) = (clock, url, rules, conditions)
-    }
-
     mutating func print(_ word: FetchWord, beside cached: ShownAnswer?) async -> Bool {
         switch word {
         case .shown(let answer, let body, let occasion):

@@ -66,7 +66,7 @@ final class Wait: Sendable {
     }
 }
 
-extension Engine {
+extension EngineContext {
     /// Looks at once, and again whenever `news` tells of some, until `look` finds something or the
     /// wait is over.
     ///

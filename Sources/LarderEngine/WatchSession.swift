@@ -25,7 +25,6 @@ struct WatchSession {
     }
 
     let context: EngineContext
-    let followers: FollowerTable
     let scope: ScopeKey
     let command: WatchCommand
     let client: ClientTag?
@@ -36,40 +35,20 @@ struct WatchSession {
     let emit: ([WatchFrame]) async -> Bool
 
     private let timers = WorkQueue()
-    private var held: [EntryID: Following] = [:]
+    private(set) var held: [EntryID: Following] = [:]
     private(set) var hasSent = false
     /// When the time is over, by the monotonic clock, and what was released by then.
-    private let deadline: Duration?
-    private var lastInTime: Revision?
+    private(set) var deadline: Duration?
+    private(set) var lastInTime: Revision?
     /// The revision of the last notice that was handed out, told or not.
     private(set) var handedOut = Revision(0)
     var hub: WatchHub { context.watchers }
-
-    init(
-        _ context: EngineContext,
-        _ followers: FollowerTable,
-        _ scope: ScopeKey,
-        _ command: WatchCommand,
-        _ client: ClientTag?,
-        _ mailbox: Mailbox<Event>,
-        number: Int,
-        emit: @escaping ([WatchFrame]) async -> Bool
-    ) {
-        self.context = context
-        self.followers = followers
-        self.scope = scope
-        self.command = command
-        self.client = client
-        self.mailbox = mailbox
-        self.number = number
-        self.emit = emit
-        deadline = command.timeout.map { context.clock.monotonic() + $0 }
-    }
 
     /// Runs to the end: of the client, of the time, of the daemon, or until it lags.
     ///
     /// What is returned is the problem that the client gets instead of a stream.
     mutating func run() async -> Problem? {
+        deadline = command.timeout.map { context.clock.monotonic() + $0 }
         let timers = timers
         async let running: Void = timers.run(cancellingTheRest: true)
         setTimers()
@@ -193,7 +172,7 @@ struct WatchSession {
         let sight = context.sight(scope, id)
         let following =
             held[id]
-            ?? Following(id, sight, context.store, followers) { [mailbox] in
+            ?? Following(id, sight, context.store, context.followers) { [mailbox] in
                 mailbox.post(.rowChanged(id))
             }
         held[id] = following

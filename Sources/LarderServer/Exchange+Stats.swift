@@ -4,7 +4,7 @@ import LarderWire
 extension Exchange {
     /// What the engine and the event loops have counted since the start.
     func stats() async throws(Problem) -> StatsReport {
-        var report = engine.stats()
+        var report = engine.monitor.stats()
         report.connections = server.connections.counts
         do {
             try await server.meters.sum().fill(&report)

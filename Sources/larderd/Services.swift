@@ -55,7 +55,7 @@ struct WatchdogService: Service {
 
     private func isWell() async -> Bool {
         do throws(Problem) {
-            try await engine.checkStore()
+            try await engine.monitor.checkStore()
             return true
         } catch {
             logger.error(

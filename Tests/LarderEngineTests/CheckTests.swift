@@ -10,7 +10,7 @@ import Testing
 @Suite("The daemon looks at itself", .timeLimit(.minutes(5)))
 struct CheckTests {
     private func states(_ fixture: EngineFixture) async throws -> [String: CheckReport.State] {
-        let report = try await fixture.engine.examine(daemonUID: getuid())
+        let report = try await fixture.engine.monitor.examine(daemonUID: getuid())
         let pairs = report.findings.map { ($0.subject, $0.state) }
         return Dictionary(pairs) { first, _ in first }
     }
@@ -23,19 +23,19 @@ struct CheckTests {
             let rights = fixture.engine.store.fileRights
             let state = try #require(rights.first { $0.path.hasSuffix("/state.db") }).path
             let aside = state + ".aside.2"
-            #expect(await fixture.engine.status(connections: 0).warnings == [])
+            #expect(await fixture.engine.monitor.status(connections: 0).warnings == [])
             let file = open(aside, O_WRONLY | O_CREAT, 0o600)
             #expect(write(file, "123", 3) == 3)
             close(file)
-            let report = try await fixture.engine.examine(daemonUID: getuid())
+            let report = try await fixture.engine.monitor.examine(daemonUID: getuid())
             let told = report.findings.filter { $0.fix == "rm '\(aside)'" }
             #expect(told.map(\.state) == [.warning])
             #expect(told.first?.detail.contains("3 bytes") == true)
-            let warnings = await fixture.engine.status(connections: 0).warnings
+            let warnings = await fixture.engine.monitor.status(connections: 0).warnings
             #expect(warnings.count == 1)
             #expect(warnings.first?.hasSuffix("rm '\(aside)'") == true)
             unlink(aside)
-            #expect(await fixture.engine.status(connections: 0).warnings == [])
+            #expect(await fixture.engine.monitor.status(connections: 0).warnings == [])
         }
     }
 
@@ -51,12 +51,12 @@ struct CheckTests {
             #expect(before["clock"] == .ok)
             let folder = try #require(fixture.engine.store.fileRights.first { $0.isDirectory }).path
             try #require(chmod(folder, 0o755) == 0)
-            let report = try await fixture.engine.examine(daemonUID: getuid())
+            let report = try await fixture.engine.monitor.examine(daemonUID: getuid())
             let found = try #require(report.findings.first { $0.subject == "permissions" })
             #expect(found.state == .warning)
             #expect(found.detail == "\(folder) is open to others: 0755")
             #expect(found.fix == "chmod 0700 '\(folder)'")
-            let other = try await fixture.engine.examine(daemonUID: 4_000_000_001)
+            let other = try await fixture.engine.monitor.examine(daemonUID: 4_000_000_001)
             #expect(other.findings.contains { $0.subject == "permissions" && $0.state == .failed })
         }
     }
@@ -72,7 +72,7 @@ struct CheckTests {
             let folders = fixture.engine.store.fileRights.filter(\.isDirectory).map(\.path)
             let paths = folders.map { $0 + "/reserve" }
             func findings() async throws -> [CheckReport.Finding] {
-                let report = try await fixture.engine.examine(daemonUID: 7)
+                let report = try await fixture.engine.monitor.examine(daemonUID: 7)
                 return report.findings.filter { $0.subject == "reserve" }
             }
             let held = paths.map { CheckReport.Finding("reserve", .ok, "\($0) holds 1MiB") }

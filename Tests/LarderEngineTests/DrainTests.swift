@@ -60,7 +60,7 @@ struct DrainTests {
             try await fixture.putBlob("a", "1")
             var told: [BatchFrame] = []
             let command = BatchCommand(ids: [try EntryID("a"), try EntryID("b")])
-            try await fixture.engine.batch(command, fixture.scope) { frame in
+            try await fixture.engine.entries.batch(command, fixture.scope) { frame in
                 told.append(frame)
                 fixture.engine.drain()
                 return true

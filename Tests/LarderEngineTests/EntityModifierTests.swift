@@ -64,7 +64,11 @@ struct EntityModifierTests {
             #expect(entity.overlay.pending == [id])
             #expect(try await fixture.entity(.base).text == Self.user("Ann"))
             gate.open()
-            let report = try await fixture.engine.modifier(id, fixture.scope, wait: .seconds(60))
+            let report = try await fixture.engine.modifiers.modifier(
+                id,
+                fixture.scope,
+                wait: .seconds(60)
+            )
             #expect(report.state == .dead)
             for (number, url) in urls.enumerated() {
                 let shown = try await fixture.cached(url).lastShown
@@ -102,7 +106,7 @@ struct EntityModifierTests {
             #expect(try await fixture.view(urls[0]) == Self.article(1, "Bea"))
             #expect(try fixture.read(urls[0], isBase: true) == Self.article(1, "Cleo"))
             gate.open()
-            _ = try await fixture.engine.modifier(id, fixture.scope, wait: .seconds(60))
+            _ = try await fixture.engine.modifiers.modifier(id, fixture.scope, wait: .seconds(60))
             for (number, url) in urls.enumerated() {
                 let text = try await fixture.cached(url).lastShown?.text
                 #expect(text == Self.article(number + 1, "Cleo"))
@@ -162,13 +166,17 @@ struct EntityModifierTests {
                 .failure(.unreachable(host: "api.example.com", reason: "gone"))
             )
             let id = try await fixture.accept(Self.renamed)
-            let report = try await fixture.engine.modifier(id, fixture.scope, wait: .seconds(60))
+            let report = try await fixture.engine.modifiers.modifier(
+                id,
+                fixture.scope,
+                wait: .seconds(60)
+            )
             #expect(report.state == .confirmed)
             let expected = Self.article(1, "Bea")
             #expect(try await fixture.view(urls[0]) == expected)
             #expect(try fixture.read(urls[0], isBase: true) == expected)
             try await fixture.engine.store.maintain()
-            let name = try fixture.engine.entityName(EntityKey("User:7"), of: nil, for: 1_000)
+            let name = try fixture.engine.entities.name(EntityKey("User:7"), of: nil, for: 1_000)
             #expect(!fixture.engine.store.isKept(fixture.scope, EntryID(name)))
             let shown = try await fixture.cached(urls[0]).lastShown
             #expect(shown?.text == expected)
@@ -187,7 +195,7 @@ struct EntityModifierTests {
                 .failure(.unreachable(host: "api.example.com", reason: "gone"))
             )
             let id = try await fixture.accept(Self.renamed)
-            _ = try await fixture.engine.modifier(id, fixture.scope, wait: .seconds(60))
+            _ = try await fixture.engine.modifiers.modifier(id, fixture.scope, wait: .seconds(60))
             #expect(try await fixture.view(urls[1]) == Self.article(2, "BEA"))
             #expect(try await fixture.entity().text.contains(#""age":3"#))
         }
@@ -203,7 +211,7 @@ struct EntityModifierTests {
                 .failure(.unreachable(host: "api.example.com", reason: "gone"))
             )
             let id = try await fixture.accept(Self.renamed)
-            _ = try await fixture.engine.modifier(id, fixture.scope, wait: .seconds(60))
+            _ = try await fixture.engine.modifiers.modifier(id, fixture.scope, wait: .seconds(60))
             #expect(try await fixture.view(urls[0]) == Self.article(1, "Bea"))
             #expect(try await fixture.entity().text.contains(#""age":3"#))
         }
@@ -221,12 +229,12 @@ struct EntityModifierTests {
                 .failure(.unreachable(host: "api.example.com", reason: "gone"))
             )
             let id = try await fixture.accept(Self.renamed)
-            _ = try await fixture.engine.modifier(id, fixture.scope, wait: .seconds(60))
+            _ = try await fixture.engine.modifiers.modifier(id, fixture.scope, wait: .seconds(60))
             for _ in 0..<2 {
                 #expect(try await fixture.entity().text == Self.user("Bea", #","text":"\#(text)""#))
                 try await fixture.engine.store.maintain()
             }
-            let name = try fixture.engine.entityName(EntityKey("User:7"), of: nil, for: 1_000)
+            let name = try fixture.engine.entities.name(EntityKey("User:7"), of: nil, for: 1_000)
             #expect(!fixture.engine.store.isKept(fixture.scope, EntryID(name)))
         }
     }
@@ -245,7 +253,7 @@ struct EntityModifierTests {
             let fetch = fixture.start(own, .networkFirst)
             _ = try await fixture.upstream.asked.element(2)
             let id = try await fixture.accept(Self.renamed)
-            _ = try await fixture.engine.modifier(id, fixture.scope, wait: .seconds(60))
+            _ = try await fixture.engine.modifiers.modifier(id, fixture.scope, wait: .seconds(60))
             gate.open()
             _ = try await fetch.result()
             #expect(try await fixture.view(urls[0]) == Self.article(1, "Bea"))
@@ -271,7 +279,7 @@ struct EntityModifierTests {
             let fetch = fixture.start(urls[0], .networkFirst)
             _ = try await fixture.upstream.asked.element(2)
             let id = try await fixture.accept(Self.renamed)
-            _ = try await fixture.engine.modifier(id, fixture.scope, wait: .seconds(60))
+            _ = try await fixture.engine.modifiers.modifier(id, fixture.scope, wait: .seconds(60))
             gate.open()
             let last = try await fetch.result().lastShown
             #expect(last?.text == Self.article(1, "Bea"))
@@ -296,14 +304,14 @@ struct EntityModifierTests {
             var command = ModifierCommand(changes: [change], request: request)
             command.id = try ModifierID("m")
             command.hold = .seconds(60)
-            _ = try await fixture.engine.accept(ModifiersCommand(command), fixture.scope)
+            _ = try await fixture.engine.modifiers.accept(ModifiersCommand(command), fixture.scope)
             #expect(try await fixture.view(urls[0]) == Self.article(1, "Bea"))
-            let report = try await fixture.engine.modifier(ModifierID("m"), fixture.scope)
+            let report = try await fixture.engine.modifiers.modifier(ModifierID("m"), fixture.scope)
             #expect(report.lanes.map(\.text) == ["key:example/User:7"])
             #expect(try await watch.frames(upTo: 2).last?.name == "modifier held")
             var list = try ModifierListCommand(query: "")
             list.lane = .id(try EntryID(own))
-            let page = try await fixture.engine.modifiers(list, .one(fixture.scope))
+            let page = try await fixture.engine.modifiers.list(list, .one(fixture.scope))
             #expect(page.items.map(\.id.text) == ["m"])
             // Named twice in one command it is one target.
             let key = ModifierCommand.Change(
@@ -312,7 +320,7 @@ struct EntityModifierTests {
             )
             let both = ModifierCommand(changes: [change, key], request: request)
             await #expect(throws: Problem.self) {
-                try await fixture.engine.accept(ModifiersCommand(both), fixture.scope)
+                try await fixture.engine.modifiers.accept(ModifiersCommand(both), fixture.scope)
             }
         }
     }
@@ -365,12 +373,12 @@ struct EntityModifierTests {
             let urls = try await fixture.cacheArticles()
             _ = try await fixture.accept(Self.renamed, hold: true)
             let keys = [try EntityKey("User:7")]
-            let report = try await fixture.engine.evict(
+            let report = try await fixture.engine.eviction.evict(
                 EvictCommand(.keys(keys, origin: nil)),
                 .one(fixture.scope)
             )
             #expect(report.evicted == 0)
-            _ = try await fixture.engine.evict(
+            _ = try await fixture.engine.eviction.evict(
                 EvictCommand(.ids(urls.map { try EntryID($0) })),
                 .one(fixture.scope)
             )
@@ -397,11 +405,11 @@ struct EntityModifierTests {
             )
             let watch = try await fixture.watches(["https://api.example.com/users/7"])[0]
             let id = try await fixture.accept(Self.renamed)
-            _ = try await fixture.engine.modifier(id, fixture.scope, wait: .seconds(60))
+            _ = try await fixture.engine.modifiers.modifier(id, fixture.scope, wait: .seconds(60))
             // What is asked for again behind it is in the shared row.
             _ = try await watch.frames(upTo: 2)
             try await fixture.engine.store.maintain()
-            let name = try fixture.engine.entityName(EntityKey("User:7"), of: nil, for: 1_000)
+            let name = try fixture.engine.entities.name(EntityKey("User:7"), of: nil, for: 1_000)
             #expect(!fixture.engine.store.isKept(fixture.scope, EntryID(name)))
             // What everybody hears is what the user of the write sees, and nothing of its own.
             try await fixture.cache(
@@ -475,11 +483,11 @@ extension EngineFixture {
         var command = ModifierCommand(changes: changes, request: request)
         command.id = try ModifierID("m")
         command.hold = hold ? .seconds(3_600) : nil
-        return try await engine.accept(ModifiersCommand(command), scope)[0].id
+        return try await engine.modifiers.accept(ModifiersCommand(command), scope)[0].id
     }
 
     fileprivate func removeModifier() async throws {
-        try await engine.removeModifier(ModifierID("m"), scope, discarding: false)
+        try await engine.modifiers.remove(ModifierID("m"), scope, discarding: false)
     }
 
     /// Watches of one id each.
@@ -501,10 +509,10 @@ extension EngineFixture {
         _ form: ShownForm = .view,
         key: String = "User:7"
     ) async throws -> EntryView<Never> {
-        let name = try engine.entityName(EntityKey(key), of: nil, for: 1_000)
+        let name = try engine.entities.name(EntityKey(key), of: nil, for: 1_000)
         var command = EntityCommand()
         command.form = form
-        let shown = try await engine.entity(name, command, scope)
+        let shown = try await engine.entities.read(name, command, scope)
         guard let shown, case .made = shown.content else { throw NotShown(shown: shown) }
         return shown
     }

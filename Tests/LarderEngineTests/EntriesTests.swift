@@ -20,9 +20,9 @@ struct EntriesTests {
             #expect(!second.isNew)
             #expect(second.revision > first.revision)
             #expect(try fixture.read("note") == "two")
-            #expect(try await fixture.engine.remove(EntryID("note"), fixture.scope))
+            #expect(try await fixture.engine.entries.remove(EntryID("note"), fixture.scope))
             #expect(try fixture.read("note") == nil)
-            #expect(try await !fixture.engine.remove(EntryID("note"), fixture.scope))
+            #expect(try await !fixture.engine.entries.remove(EntryID("note"), fixture.scope))
         }
     }
 
@@ -45,7 +45,7 @@ struct EntriesTests {
             #expect(try fixture.read("note") == "one")
             fixture.clock.advance(by: .milliseconds(1))
             #expect(try fixture.read("note") == nil)
-            #expect(try await fixture.engine.explain(EntryID("note"), fixture.scope) == nil)
+            #expect(try await fixture.engine.entries.explain(EntryID("note"), fixture.scope) == nil)
         }
     }
 
@@ -87,7 +87,7 @@ struct EntriesTests {
         try await EngineFixture.run(.with { $0.store.faults = faults }) { fixture in
             let before = fixture.engine.store.totals
             for step in [StoreStep.putChunk, StoreStep.putEntry] {
-                var intake = try fixture.engine.takeBlob(
+                var intake = try fixture.engine.entries.take(
                     EntryID("note"),
                     fixture.scope,
                     mediaType: nil,
@@ -115,10 +115,12 @@ struct EntriesTests {
             let other = fixture.engine.store.key(for: .own(uid: 1_001, account: .default))
             try await fixture.put("note", "one")
             let id = try EntryID("note")
-            #expect(try await fixture.engine.explain(id, other) == nil)
-            #expect(try await fixture.engine.list(EntryListCommand(), .one(other)).items.isEmpty)
-            #expect(try await !fixture.engine.remove(id, other))
-            let report = try await fixture.engine.evict(EvictCommand(.all), .one(other))
+            #expect(try await fixture.engine.entries.explain(id, other) == nil)
+            #expect(
+                try await fixture.engine.entries.list(EntryListCommand(), .one(other)).items.isEmpty
+            )
+            #expect(try await !fixture.engine.entries.remove(id, other))
+            let report = try await fixture.engine.eviction.evict(EvictCommand(.all), .one(other))
             #expect(report.evicted == 0)
             #expect(try fixture.read("note") == "one")
         }
@@ -146,7 +148,7 @@ struct EntriesTests {
             (command.sort, command.limit) = (order.0, limit)
             var ids: [String] = []
             repeat {
-                let page = try await fixture.engine.list(command, .one(fixture.scope))
+                let page = try await fixture.engine.entries.list(command, .one(fixture.scope))
                 #expect(page.items.count <= limit)
                 ids += page.items.map(\.id.text)
                 command.cursor = page.next
@@ -183,7 +185,7 @@ struct EntriesTests {
             command.cursor = text
             let expected = Problem(.badRequest, "'\(text)' is not a cursor that a list has given")
             await #expect(throws: expected) {
-                try await fixture.engine.list(command, .one(fixture.scope))
+                try await fixture.engine.entries.list(command, .one(fixture.scope))
             }
         }
     }
@@ -221,7 +223,7 @@ extension EngineFixture {
         _ text: String,
         ttl: Duration? = nil
     ) async throws -> BlobIntake.Receipt {
-        var intake = try engine.takeBlob(
+        var intake = try engine.entries.take(
             EntryID(id),
             scope,
             mediaType: "text/plain",
@@ -246,6 +248,6 @@ extension EngineFixture {
     }
 
     func ids(_ command: EntryListCommand = EntryListCommand()) async throws -> [String] {
-        try await engine.list(command, .one(scope)).items.map(\.id.text)
+        try await engine.entries.list(command, .one(scope)).items.map(\.id.text)
     }
 }

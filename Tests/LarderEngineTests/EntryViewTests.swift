@@ -48,7 +48,7 @@ struct EntryViewTests {
         let id = try ModifierID("m")
         command.id = id
         command.hold = hold
-        _ = try await fixture.engine.accept(ModifiersCommand(command), fixture.scope)
+        _ = try await fixture.engine.modifiers.accept(ModifiersCommand(command), fixture.scope)
         return id
     }
 
@@ -92,7 +92,11 @@ struct EntryViewTests {
         case .deadLetter:
             fixture.upstream.answer(try fixture.url("/w"), with: .reply("no", status: 403))
             let id = try await accept(fixture, merge, hold: nil)
-            let report = try await fixture.engine.modifier(id, fixture.scope, wait: Self.wait)
+            let report = try await fixture.engine.modifiers.modifier(
+                id,
+                fixture.scope,
+                wait: Self.wait
+            )
             #expect(report.state == .dead)
             if headers.fields.isEmpty {
                 let view = ViewReport.json(Array(#"{"n":1}"#.utf8), isComplete: true)
@@ -157,7 +161,7 @@ struct EntryViewTests {
 
     private func batched(_ fixture: EngineFixture, _ id: EntryID) async throws -> Told {
         var first = Told()
-        try await fixture.engine.batch(BatchCommand(ids: [id]), fixture.scope) { frame in
+        try await fixture.engine.entries.batch(BatchCommand(ids: [id]), fixture.scope) { frame in
             switch frame {
             case .snapshot(let frame): first = told(frame)
             case .deleted(_, let frame):

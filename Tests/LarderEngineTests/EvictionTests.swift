@@ -67,16 +67,16 @@ struct EvictionTests {
             // The answer, `a`, and half of another stay.
             var largest = EntryListCommand()
             (largest.sort, largest.limit) = (.size, 2)
-            let sizes = try await fixture.engine.list(largest, .one(fixture.scope)).items
+            let sizes = try await fixture.engine.entries.list(largest, .one(fixture.scope)).items
                 .map(\.accountedBytes)
             let stays = sizes[0] + sizes[1] * 3 / 2
             var command = EvictCommand(try selection.selection(leaving: stays))
             command.isDryRun = true
-            let foretold = try await fixture.engine.evict(command, .one(fixture.scope))
+            let foretold = try await fixture.engine.eviction.evict(command, .one(fixture.scope))
             #expect(fixture.engine.store.totals == before)
             #expect(foretold.ids.map(\.text) == selection.evicted)
             command.isDryRun = false
-            let report = try await fixture.engine.evict(command, .one(fixture.scope))
+            let report = try await fixture.engine.eviction.evict(command, .one(fixture.scope))
             #expect(report == foretold)
             #expect(report.evicted == selection.evicted.count)
             #expect(report.skipped == 0)
@@ -99,7 +99,7 @@ struct EvictionTests {
                 try await fixture.put("b", "x")
                 var command = EvictCommand(selection)
                 command.isDryRun = isDryRun
-                let report = try await fixture.engine.evict(command, .one(fixture.scope))
+                let report = try await fixture.engine.eviction.evict(command, .one(fixture.scope))
                 #expect(report.ids.map(\.text) == ["b"])
                 #expect(report.skipped == 1)
             }
@@ -115,10 +115,12 @@ struct EvictionTests {
             for number in 0..<count { try await fixture.put("\(number)", "") }
             var command = EvictCommand(.all)
             command.isDryRun = true
-            let foretold = try await fixture.engine.evict(command, .one(fixture.scope))
+            let foretold = try await fixture.engine.eviction.evict(command, .one(fixture.scope))
             #expect(foretold.evicted == count)
             command.isDryRun = false
-            #expect(try await fixture.engine.evict(command, .one(fixture.scope)) == foretold)
+            #expect(
+                try await fixture.engine.eviction.evict(command, .one(fixture.scope)) == foretold
+            )
             #expect(fixture.engine.store.totals.entries == 0)
         }
     }

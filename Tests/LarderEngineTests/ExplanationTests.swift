@@ -26,14 +26,14 @@ struct ExplanationTests {
         var command = ModifierCommand(changes: [change], request: request)
         command.id = try ModifierID(name)
         command.hold = Self.hold
-        _ = try await fixture.engine.accept(ModifiersCommand(command), fixture.scope)
+        _ = try await fixture.engine.modifiers.accept(ModifiersCommand(command), fixture.scope)
     }
 
     private func explain(
         _ fixture: EngineFixture,
         _ path: String
     ) async throws -> EntryExplanation? {
-        try await fixture.engine.explain(try EntryID(try fixture.url(path)), fixture.scope)
+        try await fixture.engine.entries.explain(try EntryID(try fixture.url(path)), fixture.scope)
     }
 
     private func json(_ text: String, isComplete: Bool = true) -> ViewReport {
@@ -166,7 +166,7 @@ struct ExplanationTests {
             let interest = Interest()
             interest.giveUp()
             let scope = fixture.scope
-            #expect(try await fixture.engine.explain(id, scope, interest: interest) == nil)
+            #expect(try await fixture.engine.entries.explain(id, scope, interest: interest) == nil)
             // One that goes while its explanation is being worked out.
             let pending = try await fixture.engine.store.read { reader throws(StoreError) in
                 try reader.target(scope, id).map { target throws(StoreError) in
@@ -190,10 +190,10 @@ struct ExplanationTests {
                 var alone: [String] = []
                 for name in ["m-1", "m-2"] {
                     let id = try ModifierID(name)
-                    let report = try await fixture.engine.modifier(id, fixture.scope)
+                    let report = try await fixture.engine.modifiers.modifier(id, fixture.scope)
                     if report.marks.contains(.inapplicable) { alone.append(name) }
                 }
-                let page = try await fixture.engine.modifiers(
+                let page = try await fixture.engine.modifiers.list(
                     try ModifierListCommand(query: ""),
                     .one(fixture.scope)
                 )

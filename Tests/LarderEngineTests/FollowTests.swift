@@ -144,7 +144,7 @@ struct FollowTests {
             fixture.upstream.answer(url, with: .json("[1]"), .json("[1]"), .json("[2]"))
             let follower = fixture.follow(url)
             _ = try await follower.frames.element(0)
-            #expect(try await fixture.engine.remove(try EntryID(url), fixture.scope))
+            #expect(try await fixture.engine.entries.remove(try EntryID(url), fixture.scope))
             try await fixture.fetch(url)
             try await fixture.fetch(url)
             try await fixture.waitForBody("[2]", of: follower)
@@ -213,7 +213,7 @@ struct FollowTests {
             #expect(failed.refusal?.kind == .timeout)
             let deleted = try await fixture.follow(url).result()
             #expect(deleted.refusal?.kind == .deleted)
-            #expect(fixture.engine.followers.count == 0)
+            #expect(fixture.engine.context.followers.count == 0)
         }
     }
 
@@ -276,12 +276,12 @@ struct FollowTests {
             try await fixture.waitForBody("[2]", of: follower)
             let kept = try await fixture.evict(id)
             #expect(kept.evicted == 0 && kept.skipped == 1)
-            let explained = try await fixture.engine.explain(id, fixture.scope)
+            let explained = try await fixture.engine.entries.explain(id, fixture.scope)
             #expect(explained?.protectedBy == ["followed"])
             follower.hangUp()
             _ = try await follower.result()
             #expect(!fixture.engine.store.isProtected(fixture.scope, id))
-            #expect(fixture.engine.followers.count == 0)
+            #expect(fixture.engine.context.followers.count == 0)
             #expect(try await fixture.evict(id).evicted == 1)
         }
     }
@@ -450,7 +450,7 @@ extension EngineFixture {
     }
 
     fileprivate func evict(_ id: EntryID) async throws -> EvictReport {
-        try await engine.evict(EvictCommand(.ids([id])), .one(scope))
+        try await engine.eviction.evict(EvictCommand(.ids([id])), .one(scope))
     }
 }
 

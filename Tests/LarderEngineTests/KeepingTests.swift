@@ -223,6 +223,6 @@ struct KeepingTests {
 
 extension EngineFixture {
     func explain(_ url: WebURL) async throws -> EntryExplanation? {
-        try await engine.explain(EntryID(url), scope)
+        try await engine.entries.explain(EntryID(url), scope)
     }
 }

@@ -61,7 +61,7 @@ struct MadeRowTests {
         adjust(&command)
         var items: [EntryListItem] = []
         repeat {
-            let page = try await fixture.engine.list(command, scopes ?? .one(fixture.scope))
+            let page = try await fixture.engine.entries.list(command, scopes ?? .one(fixture.scope))
             #expect(page.items.count <= limit)
             items += page.items
             command.cursor = page.next
@@ -127,7 +127,11 @@ struct MadeRowTests {
             let origin = try OriginName("example")
             var items: [EntityListItem] = []
             repeat {
-                let page = try await fixture.engine.entities(command, origin, .one(fixture.scope))
+                let page = try await fixture.engine.entities.list(
+                    command,
+                    origin,
+                    .one(fixture.scope)
+                )
                 items += page.items
                 command.cursor = page.next
             } while command.cursor != nil
@@ -135,7 +139,7 @@ struct MadeRowTests {
             #expect(items.map(\.source) == [.modifier, .modifier])
             #expect(items.map(\.isDeleted) == [false, false])
             let name = EntityName(try EntityKey("User:9"), of: origin)
-            let explained = try await fixture.engine.explainEntity(name, fixture.scope)
+            let explained = try await fixture.engine.entities.explain(name, fixture.scope)
             #expect(explained?.item.source == .modifier)
             #expect(explained?.pending.count == 1)
         }
@@ -153,7 +157,10 @@ struct MadeRowTests {
                 #"{"type":"merge","value":{"n":2}}"#
             )
             try await fixture.hold("m2", #"{"key":"User:9"}"#, Self.named("Bea"))
-            let report = try await fixture.engine.modifier(ModifierID("m1"), fixture.scope)
+            let report = try await fixture.engine.modifiers.modifier(
+                ModifierID("m1"),
+                fixture.scope
+            )
             let shown = author.replacing("Ann", with: "Bea")
             #expect(report.effects.map(\.before.text) == [#"{"by":\#(shown)}"#])
             #expect(report.effects.map(\.after.text) == [#"{"by":\#(shown),"n":2}"#])
@@ -168,10 +175,10 @@ struct MadeRowTests {
             try await fixture.hold("m1", #"{"key":"User:9"}"#, Self.named("Ada"), for: "0s")
             let id = try ModifierID("m1")
             let wait = Duration.seconds(3_600)
-            let report = try await fixture.engine.modifier(id, fixture.scope, wait: wait)
+            let report = try await fixture.engine.modifiers.modifier(id, fixture.scope, wait: wait)
             #expect(report.state == .dead)
-            let name = try fixture.engine.entityName(EntityKey("User:9"), of: nil, for: 1_000)
-            let shown = try await fixture.engine.entity(name, EntityCommand(), fixture.scope)
+            let name = try fixture.engine.entities.name(EntityKey("User:9"), of: nil, for: 1_000)
+            let shown = try await fixture.engine.entities.read(name, EntityCommand(), fixture.scope)
             guard let shown, case .deleted = shown.content else {
                 Issue.record("\(String(describing: shown))")
                 return
@@ -225,7 +232,7 @@ struct MadeRowTests {
             let (puts, deletes) = (try told("put", named), try told("delete", named))
             try await fixture.hold("m1", #"{"id":"\#(Self.user)"}"#, Self.named("Ada"))
             _ = try await watch.frames(upTo: 1 + puts.count)
-            try await fixture.engine.removeModifier(
+            try await fixture.engine.modifiers.remove(
                 ModifierID("m1"),
                 fixture.scope,
                 discarding: false
@@ -243,7 +250,7 @@ struct MadeRowTests {
         try await run { fixture in
             let first = try await fixture.putBlob("a", "1")
             try await fixture.hold("m1", #"{"id":"\#(Self.user)"}"#, Self.named("Ada"))
-            try await fixture.engine.removeModifier(
+            try await fixture.engine.modifiers.remove(
                 ModifierID("m1"),
                 fixture.scope,
                 discarding: false
@@ -309,7 +316,7 @@ extension EngineFixture {
             {"id":"\(id)","hold":"\(time)","request":{"method":"PUT","url":"\(url)"},\
             "changes":[{"target":\(target),"effect":\(effect)}]}
             """
-        _ = try await engine.accept(ModifiersCommand(json: Array(json.utf8)), scope)
+        _ = try await engine.modifiers.accept(ModifiersCommand(json: Array(json.utf8)), scope)
     }
 }
 

@@ -33,7 +33,7 @@ struct ModifierReadTests {
         command.id = id
         command.lane = try LaneName("one")
         command.hold = hold
-        _ = try await fixture.engine.accept(ModifiersCommand(command), fixture.scope)
+        _ = try await fixture.engine.modifiers.accept(ModifiersCommand(command), fixture.scope)
         return id
     }
 
@@ -41,7 +41,7 @@ struct ModifierReadTests {
         _ fixture: EngineFixture,
         _ id: ModifierID
     ) async throws -> ModifierReport {
-        try await fixture.engine.modifier(id, fixture.scope, wait: Self.wait)
+        try await fixture.engine.modifiers.modifier(id, fixture.scope, wait: Self.wait)
     }
 
     /// Returns once all that was accepted so far is answered: another one is sent after it.
@@ -82,7 +82,9 @@ struct ModifierReadTests {
             let last = try await accept(fixture, "m-3", #"{"type":"none"}"#)
             #expect(try await settled(fixture, last).state == .confirmed)
             #expect(try await settled(fixture, liked).state == .confirmed)
-            #expect(try await fixture.engine.modifier(nine, fixture.scope).state == .accepted)
+            #expect(
+                try await fixture.engine.modifiers.modifier(nine, fixture.scope).state == .accepted
+            )
             // With a header it is a request of its own, whatever is under way.
             try await fixture.fetch(url) { $0.headers.append("X-Own", "1") }
             #expect(try await settled(fixture, nine).state == .confirmed)
@@ -111,7 +113,9 @@ struct ModifierReadTests {
             try await answered(fixture)
             try await fixture.fetch(url)
             #expect(try await settled(fixture, liked).state == .confirmed)
-            #expect(try await fixture.engine.modifier(away, fixture.scope).state == .accepted)
+            #expect(
+                try await fixture.engine.modifiers.modifier(away, fixture.scope).state == .accepted
+            )
             try await fixture.fetch(url)
             #expect(try await settled(fixture, away).state == .confirmed)
         }

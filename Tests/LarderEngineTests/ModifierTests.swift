@@ -21,7 +21,9 @@ struct ModifierTests {
         let request = ModifierCommand.Request(method: "PATCH", url: url)
         var command = ModifierCommand(changes: [change], request: request)
         command.dependsOn = parent.map { [$0] } ?? []
-        return try await fixture.engine.accept(ModifiersCommand(command), fixture.scope)[0].id
+        return try await fixture.engine.modifiers.accept(ModifiersCommand(command), fixture.scope)[
+            0
+        ].id
     }
 
     @Test("6: a patch is in base once it is confirmed, although another was accepted meanwhile")
@@ -37,7 +39,11 @@ struct ModifierTests {
             _ = try await fixture.upstream.asked.element(1)
             _ = try await accept(fixture, url, .set([JSONAssignment(liked, .null)]))
             gate.open()
-            let report = try await fixture.engine.modifier(id, fixture.scope, wait: .seconds(60))
+            let report = try await fixture.engine.modifiers.modifier(
+                id,
+                fixture.scope,
+                wait: .seconds(60)
+            )
             #expect(report.state == .confirmed)
             let reader = try fixture.engine.store.makeReader()
             let now = fixture.clock.now()
@@ -58,12 +64,16 @@ struct ModifierTests {
             try await store.holdingReaders(by: .all) {
                 let id = try await accept(fixture, url, .put(.null))
                 _ = try await fixture.upstream.asked.element(0)
-                try await fixture.engine.checkStore()
+                try await fixture.engine.monitor.checkStore()
                 let report = try await Reading.$current.withValue(.sending) {
-                    try await fixture.engine.modifier(id, fixture.scope, wait: .seconds(60))
+                    try await fixture.engine.modifiers.modifier(
+                        id,
+                        fixture.scope,
+                        wait: .seconds(60)
+                    )
                 }
                 #expect(report.state == .confirmed)
-                try await fixture.engine.checkStore()
+                try await fixture.engine.monitor.checkStore()
             }
         }
     }
@@ -81,7 +91,11 @@ struct ModifierTests {
             // It is taken for confirmed once the origin's accepted_limit is over.
             try await fixture.clock.sleepers(until: .seconds(605))
             fixture.clock.advance(by: .seconds(600))
-            let report = try await fixture.engine.modifier(id, fixture.scope, wait: .seconds(60))
+            let report = try await fixture.engine.modifiers.modifier(
+                id,
+                fixture.scope,
+                wait: .seconds(60)
+            )
             #expect(report.state == .confirmed)
             #expect(report.answer?.status == 202)
             #expect(report.answer?.at == ManualClock.start.advanced(by: .seconds(5)))
@@ -100,7 +114,7 @@ struct ModifierTests {
             let child = try await accept(fixture, try fixture.url("/b"), .none, after: parent)
             faults.arm(1, of: "answer_body, body", .forGood)
             let command = ModifierListCommand()
-            let page = try await fixture.engine.modifiers(command, .one(fixture.scope))
+            let page = try await fixture.engine.modifiers.list(command, .one(fixture.scope))
             faults.disarm()
             #expect(page.items.map(\.id) == [parent, child])
             #expect(page.items.first?.dependants == [child])
@@ -118,24 +132,29 @@ struct ModifierTests {
             let parent = try await accept(fixture, url, .none)
             let child = try await accept(fixture, try fixture.url("/b"), .none, after: parent)
             gate.open()
-            _ = try await fixture.engine.modifier(child, fixture.scope, wait: .seconds(60))
+            _ = try await fixture.engine.modifiers.modifier(
+                child,
+                fixture.scope,
+                wait: .seconds(60)
+            )
             var dead = ModifierListCommand()
             dead.selection = .one(.dead)
-            let letters = try await fixture.engine.modifiers(dead, .one(fixture.scope)).items
+            let letters = try await fixture.engine.modifiers.list(dead, .one(fixture.scope)).items
             #expect(letters.map(\.id) == [parent, child])
             #expect(letters.map(\.reason) == [.refused, .parentFailed])
             #expect(letters.map(\.answer?.status) == [422, nil])
             let told = Array(words.utf8.prefix(Limits.toldAnswerBytesMax))
             #expect(letters.first?.answer?.body == told)
-            let whole = try await fixture.engine.modifier(parent, fixture.scope)
+            let whole = try await fixture.engine.modifiers.modifier(parent, fixture.scope)
             #expect(whole.answer?.body == Array(words.utf8))
             for id in [parent, child] {
-                try await fixture.engine.removeModifier(id, fixture.scope, discarding: false)
+                try await fixture.engine.modifiers.remove(id, fixture.scope, discarding: false)
             }
-            #expect(try await fixture.engine.modifiers(dead, .one(fixture.scope)).items == [])
+            #expect(try await fixture.engine.modifiers.list(dead, .one(fixture.scope)).items == [])
             var settled = ModifierListCommand()
             settled.selection = .settled
-            let history = try await fixture.engine.modifiers(settled, .one(fixture.scope)).items
+            let history = try await fixture.engine.modifiers.list(settled, .one(fixture.scope))
+                .items
             #expect(history.map(\.id) == [child, parent])
             #expect(history.map(\.state) == [.dead, .dead])
             #expect(history.map(\.reason) == [.parentFailed, .refused])
@@ -154,7 +173,7 @@ struct ModifierTests {
             let child = try await accept(fixture, try fixture.url("/b"), .none, after: parent)
             let (engine, scope) = (fixture.engine, fixture.scope)
             hold.arm("INSERT INTO history")
-            async let first: Void = engine.removeModifier(parent, scope, discarding: true)
+            async let first: Void = engine.modifiers.remove(parent, scope, discarding: true)
             _ = try await hold.reached.element(0)
             let keeper = engine.context.modifiers
             let found = try await engine.store.modifierNumber(child, of: scope)
@@ -165,7 +184,7 @@ struct ModifierTests {
                 return
             }
             async let second = problem {
-                try await engine.removeModifier(child, scope, discarding: false)
+                try await engine.modifiers.remove(child, scope, discarding: false)
             }
             hold.release()
             try await first
@@ -180,7 +199,7 @@ struct ModifierTests {
             let id = try await accept(fixture, url, .none)
             fixture.engine.stop()
             await #expect(throws: Problem.self) {
-                try await fixture.engine.removeModifier(id, fixture.scope, discarding: true)
+                try await fixture.engine.modifiers.remove(id, fixture.scope, discarding: true)
             }
         }
     }

@@ -211,7 +211,7 @@ struct NormalizedTests {
             let url = try fixture.url("/articles/1")
             try await fixture.cache(url, .json(Self.article(1, "Ann")))
             try await fixture.cache(try fixture.url("/users/7"), .json(Self.author))
-            guard case .held = try await fixture.engine.pin(EntryID(url), fixture.scope) else {
+            guard case .held = try await fixture.engine.pins.pin(EntryID(url), fixture.scope) else {
                 Issue.record("what is cached is held")
                 return
             }
@@ -226,18 +226,20 @@ struct NormalizedTests {
             #expect(try await fixture.cached(url).lastShown?.text == Self.article(1, "Bea"))
             #expect(try await watch.frames(upTo: 2).last?.name == "put \(url)")
             let command = EvictCommand(.keys([try EntityKey("User:7")], origin: nil))
-            #expect(try await fixture.engine.evict(command, .one(fixture.scope)).evicted == 0)
+            #expect(
+                try await fixture.engine.eviction.evict(command, .one(fixture.scope)).evicted == 0
+            )
             // What comes for it goes to the pin, and is told once.
             try await fixture.cache(url, .json(Self.article(1, "Cleo")))
             #expect(try fixture.read(url) == Self.article(1, "Cleo"))
             let frames = try await watch.frames(upTo: 3)
             #expect(frames.last?.name == "put \(url)")
-            let list = try await fixture.engine.list(
+            let list = try await fixture.engine.entries.list(
                 EntryListCommand(query: ""),
                 .one(fixture.scope)
             )
             #expect(list.items.map(\.id.text).filter { $0 == url.text }.count == 1)
-            #expect(try await fixture.engine.unpin(EntryID(url), fixture.scope))
+            #expect(try await fixture.engine.pins.unpin(EntryID(url), fixture.scope))
             try await fixture.cache(try fixture.url("/users/7"), .json(Self.author))
             #expect(try fixture.read(url) == Self.article(1, "Anna"))
             _ = try await watch.frames(upTo: 4)
@@ -260,7 +262,7 @@ struct NormalizedTests {
             var command = ModifierCommand(changes: [change], request: request)
             command.id = try ModifierID("m")
             command.hold = .seconds(60)
-            _ = try await fixture.engine.accept(ModifiersCommand(command), fixture.scope)
+            _ = try await fixture.engine.modifiers.accept(ModifiersCommand(command), fixture.scope)
             let view = try await fixture.cached(url).lastShown
             #expect(view?.pending == 1)
             #expect(view?.text.contains(#""name":"Anna""#) == true)
@@ -273,7 +275,7 @@ struct NormalizedTests {
             let changed = try await fixture.cached(url).lastShown
             #expect(changed?.text.contains(#""name":"Bea""#) == true)
             #expect(changed?.text.contains(#""n":1"#) == true)
-            _ = try await fixture.engine.removeModifier(
+            _ = try await fixture.engine.modifiers.remove(
                 try ModifierID("m"),
                 fixture.scope,
                 discarding: false
@@ -339,7 +341,7 @@ struct NormalizedTests {
         try await EngineFixture.run { fixture in
             var command = WatchCommand()
             command.keys = [try EntityKey("User:7")]
-            let problem = await fixture.engine.watch(
+            let problem = await fixture.engine.watches.watch(
                 command,
                 scope: fixture.scope,
                 client: nil,
@@ -355,10 +357,13 @@ struct NormalizedTests {
         try await run { fixture in
             let engine = fixture.engine
             try await fixture.cache(try fixture.url("/articles/1"), .json(Self.article(1, "Ann")))
-            let name = try engine.entityName(EntityKey("User:7"), of: nil, for: 1_000)
+            let name = try engine.entities.name(EntityKey("User:7"), of: nil, for: 1_000)
             let json = Array(#"{"type":"User","id":7,"name":"Annabella"}"#.utf8)
-            let set = try await engine.setEntity(name, json: json, fixture.scope, client: nil)
-            let list = try await engine.list(EntryListCommand(query: ""), .one(fixture.scope))
+            let set = try await engine.entities.set(name, json: json, fixture.scope, client: nil)
+            let list = try await engine.entries.list(
+                EntryListCommand(query: ""),
+                .one(fixture.scope)
+            )
             #expect(list.items.map(\.revision) == [set.revision])
             #expect(list.items.map(\.byteCount) == [Self.article(1, "Annabella").utf8.count])
         }
@@ -372,9 +377,9 @@ struct NormalizedTests {
             let url = try fixture.url("/articles/1")
             try await fixture.cache(url, .json(Self.article(1, "Ann")))
             let engine = fixture.engine
-            let name = try engine.entityName(EntityKey("User:7"), of: nil, for: 1_000)
+            let name = try engine.entities.name(EntityKey("User:7"), of: nil, for: 1_000)
             let json = Array(#"{"type":"User","id":7,"name":"Anna","age":3}"#.utf8)
-            let set = try await engine.setEntity(name, json: json, fixture.scope, client: nil)
+            let set = try await engine.entities.set(name, json: json, fixture.scope, client: nil)
             #expect(!set.isNew)
             #expect(try await fixture.cached(url).lastShown?.text == Self.article(1, "Anna"))
             guard case .made(let shown, let bytes) = try await fixture.entity(name.key)?.content
@@ -390,23 +395,26 @@ struct NormalizedTests {
                 return
             }
             #expect(String(decoding: bytes, as: UTF8.self).contains(#""name":"Anna""#))
-            let list = try await engine.entities(
+            let list = try await engine.entities.list(
                 EntityListCommand(),
                 name.origin,
                 .one(fixture.scope)
             )
             #expect(list.items.map(\.name.key.text) == ["Article:1", "User:7"])
-            let entries = try await engine.list(EntryListCommand(query: ""), .one(fixture.scope))
+            let entries = try await engine.entries.list(
+                EntryListCommand(query: ""),
+                .one(fixture.scope)
+            )
             #expect(entries.items.map(\.id.text) == [url.text])
-            let explained = try await engine.explainEntity(name, fixture.scope)
+            let explained = try await engine.entities.explain(name, fixture.scope)
             #expect(explained?.referencedBy.items.map(\.id.description) == ["example/Article:1"])
-            let form = try await engine.explain(EntryID(url), fixture.scope)?.form.form
+            let form = try await engine.entries.explain(EntryID(url), fixture.scope)?.form.form
             guard case .normalized(_, let entities) = form else {
                 Issue.record("\(String(describing: form))")
                 return
             }
             #expect(entities.items.map(\.id.description) == ["example/Article:1"])
-            let revision = try await engine.deleteEntity(name, fixture.scope, client: nil)
+            let revision = try await engine.entities.delete(name, fixture.scope, client: nil)
             #expect(revision > set.revision)
             #expect(
                 try await fixture.cached(url).lastShown?.text
@@ -418,10 +426,10 @@ struct NormalizedTests {
     @Test("What is no object is no entity")
     func badEntity() async throws {
         try await run { fixture in
-            let name = try fixture.engine.entityName(EntityKey("User:7"), of: nil, for: nil)
+            let name = try fixture.engine.entities.name(EntityKey("User:7"), of: nil, for: nil)
             for text in ["[]", "1", "{", ""] {
                 await #expect(throws: Problem.self, "\(text)") {
-                    try await fixture.engine.setEntity(
+                    try await fixture.engine.entities.set(
                         name,
                         json: Array(text.utf8),
                         fixture.scope,
@@ -439,7 +447,7 @@ struct NormalizedTests {
             try await fixture.cache(url, .json(Self.article(1, "Ann")))
             try await fixture.cache(try fixture.url("/users/7"), .json(Self.author))
             let frames = Recorder<BatchFrame>()
-            try await fixture.engine.batch(
+            try await fixture.engine.entries.batch(
                 try BatchCommand(json: Array(#"{"ids":["\#(url)"]}"#.utf8)),
                 fixture.scope,
                 emit: { frame in
@@ -452,7 +460,7 @@ struct NormalizedTests {
                 return
             }
             #expect(snapshot.text == Self.article(1, "Anna"))
-            let usage = try await fixture.engine.usage(.one(fixture.scope))
+            let usage = try await fixture.engine.monitor.usage(.one(fixture.scope))
             #expect(usage.normalized.entities.count == 2)
             #expect(usage.normalized.skeletons.count == 2)
             #expect(usage.normalized.references.count == 3)
@@ -462,15 +470,15 @@ struct NormalizedTests {
 
 extension EngineFixture {
     fileprivate func entity(_ key: EntityKey, _ depth: Int = 0) async throws -> EntryView<Never>? {
-        let name = try engine.entityName(key, of: nil, for: 1_000)
+        let name = try engine.entities.name(key, of: nil, for: 1_000)
         var command = EntityCommand()
         command.expansion = depth
-        return try await engine.entity(name, command, scope)
+        return try await engine.entities.read(name, command, scope)
     }
 
     fileprivate func evict(_ key: String) async throws {
         let command = EvictCommand(.keys([try EntityKey(key)], origin: nil))
-        let report = try await engine.evict(command, .one(scope))
+        let report = try await engine.eviction.evict(command, .one(scope))
         #expect(report.evicted == 1)
     }
 

@@ -44,15 +44,15 @@ struct OriginTests {
             let url = try WebURL("https://other.example.com/x")
             try await fixture.cache(url, .json("[1]"))
             let list = EntryListCommand()
-            let rows = try await fixture.engine.list(list, .one(fixture.scope)).items
+            let rows = try await fixture.engine.entries.list(list, .one(fixture.scope)).items
             #expect(rows.map { $0.origin?.text } == ["other.example.com"])
             let stranger = Scope.own(uid: 1_001, account: .default)
             #expect(try await fixture.fetch(url, as: stranger).refusal?.kind == .unknownOrigin)
-            let reports = fixture.engine.originReports()
+            let reports = fixture.engine.origins.reports()
             #expect(reports.map(\.settings.name.text) == ["example", "other.example.com"])
             #expect(reports.map(\.source) == [.file("larder.yaml"), .implicit])
             #expect(reports[1].state == .online)
-            let status = await fixture.engine.status(connections: 0).origins
+            let status = await fixture.engine.monitor.status(connections: 0).origins
             #expect(status.map(\.name.text) == ["example", "other.example.com"])
         }
     }
@@ -81,11 +81,11 @@ struct OriginTests {
         try await EngineFixture.run(.with { $0.owner = 1_000 }) { fixture in
             let id = try EntryID("https://other.example.com/x")
             let problem = #expect(throws: Problem.self) {
-                _ = try fixture.engine.takeBlob(id, fixture.scope, mediaType: nil, ttl: nil)
+                _ = try fixture.engine.entries.take(id, fixture.scope, mediaType: nil, ttl: nil)
             }
             #expect(problem?.kind == .originID)
             let stranger = fixture.engine.store.key(for: .own(uid: 7, account: .default))
-            _ = try fixture.engine.takeBlob(id, stranger, mediaType: nil, ttl: nil)
+            _ = try fixture.engine.entries.take(id, stranger, mediaType: nil, ttl: nil)
         }
     }
 
@@ -93,7 +93,7 @@ struct OriginTests {
     func added() async throws {
         try await EngineFixture.run { fixture in
             let url = try WebURL("https://new.example/x")
-            let report = try await fixture.engine.addOrigin(
+            let report = try await fixture.engine.origins.add(
                 try command(
                     "new",
                     #"{"base_url":"https://new.example","headers":{"X-Key":"se\"cret"}}"#
@@ -114,7 +114,9 @@ struct OriginTests {
     func refused() async throws {
         try await EngineFixture.run { fixture in
             let engine = fixture.engine
-            _ = try await engine.addOrigin(try command("new", #"{"base_url":"https://n.example"}"#))
+            _ = try await engine.origins.add(
+                try command("new", #"{"base_url":"https://n.example"}"#)
+            )
             let cases: [(String, String, ProblemKind)] = [
                 ("new", #"{"base_url":"https://m.example"}"#, .originExists),
                 ("example", #"{"base_url":"https://m.example"}"#, .originExists),
@@ -132,7 +134,7 @@ struct OriginTests {
                 (".other", #"{"base_url":"https://m.example"}"#, .badRequest),
             ]
             for (name, json, expected) in cases {
-                let found = await kind { _ = try await engine.addOrigin(try command(name, json)) }
+                let found = await kind { _ = try await engine.origins.add(try command(name, json)) }
                 #expect(found == expected, "\(name) \(json)")
             }
             #expect(engine.context.origins.known.map(\.name.text) == ["example", "new"])
@@ -145,32 +147,32 @@ struct OriginTests {
             let engine = fixture.engine
             let name = try OriginName("new")
             let file = fixture.temporary.directory.path("state/origins.d/new.yaml")
-            let first = try await engine.replaceOrigin(
+            let first = try await engine.origins.replace(
                 try command("new", #"{"base_url":"https://n.example"}"#)
             )
             #expect(first.isNew)
             engine.context.noteAnswer(name)
-            let second = try await engine.replaceOrigin(
+            let second = try await engine.origins.replace(
                 try command("new", #"{"base_url":"https://n.example","allow_private":true}"#)
             )
             #expect(!second.isNew)
             #expect(second.report.settings.allowPrivate)
             // It is the same place: what is known of it stays.
             #expect(second.report.state == .online)
-            let third = try await engine.replaceOrigin(
+            let third = try await engine.origins.replace(
                 try command("new", #"{"base_url":"https://m.example"}"#)
             )
             #expect(third.report.state == .unknown)
-            _ = try await engine.setOffline(name, true, for: 1_000)
-            try await engine.removeOrigin(name)
+            _ = try await engine.origins.setOffline(name, true, for: 1_000)
+            try await engine.origins.remove(name)
             #expect(engine.context.origins[name] == nil)
             #expect(try engine.store.offlineOrigins().isEmpty)
             #expect(throws: TemporaryDirectoryError.self) { try bytes(ofFile: file) }
-            #expect(await kind { try await engine.removeOrigin(name) } == .noSuchOrigin)
+            #expect(await kind { try await engine.origins.remove(name) } == .noSuchOrigin)
             let fixed = try OriginName("example")
-            #expect(await kind { try await engine.removeOrigin(fixed) } == .originInFile)
+            #expect(await kind { try await engine.origins.remove(fixed) } == .originInFile)
             let body = try command("example", #"{"base_url":"https://m.example"}"#)
-            #expect(await kind { _ = try await engine.replaceOrigin(body) } == .originInFile)
+            #expect(await kind { _ = try await engine.origins.replace(body) } == .originInFile)
         }
     }
 
@@ -182,7 +184,7 @@ struct OriginTests {
             try await fixture.cache(try fixture.url("/a"), .json("[1]"))
             for isOffline in [true, false] {
                 fixture.clock.advance(by: .seconds(5))
-                let report = try await engine.setOffline(name, isOffline, for: 1_000)
+                let report = try await engine.origins.setOffline(name, isOffline, for: 1_000)
                 #expect(report.state == (isOffline ? .offline : .online))
                 #expect(report.since == fixture.clock.now())
             }
@@ -223,29 +225,29 @@ struct OriginTests {
             let name = try OriginName("example")
             engine.context.noteConnectFailure(name)
             fixture.upstream.answer(try fixture.url("/"), with: .reply("no", status: 500))
-            var report = try await engine.checkOrigin(name, path: nil, for: 1_000)
+            var report = try await engine.origins.check(name, path: nil, for: 1_000)
             #expect(report.status == 500)
             #expect(report.peer == "192.0.2.1:443")
             #expect(report.tlsVersion == "TLS 1.3")
             #expect(report.problem == nil)
             #expect(engine.context.health[name]?.state == .online)
-            report = try await engine.checkOrigin(name, path: "/v1?x", for: 1_000)
+            report = try await engine.origins.check(name, path: "/v1?x", for: 1_000)
             #expect(report.url == (try fixture.url("/v1?x")))
             #expect(report.problem?.kind == .unreachable)
             #expect(engine.context.health[name]?.state == .offline)
             fixture.upstream.answer(try fixture.url("/"), with: .reply(status: 511))
-            report = try await engine.checkOrigin(name, path: nil, for: 1_000)
+            report = try await engine.origins.check(name, path: nil, for: 1_000)
             #expect(report.problem?.kind == .captive)
             #expect(engine.context.health[name]?.state == .captive)
             #expect(engine.store.totals.entries == 0)
             for path in ["x", "//x/../..", "/a/../b", ""] {
                 let found = await kind {
-                    _ = try await engine.checkOrigin(name, path: path, for: 1_000)
+                    _ = try await engine.origins.check(name, path: path, for: 1_000)
                 }
                 #expect(found == .badRequest, "\(path)")
             }
-            _ = try await engine.setOffline(name, true, for: 1_000)
-            let found = await kind { _ = try await engine.checkOrigin(name, path: nil, for: 1) }
+            _ = try await engine.origins.setOffline(name, true, for: 1_000)
+            let found = await kind { _ = try await engine.origins.check(name, path: nil, for: 1) }
             #expect(found == .offline)
         }
     }

@@ -20,7 +20,7 @@ struct PinKeeperTests {
             let otherURL = try WebURL("https://other.example/b")
             let (scope, id) = (fixture.scope, try EntryID(url))
             // As a client does whose own attempt is still to come.
-            fixture.engine.keeper.beginAsking(scope, id)
+            fixture.engine.context.keeper.beginAsking(scope, id)
             fixture.upstream.answer(url, with: .failure(.cancelled))
             #expect(try await fixture.pin(url).isNew == nil)
             fixture.upstream.answer(otherURL, with: .failure(.cancelled))
@@ -28,7 +28,7 @@ struct PinKeeperTests {
             // The keeper has looked, and waits for the other origin only.
             try await fixture.clock.sleepers(until: .seconds(1))
             fixture.upstream.answer(url, with: .json("[1]"))
-            fixture.engine.keeper.endAsking(scope, id)
+            fixture.engine.context.keeper.endAsking(scope, id)
             #expect(try await fixture.upstream.asked.element(2).url == url)
         }
     }

@@ -23,7 +23,7 @@ struct PinTests {
             #expect(try await fixture.pin(url).isNew == false)
             #expect(try await fixture.pins() == [pinned.item])
             #expect(fixture.upstream.asked.all.count == 1)
-            let explanation = try await fixture.engine.explain(EntryID(url), fixture.scope)
+            let explanation = try await fixture.engine.entries.explain(EntryID(url), fixture.scope)
             #expect(explanation?.protectedBy == ["pinned"])
         }
     }
@@ -48,7 +48,7 @@ struct PinTests {
             let waiting = try await fixture.pin(url)
             #expect(waiting.isNew == nil)
             #expect(waiting.item.state == .waiting)
-            #expect(await fixture.engine.status(connections: 0).pins.waiting == 1)
+            #expect(await fixture.engine.monitor.status(connections: 0).pins.waiting == 1)
             var due = Duration.seconds(1)
             for pause in [2, 4] {
                 try await fixture.clock.sleepers(until: due)
@@ -62,7 +62,7 @@ struct PinTests {
             try await fixture.settled(url)
             #expect(try await fixture.pins().map(\.state) == [.held])
             #expect(try fixture.bytes(url) == "[2]")
-            #expect(await fixture.engine.status(connections: 0).pins.waiting == 0)
+            #expect(await fixture.engine.monitor.status(connections: 0).pins.waiting == 0)
         }
     }
 
@@ -88,7 +88,7 @@ struct PinTests {
             let url = try fixture.url("/a")
             fixture.upstream.answer(url, with: .failure(.cancelled))
             let (engine, scope, id) = (fixture.engine, fixture.scope, try EntryID(url))
-            async let pinned = engine.pin(id, scope, wait: .seconds(3_600))
+            async let pinned = engine.pins.pin(id, scope, wait: .seconds(3_600))
             try await fixture.clock.sleepers(until: .seconds(1))
             fixture.upstream.answer(url, with: .json("[1]"))
             try await fixture.fetch(url, .networkFirst)
@@ -106,7 +106,7 @@ struct PinTests {
             let url = try fixture.url("/a")
             fixture.upstream.answer(url, with: .failure(.cancelled))
             let (engine, scope, id) = (fixture.engine, fixture.scope, try EntryID(url))
-            async let pinned = engine.pin(id, scope, wait: .seconds(30))
+            async let pinned = engine.pins.pin(id, scope, wait: .seconds(30))
             try await fixture.clock.sleepers(until: .seconds(30))
             try await fixture.clock.sleepers(until: .seconds(1))
             fixture.clock.advance(by: .seconds(30))
@@ -136,13 +136,13 @@ struct PinTests {
             let pins = try await fixture.pins()
             #expect(pins.map(\.state) == [state])
             #expect(pins.first?.trouble?.problem == kind.rawValue)
-            let status = await fixture.engine.status(connections: 0)
+            let status = await fixture.engine.monitor.status(connections: 0)
             #expect(status.warnings == ["1 pin of uid 1000 failed"])
             #expect(status.findings.first?.fix?.contains("cachectl pin --list") == true)
             // It is not tried again by itself, and is when it is pinned once more.
             fixture.upstream.answer(url, with: .json("[1]"))
             #expect(try await fixture.pin(url).item.state == .held)
-            #expect(await fixture.engine.status(connections: 0).warnings == [])
+            #expect(await fixture.engine.monitor.status(connections: 0).warnings == [])
         }
     }
 
@@ -249,7 +249,7 @@ struct PinTests {
     func stays() async throws {
         try await EngineFixture.run { fixture in
             let id = try EntryID("note")
-            var intake = try fixture.engine.takeBlob(
+            var intake = try fixture.engine.entries.take(
                 id,
                 fixture.scope,
                 mediaType: nil,
@@ -261,10 +261,10 @@ struct PinTests {
             fixture.clock.advance(by: .seconds(3_600))
             #expect(try fixture.bytes("note") == "kept")
             await #expect(throws: Problem.self) {
-                _ = try await fixture.engine.remove(id, fixture.scope)
+                _ = try await fixture.engine.entries.remove(id, fixture.scope)
             }
-            #expect(try await fixture.engine.unpin(id, fixture.scope))
-            #expect(try await !fixture.engine.unpin(id, fixture.scope))
+            #expect(try await fixture.engine.pins.unpin(id, fixture.scope))
+            #expect(try await !fixture.engine.pins.unpin(id, fixture.scope))
             #expect(try fixture.bytes("note") == nil)
         }
     }
@@ -276,20 +276,20 @@ struct PinTests {
             let one = RowScopes.one(fixture.scope)
             var command = EvictCommand(.all)
             command.isDryRun = true
-            let dry = try await fixture.engine.evict(command, one)
+            let dry = try await fixture.engine.eviction.evict(command, one)
             #expect(dry.evicted == 2)
             #expect(dry.skipped == 2)
             command.includesPinned = true
-            let dryWithPins = try await fixture.engine.evict(command, one)
+            let dryWithPins = try await fixture.engine.eviction.evict(command, one)
             #expect(Set(dryWithPins.ids.map(\.text)) == ["a", "b", "c", "d"])
             #expect(try await fixture.pins().count == 2)
             command = EvictCommand(.ids([try EntryID("a"), try EntryID("c")]))
-            let named = try await fixture.engine.evict(command, one)
+            let named = try await fixture.engine.eviction.evict(command, one)
             #expect(named.ids.map(\.text) == ["c"])
             #expect(named.skipped == 1)
             command = EvictCommand(.prefix("a"))
             command.includesPinned = true
-            let report = try await fixture.engine.evict(command, one)
+            let report = try await fixture.engine.eviction.evict(command, one)
             #expect(report.ids.map(\.text) == ["a"])
             #expect(report.bytes > 0)
             #expect(try await fixture.pins().map(\.id.text) == ["b"])
@@ -299,7 +299,7 @@ struct PinTests {
             let other = RowScopes.one(
                 fixture.engine.store.key(for: .own(uid: 1_000, account: work))
             )
-            #expect(try await fixture.engine.evict(command, other).evicted == 0)
+            #expect(try await fixture.engine.eviction.evict(command, other).evicted == 0)
         }
     }
 
@@ -316,7 +316,7 @@ struct PinTests {
                 command.limit = limit
                 var items: [EntryListItem] = []
                 repeat {
-                    let page = try await fixture.engine.list(command, .one(fixture.scope))
+                    let page = try await fixture.engine.entries.list(command, .one(fixture.scope))
                     items += page.items
                     command.cursor = page.next
                 } while command.cursor != nil
@@ -341,7 +341,7 @@ struct PinTests {
         try await EngineFixture.run { fixture in
             let id = try EntryID(text)
             do throws(Problem) {
-                _ = try await fixture.engine.pin(id, fixture.scope)
+                _ = try await fixture.engine.pins.pin(id, fixture.scope)
                 Issue.record("\(id) was pinned")
             } catch {
                 #expect(error.kind == kind)
@@ -354,7 +354,7 @@ struct PinTests {
 extension EngineFixture {
     /// Pins a URL; `isNew` is nil when it waits.
     func pin(_ url: WebURL) async throws -> (item: PinItem, isNew: Bool?) {
-        switch try await engine.pin(EntryID(url), scope) {
+        switch try await engine.pins.pin(EntryID(url), scope) {
         case .held(let item, let isNew): (item, isNew)
         case .waiting(let item): (item, nil)
         }
@@ -365,7 +365,7 @@ extension EngineFixture {
         count: Int = 1,
         isPinned: Bool
     ) async throws {
-        var intake = try engine.takeBlob(
+        var intake = try engine.entries.take(
             EntryID(name),
             scope,
             mediaType: nil,
@@ -377,12 +377,12 @@ extension EngineFixture {
     }
 
     fileprivate func pins() async throws -> [PinItem] {
-        try await engine.pins(PinListCommand(), scope).items
+        try await engine.pins.list(PinListCommand(), scope).items
     }
 
     /// Returns when a pin waits no longer.
     fileprivate func settled(_ url: WebURL) async throws {
-        _ = try await engine.pin(EntryID(url), scope, wait: .seconds(3_000))
+        _ = try await engine.pins.pin(EntryID(url), scope, wait: .seconds(3_000))
     }
 
     fileprivate func bytes(_ url: WebURL) throws -> String? { try bytes(url.text) }

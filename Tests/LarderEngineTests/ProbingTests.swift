@@ -32,7 +32,7 @@ struct ProbingTests {
             let context = fixture.engine.context
             let back = Gate()
             context.noteConnectFailure(try name())
-            let interest = fixture.engine.waitForReturn(of: try name()) { back.open() }
+            let interest = fixture.engine.origins.waitForReturn(of: try name()) { back.open() }
             fixture.upstream.answer(base, with: Self.unreachable, .reply(status: 503))
             let first = pause(fixture, 0, chance: 0)
             try await fixture.clock.sleepers(until: first)
@@ -55,7 +55,7 @@ struct ProbingTests {
             let url = try fixture.url("/a")
             let back = Gate()
             fixture.engine.context.noteConnectFailure(try name())
-            let interest = fixture.engine.waitForReturn(of: try name()) { back.open() }
+            let interest = fixture.engine.origins.waitForReturn(of: try name()) { back.open() }
             fixture.upstream.answer(url, with: .json("[1]"))
             try await fixture.fetch(url)
             try await back.wait()
@@ -70,8 +70,8 @@ struct ProbingTests {
             let context = fixture.engine.context
             context.noteConnectFailure(try name())
             let told = Recorder<Int>()
-            let interest = fixture.engine.waitForReturn(of: try name()) { told.record(1) }
-            let other = fixture.engine.waitForReturn(of: try name()) { told.record(2) }
+            let interest = fixture.engine.origins.waitForReturn(of: try name()) { told.record(1) }
+            let other = fixture.engine.origins.waitForReturn(of: try name()) { told.record(2) }
             interest.end()
             interest.end()
             let first = pause(fixture, 0, chance: 0)
@@ -93,7 +93,7 @@ struct ProbingTests {
             let url = try fixture.url("/a")
             try await fixture.cache(url, .json("[1]"))
             let asked = fixture.upstream.asked.all.count
-            let report = try await fixture.engine.setOffline(try name(), true, for: 1_000)
+            let report = try await fixture.engine.origins.setOffline(try name(), true, for: 1_000)
             #expect(report.isOfflineByHand)
             #expect(report.state == .offline)
             let shown = try await fixture.fetch(url)
@@ -105,11 +105,11 @@ struct ProbingTests {
             #expect(miss?.status == 503)
             #expect(miss?.hint.hasSuffix("cachectl origin online example") == true)
             #expect(fixture.upstream.asked.all.count == asked)
-            let status = await fixture.engine.status(connections: 0).origins
+            let status = await fixture.engine.monitor.status(connections: 0).origins
             #expect(status.map(\.state) == [.offline])
             #expect(status.map(\.isOfflineByHand) == [true])
 
-            _ = try await fixture.engine.setOffline(try name(), false, for: 1_000)
+            _ = try await fixture.engine.origins.setOffline(try name(), false, for: 1_000)
             fixture.upstream.answer(url, with: .json("[2]"))
             #expect(
                 try await fixture.fetch(url).shape == ["cache", "network", "end network"]
@@ -121,16 +121,16 @@ struct ProbingTests {
     @Test("Offline by hand is remembered by the store, and not probed")
     func offlineRemembered() async throws {
         try await EngineFixture.run { fixture in
-            _ = try await fixture.engine.setOffline(try name(), true, for: 1_000)
+            _ = try await fixture.engine.origins.setOffline(try name(), true, for: 1_000)
             #expect(try fixture.engine.store.offlineOrigins() == ["example"])
-            let remembered = Engine.offlineOrigins(fixture.engine.store, fixture.log.logger)
+            let remembered = Origins.offlineOrigins(fixture.engine.store, fixture.log.logger)
             #expect(remembered == [try name()])
             let back = Gate()
             fixture.engine.context.noteConnectFailure(try name())
-            let interest = fixture.engine.waitForReturn(of: try name()) { back.open() }
+            let interest = fixture.engine.origins.waitForReturn(of: try name()) { back.open() }
             fixture.engine.context.noteAnswer(try name())
             #expect(fixture.engine.context.watch.state(of: try name()) == .idle)
-            _ = try await fixture.engine.setOffline(try name(), false, for: 1_000)
+            _ = try await fixture.engine.origins.setOffline(try name(), false, for: 1_000)
             try await back.wait()
             interest.end()
         }
@@ -144,7 +144,7 @@ struct ProbingTests {
             let fetch = fixture.start(url)
             let pause = Limits.retryBase * fixture.chance(0)
             try await fixture.clock.sleepers(until: pause)
-            _ = try await fixture.engine.setOffline(try name(), true, for: 1_000)
+            _ = try await fixture.engine.origins.setOffline(try name(), true, for: 1_000)
             fixture.clock.advance(by: pause)
             #expect(try await fetch.result().refusal?.kind == .offline)
             #expect(fixture.upstream.asked.all.count == 1)
@@ -155,7 +155,11 @@ struct ProbingTests {
     func unknown() async throws {
         try await EngineFixture.run { fixture in
             let problem = await #expect(throws: Problem.self) {
-                try await fixture.engine.setOffline(try OriginName("other"), true, for: 1_000)
+                try await fixture.engine.origins.setOffline(
+                    try OriginName("other"),
+                    true,
+                    for: 1_000
+                )
             }
             #expect(problem?.kind == .noSuchOrigin)
         }

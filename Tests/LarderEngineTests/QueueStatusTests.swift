@@ -21,7 +21,7 @@ struct QueueStatusTests {
         let id = try ModifierID(name)
         command.id = id
         command.hold = hold
-        _ = try await fixture.engine.accept(ModifiersCommand(command), fixture.scope)
+        _ = try await fixture.engine.modifiers.accept(ModifiersCommand(command), fixture.scope)
         return id
     }
 
@@ -48,7 +48,7 @@ struct QueueStatusTests {
     @Test("Status tells the states, the oldest age and the bytes, and an empty queue is none")
     func states() async throws {
         try await EngineFixture.run { fixture in
-            var queue = await fixture.engine.status(connections: 0).queue
+            var queue = await fixture.engine.monitor.status(connections: 0).queue
             #expect(queue.byState.isEmpty)
             #expect(queue.oldestAge == nil)
             #expect(queue.bytes == 0)
@@ -56,7 +56,7 @@ struct QueueStatusTests {
             fixture.clock.advance(by: .seconds(5))
             _ = try await merge(fixture, "m-2", hold: .seconds(3_600))
             fixture.clock.advance(by: .seconds(2))
-            let status = await fixture.engine.status(connections: 0)
+            let status = await fixture.engine.monitor.status(connections: 0)
             queue = status.queue
             #expect(queue.byState == [.held: 2])
             #expect(queue.unsettled == 2)
@@ -75,13 +75,13 @@ struct QueueStatusTests {
         try await EngineFixture.run { fixture in
             let id = try await merge(fixture, "m-1", hold: .seconds(3_600))
             try await write(fixture, id, .retryWait, isStalled: true)
-            var status = await fixture.engine.status(connections: 0)
+            var status = await fixture.engine.monitor.status(connections: 0)
             #expect(status.state == .degraded)
             #expect(status.queue.stalled == 1)
             #expect(status.warnings == ["1 modifiers are stalled: their origins put them off"])
             try await write(fixture, id, .authWait, isStalled: true)
             try await write(fixture, id, .authWait, isStalled: false)
-            status = await fixture.engine.status(connections: 0)
+            status = await fixture.engine.monitor.status(connections: 0)
             #expect(status.state == .degraded)
             #expect(status.queue.stalled == 0)
             #expect(
@@ -90,7 +90,7 @@ struct QueueStatusTests {
                 ]
             )
             try await write(fixture, id, .queued, isStalled: false)
-            #expect(await fixture.engine.status(connections: 0).state == .ok)
+            #expect(await fixture.engine.monitor.status(connections: 0).state == .ok)
         }
     }
 
@@ -108,7 +108,7 @@ struct QueueStatusTests {
                 (.authWait, " --discard"),
             ] {
                 try await write(fixture, id, state, isStalled: false)
-                let status = await fixture.engine.status(connections: 0, for: own)
+                let status = await fixture.engine.monitor.status(connections: 0, for: own)
                 #expect(status.state == .degraded)
                 #expect(status.findings.map(\.detail) == status.warnings)
                 #expect(status.warnings.count == 1)
@@ -116,21 +116,23 @@ struct QueueStatusTests {
                 let fix = status.findings.first?.fix ?? ""
                 #expect(fix.contains("cachectl queue list --state \(state.rawValue) "))
                 #expect(fix.hasSuffix("cachectl queue drop --state \(state.rawValue)\(option)"))
-                #expect(await fixture.engine.status(connections: 0, for: other).state == .ok)
-                let all = await fixture.engine.status(connections: 0, for: root)
+                #expect(
+                    await fixture.engine.monitor.status(connections: 0, for: other).state == .ok
+                )
+                let all = await fixture.engine.monitor.status(connections: 0, for: root)
                 #expect(all.warnings[0].hasPrefix("1 write of uid 1000 m"))
                 #expect(all.findings[0].fix?.hasSuffix("--uid 1000") == true)
             }
             try await write(fixture, id, .queued, isStalled: false)
-            #expect(await fixture.engine.status(connections: 0, for: own).warnings == [])
+            #expect(await fixture.engine.monitor.status(connections: 0, for: own).warnings == [])
             let lane = Lane.name(try LaneName("cart"))
-            try await fixture.engine.setLane(lane, fixture.scope, isPaused: true)
-            let paused = await fixture.engine.status(connections: 0, for: own)
+            try await fixture.engine.modifiers.setLane(lane, fixture.scope, isPaused: true)
+            let paused = await fixture.engine.monitor.status(connections: 0, for: own)
             #expect(paused.warnings == ["the lane 'name:cart' is paused"])
             #expect(paused.findings[0].fix == "Let it go on: cachectl queue resume 'name:cart'")
-            #expect(await fixture.engine.status(connections: 0, for: other).state == .ok)
-            try await fixture.engine.setLane(lane, fixture.scope, isPaused: false)
-            #expect(await fixture.engine.status(connections: 0, for: own).state == .ok)
+            #expect(await fixture.engine.monitor.status(connections: 0, for: other).state == .ok)
+            try await fixture.engine.modifiers.setLane(lane, fixture.scope, isPaused: false)
+            #expect(await fixture.engine.monitor.status(connections: 0, for: own).state == .ok)
         }
     }
 
@@ -163,9 +165,9 @@ struct QueueStatusTests {
             for number in 1...4 {
                 _ = try await merge(fixture, "m-\(number)", hold: .seconds(3_600))
             }
-            #expect(await fixture.engine.status(connections: 0).state == .ok)
+            #expect(await fixture.engine.monitor.status(connections: 0).state == .ok)
             _ = try await merge(fixture, "m-5", hold: .seconds(3_600))
-            let status = await fixture.engine.status(connections: 0)
+            let status = await fixture.engine.monitor.status(connections: 0)
             #expect(status.state == .degraded)
             #expect(status.warnings.count == 1)
             #expect(status.warnings[0].hasPrefix("the queue is nearly full: 5 of 5 modifiers, "))
@@ -177,7 +179,7 @@ struct QueueStatusTests {
         let faults = FaultInjection()
         try await EngineFixture.run(.with { $0.store.faults = faults }) { fixture in
             faults.arm(1, of: StoreStep.oldest, .forGood)
-            let status = await fixture.engine.status(connections: 0)
+            let status = await fixture.engine.monitor.status(connections: 0)
             #expect(status.state == .degraded)
             #expect(status.warnings.count == 1)
             #expect(status.warnings[0].hasPrefix("the queue was not read: "))
@@ -199,12 +201,12 @@ struct QueueStatusTests {
             for (number, effect) in effects.enumerated() {
                 let id = try await merge(fixture, "m-\(number)", effect)
                 let wait = Duration.seconds(60)
-                _ = try await fixture.engine.modifier(id, fixture.scope, wait: wait)
+                _ = try await fixture.engine.modifiers.modifier(id, fixture.scope, wait: wait)
             }
             let held = try await merge(fixture, "m-9", hold: .seconds(3_600))
             _ = try await merge(fixture, "m-9", hold: .seconds(3_600))
-            try await fixture.engine.removeModifier(held, fixture.scope, discarding: false)
-            let counts = fixture.engine.stats().modifiers
+            try await fixture.engine.modifiers.remove(held, fixture.scope, discarding: false)
+            let counts = fixture.engine.monitor.stats().modifiers
             #expect(counts.accepted == 4)
             #expect(counts.confirmed == 1)
             #expect(counts.dead == 2)

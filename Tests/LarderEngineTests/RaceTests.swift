@@ -207,7 +207,7 @@ struct RaceTests {
             )
             let fetch = fixture.start(url)
             _ = try await fetch.frames.element(0)
-            #expect(try await fixture.engine.remove(EntryID(url), fixture.scope))
+            #expect(try await fixture.engine.entries.remove(EntryID(url), fixture.scope))
             gate.open()
             #expect(try await fetch.result().shape == ["cache", "network", "end network"])
             let validators = fixture.upstream.asked.all.map { $0.headers["If-None-Match"] }

@@ -27,7 +27,10 @@ struct RestTests {
         let change = ModifierCommand.Change(target: try EntryID(url), effect: .none)
         let request = ModifierCommand.Request(method: "POST", url: url)
         let command = ModifiersCommand(ModifierCommand(changes: [change], request: request))
-        return try await fixture.engine.accept(command, fixture.engine.store.key(for: scope))[0].id
+        return try await fixture.engine.modifiers.accept(
+            command,
+            fixture.engine.store.key(for: scope)
+        )[0].id
     }
 
     private func asked(_ fixture: EngineFixture, _ path: String) throws -> Int {
@@ -42,24 +45,28 @@ struct RestTests {
             _ = try await fixture.fetch(try fixture.url("/read"))
             let end = ManualClock.start.advanced(by: .seconds(60))
             let id = try await write(fixture, "/a")
-            let report = try await fixture.engine.modifier(id, fixture.scope)
+            let report = try await fixture.engine.modifiers.modifier(id, fixture.scope)
             #expect(report.state == .queued)
             #expect(report.waitingFor?.reason == "rest")
             #expect(report.waitingFor?.until == end)
-            #expect(fixture.engine.originReports().map(\.restsUntil) == [end])
-            #expect(fixture.engine.originReports().map(\.restsFor) == [EngineFixture.scope])
-            #expect(await fixture.engine.status(connections: 0).origins.map(\.restsUntil) == [end])
+            #expect(fixture.engine.origins.reports().map(\.restsUntil) == [end])
+            #expect(fixture.engine.origins.reports().map(\.restsFor) == [EngineFixture.scope])
+            #expect(
+                await fixture.engine.monitor.status(connections: 0).origins.map(\.restsUntil) == [
+                    end
+                ]
+            )
             // Whose account is another's is told that there is one, and not which.
             let stranger = StatusReport.You(uid: 1_001, groups: [], isAdministrator: false)
-            let told = fixture.engine.originReports(for: stranger)
+            let told = fixture.engine.origins.reports(for: stranger)
             #expect(told.map(\.restsUntil) == [end] && told.map(\.restsFor) == [nil])
-            let status = await fixture.engine.status(connections: 0, for: stranger).origins
+            let status = await fixture.engine.monitor.status(connections: 0, for: stranger).origins
             #expect(status.map(\.restsUntil) == [end] && status.map(\.restsFor) == [nil])
             // Another account is another matter.
             let other = Scope.own(uid: 1_001, account: .default)
             fixture.upstream.answer(try fixture.url("/b"), with: .reply(status: 204))
             let theirs = try await write(fixture, "/b", as: other)
-            let settled = try await fixture.engine.modifier(
+            let settled = try await fixture.engine.modifiers.modifier(
                 theirs,
                 fixture.engine.store.key(for: other),
                 wait: .seconds(30)
@@ -69,9 +76,13 @@ struct RestTests {
             fixture.upstream.answer(try fixture.url("/a"), with: .reply(status: 204))
             try await fixture.clock.sleepers(until: .seconds(60))
             fixture.clock.advance(by: .seconds(60))
-            let sent = try await fixture.engine.modifier(id, fixture.scope, wait: .seconds(30))
+            let sent = try await fixture.engine.modifiers.modifier(
+                id,
+                fixture.scope,
+                wait: .seconds(30)
+            )
             #expect(sent.state == .confirmed)
-            #expect(fixture.engine.originReports().map(\.restsUntil) == [nil])
+            #expect(fixture.engine.origins.reports().map(\.restsUntil) == [nil])
         }
     }
 
@@ -118,7 +129,7 @@ struct RestTests {
             fixture.upstream.answer(try fixture.url("/read"), with: Self.busy)
             _ = try await fixture.fetch(try fixture.url("/read"))
             fixture.engine.context.noteConnectFailure(name)
-            let interest = fixture.engine.waitForReturn(of: name, as: scope) {}
+            let interest = fixture.engine.origins.waitForReturn(of: name, as: scope) {}
             // The first draw was the fetch's.
             let chance = fixture.chance(1)
             let pause = ProbeMachine.pause(upTo: Limits.probePauseBase, chance: chance)
@@ -169,7 +180,11 @@ struct RestTests {
             fixture.upstream.answer(try fixture.url("/read"), with: busy)
             _ = try await fixture.fetch(try fixture.url("/read"))
             sent.open()
-            let report = try await fixture.engine.modifier(id, fixture.scope, wait: .seconds(30))
+            let report = try await fixture.engine.modifiers.modifier(
+                id,
+                fixture.scope,
+                wait: .seconds(30)
+            )
             #expect(report.state == .confirmed)
             try await fixture.clock.sleepers(until: .seconds(60))
             fixture.clock.advance(by: .seconds(59))

@@ -237,7 +237,7 @@ struct RetryTests {
 extension EngineFixture {
     /// What is known of the one origin.
     var originState: StatusReport.OriginState? {
-        get async { await engine.status(connections: 0).origins.first?.state }
+        get async { await engine.monitor.status(connections: 0).origins.first?.state }
     }
 
     /// Has a fetch fail to connect until it gives up.

@@ -39,7 +39,7 @@ struct SharedTests {
                 #expect(try await fixture.ids(scope).isEmpty)
             }
             #expect(try await fixture.ids(.shared) == [url.text])
-            let report = try await fixture.engine.explain(EntryID(url), fixture.key(bob))
+            let report = try await fixture.engine.entries.explain(EntryID(url), fixture.key(bob))
             #expect(report?.item.scope == .shared)
             try await fixture.putBlob("note", "mine", as: alice)
             #expect(try fixture.view(EntryID("note"), bob) == nil)
@@ -114,7 +114,7 @@ struct SharedTests {
             fixture.upstream.answer(url, with: .json(#""anew""#))
             try await fixture.fetch(url, as: bob)
             #expect(try fixture.view(url, alice) == #""all""#)
-            #expect(try await fixture.engine.remove(id, fixture.key(bob)))
+            #expect(try await fixture.engine.entries.remove(id, fixture.key(bob)))
             #expect(try fixture.view(url, bob) == #""all""#)
         }
     }
@@ -135,7 +135,7 @@ struct SharedTests {
             #expect(try fixture.view(url, bob) == #"{"liked":false}"#)
             sent.open()
             let key = fixture.key(alice)
-            let report = try await fixture.engine.modifier(id, key, wait: .seconds(60))
+            let report = try await fixture.engine.modifiers.modifier(id, key, wait: .seconds(60))
             #expect(report.state == .confirmed)
             #expect(try fixture.view(url, bob) == #"{"liked":false}"#, "no base is written there")
             #expect(try fixture.isStale(url, bob))
@@ -169,7 +169,7 @@ struct SharedTests {
             )
             let id = try await fixture.like(url, alice)
             let key = fixture.key(alice)
-            let report = try await fixture.engine.modifier(id, key, wait: .seconds(60))
+            let report = try await fixture.engine.modifiers.modifier(id, key, wait: .seconds(60))
             #expect(report.state == .dead)
             #expect(try fixture.view(url, alice) == #"{"liked":false}"#)
             try await fixture.engine.store.maintain()
@@ -188,7 +188,7 @@ struct SharedTests {
             fixture.upstream.answer(url, with: .reply(status: 204))
             let id = try await fixture.like(url, alice)
             let key = fixture.key(alice)
-            _ = try await fixture.engine.modifier(id, key, wait: .seconds(60))
+            _ = try await fixture.engine.modifiers.modifier(id, key, wait: .seconds(60))
             // Nothing more is scripted: the origin is away.
             _ = try await fixture.upstream.asked.element(2)
             try await fixture.engine.store.maintain()
@@ -305,7 +305,7 @@ struct SharedTests {
             let first = try fixture.step()
             let live = try await Watch(fixture, as: bob) { $0.types = [.put] }
             for url in [alone, url] {
-                #expect(try await fixture.engine.remove(EntryID(url), fixture.key(bob)))
+                #expect(try await fixture.engine.entries.remove(EntryID(url), fixture.key(bob)))
             }
             try await fixture.putBlob("end", "1", as: bob)
             let names = ["put \(url)", "put end"]
@@ -343,18 +343,18 @@ struct SharedTests {
             let url = try fixture.url("/a")
             let id = try EntryID(url)
             try await fixture.cache(url, .json("[1]"), as: alice)
-            let all = try await fixture.engine.evict(
+            let all = try await fixture.engine.eviction.evict(
                 EvictCommand(.ids([id])),
                 .one(fixture.key(bob))
             )
             #expect(all.evicted == 0)
             let refusal = await #expect(throws: Problem.self) {
-                _ = try await fixture.engine.remove(id, fixture.key(bob))
+                _ = try await fixture.engine.entries.remove(id, fixture.key(bob))
             }
             #expect(refusal?.kind == .notPermitted)
             #expect(refusal?.detail.contains("is seen by all users") == true)
             #expect(try fixture.view(url, alice) == "[1]")
-            let isGone = try await fixture.engine.remove(
+            let isGone = try await fixture.engine.entries.remove(
                 id,
                 fixture.key(bob),
                 mayForgetShared: { true }
@@ -370,7 +370,7 @@ struct SharedTests {
             let url = try fixture.url("/a")
             let (id, key) = (try EntryID(url), fixture.key(alice))
             try await fixture.cache(url, .json("[1]"), as: bob)
-            guard case .held = try await fixture.engine.pin(id, key) else {
+            guard case .held = try await fixture.engine.pins.pin(id, key) else {
                 Issue.record("it is not held")
                 return
             }
@@ -381,7 +381,7 @@ struct SharedTests {
             try await fixture.putBlob("end", "1", as: alice)
             let told = try await watch.frames(upTo: 2).map(\.name)
             #expect(told == ["bookmark", "put end"], "its own row stands before the shared one")
-            let report = try await fixture.engine.evict(
+            let report = try await fixture.engine.eviction.evict(
                 EvictCommand(.all),
                 .one(fixture.engine.store.key(for: .shared))
             )
@@ -406,7 +406,7 @@ struct SharedTests {
             _ = try await fixture.upstream.asked.element(1)
             let id = try await fixture.like(url, alice)
             let key = fixture.key(alice)
-            let report = try await fixture.engine.modifier(id, key, wait: .seconds(60))
+            let report = try await fixture.engine.modifiers.modifier(id, key, wait: .seconds(60))
             #expect(report.state == .confirmed)
             old.open()
             let frames = try await fetch.result()
@@ -429,7 +429,7 @@ struct SharedTests {
             #expect(told == ["bookmark", "modifier queued", "modifier accepted"])
             try await fixture.fetch(url, as: bob)
             let key = fixture.key(alice)
-            let report = try await fixture.engine.modifier(id, key, wait: .seconds(60))
+            let report = try await fixture.engine.modifiers.modifier(id, key, wait: .seconds(60))
             #expect(report.state == .confirmed)
             watch.hangUp()
         }
@@ -468,7 +468,7 @@ extension EngineFixture {
     /// What a batch of one id shows.
     fileprivate func batched(_ id: EntryID, _ scope: Scope) async throws -> [String] {
         var shown: [String] = []
-        try await engine.batch(BatchCommand(ids: [id]), key(scope)) { frame in
+        try await engine.entries.batch(BatchCommand(ids: [id]), key(scope)) { frame in
             if case .snapshot(let snapshot) = frame, case .json(let bytes) = snapshot.entry.body {
                 shown.append(String(decoding: bytes, as: UTF8.self))
             }
@@ -488,7 +488,7 @@ extension EngineFixture {
     }
 
     fileprivate func ids(_ scope: Scope) async throws -> [String] {
-        try await engine.list(EntryListCommand(), .one(key(scope))).items.map(\.id.text)
+        try await engine.entries.list(EntryListCommand(), .one(key(scope))).items.map(\.id.text)
     }
 
     /// Has a merge of a value sent to the URL that it changes.
@@ -502,6 +502,6 @@ extension EngineFixture {
             {"id":"\(url)"},"effect":{"type":"merge","value":\(value)}}]}
             """
         let command = try ModifiersCommand(json: Array(json.utf8))
-        return try await engine.accept(command, key(scope))[0].id
+        return try await engine.modifiers.accept(command, key(scope))[0].id
     }
 }

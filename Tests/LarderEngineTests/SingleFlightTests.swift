@@ -21,7 +21,7 @@ struct SingleFlightTests {
             let fetches = (0..<100).map { _ in fixture.start(url) }
             // A client that was shown the cache has asked the network before.
             for fetch in fetches { _ = try await fetch.frames.element(0) }
-            #expect(await fixture.engine.status(connections: 100).flights == 1)
+            #expect(await fixture.engine.monitor.status(connections: 100).flights == 1)
             gate.open()
             for fetch in fetches {
                 #expect(try await fetch.result().shape == ["cache", "network", "end network"])
@@ -99,7 +99,7 @@ struct SingleFlightTests {
             try await fixture.cache(url, .json("[1]", etag: "\"v1\""))
             try await fixture.cache(url, .notModified)
             #expect(fixture.upstream.asked.all.count == 2)
-            #expect(await fixture.engine.status(connections: 0).flights == 0)
+            #expect(await fixture.engine.monitor.status(connections: 0).flights == 0)
         }
     }
 
@@ -140,7 +140,7 @@ struct SingleFlightTests {
                     rules: nil,
                     client: nil
                 )
-                let joined = engine.flights.join(key, scope, now: .zero) {
+                let joined = engine.context.flights.join(key, scope, now: .zero) {
                     Flight(
                         plan,
                         context: engine.context,

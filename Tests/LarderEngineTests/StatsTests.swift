@@ -8,7 +8,7 @@ import Testing
 struct StatsTests {
     private func endings(_ fixture: EngineFixture) -> [String: Int64] {
         var endings: [String: Int64] = [:]
-        for fetches in fixture.engine.stats().fetches {
+        for fetches in fixture.engine.monitor.stats().fetches {
             let name = "\(fetches.policy.rawValue) \(fetches.source) \(fetches.outcome)"
             endings[name] = fetches.count
         }
@@ -35,7 +35,7 @@ struct StatsTests {
             #expect(ended["cache-then-network cache unchanged"] == 1)
             #expect(ended["cache-only cache cache"] == 1)
             #expect(ended["cache-only none problem"] == 1)
-            let stats = fixture.engine.stats()
+            let stats = fixture.engine.monitor.stats()
             #expect(stats.flights.started == 3)
             #expect(stats.latencies.network.count == 3)
             #expect(stats.latencies.fetch.count == 5)
@@ -54,11 +54,11 @@ struct StatsTests {
             let fetches = [fixture.start(url), fixture.start(url)]
             // A client that was shown the cache has asked the network before.
             for fetch in fetches { _ = try await fetch.frames.element(0) }
-            #expect(fixture.engine.stats().flights.open == 1)
+            #expect(fixture.engine.monitor.stats().flights.open == 1)
             fixture.clock.advance(by: .milliseconds(1_500))
             gate.open()
             for fetch in fetches { _ = try await fetch.result() }
-            let stats = fixture.engine.stats()
+            let stats = fixture.engine.monitor.stats()
             #expect(stats.flights.started == 2)
             #expect(stats.flights.joined == 1)
             #expect(stats.latencies.fetch.count == 3)

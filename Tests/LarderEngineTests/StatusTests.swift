@@ -14,7 +14,7 @@ struct StatusTests {
             fixture.clock.advance(by: .seconds(30))
             try await fixture.cache(fixture.url("/a"), .json("[1]"))
             fixture.clock.advance(by: .seconds(60))
-            let status = await fixture.engine.status(connections: 7)
+            let status = await fixture.engine.monitor.status(connections: 7)
             let totals = fixture.engine.store.totals
             #expect(status.version == "1.2.3")
             #expect(status.uptime == .seconds(90))
@@ -44,13 +44,13 @@ struct StatusTests {
         try await EngineFixture.run { fixture in
             let url = try fixture.url("/a")
             let none = StatusReport.HitRate(oneMinute: nil, tenMinutes: nil, sixtyMinutes: nil)
-            #expect(await fixture.engine.status(connections: 0).cache.hitRate == none)
+            #expect(await fixture.engine.monitor.status(connections: 0).cache.hitRate == none)
             try await fixture.cache(url, .json("[1]"))
-            #expect(await fixture.engine.status(connections: 0).cache.misses == 1)
+            #expect(await fixture.engine.monitor.status(connections: 0).cache.misses == 1)
             fixture.clock.advance(by: .seconds(5 * 60))
             for _ in 0..<3 { _ = try await fixture.cached(url) }
             _ = try fixture.read("none")
-            var cache = await fixture.engine.status(connections: 0).cache
+            var cache = await fixture.engine.monitor.status(connections: 0).cache
             #expect((cache.hits, cache.misses) == (3, 2))
             #expect(
                 cache.hitRate
@@ -61,7 +61,7 @@ struct StatusTests {
                     )
             )
             fixture.clock.advance(by: .seconds(30 * 60))
-            cache = await fixture.engine.status(connections: 0).cache
+            cache = await fixture.engine.monitor.status(connections: 0).cache
             #expect(
                 cache.hitRate
                     == StatusReport.HitRate(oneMinute: nil, tenMinutes: nil, sixtyMinutes: 0.6)
@@ -72,7 +72,7 @@ struct StatusTests {
     @Test("An origin of which nothing was asked is unknown, since no moment")
     func unknownOrigin() async throws {
         try await EngineFixture.run { fixture in
-            let origin = await fixture.engine.status(connections: 0).origins[0]
+            let origin = await fixture.engine.monitor.status(connections: 0).origins[0]
             #expect(origin.state == .unknown)
             #expect(origin.since == nil)
         }
@@ -87,7 +87,7 @@ struct StatusTests {
         try await EngineFixture.run(setup) { fixture in
             // The writer looks at the disk.
             try await fixture.engine.store.maintain()
-            let status = await fixture.engine.status(connections: 0)
+            let status = await fixture.engine.monitor.status(connections: 0)
             let budget = fixture.engine.store.totals.budget
             #expect(status.state == .degraded)
             #expect(
@@ -102,9 +102,9 @@ struct StatusTests {
     func check() async throws {
         let faults = FaultInjection()
         try await EngineFixture.run(.with { $0.store.faults = faults }) { fixture in
-            try await fixture.engine.checkStore()
+            try await fixture.engine.monitor.checkStore()
             faults.arm(1, of: StoreStep.check)
-            await #expect(throws: Problem.self) { try await fixture.engine.checkStore() }
+            await #expect(throws: Problem.self) { try await fixture.engine.monitor.checkStore() }
         }
     }
 }

@@ -54,7 +54,7 @@ struct StoreFaultTests {
                     faults.disarm()
                     #expect(got.shape == ["network", "end network"], "\(step) \(n)")
                     if failures == 0 {
-                        _ = try await fixture.engine.remove(EntryID(url), fixture.scope)
+                        _ = try await fixture.engine.entries.remove(EntryID(url), fixture.scope)
                     } else {
                         #expect(try await fixture.cached(url).refusal?.kind == .miss)
                     }

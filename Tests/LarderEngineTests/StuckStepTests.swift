@@ -35,7 +35,9 @@ struct StuckStepTests {
     ) async throws -> ModifierID {
         let change = ModifierCommand.Change(target: try EntryID(url), effect: effect)
         let command = ModifierCommand(changes: [change], request: .init(method: "PUT", url: url))
-        return try await fixture.engine.accept(ModifiersCommand(command), fixture.scope)[0].id
+        return try await fixture.engine.modifiers.accept(ModifiersCommand(command), fixture.scope)[
+            0
+        ].id
     }
 
     /// One in a lane of its own, and one of another origin, are sent and settle.
@@ -43,7 +45,11 @@ struct StuckStepTests {
         for url in [try fixture.url("/free"), try WebURL(Self.other + "/1")] {
             fixture.upstream.answer(url, with: .reply(status: 204), .json("{}"))
             let id = try await accept(fixture, url)
-            let report = try await fixture.engine.modifier(id, fixture.scope, wait: .seconds(60))
+            let report = try await fixture.engine.modifiers.modifier(
+                id,
+                fixture.scope,
+                wait: .seconds(60)
+            )
             #expect(report.state == .confirmed, "\(url.text)")
         }
     }

@@ -51,14 +51,14 @@ struct VariantTests {
             "changes":[{"target":{"id":"\(try fixture.url("/a"))"},"effect":\(effect)}]}
             """
         let command = try ModifiersCommand(json: Array(json.utf8))
-        return try await fixture.engine.accept(command, fixture.scope)[0].id
+        return try await fixture.engine.modifiers.accept(command, fixture.scope)[0].id
     }
 
     private func settled(
         _ fixture: EngineFixture,
         _ id: ModifierID
     ) async throws -> ModifierState {
-        try await fixture.engine.modifier(id, fixture.scope, wait: .seconds(60)).state
+        try await fixture.engine.modifiers.modifier(id, fixture.scope, wait: .seconds(60)).state
     }
 
     /// Follows a variant; each view with how many writes it shows.

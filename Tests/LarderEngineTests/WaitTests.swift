@@ -24,7 +24,9 @@ struct WaitTests {
         let change = ModifierCommand.Change(target: try EntryID(url), effect: .none)
         var command = ModifierCommand(changes: [change], request: .init(method: "POST", url: url))
         command.hold = hold
-        return try await fixture.engine.accept(ModifiersCommand(command), fixture.scope)[0].id
+        return try await fixture.engine.modifiers.accept(ModifiersCommand(command), fixture.scope)[
+            0
+        ].id
     }
 
     /// When those are to be woken who sleep neither for the housekeeping nor until a hold is over.
@@ -39,18 +41,18 @@ struct WaitTests {
         try await EngineFixture.run { fixture in
             let (engine, scope) = (fixture.engine, fixture.scope)
             let id = try await held(fixture)
-            async let report = engine.modifier(id, scope, wait: .seconds(61))
+            async let report = engine.modifiers.modifier(id, scope, wait: .seconds(61))
             try await fixture.clock.sleepers(until: .seconds(61))
             var list = ModifierListCommand()
             list.selection = .unsettled
             list.wait = .seconds(62)
-            async let page = engine.modifiers(list, .one(scope))
+            async let page = engine.modifiers.list(list, .one(scope))
             try await fixture.clock.sleepers(until: .seconds(62))
-            try await engine.removeModifier(id, scope, discarding: false)
+            try await engine.modifiers.remove(id, scope, discarding: false)
             #expect(try await report.state == .cancelled)
             #expect(try await page.items.isEmpty)
             #expect(sleepers(fixture) == [])
-            #expect(engine.sessions.count == 0)
+            #expect(engine.context.sessions.count == 0)
         }
     }
 
@@ -59,13 +61,13 @@ struct WaitTests {
         try await EngineFixture.run { fixture in
             let (engine, scope) = (fixture.engine, fixture.scope)
             let id = try await held(fixture)
-            async let report = engine.modifier(id, scope, wait: .seconds(1))
+            async let report = engine.modifiers.modifier(id, scope, wait: .seconds(1))
             try await fixture.clock.sleepers(until: .seconds(1))
             fixture.clock.advance(by: .seconds(1))
             #expect(try await report.state == .held)
-            #expect(try await engine.modifier(id, scope, wait: .zero).state == .held)
+            #expect(try await engine.modifiers.modifier(id, scope, wait: .zero).state == .held)
             #expect(sleepers(fixture) == [])
-            #expect(engine.sessions.count == 0)
+            #expect(engine.context.sessions.count == 0)
         }
     }
 
@@ -75,12 +77,17 @@ struct WaitTests {
             let (engine, scope) = (fixture.engine, fixture.scope)
             let id = try await held(fixture)
             let interest = Interest()
-            async let report = engine.modifier(id, scope, wait: .seconds(61), interest: interest)
+            async let report = engine.modifiers.modifier(
+                id,
+                scope,
+                wait: .seconds(61),
+                interest: interest
+            )
             try await fixture.clock.sleepers(until: .seconds(61))
             interest.giveUp()
             _ = try await report
             #expect(sleepers(fixture) == [])
-            #expect(engine.sessions.count == 0)
+            #expect(engine.context.sessions.count == 0)
         }
     }
 
@@ -89,13 +96,15 @@ struct WaitTests {
         try await EngineFixture.run { fixture in
             let (engine, scope) = (fixture.engine, fixture.scope)
             let id = try await held(fixture)
-            async let one = problem { try await engine.modifier(id, scope, wait: .seconds(61)) }
+            async let one = problem {
+                try await engine.modifiers.modifier(id, scope, wait: .seconds(61))
+            }
             try await fixture.clock.sleepers(until: .seconds(61))
             var list = ModifierListCommand()
             list.selection = .unsettled
             list.wait = .seconds(62)
             let ready = list
-            async let all = problem { try await engine.modifiers(ready, .one(scope)) }
+            async let all = problem { try await engine.modifiers.list(ready, .one(scope)) }
             try await fixture.clock.sleepers(until: .seconds(62))
             engine.drain()
             #expect(await one == .daemonEnds)
@@ -111,7 +120,7 @@ struct WaitTests {
             let url = try fixture.url("/a")
             fixture.upstream.answer(url, with: .json("[1]").held(by: Gate()))
             let pinning = Interest()
-            async let pin = engine.pin(
+            async let pin = engine.pins.pin(
                 EntryID(url),
                 scope,
                 wait: .seconds(61),
@@ -126,12 +135,17 @@ struct WaitTests {
             var watch = WatchCommand()
             watch.timeout = .seconds(62)
             let (polling, command) = (Interest(), watch)
-            async let report = engine.poll(command, scope: scope, client: nil, interest: polling)
+            async let report = engine.watches.poll(
+                command,
+                scope: scope,
+                client: nil,
+                interest: polling
+            )
             try await fixture.clock.sleepers(until: .seconds(62))
             polling.giveUp()
             #expect(try await report.events.isEmpty)
             #expect(sleepers(fixture).filter { $0 > .seconds(60) } == [])
-            #expect(engine.sessions.count == 0)
+            #expect(engine.context.sessions.count == 0)
         }
     }
 
@@ -144,7 +158,8 @@ struct WaitTests {
             let (news, interest, looks, gate) = (Listeners(), Interest(), Recorder<Int>(), Gate())
             let count = Mutex(0)
             async let outcome: Bool = {
-                let outcome = try await engine.wait(upTo: .seconds(61), interest, on: news) {
+                let outcome = try await engine.context.wait(upTo: .seconds(61), interest, on: news)
+                {
                     () async throws(Problem) -> Void? in
                     let look = count.withLock { count in
                         count += 1
@@ -173,7 +188,7 @@ struct WaitTests {
         try await EngineFixture.run { fixture in
             for number in 0..<10 {
                 let id = try await held(fixture, "/\(number)")
-                try await fixture.engine.removeModifier(id, fixture.scope, discarding: false)
+                try await fixture.engine.modifiers.remove(id, fixture.scope, discarding: false)
             }
             #expect(sleepers(fixture) == [])
         }
@@ -205,7 +220,7 @@ struct WaitTests {
             faults.arm(1, of: "INSERT INTO history", .forGood)
             defer { faults.disarm() }
             let remove: @Sendable () async -> Problem? = {
-                await problem { try await engine.removeModifier(id, scope, discarding: false) }
+                await problem { try await engine.modifiers.remove(id, scope, discarding: false) }
             }
             async let first = remove()
             try await fixture.clock.sleepers(until: Limits.modifierStepTime)

@@ -29,8 +29,8 @@ final class Watch: Sendable {
         scope = user ?? .own(uid: 1_000, account: command.account)
         let (engine, interest) = (fixture.engine, interest)
         let scope = engine.store.key(for: scope)
-        let isTaken = engine.work.add { [command] in
-            _ = await engine.watch(
+        let isTaken = engine.context.work.add { [command] in
+            _ = await engine.watches.watch(
                 command,
                 scope: scope,
                 client: client,
@@ -97,7 +97,7 @@ extension EngineFixture {
         as scope: Scope = Self.scope,
         client: ClientTag? = nil
     ) async throws -> Revision {
-        var intake = try engine.takeBlob(
+        var intake = try engine.entries.take(
             EntryID(id),
             engine.store.key(for: scope),
             mediaType: nil,

@@ -41,7 +41,7 @@ struct WatchTests {
             _ = try await watch.frames(upTo: 3)
             try await fixture.putBlob("a", "3")
             _ = try await watch.frames(upTo: 4)
-            _ = try await fixture.engine.remove(EntryID("a"), fixture.scope, client: phone)
+            _ = try await fixture.engine.entries.remove(EntryID("a"), fixture.scope, client: phone)
             let frames = try await watch.frames(upTo: 5)
             let own = frames.dropFirst().map { $0.encodedText.contains(#""self":true"#) }
             #expect(own == [true, false, false, true])
@@ -86,7 +86,7 @@ struct WatchTests {
             for since in [Revision(1 << 40)] {
                 var command = WatchCommand()
                 command.since = since
-                let problem = await fixture.engine.watch(
+                let problem = await fixture.engine.watches.watch(
                     command,
                     scope: fixture.scope,
                     client: nil,
@@ -211,7 +211,7 @@ struct WatchTests {
             fixture.engine.context.isDraining = true
             var command = WatchCommand()
             command.listsFirst = true
-            let problem = await fixture.engine.watch(
+            let problem = await fixture.engine.watches.watch(
                 command,
                 scope: fixture.scope,
                 client: nil,
@@ -231,7 +231,7 @@ struct WatchTests {
             var command = WatchCommand()
             command.timeout = .seconds(30)
             var told: [String] = []
-            let problem = await fixture.engine.watch(
+            let problem = await fixture.engine.watches.watch(
                 command,
                 scope: fixture.scope,
                 client: nil,
@@ -259,7 +259,7 @@ struct WatchTests {
             let poll = { (since: Revision) in
                 var command = WatchCommand()
                 (command.since, command.timeout) = (since, .zero)
-                return try await fixture.engine.poll(
+                return try await fixture.engine.watches.poll(
                     command,
                     scope: fixture.scope,
                     client: nil,

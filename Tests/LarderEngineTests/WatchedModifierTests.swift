@@ -88,7 +88,7 @@ struct WatchedModifierTests {
             )
             let auth = #""origin":"example","account":"default","state":"needed""#
             #expect(refused.contains { $0.encodedText.contains(auth) })
-            _ = try await fixture.engine.retryModifier(ModifierID("m1"), fixture.scope)
+            _ = try await fixture.engine.modifiers.retry(ModifierID("m1"), fixture.scope)
             let goesOn = try await watch.frames(upTo: 7).dropFirst(4)
             #expect(
                 goesOn.map(\.name).sorted() == [
@@ -136,7 +136,7 @@ struct WatchedModifierTests {
             let url = try fixture.url("/likes")
             try await fixture.like("note", to: url, id: "m1", more: #","hold":"10s""#)
             _ = try await watch.frames(upTo: 3)
-            try await fixture.engine.removeModifier(
+            try await fixture.engine.modifiers.remove(
                 ModifierID("m1"),
                 fixture.scope,
                 discarding: false
@@ -164,7 +164,7 @@ struct WatchedModifierTests {
                 "changes":[{"target":{"id":"c"},"effect":{"type":"delete"}}]}
                 """
             let command = try ModifiersCommand(json: Array(delete.utf8))
-            _ = try await fixture.engine.accept(command, fixture.scope)
+            _ = try await fixture.engine.modifiers.accept(command, fixture.scope)
             let watch = try await Watch(fixture) { $0.listsFirst = true }
             let names = ["put a", "put b", "put new", "bookmark"]
             #expect(try await watch.frames(upTo: 4).map(\.name) == names)
@@ -224,6 +224,6 @@ extension EngineFixture {
             {"id":"\(target)"},"effect":{"type":"merge","value":{"liked":true}}}]\(more)}
             """
         let command = try ModifiersCommand(json: Array(json.utf8))
-        _ = try await engine.accept(command, scope, client: client)
+        _ = try await engine.modifiers.accept(command, scope, client: client)
     }
 }

@@ -162,7 +162,7 @@ struct EntityTests {
                 baseURL: try WebURL("https://other.example.com")
             )
             other.normalize = NormalizeRules(byType: .standard)
-            _ = try await server.engine.addOrigin(OriginCommand(other))
+            _ = try await server.engine.origins.add(OriginCommand(other))
             let client = try await server.connect()
             let body = Array("{}".utf8)
             for (method, path) in [

@@ -26,7 +26,7 @@ struct EntityWriteTests {
                 byType: .standard,
                 types: [TypeRule(type: "User", url: "/users/{id}")]
             )
-            _ = try await server.engine.addOrigin(OriginCommand(people))
+            _ = try await server.engine.origins.add(OriginCommand(people))
             try await body(server, try await server.connect())
         }
     }
@@ -72,7 +72,11 @@ struct EntityWriteTests {
             #expect(listed.items.first?.targets.map(\.description) == ["people/User:7"])
             gate.open()
             let id = try ModifierID("rename")
-            let settled = try await server.engine.modifier(id, server.scope, wait: .seconds(3_600))
+            let settled = try await server.engine.modifiers.modifier(
+                id,
+                server.scope,
+                wait: .seconds(3_600)
+            )
             #expect(settled.state == .dead)
             #expect(settled.reason == .refused)
             let after = try await client.ask("GET", path)

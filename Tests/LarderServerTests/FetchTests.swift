@@ -166,7 +166,7 @@ struct FetchTests {
 
     /// Returns once a second client has joined the flight, which no answer tells before it ends.
     private func untilJoined(_ server: ServerFixture) async throws {
-        while server.engine.stats().flights.joined == 0 {
+        while server.engine.monitor.stats().flights.joined == 0 {
             try await Task.sleep(for: .milliseconds(1))
         }
     }

@@ -162,7 +162,7 @@ struct FramingTests {
             client.begin((0..<count).flatMap { Self.get("/v1/entries/a\($0 % 2)") })
             try await server.expectServing()
             // Few of them are read before the client takes some.
-            #expect(await server.engine.status(connections: 0).cache.hits < 20)
+            #expect(await server.engine.monitor.status(connections: 0).cache.hits < 20)
             for index in 0..<count {
                 #expect(try await client.response().body == bodies[index % 2])
             }

@@ -66,7 +66,7 @@ struct OriginTests {
             for name in ["new", "other"] {
                 #expect(try await ask(server, "DELETE", "/v1/origins/\(name)").status == 204)
             }
-            #expect(server.engine.originReports().count == 1)
+            #expect(server.engine.origins.reports().count == 1)
         }
     }
 
@@ -174,7 +174,11 @@ struct OriginTests {
                 let client = try await server.connect()
                 let path = "/v1/fetch?url=\(url)"
                 _ = try await client.ask("GET", path)
-                _ = try await server.engine.setOffline(OriginName("example"), true, for: getuid())
+                _ = try await server.engine.origins.setOffline(
+                    OriginName("example"),
+                    true,
+                    for: getuid()
+                )
                 let follow = follows ? "&follow=true" : ""
                 try await client.send("GET \(path)\(follow) HTTP/1.1\r\nHost: x\r\n\r\n")
                 try await client.seen(#""type":"error""#)
@@ -200,7 +204,7 @@ struct OriginTests {
                 let found = try await refusal(server, method, path, Self.body)
                 #expect(found == "403 not-permitted", "\(method) \(path)")
             }
-            #expect(server.engine.originReports().count == 1)
+            #expect(server.engine.origins.reports().count == 1)
         }
     }
 }

@@ -33,7 +33,7 @@ struct RawWriteTests {
     }
 
     private func settled(_ server: ServerFixture, _ id: ModifierID) async throws -> ModifierReport {
-        try await server.engine.modifier(id, server.scope, wait: .seconds(3_600))
+        try await server.engine.modifiers.modifier(id, server.scope, wait: .seconds(3_600))
     }
 
     @Test("P-01: a PUT is answered 202 as a modifier, shows at once, and is sent as it was given")
@@ -181,7 +181,7 @@ struct RawWriteTests {
             )
             files.modifiers.respondsAsync = true
             files.modifiers.idempotency.header = "X-Key"
-            _ = try await server.engine.addOrigin(OriginCommand(files))
+            _ = try await server.engine.origins.add(OriginCommand(files))
             let response = try await server.connect().ask(
                 "PUT",
                 "/o/files/a",

@@ -60,9 +60,9 @@ struct RedirectTests {
             var command = ModifierCommand(changes: [change], request: request)
             command.id = try ModifierID("w-1")
             let scope = gateway.store.key(for: .own(uid: getuid(), account: .default))
-            _ = try await gateway.engine.accept(ModifiersCommand(command), scope)
+            _ = try await gateway.engine.modifiers.accept(ModifiersCommand(command), scope)
             let id = try ModifierID("w-1")
-            let report = try await gateway.engine.modifier(id, scope, wait: .seconds(60))
+            let report = try await gateway.engine.modifiers.modifier(id, scope, wait: .seconds(60))
             #expect(report.state == .confirmed)
             let elsewhere = other.requests.all
             #expect(elsewhere.map(\.path) == ["/deep/one", "/deep/two"])

@@ -37,7 +37,7 @@ struct RepetitionTests {
 
     private func settled(_ server: ServerFixture, _ id: String) async throws -> ModifierReport {
         let id = try ModifierID(id)
-        return try await server.engine.modifier(id, server.scope, wait: .seconds(3_600))
+        return try await server.engine.modifiers.modifier(id, server.scope, wait: .seconds(3_600))
     }
 
     private static let held = #","hold":"1h""#
@@ -49,7 +49,7 @@ struct RepetitionTests {
                 name: try OriginName("files"),
                 baseURL: try WebURL("https://files.example.com")
             )
-            _ = try await server.engine.addOrigin(OriginCommand(files))
+            _ = try await server.engine.origins.add(OriginCommand(files))
             try await server.store("notes/1", Array("hello".utf8), kind: .blob)
             let writes = [
                 write("child", Self.held + #","depends_on":["parent"]"#),
@@ -64,7 +64,7 @@ struct RepetitionTests {
                 first.append(try ModifierReceipt(decoding: answer.body))
             }
             try await delete(server, "/v1/entries/notes%2F1")
-            try await server.engine.removeOrigin(files.name)
+            try await server.engine.origins.remove(files.name)
             for (body, receipt) in zip(writes.dropFirst(), first.dropFirst()) {
                 let answer = try await post(server, body)
                 #expect(answer.status == 202, "\(answer.text)")
@@ -169,7 +169,7 @@ struct RepetitionTests {
                     body: Array(body.utf8)
                 )
             }
-            _ = try await server.engine.addOrigin(OriginCommand(files))
+            _ = try await server.engine.origins.add(OriginCommand(files))
             let first = try await ask("a%20b?c", "k-1", "x")
             #expect(first.status == 202, "\(first.text)")
             let receipt = try ModifierReceipt(decoding: first.body)
@@ -178,8 +178,8 @@ struct RepetitionTests {
             var plain = files
             plain.modifiers.respondsAsync = false
             for origin in [moved, plain, nil] {
-                try await server.engine.removeOrigin(files.name)
-                if let origin { _ = try await server.engine.addOrigin(OriginCommand(origin)) }
+                try await server.engine.origins.remove(files.name)
+                if let origin { _ = try await server.engine.origins.add(OriginCommand(origin)) }
                 let again = try await ask("a%20b?c", "k-1", "x")
                 #expect(again.status == 202, "\(again.text)")
                 let known = try ModifierReceipt(decoding: again.body)

@@ -19,7 +19,7 @@ struct AdministrationRoutes {
         case .evict: try await evict()
         case .status:
             try refuseParameters()
-            var report = await engine.status(
+            var report = await engine.monitor.status(
                 connections: exchange.server.connections.count,
                 for: try exchange.you
             )
@@ -52,7 +52,7 @@ struct AdministrationRoutes {
                 refusing: "what is shared is seen by all users, so that none of them may evict it"
             )
         }
-        let report = try await engine.evict(command, rows, client: try exchange.client)
+        let report = try await engine.eviction.evict(command, rows, client: try exchange.client)
         await exchange.respond(report.encoded())
     }
 
@@ -61,19 +61,19 @@ struct AdministrationRoutes {
         let selection = try parameters.takeScope()
         try parameters.refuseRest()
         let rows = try exchange.rows(selection, for: "usage")
-        await exchange.respond(try await engine.usage(rows).encoded())
+        await exchange.respond(try await engine.monitor.usage(rows).encoded())
     }
 
     private func check() async throws(Problem) {
         try refuseParameters()
         try exchange.requireAdministrator("check")
-        await exchange.respond(try await engine.examine(daemonUID: geteuid()).encoded())
+        await exchange.respond(try await engine.monitor.examine(daemonUID: geteuid()).encoded())
     }
 
     /// Ready means that a read of the store succeeds.
     private func ready() async throws(Problem) {
         try refuseParameters()
-        try await engine.checkStore()
+        try await engine.monitor.checkStore()
         await exchange.respond(Self.fine)
     }
 

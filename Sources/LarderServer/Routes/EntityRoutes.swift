@@ -29,8 +29,8 @@ struct EntityRoutes {
     private func list() async throws(Problem) {
         let command = try EntityListCommand(query: exchange.query)
         let rows = try exchange.rows(command.scope, for: "list entities")
-        let origin = try engine.entityOrigin(command.origin, for: exchange.peer.uid)
-        let page = try await engine.entities(command, origin, rows)
+        let origin = try engine.entities.origin(command.origin, for: exchange.peer.uid)
+        let page = try await engine.entities.list(command, origin, rows)
         try await exchange.respond(page)
     }
 
@@ -38,7 +38,7 @@ struct EntityRoutes {
         let command = try EntityCommand(query: exchange.query)
         let name = try name(key, command.origin)
         let scope = exchange.scope(command.account)
-        guard let view = try await engine.entity(name, command, scope) else {
+        guard let view = try await engine.entities.read(name, command, scope) else {
             throw Problem.miss(name)
         }
         switch view.content {
@@ -68,7 +68,7 @@ struct EntityRoutes {
         let name = try name(key, origin)
         let scope = try exchange.row(selection, for: "explain \(name)")
         let interest = exchange.interest
-        guard let explanation = try await engine.explainEntity(name, scope, interest: interest)
+        guard let explanation = try await engine.entities.explain(name, scope, interest: interest)
         else {
             throw Problem.miss(name)
         }
@@ -80,7 +80,7 @@ struct EntityRoutes {
     private func put(_ key: EntityKey) async throws(Problem) {
         let (name, scope) = try place(key)
         let limit = min(Limits.entityBytesMax, Int(clamping: engine.store.maxEntryBytes))
-        let receipt = try await engine.setEntity(
+        let receipt = try await engine.entities.set(
             name,
             json: try await exchange.wholeBody(upTo: limit),
             scope,
@@ -94,7 +94,7 @@ struct EntityRoutes {
 
     private func remove(_ key: EntityKey) async throws(Problem) {
         let (name, scope) = try place(key)
-        let revision = try await engine.deleteEntity(name, scope, client: try exchange.client)
+        let revision = try await engine.entities.delete(name, scope, client: try exchange.client)
         await exchange.writer.respond(.noContent, ["Larder-Rev": String(revision.number)])
     }
 
@@ -108,7 +108,7 @@ struct EntityRoutes {
     }
 
     private func name(_ key: EntityKey, _ origin: OriginName?) throws(Problem) -> EntityName {
-        try engine.entityName(key, of: origin, for: exchange.peer.uid)
+        try engine.entities.name(key, of: origin, for: exchange.peer.uid)
     }
 }
 

@@ -30,7 +30,7 @@ struct EntryRoutes {
     private func list() async throws(Problem) {
         let command = try EntryListCommand(query: exchange.query)
         let rows = try exchange.rows(command.scope, for: "list")
-        let page = try await engine.list(command, rows)
+        let page = try await engine.entries.list(command, rows)
         try await exchange.respond(page)
     }
 
@@ -40,7 +40,8 @@ struct EntryRoutes {
         try parameters.refuseRest()
         let scope = try exchange.row(selection, for: "explain \(id)")
         let interest = exchange.interest
-        guard let explanation = try await engine.explain(id, scope, interest: interest) else {
+        guard let explanation = try await engine.entries.explain(id, scope, interest: interest)
+        else {
             throw Problem.miss(id)
         }
         try await exchange.respond(explanation)
@@ -55,11 +56,11 @@ struct EntryRoutes {
         let scope = exchange.scope(command.account)
         guard FrameFormat.isArrayNamed(in: exchange.accepted) else {
             let stream = FrameStream(exchange)
-            try await engine.batch(command, scope) { frame in await stream.send(frame) }
+            try await engine.entries.batch(command, scope) { frame in await stream.send(frame) }
             return await stream.end()
         }
         let array = FrameArray(exchange)
-        try await engine.batch(command, scope) { frame in array.take(frame) }
+        try await engine.entries.batch(command, scope) { frame in array.take(frame) }
         try await array.end()
     }
 
@@ -90,7 +91,7 @@ struct EntryRoutes {
         try refuseTooLarge()
         let place = try exchange.enterUpload()
         defer { place?.leave() }
-        var intake = try engine.takeBlob(
+        var intake = try engine.entries.take(
             id,
             scope,
             mediaType: exchange.head.headers.first(name: "Content-Type"),
@@ -141,7 +142,7 @@ struct EntryRoutes {
 
     private func remove(_ id: EntryID) async throws(Problem) {
         try RequestHeaderRules.refusePart(exchange.fields, status: 400)
-        let wasThere = try await engine.remove(
+        let wasThere = try await engine.entries.remove(
             id,
             exchange.scope(),
             client: try exchange.client,
@@ -169,7 +170,7 @@ extension Exchange {
     ) async throws(Problem) {
         let reader: BodyReader?
         do throws(StoreError) {
-            reader = try await engine.openBody(body, of: id, scope)
+            reader = try await engine.entries.openBody(body, of: id, scope)
         } catch {
             throw Problem(error)
         }

@@ -35,7 +35,7 @@ struct ModifierRoutes {
         }
         let scope = exchange.scope(command.account)
         let client = try exchange.client
-        let receipts = try await engine.accept(
+        let receipts = try await engine.modifiers.accept(
             command,
             scope,
             client: client,
@@ -57,17 +57,22 @@ struct ModifierRoutes {
         _ wait: Duration
     ) async throws(Problem) -> ModifierReport {
         do throws(Problem) {
-            return try await engine.modifier(id, scope, wait: wait, interest: exchange.interest)
+            return try await engine.modifiers.modifier(
+                id,
+                scope,
+                wait: wait,
+                interest: exchange.interest
+            )
         } catch {
             guard error.kind == .shuttingDown else { throw error }
-            return try await engine.modifier(id, scope)
+            return try await engine.modifiers.modifier(id, scope)
         }
     }
 
     private func list() async throws(Problem) {
         let command = try ModifierListCommand(query: exchange.query)
         let rows = try exchange.rows(command.scope, for: "list modifiers")
-        let page = try await engine.modifiers(command, rows, interest: exchange.interest)
+        let page = try await engine.modifiers.list(command, rows, interest: exchange.interest)
         try await exchange.respond(page)
     }
 
@@ -76,7 +81,12 @@ struct ModifierRoutes {
         let wait = try parameters.takeWait("wait")
         let scope = try exchange.row(try parameters.takeScope(), for: "show modifier \(id)")
         try parameters.refuseRest()
-        let report = try await engine.modifier(id, scope, wait: wait, interest: exchange.interest)
+        let report = try await engine.modifiers.modifier(
+            id,
+            scope,
+            wait: wait,
+            interest: exchange.interest
+        )
         try await exchange.respond(report)
     }
 
@@ -86,7 +96,7 @@ struct ModifierRoutes {
         let isDiscarding = try parameters.takeBool("discard") ?? false
         try parameters.refuseRest()
         let interest = exchange.interest
-        try await engine.removeModifier(id, scope, discarding: isDiscarding, interest: interest)
+        try await engine.modifiers.remove(id, scope, discarding: isDiscarding, interest: interest)
         await exchange.writer.respond(.noContent)
     }
 
@@ -94,7 +104,7 @@ struct ModifierRoutes {
         var parameters = try QueryParameters(exchange.query)
         let scope = try exchange.row(try parameters.takeScope(), for: "retry modifier \(id)")
         try parameters.refuseRest()
-        let receipt = try await engine.retryModifier(id, scope, interest: exchange.interest)
+        let receipt = try await engine.modifiers.retry(id, scope, interest: exchange.interest)
         await exchange.respond(receipt.encoded(), status: .accepted)
     }
 
@@ -103,7 +113,7 @@ struct ModifierRoutes {
         let selection = try parameters.takeScope()
         try parameters.refuseRest()
         let scope = try exchange.row(selection, for: "\(isPaused ? "pause" : "resume") \(lane)")
-        try await engine.setLane(lane, scope, isPaused: isPaused)
+        try await engine.modifiers.setLane(lane, scope, isPaused: isPaused)
         await exchange.writer.respond(.noContent)
     }
 }
@@ -121,7 +131,9 @@ extension Exchange {
         let isSettled = receipts.allSatisfy { $0.settledAt != nil }
         var reports: [ModifierReport] = []
         if isSettled {
-            for receipt in receipts { reports.append(try await engine.modifier(receipt.id, scope)) }
+            for receipt in receipts {
+                reports.append(try await engine.modifiers.modifier(receipt.id, scope))
+            }
         }
         guard let only = receipts.first, !command.isList else {
             let body =

@@ -17,7 +17,7 @@ struct OriginRoutes {
         try parameters.refuseRest()
         switch route {
         case .list:
-            let reports = engine.originReports(for: try exchange.you)
+            let reports = engine.origins.reports(for: try exchange.you)
             await exchange.respond(OriginReport.encoded(reports))
         case .add: try await add()
         case .replace(let name): try await replace(name)
@@ -33,7 +33,7 @@ struct OriginRoutes {
         let command = try await exchange.command { json throws(Problem) in
             try OriginCommand(json: json)
         }
-        await respondCreated(try await engine.addOrigin(command))
+        await respondCreated(try await engine.origins.add(command))
     }
 
     private func replace(_ name: OriginName) async throws(Problem) {
@@ -41,7 +41,7 @@ struct OriginRoutes {
         let command = try await exchange.command { json throws(Problem) in
             try OriginCommand(name, json: json)
         }
-        let (report, isNew) = try await engine.replaceOrigin(command)
+        let (report, isNew) = try await engine.origins.replace(command)
         if isNew {
             await respondCreated(report)
         } else {
@@ -59,21 +59,25 @@ struct OriginRoutes {
 
     private func remove(_ name: OriginName) async throws(Problem) {
         try exchange.requireAdministrator("origin rm \(name)")
-        try await engine.removeOrigin(name)
+        try await engine.origins.remove(name)
         await exchange.writer.respond(.noContent, [:], body: [])
     }
 
     private func set(_ name: OriginName, isOffline: Bool) async throws(Problem) {
         try exchange.requireAdministrator("origin \(isOffline ? "offline" : "online") \(name)")
         try await refuseBody()
-        let report = try await engine.setOffline(name, isOffline, for: exchange.peer.uid)
+        let report = try await engine.origins.setOffline(name, isOffline, for: exchange.peer.uid)
         await exchange.respond(report.encoded())
     }
 
     private func check(_ name: OriginName) async throws(Problem) {
         try exchange.requireAdministrator("origin check \(name)")
         let command = try await checkCommand()
-        let report = try await engine.checkOrigin(name, path: command.path, for: exchange.peer.uid)
+        let report = try await engine.origins.check(
+            name,
+            path: command.path,
+            for: exchange.peer.uid
+        )
         await exchange.respond(report.encoded())
     }
 

@@ -22,7 +22,7 @@ struct PinRoutes {
 
     private func list() async throws(Problem) {
         let command = try PinListCommand(query: exchange.query)
-        let page = try await engine.pins(command, exchange.scope(command.account))
+        let page = try await engine.pins.list(command, exchange.scope(command.account))
         try await exchange.respond(page)
     }
 
@@ -33,7 +33,7 @@ struct PinRoutes {
         let wait = try parameters.takeWait("wait")
         try parameters.refuseRest()
         try await refuseBody()
-        switch try await engine.pin(id, scope, wait: wait, interest: exchange.interest) {
+        switch try await engine.pins.pin(id, scope, wait: wait, interest: exchange.interest) {
         case .held(let item, isNew: true):
             await exchange.respond(item.encoded(), status: .created)
         case .held(_, isNew: false):
@@ -55,7 +55,7 @@ struct PinRoutes {
     }
 
     private func unpin(_ id: EntryID) async throws(Problem) {
-        guard try await engine.unpin(id, exchange.scope()) else {
+        guard try await engine.pins.unpin(id, exchange.scope()) else {
             throw Problem(.miss, "'\(id)' is not pinned", hint: "GET /v1/pins lists what is.")
         }
         await exchange.writer.respond(.noContent)

@@ -53,7 +53,7 @@ struct RawRoutes {
         let scope = exchange.scope(command.place.account)
         let (url, keyHeader): (WebURL, String)
         do throws(Problem) {
-            (url, keyHeader) = try await exchange.engine.destination(of: command, scope)
+            (url, keyHeader) = try await exchange.engine.modifiers.destination(of: command, scope)
         } catch {
             guard error.kind == .methodNotAllowed else { throw error }
             return await exchange.respond(error, ["Allow": "GET, HEAD"])
@@ -63,7 +63,11 @@ struct RawRoutes {
         let accepted = try await exchange.work(onBytes: byteCount) { () throws(Problem) in
             ModifiersCommand(try command.modifier(to: url, keyHeader: keyHeader, body: body))
         }
-        let receipts = try await exchange.engine.accept(accepted, scope, byteCount: byteCount)
+        let receipts = try await exchange.engine.modifiers.accept(
+            accepted,
+            scope,
+            byteCount: byteCount
+        )
         let headers: HTTPHeaders = ["Preference-Applied": "respond-async"]
         try await exchange.respond(receipts, of: accepted, scope, headers)
     }

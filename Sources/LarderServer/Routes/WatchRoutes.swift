@@ -23,7 +23,7 @@ struct WatchRoutes {
         let isStream = FrameFormat.isNamed(in: exchange.accepted)
         guard command.timeout == nil || isStream else { return try await poll(command) }
         let stream = FrameStream(exchange)
-        let refusal = await exchange.engine.watch(
+        let refusal = await exchange.engine.watches.watch(
             command,
             scope: exchange.scope(command.account),
             client: try exchange.client,
@@ -35,7 +35,7 @@ struct WatchRoutes {
     }
 
     private func poll(_ command: WatchCommand) async throws(Problem) {
-        let report = try await exchange.engine.poll(
+        let report = try await exchange.engine.watches.poll(
             command,
             scope: exchange.scope(command.account),
             client: try exchange.client,

@@ -56,7 +56,7 @@ extension EngineSimulation {
         let scope = scopeKey
         let call = daemon.call { engine in
             await Self.problem { () async throws(Problem) in
-                _ = try await engine.accept(ready, scope)
+                _ = try await engine.modifiers.accept(ready, scope)
             }
         }
         put(.accepted(accepted), call)
@@ -182,9 +182,9 @@ extension EngineSimulation {
         let call = daemon.call { engine in
             await Self.problem { () async throws(Problem) in
                 switch decision {
-                case .retry: _ = try await engine.retryModifier(id, scope)
-                case .cancel: try await engine.removeModifier(id, scope, discarding: false)
-                case .discard: try await engine.removeModifier(id, scope, discarding: true)
+                case .retry: _ = try await engine.modifiers.retry(id, scope)
+                case .cancel: try await engine.modifiers.remove(id, scope, discarding: false)
+                case .discard: try await engine.modifiers.remove(id, scope, discarding: true)
                 }
             }
         }
@@ -206,7 +206,7 @@ extension EngineSimulation {
         let scope = scopeKey
         let call = daemon.call { engine in
             await Self.problem { () async throws(Problem) in
-                try await engine.setLane(lane, scope, isPaused: isPaused)
+                try await engine.modifiers.setLane(lane, scope, isPaused: isPaused)
             }
         }
         put(.laneSet(name, isPaused: isPaused), call)
@@ -217,7 +217,7 @@ extension EngineSimulation {
         let scope = scopeKey
         let call = daemon.call { engine in
             await Self.problem { () async throws(Problem) in
-                _ = try await engine.evict(EvictCommand(.ids([id])), .one(scope))
+                _ = try await engine.eviction.evict(EvictCommand(.ids([id])), .one(scope))
             }
         }
         put(.mayBeLost(path), call)

@@ -41,7 +41,7 @@ extension EngineSimulation {
         let (ready, scope) = (command, scopeKey)
         let call = daemon.call { engine -> Result<[ModifierReport], Problem> in
             do throws(Problem) {
-                return .success(try await engine.modifiers(ready, .one(scope)).items)
+                return .success(try await engine.modifiers.list(ready, .one(scope)).items)
             } catch {
                 return .failure(error)
             }

@@ -90,7 +90,7 @@ struct RouteRound: Sendable {
 
     private func setOffline(_ isOffline: Bool) async throws {
         let uid = server.scope.scope.uid ?? 0
-        _ = try await server.engine.setOffline(OriginName("example"), isOffline, for: uid)
+        _ = try await server.engine.origins.setOffline(OriginName("example"), isOffline, for: uid)
     }
 
     /// The first frame.
@@ -158,7 +158,7 @@ struct RouteRound: Sendable {
         command.account = account
         command.listsFirst = true
         let told = Recorder<WatchFrame>()
-        let refusal = await server.engine.watch(
+        let refusal = await server.engine.watches.watch(
             command,
             scope: scope,
             client: nil,

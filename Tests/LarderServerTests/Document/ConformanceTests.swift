@@ -135,10 +135,10 @@ struct ConformanceTests {
         command.id = id
         if isHeld { command.hold = .seconds(3_600) }
         server.upstream.answer(url, with: .reply("no", status: 403))
-        _ = try await server.engine.accept(ModifiersCommand(command), server.scope)
+        _ = try await server.engine.modifiers.accept(ModifiersCommand(command), server.scope)
         guard !isHeld else { return }
         let wait = Duration.seconds(60)
-        let report = try await server.engine.modifier(id, server.scope, wait: wait)
+        let report = try await server.engine.modifiers.modifier(id, server.scope, wait: wait)
         #expect(report.state == .dead)
     }
 
@@ -151,7 +151,7 @@ struct ConformanceTests {
         if operation.path.hasPrefix("/v1/entities") {
             let name = try server.entity("User:7")
             let json = Array(#"{"id":7,"name":"Ada"}"#.utf8)
-            _ = try await server.engine.setEntity(name, json: json, server.scope, client: nil)
+            _ = try await server.engine.entities.set(name, json: json, server.scope, client: nil)
         }
         if operation.description == "DELETE /v1/pins/{id}" {
             let id = try EntryID("notes/1")
@@ -166,7 +166,7 @@ struct ConformanceTests {
             name: try OriginName("files"),
             baseURL: try WebURL("https://files.example.com")
         )
-        _ = try await server.engine.addOrigin(OriginCommand(files))
+        _ = try await server.engine.origins.add(OriginCommand(files))
         server.upstream.answer(
             try WebURL("https://files.example.com/articles/42"),
             with: .json("[]")

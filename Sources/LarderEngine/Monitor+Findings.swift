@@ -4,7 +4,7 @@ import LarderWire
 
 /// What waits for a person: writes, lanes that are paused, pins that failed; each with the command
 /// that helps.
-extension Engine {
+extension Monitor {
     /// Those of `asker`; of everybody, by uid, for an administrator and for nobody in particular.
     ///
     /// However long the queue is, this reads no more than the lanes that are paused.
@@ -49,7 +49,7 @@ extension Engine {
 }
 
 extension CheckReport.Finding {
-    fileprivate init(_ count: Int64, _ state: ModifierState, _ whose: Engine.Whose) {
+    fileprivate init(_ count: Int64, _ state: ModifierState, _ whose: Monitor.Whose) {
         let (one, many) = count == 1 ? ("write", "it") : ("writes", "them")
         let fate =
             switch state {
@@ -71,7 +71,7 @@ extension CheckReport.Finding {
         )
     }
 
-    fileprivate init(failedPins count: Int64, _ whose: Engine.Whose) {
+    fileprivate init(failedPins count: Int64, _ whose: Monitor.Whose) {
         let one = count == 1 ? "pin" : "pins"
         self.init(
             "pins",
@@ -82,7 +82,7 @@ extension CheckReport.Finding {
         )
     }
 
-    fileprivate init(paused lane: Lane, of scope: Scope, _ whose: Engine.Whose) {
+    fileprivate init(paused lane: Lane, of scope: Scope, _ whose: Monitor.Whose) {
         let account = scope.account == .default ? "" : " --account \(scope.account.text)"
         self.init(
             "lane",

@@ -3,7 +3,7 @@ import LarderStore
 import LarderWire
 
 /// Modifiers that were submitted before: nothing of the present is asked about them.
-extension Engine {
+extension Modifiers {
     /// Those of a command that were accepted before, with what they were accepted as.
     ///
     /// Another modifier under the id of one is refused, whatever else there is to be said of it.
@@ -14,10 +14,8 @@ extension Engine {
     ) async throws(Problem) -> [ModifierID: Submission] {
         let ids = command.modifiers.compactMap(\.id)
         guard !ids.isEmpty else { return [:] }
-        let known: [ModifierID: Submission]
-        do throws(StoreError) {
+        return try await storing { () async throws(StoreError) in
             let found = try await store.submissions(of: ids, scope)
-            known = found
             let areSame = try await store.work(onBytes: found.isEmpty ? 0 : byteCount) {
                 command.modifiers.allSatisfy { modifier in
                     guard let submission = modifier.id.flatMap({ found[$0] }) else { return true }
@@ -25,10 +23,8 @@ extension Engine {
                 }
             }
             guard areSame else { throw StoreError.modifierExists }
-        } catch {
-            throw Problem(error)
+            return found
         }
-        return known
     }
 
     /// Where a raw write went to that was accepted before under its key; nil where nothing was, or
@@ -39,15 +35,13 @@ extension Engine {
         _ scope: ScopeKey
     ) async throws(Problem) -> WebURL? {
         guard let id = try write.id(under: keyHeader) else { return nil }
-        do throws(StoreError) {
-            guard let known = try await store.submissions(of: [id], scope)[id],
-                known.origin == write.place.origin.text, let url = known.url,
-                write.place.names(url)
-            else { return nil }
-            return url
-        } catch {
-            throw Problem(error)
+        let known = try await storing { () async throws(StoreError) in
+            try await store.submissions(of: [id], scope)[id]
         }
+        guard let known, known.origin == write.place.origin.text, let url = known.url,
+            write.place.names(url)
+        else { return nil }
+        return url
     }
 
     /// What one is answered with that was to be accepted.
@@ -71,7 +65,7 @@ extension Engine {
         _ scope: ScopeKey,
         _ revision: Revision
     ) async throws(Problem) -> ModifierReceipt {
-        let report = try await report(of: number, id, scope)
+        let report = try await ModifierReports(context: context).report(of: number, id, scope)
         var receipt = ModifierReceipt(id: id, state: report.state, revision: revision)
         receipt.settledAt = report.settledAt
         return receipt

@@ -4,7 +4,9 @@ import LarderStrategy
 package import LarderWire
 
 /// What changes, told to those who watch it.
-extension Engine {
+package struct Watches: EnginePart {
+    let context: EngineContext
+
     /// A client's watch.
     ///
     /// Frames go to `emit`, which says whether anybody still reads; what is returned is the problem
@@ -71,10 +73,10 @@ extension Engine {
         emit: @escaping ([WatchFrame]) async -> Bool
     ) async -> Problem? {
         let mailbox = Mailbox<WatchSession.Event>()
-        guard let seat = sessions.add({ mailbox.post(.drainBegan) }) else {
+        guard let seat = context.sessions.add({ mailbox.post(.drainBegan) }) else {
             return .daemonEnds
         }
-        defer { sessions.remove(seat) }
+        defer { context.sessions.remove(seat) }
         var command = command
         do throws(Problem) {
             try name(entitiesOf: &command, for: scope.scope.uid)
@@ -105,16 +107,15 @@ extension Engine {
             )
         }
         defer { hub.leave(number) }
-        followers.addWatcher(scope)
-        defer { followers.removeWatcher(scope) }
+        context.followers.addWatcher(scope)
+        defer { context.followers.removeWatcher(scope) }
         interest.whenGivenUp { mailbox.post(.hungUp) }
         var session = WatchSession(
-            context,
-            followers,
-            scope,
-            command,
-            client,
-            mailbox,
+            context: context,
+            scope: scope,
+            command: command,
+            client: client,
+            mailbox: mailbox,
             number: number,
             emit: emit
         )
@@ -127,7 +128,7 @@ extension Engine {
         for uid: UInt32?
     ) throws(Problem) {
         guard !command.keys.isEmpty else { return }
-        let origin = try entityOrigin(command.origin, for: uid)
+        let origin = try Entities(context: context).origin(command.origin, for: uid)
         command.ids += command.keys.map { EntryID(EntityName($0, of: origin)) }
         command.keys = []
         command.origin = nil

@@ -4,7 +4,14 @@ package import LarderStore
 package import LarderWire
 
 /// The id / data / timestamp cache itself.
-extension Engine {
+package struct Entries: EnginePart {
+    let context: EngineContext
+    let batches = BatchCount()
+
+    init(_ context: EngineContext) {
+        self.context = context
+    }
+
     /// The body of an entry whose row a view has shown; nil when it was replaced.
     package func openBody(
         _ body: ChunkedBody,
@@ -19,7 +26,7 @@ extension Engine {
     }
 
     /// A client's own blob on its way in; see ``BlobIntake``.
-    package func takeBlob(
+    package func take(
         _ id: EntryID,
         _ scope: ScopeKey,
         mediaType: String?,
@@ -32,14 +39,19 @@ extension Engine {
             throw Problem(.originID, "'\(id)' lies under the base URL of origin '\(origin.name)'")
         }
         return BlobIntake(
-            context,
-            id,
-            scope,
+            context: context,
+            id: id,
+            scope: scope,
             mediaType: mediaType,
             ttl: ttl,
             isPinned: isPinned,
             client: client,
-            condition: condition(conditions, of: id, scope)
+            condition: condition(conditions, of: id, scope),
+            intake: BodyIntake(
+                store,
+                isStored: true,
+                for: BodyIntake.Goal(scope: scope, id: id, isPinning: isPinned)
+            )
         )
     }
 
@@ -106,21 +118,15 @@ extension Engine {
         _ client: ClientTag?,
         if condition: WriteCondition?
     ) async throws(Problem) -> Bool {
-        do throws(StoreError) {
-            return try await store.delete(scope, id, client: client, if: condition) != nil
-        } catch {
-            throw Problem(error)
+        try await storing { () async throws(StoreError) in
+            try await store.delete(scope, id, client: client, if: condition) != nil
         }
     }
 
     private func isThere(_ scope: ScopeKey, _ id: EntryID) async throws(Problem) -> Bool {
         let now = clock.now()
-        do throws(StoreError) {
-            return try await store.read { reader throws(StoreError) in
-                try reader.entry(scope, id, now: now) != nil
-            }
-        } catch {
-            throw Problem(error)
+        return try await context.read { reader throws(StoreError) in
+            try reader.entry(scope, id, now: now) != nil
         }
     }
 
@@ -136,13 +142,10 @@ extension Engine {
         filter.shownAt = clock.now()
         filter.part = .entries
         let order = RowOrder(command.sort)
-        let cursor = try command.cursor.map { text throws(Problem) in try RowCursor(text) }
-        let page: (views: [ListedView], next: RowCursor?)
-        do throws(StoreError) {
+        let (cursor, limit) = (try command.cursor.map(RowCursor.init), command.limit)
+        let page = try await storing { [filter] () async throws(StoreError) in
             if command.sort == .used { try await store.flushTouches() }
-            page = try await context.page(filter, order: order, after: cursor, limit: command.limit)
-        } catch {
-            throw Problem(error)
+            return try await context.page(filter, order: order, after: cursor, limit: limit)
         }
         let now = clock.now()
         let items = page.views.map { view in

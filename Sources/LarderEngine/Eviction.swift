@@ -2,7 +2,10 @@ package import LarderModel
 package import LarderStore
 package import LarderWire
 
-extension Engine {
+/// Evicting by hand.
+package struct Eviction: EnginePart {
+    let context: EngineContext
+
     /// Evicts the rows of one scope or several that a command names, or says what it would evict.
     ///
     /// Protected rows are skipped and counted; pinned ones too, unless the command includes them.
@@ -13,43 +16,30 @@ extension Engine {
     ) async throws(Problem) -> EvictReport {
         var command = command
         if case .keys(let keys, let origin) = command.selection {
-            let origin = try entityOrigin(origin, for: nil)
+            let origin = try Entities(context: context).origin(origin, for: nil)
             command.selection = .ids(keys.map { EntryID(EntityName($0, of: origin)) })
         }
-        do throws(StoreError) {
+        let run = EvictionRun(context: context, scopes: scopes, command: command, client: client)
+        return try await storing { () async throws(StoreError) in
             try await store.flushTouches()
-            return try await EvictionRun(self, scopes, command, client).run(command.selection)
-        } catch {
-            throw Problem(error)
+            return try await run.run()
         }
     }
 }
 
 /// One eviction over the API, in pages, so that it needs little memory and lets other writes by.
 private struct EvictionRun {
-    private let engine: Engine
-    private let scopes: RowScopes
-    private let isDryRun: Bool
-    private let includesPinned: Bool
-    private let client: ClientTag?
-    private var report = EvictReport(evicted: 0, bytes: 0, skipped: 0, ids: [])
+    let context: EngineContext
+    let scopes: RowScopes
+    let command: EvictCommand
+    let client: ClientTag?
+    var report = EvictReport(evicted: 0, bytes: 0, skipped: 0, ids: [])
 
-    init(
-        _ engine: Engine,
-        _ scopes: RowScopes,
-        _ command: EvictCommand,
-        _ client: ClientTag?
-    ) {
-        self.client = client
-        self.engine = engine
-        self.scopes = scopes
-        isDryRun = command.isDryRun
-        includesPinned = command.includesPinned
-    }
+    private var isDryRun: Bool { command.isDryRun }
 
-    consuming func run(_ selection: EvictSelection) async throws(StoreError) -> EvictReport {
+    consuming func run() async throws(StoreError) -> EvictReport {
         var filter = RowFilter(scopes)
-        switch selection {
+        switch command.selection {
         case .ids(let ids):
             try await evict(ids)
         case .keys:
@@ -61,7 +51,7 @@ private struct EvictionRun {
             filter.origin = origin
             try await evict(filter)
         case .olderThan(let age):
-            filter.storedBefore = engine.clock.now().advanced(by: .zero - age)
+            filter.storedBefore = context.clock.now().advanced(by: .zero - age)
             try await evict(filter)
         case .toBytes(let size):
             try await evict(filter, downTo: size.bytes)
@@ -76,7 +66,7 @@ private struct EvictionRun {
             // No index has ids alone: one pass over the rows finds all of them.
             return try await evict(RowFilter(scopes), onlyIDs: Set(ids))
         }
-        let candidates = try await engine.store.read { reader throws(StoreError) in
+        let candidates = try await context.store.read { reader throws(StoreError) in
             var candidates: [EvictionCandidate] = []
             var seen: Set<EntryID> = []
             for id in ids where seen.insert(id).inserted {
@@ -86,7 +76,7 @@ private struct EvictionRun {
         }
         // One of them may be both: pinned, and cached while the pin has no bytes.
         for id in Set(ids) {
-            let kept = try await engine.store.read { reader throws(StoreError) in
+            let kept = try await context.store.read { reader throws(StoreError) in
                 try reader.keptRow(scope, id)
             }
             if let kept { try await take(kept) }
@@ -104,7 +94,7 @@ private struct EvictionRun {
         var cursor: RowCursor?
         while true {
             let after = cursor
-            let page = try await engine.store.read { reader throws(StoreError) in
+            let page = try await context.store.read { reader throws(StoreError) in
                 let limit = Limits.evictionBatchRowsMax
                 return try reader.candidates(filter, order: .id, after: after, limit: limit)
             }
@@ -122,7 +112,7 @@ private struct EvictionRun {
         var cursor: RowCursor?
         while true {
             let after = cursor
-            let page = try await engine.store.read { reader throws(StoreError) in
+            let page = try await context.store.read { reader throws(StoreError) in
                 try reader.keptRows(filter, after: after, limit: Limits.evictionBatchRowsMax)
             }
             guard let last = page.last else { return }
@@ -137,13 +127,13 @@ private struct EvictionRun {
     /// one, it is counted there.
     private mutating func take(_ row: KeptRow) async throws(StoreError) {
         let hasBytes = row.hasEntry && row.kind != .tombstone
-        guard !row.isTargeted, includesPinned || !row.isPinned else {
+        guard !row.isTargeted, command.includesPinned || !row.isPinned else {
             report.skipped += hasBytes && !row.id.isEntity ? 1 : 0
             return
         }
         if !isDryRun {
-            let scope = engine.store.key(for: row.scope)
-            guard try await engine.store.evictKept(scope, row.id, client: client) else { return }
+            let scope = context.store.key(for: row.scope)
+            guard try await context.store.evictKept(scope, row.id, client: client) else { return }
         }
         guard hasBytes else { return }
         report.evicted += 1
@@ -157,10 +147,10 @@ private struct EvictionRun {
         downTo goal: Int64
     ) async throws(StoreError) {
         var cursor: RowCursor?
-        let before = engine.store.totals.bytes
+        let before = context.store.totals.bytes
         while true {
             let after = cursor
-            let page = try await engine.store.read { reader throws(StoreError) in
+            let page = try await context.store.read { reader throws(StoreError) in
                 try reader.candidates(filter, after: after, limit: Limits.evictionBatchRowsMax)
             }
             guard let last = page.last else { return }
@@ -181,7 +171,7 @@ private struct EvictionRun {
             receipt.evicted = candidates.filter { !isProtected($0) }
             receipt.skipped = candidates.count - receipt.evicted.count
         } else {
-            receipt = try await engine.store.evict(candidates, client: client)
+            receipt = try await context.store.evict(candidates, client: client)
         }
         report.evicted += receipt.evicted.count
         report.bytes += receipt.bytes
@@ -191,6 +181,6 @@ private struct EvictionRun {
     }
 
     private func isProtected(_ candidate: EvictionCandidate) -> Bool {
-        engine.store.isProtected(candidate)
+        context.store.isProtected(candidate)
     }
 }

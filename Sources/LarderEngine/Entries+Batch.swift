@@ -3,7 +3,7 @@ package import LarderStore
 package import LarderWire
 import Synchronization
 
-extension Engine {
+extension Entries {
     /// What is cached under several ids at one moment: one frame each, in their order, then `end`.
     ///
     /// It is read at once and told as fast as the client takes it, or until the daemon ends; what is
@@ -20,13 +20,8 @@ extension Engine {
         let began = clock.monotonic()
         let now = clock.now()
         let ids = command.ids
-        var found: [BatchedView]
-        do throws(StoreError) {
-            found = try await store.read { [context] reader throws(StoreError) in
-                try context.batch(ids, scope, reader, now: now)
-            }
-        } catch {
-            throw Problem(error)
+        var found = try await context.read { [context] reader throws(StoreError) in
+            try context.batch(ids, scope, reader, now: now)
         }
         let time = clock.monotonic() - began
         found.reverse()

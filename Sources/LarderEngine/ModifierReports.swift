@@ -5,17 +5,17 @@ import LarderStrategy
 import LarderWire
 
 /// Modifiers as they are told.
-extension Engine {
+struct ModifierReports: EnginePart {
+    let context: EngineContext
+    private var names: TargetNames { TargetNames(context: context) }
+
     /// Everything that is known of a modifier, also of one that is settled, with its number.
     func report(
         _ id: ModifierID,
         _ scope: ScopeKey
     ) async throws(Problem) -> (ModifierNumber, ModifierReport) {
-        let number: ModifierNumber?
-        do throws(StoreError) {
-            number = try await store.modifierNumber(id, of: scope)
-        } catch {
-            throw Problem(error)
+        let number = try await storing { () async throws(StoreError) in
+            try await store.modifierNumber(id, of: scope)
         }
         guard let number else { throw .noSuchModifier(id) }
         return (number, try await report(of: number, id, scope))
@@ -26,16 +26,11 @@ extension Engine {
         _ id: ModifierID,
         _ scope: ScopeKey
     ) async throws(Problem) -> ModifierReport {
-        let found: ModifierReport?
-        do throws(StoreError) {
+        let found = try await storing { () async throws(StoreError) -> ModifierReport? in
             if let whole = try await store.modifier(number) {
-                found = try await report(of: whole, scope)
-            } else {
-                let settled = try await store.settledModifier(number, of: scope)
-                found = settled.flatMap(ModifierReport.init)
+                return try await report(of: whole, scope)
             }
-        } catch {
-            throw Problem(error)
+            return try await store.settledModifier(number, of: scope).flatMap(ModifierReport.init)
         }
         guard let found else { throw .noSuchModifier(id) }
         return found
@@ -60,6 +55,95 @@ extension Engine {
             if found.contains(whole.modifier.number) { report.marks.append(.inapplicable) }
         }
         return report
+    }
+
+    // MARK: Lists
+
+    /// A page of modifiers.
+    func page(
+        _ command: ModifierListCommand,
+        _ scopes: RowScopes
+    ) async throws(Problem) -> ModifierPage {
+        let after = try command.cursor.map { text throws(Problem) in
+            guard let number = Int64(text) else {
+                throw Problem(.badRequest, "cursor: '\(text)' is none of this list")
+            }
+            return number
+        }
+        switch command.selection {
+        case .settled, .one(.confirmed), .one(.cancelled):
+            return try await settledPage(command, scopes, before: after)
+        case .one, .unsettled, nil:
+            return try await openPage(command, scopes, after: after)
+        }
+    }
+
+    /// What a list asks for.
+    func filter(_ command: ModifierListCommand, _ scopes: RowScopes) -> ModifierFilter {
+        var filter = ModifierFilter(scopes)
+        switch command.selection {
+        case .one(let state): filter.state = state
+        case .unsettled: filter.isUnsettled = true
+        case .settled, nil: break
+        }
+        switch command.lane {
+        case .name(let name): filter.laneName = name
+        case .id(let id):
+            if case .one(let scope) = scopes {
+                filter.target = names.name(of: id, scope)
+            } else {
+                filter.target = id
+            }
+        case nil: break
+        }
+        return filter
+    }
+
+    private func openPage(
+        _ command: ModifierListCommand,
+        _ scopes: RowScopes,
+        after: Int64?
+    ) async throws(Problem) -> ModifierPage {
+        let filter = filter(command, scopes)
+        var items: [ModifierReport] = []
+        var last = after.map(ModifierNumber.init)
+        while items.count < command.limit {
+            let (from, limit) = (last, command.limit - items.count)
+            let found = try await storing { () async throws(StoreError) in
+                try await store.modifiers(filter, after: from, limit: limit)
+            }
+            let rows = found.compactMap(\.readable)
+            items += try await storing { () async throws(StoreError) in
+                try await reports(of: rows)
+            }
+            last = found.last?.number ?? last
+            guard found.count == limit else { return ModifierPage(items: items, next: nil) }
+        }
+        return ModifierPage(items: items, next: last.map(\.description))
+    }
+
+    private func settledPage(
+        _ command: ModifierListCommand,
+        _ scopes: RowScopes,
+        before: Int64?
+    ) async throws(Problem) -> ModifierPage {
+        let limit = command.limit
+        let found = try await storing { () async throws(StoreError) in
+            try await store.settledModifiers(of: scopes, before: before, limit: limit)
+        }
+        var items = found.compactMap(ModifierReport.init)
+        if case .one(let state) = command.selection { items.removeAll { $0.state != state } }
+        if let lane = command.lane.map({ lane in own(scopes).map { names.named(lane, $0) } ?? lane }
+        ) {
+            items.removeAll { !$0.lanes.contains(lane) }
+        }
+        let next = found.count == limit ? found.last.map { String($0.place) } : nil
+        return ModifierPage(items: items, next: next)
+    }
+
+    private func own(_ scopes: RowScopes) -> ScopeKey? {
+        guard case .one(let scope) = scopes else { return nil }
+        return scope
     }
 
     /// What rows of a list say, with the answers by which dead letters died.

@@ -5,9 +5,9 @@ package import LarderStore
 package import LarderWire
 
 /// Entities, and normalized answers, with everything that is known of them.
-extension Engine {
+extension Entities {
     /// Everything that is known of an entity; nil when nothing is.
-    package func explainEntity(
+    package func explain(
         _ name: EntityName,
         _ scope: ScopeKey,
         interest: Interest = Interest()
@@ -34,23 +34,25 @@ extension Engine {
         guard let (place, found) = found else { return nil }
         var explanation = found
         if place.scope == .shared { explanation.item.scope = .shared }
-        let holders = followers.holders(of: id, in: place)
+        let holders = context.followers.holders(of: id, in: place)
         if holders > 0 { explanation.protectedBy.append("followed") }
         return explanation
     }
+}
 
+extension EngineContext {
     /// How an entry is kept: what is shown is split once more for what is said of it.
     func form(
         of entry: Entry,
         in place: ScopeKey
     ) async throws(Problem) -> FormExplanation {
-        guard let origin = entry.origin, let rules = context.origins.entityRules[origin],
-            let settings = context.origins[origin]?.settings
+        guard let origin = entry.origin, let rules = origins.entityRules[origin],
+            let settings = origins[origin]?.settings
         else { return FormExplanation(.whole(reason: nil)) }
         let now = clock.now()
         let id = entry.id
         let path = (try? WebURL(id.text)).flatMap { settings.path(of: $0) } ?? "/"
-        return try await context.read { reader throws(StoreError) in
+        return try await read { reader throws(StoreError) in
             try reader.atOneMoment { () throws(StoreError) in
                 let row = try reader.withEntry(place, id, now: now, isUse: false) { row in
                     (row.normalized(in: place), row.chunkedBody, row.withBody { Array($0) })

@@ -2,22 +2,18 @@ import LarderModel
 import LarderStore
 package import LarderWire
 
-extension Engine {
+extension Monitor {
     /// Has the daemon look at itself: its files, who may read them, the reserves, its clock, its
     /// warnings.
     ///
     /// It ends within ``Limits/checkTime``; one runs at a time.
     package func examine(daemonUID: UInt32) async throws(Problem) -> CheckReport {
-        let files: [FileFinding]
-        let latest: Timestamp?
-        do throws(StoreError) {
-            files = try await store.checkFiles { [clock] in
+        let (files, latest) = try await storing { () async throws(StoreError) in
+            let files = try await store.checkFiles { [clock] in
                 // It is cancelled when the check has come to its own end.
                 try? await clock.sleep(for: Limits.checkTime)
             }
-            latest = try await store.latestStoredAt()
-        } catch {
-            throw Problem(error)
+            return (files, try await store.latestStoredAt())
         }
         var findings = files.map(CheckReport.Finding.init)
         let rights = store.fileRights.compactMap {

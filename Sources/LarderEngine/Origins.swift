@@ -8,12 +8,13 @@ import Synchronization
 
 /// Origins: which there are, adding and taking away, offline by hand, and asking whether they
 /// answer.
-extension Engine {
-    /// The origin with a name, as a client with this uid may use it; a public host's name is an
-    /// origin's to the daemon's owner.
-    package func origin(named name: OriginName, for uid: UInt32?) throws(Problem) -> OriginSettings
-    {
-        try context.origin(named: name, for: uid)
+package struct Origins: EnginePart {
+    let context: EngineContext
+    let keeping: OriginKeeping
+    private let changes = OriginChanges()
+
+    init(_ context: EngineContext, _ keeping: OriginKeeping) {
+        (self.context, self.keeping) = (context, keeping)
     }
 
     /// Has `tell` called each time an origin is back, until the interest ends; meanwhile it is
@@ -28,7 +29,7 @@ extension Engine {
 
     /// All origins, the public hosts that were asked for lately among them; as `asker` may know them,
     /// or else as an administrator.
-    package func originReports(for asker: StatusReport.You? = nil) -> [OriginReport] {
+    package func reports(for asker: StatusReport.You? = nil) -> [OriginReport] {
         let implicit = context.health.implicitOrigins.map { KnownOrigin($0, from: .implicit) }
         return (context.origins.known + implicit).map { report($0, for: asker) }
             .sorted { $0.settings.name < $1.settings.name }
@@ -38,7 +39,7 @@ extension Engine {
         _ origin: KnownOrigin,
         for asker: StatusReport.You? = nil
     ) -> OriginReport {
-        let (state, since) = condition(of: origin.name)
+        let (state, since) = context.condition(of: origin.name)
         let rest = context.lastRest(of: origin.name, toldTo: asker)
         var report = OriginReport(
             settings: origin.settings,
@@ -55,7 +56,7 @@ extension Engine {
     // MARK: Changes
 
     /// Adds an origin; a name or an address that is another's is refused.
-    package func addOrigin(_ command: OriginCommand) async throws(Problem) -> OriginReport {
+    package func add(_ command: OriginCommand) async throws(Problem) -> OriginReport {
         let origin = try await changes.run { [context, keeping] () throws(Problem) in
             guard context.origins[command.name] == nil else {
                 throw Problem(.originExists, "there is an origin '\(command.name)' already")
@@ -66,7 +67,7 @@ extension Engine {
     }
 
     /// Adds an origin, or replaces one that was added before.
-    package func replaceOrigin(
+    package func replace(
         _ command: OriginCommand
     ) async throws(Problem) -> (report: OriginReport, isNew: Bool) {
         let (origin, isNew) = try await changes.run { [context, keeping] () throws(Problem) in
@@ -78,7 +79,7 @@ extension Engine {
     }
 
     /// Takes away an origin that was added; what is cached of it stays.
-    package func removeOrigin(_ name: OriginName) async throws(Problem) {
+    package func remove(_ name: OriginName) async throws(Problem) {
         try await changes.run { [context, keeping] () throws(Problem) in
             guard let old = context.origins[name] else {
                 throw Problem(.noSuchOrigin, "there is no origin '\(name)'")
@@ -196,7 +197,7 @@ extension Engine {
     /// Asks an origin now, whatever its state, over a connection of its own, and stores nothing.
     ///
     /// `path` is where to ask on its host, under its base URL; nil asks for that itself.
-    package func checkOrigin(
+    package func check(
         _ name: OriginName,
         path: String?,
         for uid: UInt32

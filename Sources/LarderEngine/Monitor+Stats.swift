@@ -2,7 +2,7 @@ import LarderModel
 import LarderStore
 package import LarderWire
 
-extension Engine {
+extension Monitor {
     /// What was counted and timed since the start, but for what happens at the socket.
     package func stats() -> StatsReport {
         let counts = context.meter.counts
@@ -13,7 +13,7 @@ extension Engine {
         report.lookups.hits = reads.hits
         report.lookups.misses = reads.misses
         report.fetches = Self.fetches(counts.endings)
-        report.flights.open = flights.count
+        report.flights.open = context.flights.count
         report.flights.started = counts.flightsStarted
         report.flights.joined = counts.flightsJoined
         report.latencies.fetch = StatsReport.Latency(counts.fetch)

@@ -5,9 +5,12 @@ package import LarderWire
 import Synchronization
 
 /// What is kept for good.
-extension Engine {
+package struct Pins: EnginePart {
+    let context: EngineContext
+    private var keeper: PinKeeper { context.keeper }
+
     /// What pinning came to, and what is known of the pin.
-    package enum PinAnswer: Sendable {
+    package enum Answer: Sendable {
         /// Its bytes are on disk; whether it was not pinned before.
         case held(PinItem, isNew: Bool)
         /// It is fetched as soon as its origin answers.
@@ -23,8 +26,8 @@ extension Engine {
         _ scope: ScopeKey,
         wait: Duration? = nil,
         interest: Interest = Interest()
-    ) async throws(Problem) -> PinAnswer {
-        let attempt = PinAttempt(context, board, scope, id)
+    ) async throws(Problem) -> Answer {
+        let attempt = PinAttempt(context, scope, id)
         let asked = AskedPin()
         switch try await want(id, scope, attempt, asked) {
         case .held(let isNew):
@@ -85,7 +88,7 @@ extension Engine {
     ///
     /// That ends with the keeper's hearing and nowhere else: ended later, nobody would look again.
     private func ask(_ attempt: PinAttempt, _ asked: AskedPin) throws(Problem) {
-        let isTaken = work.add { [keeper] in
+        let isTaken = context.work.add { [keeper] in
             let outcome = await attempt.run()
             asked.outcome.withLock { $0 = outcome }
             // Which tells whoever waits for a pin.
@@ -107,12 +110,12 @@ extension Engine {
         isNew: Bool,
         wait time: Duration?,
         interest: Interest
-    ) async throws(Problem) -> PinAnswer {
+    ) async throws(Problem) -> Answer {
         let settings = attempt.origin.fetch
         let patience =
             time ?? (context.isDown(attempt.name) ? settings.networkWait : settings.timeout)
-        let outcome = try await wait(upTo: patience, interest, on: keeper.listeners) {
-            () async throws(Problem) -> PinAnswer? in
+        let outcome = try await context.wait(upTo: patience, interest, on: keeper.listeners) {
+            () async throws(Problem) -> Answer? in
             try await answer(attempt, asked, isNew: isNew, isPatient: time != nil)
         }
         switch outcome {
@@ -127,7 +130,7 @@ extension Engine {
         _ asked: AskedPin,
         isNew: Bool,
         isPatient: Bool
-    ) async throws(Problem) -> PinAnswer? {
+    ) async throws(Problem) -> Answer? {
         let outcome = asked.outcome.withLock { $0 }
         if case .refused(let problem) = outcome { throw problem.ofKeptPin }
         let item = try await item(of: attempt.id, attempt.scope)
@@ -152,7 +155,7 @@ extension Engine {
     }
 
     /// A page of the scope's pins in the order of their ids.
-    package func pins(
+    package func list(
         _ command: PinListCommand,
         _ scope: ScopeKey
     ) async throws(Problem) -> PinPage {
@@ -177,7 +180,7 @@ private final class AskedPin: Sendable {
     let outcome = Mutex<PinAttempt.Outcome?>(nil)
 
     /// What is answered of a pin that goes on waiting: with what the attempt has met.
-    func waiting(_ item: PinItem) -> Engine.PinAnswer {
+    func waiting(_ item: PinItem) -> Pins.Answer {
         guard case .notReached(let problem?) = outcome.withLock({ $0 }) else {
             return .waiting(item)
         }

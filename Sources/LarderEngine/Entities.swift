@@ -12,9 +12,11 @@ package struct EntityReceipt: Equatable, Sendable {
 }
 
 /// Entities by their keys.
-extension Engine {
+package struct Entities: EnginePart {
+    let context: EngineContext
+
     /// The origin whose entities are meant: the one that is named, else the only one that has rules.
-    package func entityOrigin(
+    package func origin(
         _ origin: OriginName?,
         for uid: UInt32?
     ) throws(Problem) -> OriginName {
@@ -38,17 +40,17 @@ extension Engine {
         return only
     }
 
-    package func entityName(
+    package func name(
         _ key: EntityKey,
         of origin: OriginName?,
         for uid: UInt32?
     ) throws(Problem) -> EntityName {
-        EntityName(key, of: try entityOrigin(origin, for: uid))
+        EntityName(key, of: try self.origin(origin, for: uid))
     }
 
     /// One entity with all its members, those of others in it as deep as the command says; nil for a
     /// miss.
-    package func entity(
+    package func read(
         _ name: EntityName,
         _ command: EntityCommand,
         _ scope: ScopeKey
@@ -77,7 +79,7 @@ extension Engine {
     ///
     /// `json` is an object that says of itself that it is this one, or nothing; entities in it are
     /// taken too.
-    package func setEntity(
+    package func set(
         _ name: EntityName,
         json: [UInt8],
         _ scope: ScopeKey,
@@ -87,10 +89,8 @@ extension Engine {
             throw Problem(.badRequest, "origin '\(name.origin)' has no rules for entities")
         }
         let splitter = Splitter(rules, bodyBytesMax: Limits.normalizedBodyBytesMax)
-        let said: EntityKey?
-        let outcome: SplitOutcome
-        do throws(StoreError) {
-            (said, outcome) = try await context.splitting.pass { () async throws(StoreError) in
+        let (said, outcome) = try await storing { () async throws(StoreError) in
+            try await context.splitting.pass { () async throws(StoreError) in
                 try await store.work(onBytes: json.count) {
                     (
                         splitter.key(of: json, path: "/"),
@@ -98,8 +98,6 @@ extension Engine {
                     )
                 }
             }
-        } catch {
-            throw Problem(error)
         }
         if let said, said != name.key {
             throw Problem(.badRequest, "it says that it is '\(said)', not '\(name.key)'")
@@ -108,7 +106,7 @@ extension Engine {
         case .whole(let reason, _):
             throw Problem(.badRequest, "it cannot be taken as '\(name.key)': \(reason.message)")
         case .split(let split):
-            do throws(StoreError) {
+            return try await storing { () async throws(StoreError) in
                 let entities = NewEntities(
                     split,
                     of: name.origin,
@@ -119,19 +117,17 @@ extension Engine {
                 let receipt = try await store.put(entities, now: clock.now())
                 store.noteDirectUse(scope, EntryID(name))
                 return EntityReceipt(isNew: receipt.isNew, revision: receipt.revision)
-            } catch {
-                throw Problem(error)
             }
         }
     }
 
     /// Leaves a tombstone, as if the origin had said now that it is gone; its revision.
-    package func deleteEntity(
+    package func delete(
         _ name: EntityName,
         _ scope: ScopeKey,
         client: ClientTag?
     ) async throws(Problem) -> Revision {
-        do throws(StoreError) {
+        try await storing { () async throws(StoreError) in
             let step = try await store.deleteEntity(
                 name,
                 in: scope,
@@ -140,13 +136,11 @@ extension Engine {
                 now: clock.now()
             )
             return step ?? store.changes.released
-        } catch {
-            throw Problem(error)
         }
     }
 
     /// A page of the entities of an origin, in the order of their keys.
-    package func entities(
+    package func list(
         _ command: EntityListCommand,
         _ origin: OriginName,
         _ scopes: RowScopes
@@ -154,12 +148,9 @@ extension Engine {
         var filter = RowFilter(scopes)
         filter.part = .entities
         filter.prefix = EntryID.entityPrefix(origin, type: command.type)
-        let cursor = try command.cursor.map { text throws(Problem) in try RowCursor(text) }
-        let page: (views: [ListedView], next: RowCursor?)
-        do throws(StoreError) {
-            page = try await context.page(filter, order: .id, after: cursor, limit: command.limit)
-        } catch {
-            throw Problem(error)
+        let (cursor, limit) = (try command.cursor.map(RowCursor.init), command.limit)
+        let page = try await storing { [filter] () async throws(StoreError) in
+            try await context.page(filter, order: .id, after: cursor, limit: limit)
         }
         let items = page.views.compactMap { view in
             var item = EntityListItem(view)

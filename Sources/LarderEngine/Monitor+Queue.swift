@@ -2,7 +2,7 @@ import LarderModel
 import LarderStore
 import LarderWire
 
-extension Engine {
+extension Monitor {
     /// How the queue is, and one sentence each on what somebody should look at.
     ///
     /// However long the queue is, this reads one row.

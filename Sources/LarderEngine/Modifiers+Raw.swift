@@ -2,8 +2,8 @@ package import LarderModel
 package import LarderStore
 package import LarderWire
 
-/// Where the raw routes lead to.
-extension Engine {
+/// Writes on the raw routes.
+extension Modifiers {
     /// Where a write goes to, and the name under which it gives its key; refused where it is to be a
     /// modifier neither by its client's wish nor by its origin's rule.
     ///
@@ -12,12 +12,13 @@ extension Engine {
         of write: RawWriteCommand,
         _ scope: ScopeKey
     ) async throws(Problem) -> (url: WebURL, keyHeader: String) {
-        let named = origin(named: write.place.origin, for: scope)
+        let named = context.origins.origin(named: write.place.origin, for: scope.scope.uid)
+            .settings
         let keyHeader = (named?.modifiers ?? ModifierRules()).idempotency.header
         if let url = try await destination(ofRepeated: write, keyHeader, scope) {
             return (url, keyHeader)
         }
-        let (url, origin) = try place(write.place, scope)
+        let (url, origin) = try context.place(write.place, scope)
         guard write.prefersAsync || origin.modifiers.respondsAsync else {
             throw Problem(
                 .methodNotAllowed,
@@ -27,14 +28,19 @@ extension Engine {
         }
         return (url, origin.modifiers.idempotency.header)
     }
+}
 
+extension EngineContext {
     /// The name says where the URL begins; whose rules count for it is said by the URL, so that it
     /// is the same by whichever route it is asked for.
     func place(
         _ command: RawCommand,
         _ scope: ScopeKey
     ) throws(Problem) -> (WebURL, OriginSettings) {
-        guard let named = origin(named: command.origin, for: scope) else {
+        guard
+            let named = origins.origin(named: command.origin, for: scope.scope.uid)
+                .settings
+        else {
             throw Problem(
                 .unknownOrigin,
                 "no origin has the name '\(command.origin)'",
@@ -43,13 +49,6 @@ extension Engine {
             )
         }
         let url = try command.url(under: named.baseURL)
-        return (url, try context.origin(of: url, in: scope))
-    }
-
-    private func origin(named name: OriginName, for scope: ScopeKey) -> OriginSettings? {
-        switch context.origins.origin(named: name, for: scope.scope.uid) {
-        case .known(let origin), .implicit(let origin): origin
-        case .unknown: nil
-        }
+        return (url, try origin(of: url, in: scope))
     }
 }

@@ -5,7 +5,9 @@ import LarderStore
 import LarderWire
 
 /// What modifiers are about: entries by their ids, entities by their keys.
-extension Engine {
+struct TargetNames: EnginePart {
+    let context: EngineContext
+
     /// A modifier's command in which each target has its one name, and the ids of these.
     ///
     /// An id that is an entity's own URL by the rules is that entity, so that every view of it shows
@@ -23,7 +25,10 @@ extension Engine {
             case .id(let id):
                 targets.append(try await name(of: id, change.effect, scope))
             case .key(let key, let origin):
-                let name = try entityName(key, of: origin, for: scope.scope.uid)
+                let name = EntityName(
+                    key,
+                    of: try Entities(context: context).origin(origin, for: scope.scope.uid)
+                )
                 command.changes[place].target = .key(key, origin: name.origin)
                 targets.append(EntryID(name))
             }
@@ -63,17 +68,13 @@ extension Engine {
         }
         let entity = EntryID(name)
         let (now, places) = (clock.now(), context.sight(scope, entity).scopes)
-        do throws(StoreError) {
-            return try await store.read { reader throws(StoreError) in
-                for place in places {
-                    let sight = EntitySight.base(of: scope)
-                    let known = try reader.entity(place, entity, for: sight, now: now, isUse: false)
-                    if let known { return known.held.takes(effect) ? entity : id }
-                }
-                return entity
+        return try await context.read { reader throws(StoreError) in
+            for place in places {
+                let sight = EntitySight.base(of: scope)
+                let known = try reader.entity(place, entity, for: sight, now: now, isUse: false)
+                if let known { return known.held.takes(effect) ? entity : id }
             }
-        } catch {
-            throw Problem(error)
+            return entity
         }
     }
 

@@ -5,8 +5,11 @@ import LarderStrategy
 package import LarderWire
 
 /// The modifier queue.
-extension Engine {
+package struct Modifiers: EnginePart {
+    let context: EngineContext
     private var queue: ModifierKeeper { context.modifiers }
+    private var reports: ModifierReports { ModifierReports(context: context) }
+    private var names: TargetNames { TargetNames(context: context) }
 
     // MARK: Accepting
 
@@ -42,11 +45,8 @@ extension Engine {
             places.append(place)
         }
         let ready = new
-        let acceptances: [Acceptance]
-        do throws(StoreError) {
-            acceptances = ready.isEmpty ? [] : try await store.accept(ready, now: now)
-        } catch {
-            throw Problem(error)
+        let acceptances = try await storing { () async throws(StoreError) in
+            ready.isEmpty ? [] : try await store.accept(ready, now: now)
         }
         context.meter.modifiersAccepted(acceptances.count(where: \.isNew))
         let accepted = zip(ready, acceptances).compactMap { modifier, acceptance in
@@ -72,8 +72,8 @@ extension Engine {
         _ now: Timestamp,
         _ byteCount: Int
     ) async throws(Problem) -> NewModifier {
-        let (command, targets) = try await named(command, scope)
-        let (url, origin) = try address(of: command.request, targets, scope)
+        let (command, targets) = try await names.named(command, scope)
+        let (url, origin) = try names.address(of: command.request, targets, scope)
         let id = command.id ?? context.modifierID(at: now)
         let (body, mediaType) = try await requestBody(command.request, scope)
         var headers = command.request.headers
@@ -144,10 +144,8 @@ extension Engine {
     ) async throws(Problem) -> ([UInt8], mediaType: String?) {
         let now = clock.now()
         let sight = context.sight(scope, id)
-        let found = try await storing { () async throws(StoreError) in
-            try await store.read { [context] reader throws(StoreError) in
-                try ShownAnswer(context, reader, sight, id, now: now)
-            }
+        let found = try await context.read { [context] reader throws(StoreError) in
+            try ShownAnswer(context, reader, sight, id, now: now)
         }
         guard let found, found.entry.kind != .tombstone else {
             throw Problem(.miss, "body_entry: nothing is cached under '\(id)'")
@@ -161,15 +159,17 @@ extension Engine {
             )
         }
         let type = entry.mediaType ?? "application/octet-stream"
-        guard case .chunks(let chunks) = found.body else {
-            if case .bytes(let bytes) = found.body { return (bytes, type) }
-            return ([], type)
+        switch found.body {
+        case .bytes(let bytes): return (bytes, type)
+        case .chunks(let chunks):
+            let bytes = try await storing { () async throws(StoreError) in
+                try await store.wholeBody(chunks, of: found.place, id, now: now)
+            }
+            guard let bytes else {
+                throw Problem(.miss, "body_entry: '\(id)' was replaced just now")
+            }
+            return (bytes, type)
         }
-        let bytes = try await storing { () async throws(StoreError) in
-            try await store.wholeBody(chunks, of: found.place, id, now: now)
-        }
-        guard let bytes else { throw Problem(.miss, "body_entry: '\(id)' was replaced just now") }
-        return (bytes, type)
     }
 
     /// The number of one that is to be confirmed before; nil where it is already.
@@ -185,7 +185,7 @@ extension Engine {
                 hint: "Give it first, and this one in a request of its own."
             )
         }
-        let report = try await report(id, scope)
+        let report = try await reports.report(id, scope)
         switch report.1.state {
         case .confirmed: return nil
         case .dead, .cancelled:
@@ -209,25 +209,25 @@ extension Engine {
         wait time: Duration? = nil,
         interest: Interest = Interest()
     ) async throws(Problem) -> ModifierReport {
-        let (number, report) = try await report(id, scope)
+        let (number, report) = try await reports.report(id, scope)
         guard let time, !report.state.isSettled else { return report }
-        let outcome = try await wait(upTo: time, interest, on: queue.settlements) {
+        let outcome = try await context.wait(upTo: time, interest, on: queue.settlements) {
             () async throws(Problem) -> Void? in
             try await isSettled(number) ? () : nil
         }
         if case .ended(.daemonEnds) = outcome { throw .daemonEnds }
-        return try await self.report(id, scope).1
+        return try await reports.report(id, scope).1
     }
 
     /// A page of modifiers; with `wait`, once none is left that is not settled.
-    package func modifiers(
+    package func list(
         _ command: ModifierListCommand,
         _ scopes: RowScopes,
         interest: Interest = Interest()
     ) async throws(Problem) -> ModifierPage {
         if let time = command.wait {
-            let filter = filter(command, scopes)
-            let outcome = try await wait(upTo: time, interest, on: queue.settlements) {
+            let filter = reports.filter(command, scopes)
+            let outcome = try await context.wait(upTo: time, interest, on: queue.settlements) {
                 () async throws(Problem) -> Void? in
                 let left = try await storing { () async throws(StoreError) in
                     try await store.modifiers(filter, after: nil, limit: 1)
@@ -236,7 +236,7 @@ extension Engine {
             }
             if case .ended(.daemonEnds) = outcome { throw .daemonEnds }
         }
-        return try await page(command, scopes)
+        return try await reports.page(command, scopes)
     }
 
     /// Whether a modifier has left the queue, be it as a dead letter.
@@ -247,100 +247,16 @@ extension Engine {
         return head.map { $0.state == .dead } ?? true
     }
 
-    private func page(
-        _ command: ModifierListCommand,
-        _ scopes: RowScopes
-    ) async throws(Problem) -> ModifierPage {
-        let after = try command.cursor.map { text throws(Problem) in
-            guard let number = Int64(text) else {
-                throw Problem(.badRequest, "cursor: '\(text)' is none of this list")
-            }
-            return number
-        }
-        switch command.selection {
-        case .settled, .one(.confirmed), .one(.cancelled):
-            return try await settledPage(command, scopes, before: after)
-        case .one, .unsettled, nil:
-            return try await openPage(command, scopes, after: after)
-        }
-    }
-
-    private func filter(_ command: ModifierListCommand, _ scopes: RowScopes) -> ModifierFilter {
-        var filter = ModifierFilter(scopes)
-        switch command.selection {
-        case .one(let state): filter.state = state
-        case .unsettled: filter.isUnsettled = true
-        case .settled, nil: break
-        }
-        switch command.lane {
-        case .name(let name): filter.laneName = name
-        case .id(let id):
-            if case .one(let scope) = scopes {
-                filter.target = name(of: id, scope)
-            } else {
-                filter.target = id
-            }
-        case nil: break
-        }
-        return filter
-    }
-
-    private func openPage(
-        _ command: ModifierListCommand,
-        _ scopes: RowScopes,
-        after: Int64?
-    ) async throws(Problem) -> ModifierPage {
-        let filter = filter(command, scopes)
-        var items: [ModifierReport] = []
-        var last = after.map(ModifierNumber.init)
-        while items.count < command.limit {
-            let (from, limit) = (last, command.limit - items.count)
-            let found = try await storing { () async throws(StoreError) in
-                try await store.modifiers(filter, after: from, limit: limit)
-            }
-            let rows = found.compactMap(\.readable)
-            items += try await storing { () async throws(StoreError) in
-                try await reports(of: rows)
-            }
-            last = found.last?.number ?? last
-            guard found.count == limit else { return ModifierPage(items: items, next: nil) }
-        }
-        return ModifierPage(items: items, next: last.map(\.description))
-    }
-
-    private func settledPage(
-        _ command: ModifierListCommand,
-        _ scopes: RowScopes,
-        before: Int64?
-    ) async throws(Problem) -> ModifierPage {
-        let limit = command.limit
-        let found = try await storing { () async throws(StoreError) in
-            try await store.settledModifiers(of: scopes, before: before, limit: limit)
-        }
-        var items = found.compactMap(ModifierReport.init)
-        if case .one(let state) = command.selection { items.removeAll { $0.state != state } }
-        if let lane = command.lane.map({ lane in own(scopes).map { named(lane, $0) } ?? lane }) {
-            items.removeAll { !$0.lanes.contains(lane) }
-        }
-        let next = found.count == limit ? found.last.map { String($0.place) } : nil
-        return ModifierPage(items: items, next: next)
-    }
-
-    private func own(_ scopes: RowScopes) -> ScopeKey? {
-        guard case .one(let scope) = scopes else { return nil }
-        return scope
-    }
-
     // MARK: By hand
 
     /// Cancels a modifier, gives it up, or drops a dead letter; it is on disk when this returns.
-    package func removeModifier(
+    package func remove(
         _ id: ModifierID,
         _ scope: ScopeKey,
         discarding isDiscarding: Bool,
         interest: Interest = Interest()
     ) async throws(Problem) {
-        let (number, report) = try await report(id, scope)
+        let (number, report) = try await reports.report(id, scope)
         guard report.state != .dead else {
             let now = clock.now()
             let isDropped = try await storing { () async throws(StoreError) in
@@ -351,7 +267,11 @@ extension Engine {
         }
         guard !report.state.isSettled else { throw .alreadySettled(report) }
         var isTaken = false
-        let outcome = try await wait(upTo: Limits.modifierStepTime, interest, on: queue.commits) {
+        let outcome = try await context.wait(
+            upTo: Limits.modifierStepTime,
+            interest,
+            on: queue.commits
+        ) {
             () async throws(Problem) -> Void? in
             if !isTaken {
                 isTaken = try await ask(number, report, isDiscarding ? .discard : .cancel)
@@ -363,16 +283,16 @@ extension Engine {
     }
 
     /// Has a modifier sent again as soon as its lanes are free.
-    package func retryModifier(
+    package func retry(
         _ id: ModifierID,
         _ scope: ScopeKey,
         interest: Interest = Interest()
     ) async throws(Problem) -> ModifierReceipt {
-        let (number, report) = try await report(id, scope)
+        let (number, report) = try await reports.report(id, scope)
         guard report.state == .dead else {
             guard !report.state.isSettled else { throw .alreadySettled(report) }
             let time = Limits.modifierStepTime
-            let outcome = try await wait(upTo: time, interest, on: queue.commits) {
+            let outcome = try await context.wait(upTo: time, interest, on: queue.commits) {
                 () async throws(Problem) -> Void? in
                 try await ask(number, report, .retry) ? () : nil
             }
@@ -398,7 +318,7 @@ extension Engine {
         if let whole = try? await store.modifier(revived) {
             await context.tellVariants(of: [whole.modifier], scope)
         }
-        let again = try await self.report(id, scope).1
+        let again = try await reports.report(id, scope).1
         return ModifierReceipt(id: id, state: again.state, revision: again.revision)
     }
 
@@ -433,7 +353,7 @@ extension Engine {
         _ scope: ScopeKey,
         isPaused: Bool
     ) async throws(Problem) {
-        let lane = named(lane, scope)
+        let lane = names.named(lane, scope)
         try await storing { () async throws(StoreError) in
             try await store.setPaused(scope, lane, isPaused)
         }

@@ -2,14 +2,11 @@ import LarderModel
 package import LarderStore
 package import LarderWire
 
-extension Engine {
+extension Monitor {
     /// Where the bytes of some scopes are, and how the files and the disk are.
     package func usage(_ scopes: RowScopes) async throws(Problem) -> UsageReport {
-        let usage: StoreUsage
-        do throws(StoreError) {
-            usage = try await store.read { reader throws(StoreError) in try reader.usage(scopes) }
-        } catch {
-            throw Problem(error)
+        let usage = try await context.read { reader throws(StoreError) in
+            try reader.usage(scopes)
         }
         let totals = store.totals
         var report = UsageReport(

@@ -3,7 +3,7 @@ package import LarderStore
 package import LarderWire
 
 /// Entries with everything that is known of them.
-extension Engine {
+extension Entries {
     /// Everything that is known of an entry; nil when there is none, and none shows.
     ///
     /// Its members are those of what shows; of a row of which nothing shows, its own. Where `interest`
@@ -29,7 +29,7 @@ extension Engine {
             now: now
         )
         if scope.scope == .shared { item.scope = .shared }
-        let holders = followers.holders(of: id, in: scope)
+        let holders = context.followers.holders(of: id, in: scope)
         let reasons = [
             store.isPinned(scope, id) ? "pinned" : nil,
             store.isTargeted(scope, id) ? "targeted" : nil,
@@ -38,7 +38,7 @@ extension Engine {
         ].compactMap { $0 }
         var explanation = EntryExplanation(entry: found.entry, item: item, protectedBy: reasons)
         explanation.pending = found.pending
-        explanation.form = try await form(of: found.entry, in: scope)
+        explanation.form = try await context.form(of: found.entry, in: scope)
         return explanation
     }
 

@@ -4,7 +4,25 @@ import LarderStrategy
 package import LarderWire
 import Synchronization
 
-extension Engine {
+/// How the daemon is, and what it has done since its start.
+package final class Monitor: EnginePart {
+    let context: EngineContext
+    let started: Duration
+    let maxBytes: Int64
+    /// The version that status tells.
+    private let version: String
+    /// What the configuration has to say beside the store, for status.
+    private let findings: [String]
+    private let meter = Mutex(HitMeter())
+
+    init(_ context: EngineContext, version: String, maxBytes: Int64, findings: [String]) {
+        self.context = context
+        self.version = version
+        self.maxBytes = maxBytes
+        self.findings = findings
+        started = context.clock.monotonic()
+    }
+
     /// How the daemon is, in numbers and words.
     ///
     /// `asker` is told of what waits for a person among their own, an administrator and nobody in
@@ -46,7 +64,7 @@ extension Engine {
             cache: cache,
             pins: StatusReport.Pins(store.pinTotals),
             connections: connections,
-            flights: flights.count,
+            flights: context.flights.count,
             origins: originStatuses(for: asker),
             warnings: warnings
         )
@@ -56,18 +74,21 @@ extension Engine {
         return report
     }
 
+    /// Has the hit rate follow what was read.
+    func updateMeter() {
+        let (hits, misses) = context.reads
+        let now = clock.monotonic()
+        meter.withLock { $0.advance(hits: hits, misses: misses, at: now) }
+    }
+
     /// Throws unless a read of the store succeeds.
     package func checkStore() async throws(Problem) {
-        do throws(StoreError) {
-            try await store.check()
-        } catch {
-            throw Problem(error)
-        }
+        try await storing { () async throws(StoreError) in try await store.check() }
     }
 
     private func originStatuses(for asker: StatusReport.You?) -> [StatusReport.Origin] {
         (context.origins.origins + context.health.implicitOrigins).map { origin in
-            let (state, since) = condition(of: origin.name)
+            let (state, since) = context.condition(of: origin.name)
             let rest = context.lastRest(of: origin.name, toldTo: asker)
             var status = StatusReport.Origin(
                 name: origin.name,
@@ -80,16 +101,6 @@ extension Engine {
             status.restsFor = rest?.scope
             return status
         }
-    }
-
-    /// What is known of an origin, and since when.
-    func condition(
-        of name: OriginName
-    ) -> (state: StatusReport.OriginState, since: Timestamp?) {
-        let health = context.health[name] ?? OriginHealth(now: clock.now())
-        let isOffline = context.isOfflineByHand(name)
-        let since = health.state == .unknown && !isOffline ? nil : health.since
-        return (isOffline ? .offline : StatusReport.OriginState(health.state), since)
     }
 
     func warnings(_ totals: StoreTotals) -> [String] {
@@ -109,6 +120,18 @@ extension Engine {
             warnings.append("\(store.pinTotals.damaged) pinned entries were damaged on the disk")
         }
         return warnings
+    }
+}
+
+extension EngineContext {
+    /// What is known of an origin, and since when.
+    func condition(
+        of name: OriginName
+    ) -> (state: StatusReport.OriginState, since: Timestamp?) {
+        let health = health[name] ?? OriginHealth(now: clock.now())
+        let isOffline = isOfflineByHand(name)
+        let since = health.state == .unknown && !isOffline ? nil : health.since
+        return (isOffline ? .offline : StatusReport.OriginState(health.state), since)
     }
 }
 
