@@ -22,8 +22,7 @@ final class BodyHandover: Sendable {
         case givenUp
     }
 
-    /// The body did not come to its end.
-    struct BrokenOff: Error {}
+    typealias BrokenOff = PassedBody.BrokenOff
 
     private typealias Offerer = CheckedContinuation<Bool, Never>
     private typealias Reader = CheckedContinuation<Result<[UInt8]?, BrokenOff>, Never>

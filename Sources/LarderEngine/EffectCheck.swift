@@ -10,15 +10,13 @@ import LarderUpstream
 /// Each target is asked for with a request of its own, as one that is under way may have set out
 /// before the write, and what it brings is not kept.
 struct EffectCheck: Sendable {
-    private let context: EngineContext
-    private let whole: WholeModifier
+    let context: EngineContext
+    let whole: WholeModifier
     /// What the origin said last of its targets.
-    private let bases: [EntryID: BodySummary]
+    let bases: [EntryID: BodySummary]
 
     init(_ context: EngineContext, _ whole: WholeModifier, _ bases: [EntryID: BodySummary]) {
-        self.context = context
-        self.whole = whole
-        self.bases = bases
+        (self.context, self.whole, self.bases) = (context, whole, bases)
     }
 
     /// What the origin said of one target.
@@ -36,7 +34,7 @@ struct EffectCheck: Sendable {
         let scope = context.store.key(for: whole.modifier.scope)
         var contents: [EntryID: TargetContent] = [:]
         for id in whole.modifier.targets where effects[id] != nil {
-            guard let (url, origin) = address(of: id, in: scope) else { return .refused }
+            guard let (url, origin) = context.address(of: id, in: scope) else { return .refused }
             let isJSON = id.isEntity || bases[id]?.isJSON ?? false
             switch await ask(url, origin, isJSON: isJSON) {
             case .content(let content): contents[id] = content
@@ -46,16 +44,6 @@ struct EffectCheck: Sendable {
             }
         }
         return effects.areShown { contents[$0] ?? .unknown } ? .confirmed(.none) : .refused
-    }
-
-    private func address(
-        of id: EntryID,
-        in scope: ScopeKey
-    ) -> (url: WebURL, origin: OriginSettings)? {
-        if let name = id.entity { return context.ownURL(of: name) }
-        guard let url = try? WebURL(id.text), let origin = try? context.origin(of: url, in: scope)
-        else { return nil }
-        return (url, origin)
     }
 
     private func ask(_ url: WebURL, _ origin: OriginSettings, isJSON: Bool) async -> Found {
@@ -112,7 +100,7 @@ struct EffectCheck: Sendable {
             timeout: origin.fetch.timeout,
             purpose: .write
         )
-        return try await context.askWatchingSilence(request)
+        return try await context.ask(request)
     }
 
     /// Nil for what is no JSON, or more than is worked on: it is compared with nothing.

@@ -74,7 +74,7 @@ package final class Engine: Sendable {
     /// Ends every fetch with its `end` frame and starts no more flights.
     package func drain() {
         context.isDraining = true
-        context.sessions.drain()
+        context.sessions.tell(isLast: true)
     }
 
     /// Gives up what is still in the air; ``run()`` returns soon after.
@@ -172,7 +172,7 @@ package final class Engine: Sendable {
             context: context,
             scope: scope,
             request: request,
-            mailbox: mailbox,
+            timers: SessionTimers(clock: clock, mailbox: mailbox),
             printer: printer,
             machine: FetchMachine(follows: request.follows)
         )

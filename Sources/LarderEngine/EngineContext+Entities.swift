@@ -62,11 +62,23 @@ extension EngineContext {
         return (url, origin)
     }
 
+    /// Where an origin is asked for an id, and which; nil for what no origin can give.
+    func address(
+        of id: EntryID,
+        in scope: ScopeKey
+    ) -> (url: WebURL, origin: OriginSettings)? {
+        if let name = id.entity { return ownURL(of: name) }
+        guard id.text.contains("://"), let url = try? WebURL(id.text), url.text == id.text,
+            let origin = try? origin(of: url, in: scope)
+        else { return nil }
+        return (url, origin)
+    }
+
     /// The entity whose own URL an id is, by the rules of its origin; nil for any other.
     func entity(at id: EntryID, in scope: ScopeKey) -> EntityName? {
-        guard id.text.contains("://"), let url = try? WebURL(id.text), url.text == id.text,
-            url.path == url.pathAndQuery[...], let origin = try? origin(of: url, in: scope),
-            let rules = origins.entityRules[origin.name], let path = origin.path(of: url),
+        guard !id.isEntity, let (url, origin) = address(of: id, in: scope),
+            url.path == url.pathAndQuery[...], let rules = origins.entityRules[origin.name],
+            let path = origin.path(of: url),
             let key = rules.key(ofPath: path)
         else { return nil }
         return EntityName(key, of: origin.name)

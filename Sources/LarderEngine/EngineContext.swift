@@ -33,7 +33,7 @@ final class EngineContext: Sendable {
     /// Requests under way.
     let flights = FlightTable()
     /// Clients that are told when the daemon ends.
-    let sessions = SessionList()
+    let sessions = Listeners()
     /// Who keeps rows from being evicted.
     let followers: FollowerTable
     let logger: Logger
@@ -149,18 +149,6 @@ final class EngineContext: Sendable {
         }
     }
 
-    // MARK: Asking
-
-    /// Asks the upstream, and notes it when the origin stays silent for too long meanwhile.
-    func askWatchingSilence(
-        _ request: UpstreamRequest
-    ) async throws(UpstreamError) -> UpstreamReply {
-        let watch = SilenceWatch(self, request.origin.name)
-        return try await watch.during { (onSent) async throws(UpstreamError) in
-            try await self.upstream.ask(request, onSent: onSent)
-        }
-    }
-
     /// Remembers which request headers the answers of a URL vary by.
     func remember(
         _ names: [String],
@@ -190,23 +178,19 @@ final class EngineContext: Sendable {
 
     /// The origin has answered.
     func noteProbeAnswer(_ origin: OriginName) {
-        let now = clock.now()
-        report(origin, health.note(origin) { $0.answered(now: now) })
+        note(origin) { $0.answered(now: $1) }
     }
 
     func noteConnectFailure(_ origin: OriginName) {
-        let now = clock.now()
-        report(origin, health.note(origin) { $0.connectFailed(now: now) })
+        note(origin) { $0.connectFailed(now: $1) }
     }
 
     func noteSilence(_ origin: OriginName) {
-        let now = clock.now()
-        report(origin, health.note(origin) { $0.fellSilent(now: now) })
+        note(origin) { $0.fellSilent(now: $1) }
     }
 
     func notePortal(_ origin: OriginName) {
-        let now = clock.now()
-        report(origin, health.note(origin) { $0.portalAnswered(now: now) })
+        note(origin) { $0.portalAnswered(now: $1) }
     }
 
     func noteUnstored(_ id: EntryID, _ error: StoreError) {
@@ -220,8 +204,12 @@ final class EngineContext: Sendable {
         logger.warning("the cache was not read", metadata: .larder([.reason: "\(error.message)"]))
     }
 
-    private func report(_ origin: OriginName, _ state: OriginHealth.State?) {
-        guard let state else { return }
+    private func note(
+        _ origin: OriginName,
+        _ event: (inout OriginHealth, Timestamp) -> Bool
+    ) {
+        let now = clock.now()
+        guard let state = health.note(origin, { event(&$0, now) }) else { return }
         switch state {
         case .online:
             keeper.post(.originAnswered(origin))

@@ -20,14 +20,7 @@ extension Entries {
         }
         guard let found else { return nil }
         let scope = found.place
-        var item = EntryListItem(
-            entry: found.entry,
-            accountedBytes: found.accountedBytes,
-            lastUsed: found.lastUsed,
-            isPinned: found.isPinned,
-            source: found.source,
-            now: now
-        )
+        var item = EntryListItem(found.entry, in: found.row, found.source, now: now)
         if scope.scope == .shared { item.scope = .shared }
         let holders = context.followers.holders(of: id, in: scope)
         let reasons = [
@@ -47,9 +40,7 @@ extension Entries {
         let entry: Entry
         /// Where its row stands.
         let place: ScopeKey
-        let accountedBytes: Int64
-        let lastUsed: Int64
-        let isPinned: Bool
+        let row: ListedRow?
         var source = AnswerSource.cache
         var pending: PendingExplanation?
 
@@ -77,11 +68,10 @@ extension Entries {
                 found = try Self.row(id, shared, isTarget: false, reader, now)
             }
             place = found.map { reader.key(for: $0.scope) } ?? scope
-            accountedBytes = found?.size ?? 0
-            lastUsed = found?.lastUsed ?? 0
-            isPinned = found?.isPinned ?? false
-            let row = found.flatMap { $0.isBare ? nil : $0 }
-            guard let shown = view?.entry ?? row?.entry else { return nil }
+            row = found
+            guard let shown = view?.entry ?? found.flatMap({ $0.isBare ? nil : $0.entry }) else {
+                return nil
+            }
             entry = shown
             source = view?.source ?? .cache
             guard target != nil || view?.overlay.pending.isEmpty != true else { return }

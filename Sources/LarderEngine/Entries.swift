@@ -149,18 +149,25 @@ package struct Entries: EnginePart {
         }
         let now = clock.now()
         let items = page.views.map { view in
-            var item = EntryListItem(
-                entry: view.entry,
-                accountedBytes: view.row.size,
-                lastUsed: view.row.lastUsed,
-                isPinned: view.row.isPinned,
-                source: view.source,
-                now: now
-            )
+            var item = EntryListItem(view.entry, in: view.row, view.source, now: now)
             if command.scope.isOthers { item.scope = view.row.scope }
             return item
         }
         return EntryPage(items: items, next: page.next?.text)
+    }
+}
+
+extension EntryListItem {
+    /// What shows under a row's id, where there is a row.
+    init(_ entry: Entry, in row: ListedRow?, _ source: AnswerSource, now: Timestamp) {
+        self.init(
+            entry: entry,
+            accountedBytes: row?.size ?? 0,
+            lastUsed: row?.lastUsed ?? 0,
+            isPinned: row?.isPinned ?? false,
+            source: source,
+            now: now
+        )
     }
 }
 

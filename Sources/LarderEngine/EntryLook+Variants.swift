@@ -17,15 +17,6 @@ extension EntryLook {
         }
     }
 
-    /// What an id is before any change of its own shows, with where it stands.
-    struct Base {
-        var value = KeptBase.unknown
-        /// Nil where there is nothing.
-        var place: ScopeKey?
-        var known: Entry?
-        var overlay = Overlay.none
-    }
-
     /// The first of the places where it is; call it at one moment.
     func base(in places: [ScopeKey], _ reader: StoreReader) throws(StoreError) -> Base {
         let look = EntryLook(id: id, viewer: viewer, now: now, isPartial: isPartial)
@@ -50,33 +41,6 @@ extension EntryLook {
             return base
         }
         return Base()
-    }
-
-    /// What changes make of a variant.
-    func view<Row>(
-        of changes: [OpenChange],
-        for scope: ScopeKey,
-        in places: [ScopeKey],
-        _ reader: StoreReader,
-        _ read: (borrowing EntryRow, ScopeKey, Overlay) -> Row
-    ) throws(StoreError) -> EntryViewRead<Row> {
-        try reader.atOneMoment { () throws(StoreError) -> EntryViewRead<Row> in
-            let base = try base(in: places, reader)
-            let shown = try ShownEntry(id, base.value, changes, in: scope, reader)
-            guard let entry = shown.entry else { return .miss }
-            let isDeleted = entry.kind == .tombstone
-            if !isDeleted, shown.bytes == nil, let place = base.place {
-                return try row(in: place, reader, shown.overlay, read) ?? .miss
-            }
-            var view = EntryView<Row>(
-                content: isDeleted ? .deleted(entry) : .made(entry, shown.bytes ?? []),
-                overlay: shown.overlay.adding(base.overlay),
-                source: shown.isMade ? .modifier : .cache,
-                place: base.place ?? scope
-            )
-            view.known = base.known
-            return .view(view)
-        }
     }
 }
 

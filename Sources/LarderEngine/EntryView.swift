@@ -120,10 +120,14 @@ extension EngineContext {
         if form == .view {
             if let changes = try reader.changes(ofVariant: id, scope) {
                 let places = (sight ?? self.sight(scope, id)).scopes
-                return try look.view(of: changes, for: scope, in: places, reader, row)
+                return try reader.atOneMoment { () throws(StoreError) in
+                    let base = try look.base(in: places, reader)
+                    return try look.view(of: changes, on: base, for: scope, reader, row)
+                }
             }
             if let target = try reader.target(scope, id) {
-                return try look.view(of: target, in: scope, reader, row)
+                let base = try target.base(in: scope, reader, now: now)
+                return try look.view(of: target.changes, on: base, for: scope, reader, row)
             }
             overlay.failed = try reader.failures(scope, id)
         }
@@ -155,7 +159,7 @@ extension EngineContext {
             row.entry()
         }
         guard let view = read.view else { return nil }
-        return view.entry.map { EntryHead($0, source: view.source, in: view.place) }
+        return view.entry.map { EntryHead(entry: $0, source: view.source, place: view.place) }
     }
 
     /// What is known of an entity under its own URL, of which no answer is cached (case 1); nil where
@@ -246,29 +250,39 @@ struct EntryLook {
         }
     }
 
-    /// What unsettled changes make of their target.
+    /// What unsettled changes of a client make of a base; call it at one moment with the reading of
+    /// that.
     func view<Row>(
-        of target: Target,
-        in scope: ScopeKey,
+        of changes: [OpenChange],
+        on base: Base,
+        for scope: ScopeKey,
         _ reader: StoreReader,
         _ read: (borrowing EntryRow, ScopeKey, Overlay) -> Row
     ) throws(StoreError) -> EntryViewRead<Row> {
-        let base = try target.base(in: scope, reader, now: now)
-        let shown = try ShownEntry(id, base.value, target.changes, in: scope, reader)
+        let shown = try ShownEntry(id, base.value, changes, in: scope, reader)
         guard let entry = shown.entry else { return .miss }
         let isDeleted = entry.kind == .tombstone
-        guard isDeleted || shown.bytes != nil else {
-            // Base as it lies, in the scope's own row.
-            return try row(in: scope, reader, shown.overlay, read) ?? .miss
+        if !isDeleted, shown.bytes == nil, let place = base.place {
+            // Base as it lies.
+            return try row(in: place, reader, shown.overlay, read) ?? .miss
         }
         var view = EntryView<Row>(
             content: isDeleted ? .deleted(entry) : .made(entry, shown.bytes ?? []),
-            overlay: base.overlay.map(shown.overlay.adding) ?? shown.overlay,
+            overlay: shown.overlay.adding(base.overlay),
             source: shown.isMade ? .modifier : .cache,
-            place: scope
+            place: base.place ?? scope
         )
         view.known = base.known
         return .view(view)
+    }
+
+    /// What an id is before any change of its own shows, with where it stands.
+    struct Base {
+        var value = KeptBase.unknown
+        /// Nil where there is nothing.
+        var place: ScopeKey?
+        var known: Entry?
+        var overlay = Overlay.none
     }
 }
 
@@ -311,13 +325,15 @@ extension Target {
         in scope: ScopeKey,
         _ reader: StoreReader,
         now: Timestamp
-    ) throws(StoreError) -> (value: KeptBase, known: Entry?, overlay: Overlay?) {
+    ) throws(StoreError) -> EntryLook.Base {
         guard case .value(let entry, _?) = base,
             let shown = try reader.rebuiltMirror(of: entry, scope, for: .view(of: scope), now: now)
-        else { return (base, base.entry, nil) }
-        let isAsItCame = shown.entry.body.digest == entry.body.digest
-        return (
-            .value(shown.entry, shown.answer.bytes), isAsItCame ? entry : nil, Overlay(shown)
+        else { return EntryLook.Base(value: base, place: scope, known: base.entry) }
+        return EntryLook.Base(
+            value: .value(shown.entry, shown.answer.bytes),
+            place: scope,
+            known: shown.entry.body.digest == entry.body.digest ? entry : nil,
+            overlay: Overlay(shown)
         )
     }
 }
@@ -327,10 +343,4 @@ struct EntryHead: Sendable {
     let entry: Entry
     let source: AnswerSource
     let place: ScopeKey
-
-    init(_ entry: Entry, source: AnswerSource, in place: ScopeKey) {
-        self.entry = entry
-        self.source = source
-        self.place = place
-    }
 }

@@ -3,22 +3,11 @@ import LarderStore
 import LarderStrategy
 import LarderWire
 
-/// A fetch with everything that its origin's settings decide for it.
+/// A fetch with everything that its origin's settings decide for it; the rest is its command's.
+@dynamicMemberLookup
 struct FetchRequest: Sendable {
-    let url: WebURL
+    let command: FetchCommand
     let origin: OriginSettings
-    let policy: FetchPolicy
-    let networkWait: Duration
-    let timeout: Duration
-    let headers: HeaderFields
-    /// Whether the stream stays open for further views.
-    let follows: Bool
-    /// Whether its answer is kept normalized, where its origin has rules.
-    let normalizes: Bool
-    /// Whether an answer is shown also where entities of it were evicted.
-    let isPartial: Bool
-    /// How often its client hears that the stream lives.
-    let heartbeat: Duration
     /// Who asks, for watchers.
     let client: ClientTag?
     /// What counts for it on the raw routes, where it is answered as by its origin: whatever that
@@ -31,24 +20,23 @@ struct FetchRequest: Sendable {
         client: ClientTag? = nil,
         raw: RawRules? = nil
     ) {
-        self.client = client
-        self.raw = raw
-        url = command.url
-        self.origin = origin
-        policy = raw?.policy ?? command.policy ?? origin.fetch.policy
-        networkWait = command.networkWait ?? origin.fetch.networkWait
-        timeout = command.timeout ?? origin.fetch.timeout
-        headers = command.headers
-        follows = command.follows
-        normalizes = command.normalizes ?? true
-        isPartial = command.isPartial
-        heartbeat = command.heartbeat
+        (self.command, self.origin, self.client, self.raw) = (command, origin, client, raw)
     }
+
+    subscript<Value>(dynamicMember member: KeyPath<FetchCommand, Value>) -> Value {
+        command[keyPath: member]
+    }
+
+    var policy: FetchPolicy { raw?.policy ?? command.policy ?? origin.fetch.policy }
+    var networkWait: Duration { command.networkWait ?? origin.fetch.networkWait }
+    var timeout: Duration { command.timeout ?? origin.fetch.timeout }
+    /// Whether its answer is kept normalized, where its origin has rules.
+    var normalizes: Bool { command.normalizes ?? true }
 
     /// Whether its answer may be everybody's: its origin says so, and nothing that it carries can be
     /// a credential of its client's own.
     var isShareable: Bool {
-        origin.scope == .shared && !FlightRules.mayHoldCredential(headers)
+        origin.scope == .shared && !FlightRules.mayHoldCredential(command.headers)
     }
 
     /// What is shown for it: under the URL, or under the id that its headers lead to.
@@ -65,7 +53,7 @@ struct FetchRequest: Sendable {
                 sight,
                 id,
                 now: now,
-                isPartial: isPartial
+                isPartial: command.isPartial
             )
         else { return nil }
         // What only modifiers have made answers any headers.
@@ -74,7 +62,7 @@ struct FetchRequest: Sendable {
     }
 
     private func id(_ variants: Variants, names: [String]) -> EntryID? {
-        try? variants.id(of: url, names: names, request: headers, origin: origin)
+        try? variants.id(of: command.url, names: names, request: command.headers, origin: origin)
     }
 
     /// Whether what stands under its id is an answer to it and not to other headers.
@@ -92,8 +80,10 @@ struct FetchRequest: Sendable {
         _ variants: Variants,
         now: Timestamp
     ) throws(StoreError) -> EntryID? {
-        guard !headers.fields.isEmpty, let marker = try? Variants.markerID(of: url) else {
-            return try? EntryID(url)
+        guard !command.headers.fields.isEmpty,
+            let marker = try? Variants.markerID(of: command.url)
+        else {
+            return try? EntryID(command.url)
         }
         var names: [String] = []
         for scope in sight.scopes {

@@ -17,15 +17,15 @@ extension FetchSession {
         guard let id = shown?.id else { return }
         // From here on the row is read anew: a follower keeps no body.
         cached = nil
-        following = Following(id, sight, context.store, context.followers) { [mailbox] in
+        following = Following(id, sight, context.store, context.followers) { [mailbox = mailbox] in
             mailbox.post(.rowChanged)
         }
         let name = request.origin.name
-        originNews = OriginNews(of: name, context.watchers) { [mailbox] in
+        originNews = OriginNews(of: name, context.watchers) { [mailbox = mailbox] in
             mailbox.post(.originChanged)
         }
         if request.policy != .cacheOnly {
-            waiting = context.waitForReturn(of: name, as: scope.scope) { [mailbox] in
+            waiting = context.waitForReturn(of: name, as: scope.scope) { [mailbox = mailbox] in
                 mailbox.post(.originReturned)
             }
         }
@@ -87,7 +87,7 @@ extension FetchSession {
     func askAgain(_ reader: StoreReader) async {
         guard following != nil else { return }
         if let rest = context.rest(of: request.origin.name, for: scope.scope) {
-            return setTimer(rest, .originReturned)
+            return timers.set(rest, .originReturned)
         }
         let known: ShownAnswer?
         do throws(StoreError) {

@@ -26,13 +26,12 @@ struct FetchSession<Printer: FetchPrinter> {
 
     let context: EngineContext
     var flights: FlightBoard { context.board }
+    var mailbox: Mailbox<FetchEvent> { timers.mailbox }
     let scope: ScopeKey
     let request: FetchRequest
-    let mailbox: Mailbox<FetchEvent>
+    let timers: SessionTimers<FetchEvent>
     var printer: Printer
     var machine: Machine
-    /// What waits beside the session: each posts an event.
-    private let timers = WorkQueue()
 
     var cached: ShownAnswer?
     /// The id and the bytes of the last snapshot; no bytes once it was told that they are gone.
@@ -83,18 +82,22 @@ struct FetchSession<Printer: FetchPrinter> {
         )
         // The events are handled here and not in the body of a task group, which would run on
         // another thread: the reader is its event loop's.
-        let timers = timers
-        async let running: Void = timers.run(cancellingTheRest: true)
-        setTimer(request.timeout, .deadlineElapsed)
+        let jobs = timers.jobs
+        async let running: Void = jobs.run(cancellingTheRest: true)
+        timers.set(request.timeout, .deadlineElapsed)
         await start(action)
         var events = mailbox.events.makeAsyncIterator()
         while !isOver {
             if isToFollow { await beginFollowing(reader) }
-            if hasSaid { startBeating() }
+            if hasSaid, !isBeating {
+                // From the first frame on, while the client waits for more.
+                isBeating = true
+                timers.beat(every: request.heartbeat, .heartbeatDue)
+            }
             guard !isOver, let event = await events.next() else { break }
             await handle(event, reader)
         }
-        timers.finish()
+        jobs.finish()
         await running
         (following, waiting, originNews) = (nil, nil, nil)
     }
@@ -104,17 +107,6 @@ struct FetchSession<Printer: FetchPrinter> {
         try await context.store.read(on: reader) {
             [context, request, sight] reader throws(StoreError) in
             try request.lookUp(reader, sight, in: context)
-        }
-    }
-
-    /// From the first frame on, while the client waits for more.
-    private mutating func startBeating() {
-        guard !isBeating else { return }
-        isBeating = true
-        _ = timers.add { [context, mailbox, heartbeat = request.heartbeat] in
-            while (try? await context.clock.sleep(for: heartbeat)) != nil {
-                mailbox.post(.heartbeatDue)
-            }
         }
     }
 
@@ -133,30 +125,22 @@ struct FetchSession<Printer: FetchPrinter> {
         await readCache()
     }
 
-    func setTimer(_ time: Duration, _ event: FetchEvent) {
-        // The time runs from here on, whenever the job begins.
-        let due = context.clock.monotonic() + time
-        _ = timers.add { [context, mailbox] in
-            let rest = due - context.clock.monotonic()
-            if rest > .zero {
-                guard (try? await context.clock.sleep(for: rest)) != nil else { return }
-            }
-            mailbox.post(event)
-        }
-    }
-
     /// Boards a flight; `wait` is how long the cache is held back meanwhile.
     private mutating func askNetwork(wait: Duration?) {
-        if let wait { setTimer(wait, .networkWaitElapsed) }
+        if let wait { timers.set(wait, .networkWaitElapsed) }
         guard request.raw?.isKept != false else { return passOn() }
-        flights.board(request, scope, cached: cached) { [mailbox] in mailbox.post(.told($0)) }
+        flights.board(request, scope, cached: cached) { [mailbox = mailbox] in
+            mailbox.post(.told($0))
+        }
     }
 
     /// Asks by a flight of its own, whose body goes through this session.
     mutating func passOn() {
         let body = PassedBody()
         passing = body
-        flights.passOn(request, scope, to: body.handover) { [mailbox] in mailbox.post(.told($0)) }
+        flights.passOn(request, scope, to: body.handover) { [mailbox = mailbox] in
+            mailbox.post(.told($0))
+        }
     }
 
     /// Answers for the cache: at once, unless its bytes have to be read off the loop for a frame.
@@ -164,7 +148,7 @@ struct FetchSession<Printer: FetchPrinter> {
         guard let cached, request.raw == nil, let chunks = cached.chunkedJSON else {
             return await cacheAnswered()
         }
-        _ = timers.add { [context, mailbox] in
+        _ = timers.jobs.add { [context, mailbox = mailbox] in
             do throws(StoreError) {
                 let (place, id, now) = (cached.place, cached.entry.id, context.clock.now())
                 let bytes = try await context.store.wholeBody(chunks, of: place, id, now: now)

@@ -89,6 +89,8 @@ final class Flight: Sendable {
     /// kept in their own scope.
     var isPrivate: Bool { hasBecomePrivate.load(ordering: .acquiring) }
 
+    func becomePrivate() { hasBecomePrivate.store(true, ordering: .releasing) }
+
     /// Flies until it lands, and tells everybody.
     ///
     /// `isLanding` is called right before that: from
@@ -98,15 +100,7 @@ final class Flight: Sendable {
         let cachedID = plan.cached?.id
         if let cachedID { store.protect(plan.key.scope, cachedID) }
         let outcome = await withTaskGroup(of: FlightOutcome?.self) { group in
-            group.addTask {
-                await FlightRun(
-                    self.plan,
-                    self.context,
-                    self.remaining,
-                    self.handOver,
-                    becomesPrivate: { self.hasBecomePrivate.store(true, ordering: .releasing) }
-                ).fly()
-            }
+            group.addTask { await FlightRun(self, self.context).fly() }
             group.addTask { await self.watchDeadline() }
             if let handover = plan.handover {
                 group.addTask {
@@ -131,7 +125,7 @@ final class Flight: Sendable {
     /// Tells the head of an answer that is passed on.
     ///
     /// From now on the body takes the time that the client takes.
-    @Sendable private func handOver(_ head: PassedHead) {
+    func handOver(_ head: PassedHead) {
         let deadline = context.clock.monotonic() + Limits.requestTimeMax
         let waiting = passengers.withLock { passengers in
             passengers.deadline = deadline
@@ -141,7 +135,7 @@ final class Flight: Sendable {
     }
 
     /// The time until the last passenger's deadline.
-    @Sendable private func remaining() -> Duration {
+    func remaining() -> Duration {
         max(.zero, passengers.withLock { $0.deadline } - context.clock.monotonic())
     }
 

@@ -14,12 +14,10 @@ struct FlightRun: ~Copyable {
         case land(FlightOutcome)
     }
 
-    private var plan: Flight.Plan
+    private let flight: Flight
     private let context: EngineContext
-    private let remaining: @Sendable () -> Duration
+    private var plan: Flight.Plan
     private let rules: FlightRules
-    private let handOver: @Sendable (PassedHead) -> Void
-    private let becomesPrivate: @Sendable () -> Void
     private var machine: FlightMachine
     /// When the attempt under way set out, for the fence against its being overtaken by a write.
     private var departure: WriteFence.Departure?
@@ -31,18 +29,10 @@ struct FlightRun: ~Copyable {
         context.rest(of: plan.origin.name, for: plan.key.scope.scope) ?? .zero
     }
 
-    init(
-        _ plan: Flight.Plan,
-        _ context: EngineContext,
-        _ remaining: @escaping @Sendable () -> Duration,
-        _ handOver: @escaping @Sendable (PassedHead) -> Void,
-        becomesPrivate: @escaping @Sendable () -> Void
-    ) {
-        self.plan = plan
-        self.becomesPrivate = becomesPrivate
+    init(_ flight: Flight, _ context: EngineContext) {
+        self.flight = flight
         self.context = context
-        self.remaining = remaining
-        self.handOver = handOver
+        plan = flight.plan
         let rules = FlightRules(
             url: plan.key.url,
             cachedIsJSON: plan.cached?.body.isJSON ?? false,
@@ -130,7 +120,7 @@ struct FlightRun: ~Copyable {
             purpose: plan.handover == nil ? .read : .passingOn
         )
         do throws(UpstreamError) {
-            let reply = try await context.askWatchingSilence(request)
+            let reply = try await context.ask(request)
             return try await arrived(reply)
         } catch {
             if Task.isCancelled { return .land(cutShort()) }
@@ -142,7 +132,7 @@ struct FlightRun: ~Copyable {
     private mutating func attemptFailed(_ failure: FlightFailure) -> Step {
         let action = machine.attemptFailed(
             failure,
-            remaining: remaining(),
+            remaining: flight.remaining(),
             rest: rest,
             chance: context.chance()
         )
@@ -171,7 +161,7 @@ struct FlightRun: ~Copyable {
         if head.isPrivate, plan.key.scope == context.sharedScope { keepForPayer() }
         let action = machine.headArrived(
             head,
-            remaining: remaining(),
+            remaining: flight.remaining(),
             rest: rest,
             chance: context.chance()
         )
@@ -198,7 +188,7 @@ struct FlightRun: ~Copyable {
     /// A 304 finds nothing there to confirm, and is asked again.
     private mutating func keepForPayer() {
         plan.key.scope = plan.payer
-        becomesPrivate()
+        flight.becomePrivate()
     }
 
     // MARK: What came
@@ -279,15 +269,13 @@ struct FlightRun: ~Copyable {
             answer.isKept = kept != nil
             answer.isNormalized = kept?.isNormalized ?? false
             return .current(answer)
-        } catch let error as StoreError {
-            abandon(taken.body)
-            return .failed(Problem(error))
-        } catch let error as ModelError {
-            abandon(taken.body)
-            return .failed(Problem(error))
         } catch {
             abandon(taken.body)
-            return .failed(Problem(.internal, "storing failed: \(error)"))
+            switch error {
+            case let error as StoreError: return .failed(Problem(error))
+            case let error as ModelError: return .failed(Problem(error))
+            default: return .failed(Problem(.internal, "storing failed: \(error)"))
+            }
         }
     }
 
@@ -417,19 +405,8 @@ struct FlightRun: ~Copyable {
 
     /// Reports a refusal with what can be had of its body; the status is known in any case.
     private mutating func quote(_ reply: UpstreamReply) async -> Step {
-        var quoted: [UInt8] = []
-        var isWhole = false
-        do throws(UpstreamError) {
-            while quoted.count <= Limits.quotedBodyBytesMax, !isWhole {
-                let piece = try await reply.body.next()
-                quoted += piece?.prefix(Limits.quotedBodyBytesMax + 1 - quoted.count) ?? []
-                isWhole = piece == nil
-            }
-        } catch {
-            // What there is of it is reported.
-        }
+        let (quoted, isWhole) = await reply.body.read(upTo: Limits.quotedBodyBytesMax)
         guard case .report(let status) = machine.bodyArrived() else { return .land(cutShort()) }
-        quoted = Array(quoted.prefix(Limits.quotedBodyBytesMax))
         var problem = Problem(.originStatus, "\(url.originText) answered \(status)")
         problem.originStatus = status
         problem.quotedBody = quoted
@@ -447,7 +424,7 @@ struct FlightRun: ~Copyable {
     private mutating func pass(_ reply: UpstreamReply) async -> Step {
         guard let handover = plan.handover else { return .land(cutShort()) }
         let length = reply.headers["Content-Length"].flatMap { Int64($0) }
-        handOver(
+        flight.handOver(
             PassedHead(
                 status: reply.status,
                 headers: reply.headers.endToEnd,

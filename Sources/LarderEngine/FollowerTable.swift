@@ -35,31 +35,34 @@ final class FollowerTable: Sendable {
 
     /// Takes a follower in; false when its user has too many.
     func add(_ scope: ScopeKey) -> Bool {
+        enter(scope, \.followers, atMost: Limits.followersPerUserMax)
+    }
+
+    func remove(_ scope: ScopeKey) { leave(scope, \.followers) }
+
+    /// One that watches, and may hold what it names; how many there are the hub bounds.
+    func addWatcher(_ scope: ScopeKey) { _ = enter(scope, \.watchers, atMost: .max) }
+
+    func removeWatcher(_ scope: ScopeKey) { leave(scope, \.watchers) }
+
+    private func enter(
+        _ scope: ScopeKey,
+        _ count: WritableKeyPath<Share, Int>,
+        atMost limit: Int
+    ) -> Bool {
         state.withLock { state in
-            let share = state.shares[scope.scope.owner, default: Share()]
-            guard share.followers < Limits.followersPerUserMax else { return false }
-            state.shares[scope.scope.owner, default: share].followers += 1
+            var share = state.shares[scope.scope.owner, default: Share()]
+            guard share[keyPath: count] < limit else { return false }
+            share[keyPath: count] += 1
+            state.shares[scope.scope.owner] = share
             return true
         }
     }
 
-    func remove(_ scope: ScopeKey) {
+    private func leave(_ scope: ScopeKey, _ count: WritableKeyPath<Share, Int>) {
         state.withLock { state in
             guard var share = state.shares[scope.scope.owner] else { return }
-            share.followers -= 1
-            state.shares[scope.scope.owner] = share.isUnused ? nil : share
-        }
-    }
-
-    /// One that watches, and may hold what it names; how many there are the hub bounds.
-    func addWatcher(_ scope: ScopeKey) {
-        state.withLock { $0.shares[scope.scope.owner, default: Share()].watchers += 1 }
-    }
-
-    func removeWatcher(_ scope: ScopeKey) {
-        state.withLock { state in
-            guard var share = state.shares[scope.scope.owner] else { return }
-            share.watchers -= 1
+            share[keyPath: count] -= 1
             state.shares[scope.scope.owner] = share.isUnused ? nil : share
         }
     }

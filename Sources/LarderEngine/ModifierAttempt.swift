@@ -64,13 +64,7 @@ struct ModifierAttempt: Sendable {
             timeout: origin.fetch.timeout,
             purpose: .write
         )
-        let watch = SilenceWatch(context, origin.name)
-        return try await watch.during { (onSent) async throws(UpstreamError) in
-            try await context.upstream.ask(request) {
-                isSent.raise()
-                onSent()
-            }
-        }
+        return try await context.ask(request) { isSent.raise() }
     }
 
     private func end(of reply: UpstreamReply, from url: WebURL) async -> End {
@@ -91,10 +85,10 @@ struct ModifierAttempt: Sendable {
             context.noteRest(of: origin.name, for: scope, head, tellsQueue: false)
         }
         guard case .confirmed(let shown) = verdict, shown != .none || facts.mayShowEntity else {
-            let (quoted, _) = await read(reply.body, upTo: Limits.quotedBodyBytesMax)
+            let (quoted, _) = await reply.body.read(upTo: Limits.quotedBodyBytesMax)
             return End(verdict: verdict, answer: answer(reply, quoted, now))
         }
-        let (body, isWhole) = await read(reply.body, upTo: Limits.inlineJSONBytesMax)
+        let (body, isWhole) = await reply.body.read(upTo: Limits.inlineJSONBytesMax)
         // What was done is done; only what it looks like now is not known.
         return End(
             verdict: isWhole ? verdict : .confirmed(.none),
@@ -104,23 +98,6 @@ struct ModifierAttempt: Sendable {
 
     private func answer(_ reply: UpstreamReply, _ body: [UInt8], _ now: Timestamp) -> Answer {
         Answer(status: reply.status, headers: reply.headers, body: body, at: now)
-    }
-
-    /// What can be had of a body, and whether that is all of it.
-    private func read(
-        _ body: UpstreamBody,
-        upTo limit: Int
-    ) async -> (bytes: [UInt8], isWhole: Bool) {
-        var bytes: [UInt8] = []
-        do throws(UpstreamError) {
-            while let piece = try await body.next() {
-                bytes += piece.prefix(limit - bytes.count)
-                guard bytes.count < limit else { return (bytes, false) }
-            }
-            return (bytes, true)
-        } catch {
-            return (bytes, false)
-        }
     }
 
     private func end(of error: UpstreamError, _ hasLeft: Bool) -> End? {

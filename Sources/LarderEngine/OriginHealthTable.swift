@@ -48,11 +48,7 @@ final class OriginHealthTable: Sendable {
 
     /// It was set offline by hand, or online again.
     func wasSetByHand(_ name: OriginName, now: Timestamp) {
-        state.withLock { state in
-            guard var health = state.health[name] else { return }
-            health.wasSetByHand(now: now)
-            state.health[name] = health
-        }
+        state.withLock { $0.health[name]?.wasSetByHand(now: now) }
     }
 
     /// An origin has told an account to wait; until when, or nil for one that is unknown.

@@ -15,11 +15,7 @@ package final class PassedBody: Sendable {
     ///
     /// Throws ``BrokenOff`` when the origin's answer was cut off.
     package func next() async throws(BrokenOff) -> [UInt8]? {
-        do throws(BodyHandover.BrokenOff) {
-            return try await handover.next()
-        } catch {
-            throw BrokenOff()
-        }
+        try await handover.next()
     }
 
     /// Nobody wants the rest; a reader that waits is let go.

@@ -66,7 +66,8 @@ extension PendingExplanation {
         count = view.overlay.pending.count
         switch view.content {
         case .row: break
-        case .made, .deleted: self.view = ViewReport(view)
+        case .made, .deleted:
+            self.view = ViewReport(view) { _ in .unknown }
         }
         let known = Set(steps.map(\.id))
         for id in view.overlay.pending.prefix(Limits.toldPendingMax) where !known.contains(id) {
@@ -92,28 +93,20 @@ extension ViewReport {
 
     /// What a view shows, where its row is told by `Row`.
     init(_ view: EntryView<ViewReport>?) {
+        self.init(view) { $0 }
+    }
+
+    /// What a view shows, with how a row is told that it shows as it lies.
+    init<Row>(_ view: EntryView<Row>?, row: (Row) -> ViewReport) {
         switch view?.content {
         case nil: self = .unknown
-        case .row(let report)?: self = report
+        case .row(let shown)?: self = row(shown)
         case .deleted?: self = .deleted
         case .made(let entry, let bytes)?:
-            self.init(entry, bytes, isComplete: view?.overlay.isComplete != false)
+            let isComplete = view?.overlay.isComplete != false
+            let isTold = entry.body.isJSON && bytes.count <= Limits.explainedViewBytesMax
+            self = isTold ? .json(bytes, isComplete: isComplete) : .bytes(bytes.count)
         }
-    }
-
-    /// What a view shows that is put together.
-    init(_ view: EntryView<Entry?>) {
-        switch view.content {
-        case .row(let entry): self = entry.map { .bytes($0.body.byteCount) } ?? .unknown
-        case .deleted: self = .deleted
-        case .made(let entry, let bytes):
-            self.init(entry, bytes, isComplete: view.overlay.isComplete)
-        }
-    }
-
-    private init(_ entry: Entry, _ bytes: [UInt8], isComplete: Bool) {
-        let isTold = entry.body.isJSON && bytes.count <= Limits.explainedViewBytesMax
-        self = isTold ? .json(bytes, isComplete: isComplete) : .bytes(bytes.count)
     }
 
     /// What changes make of a base, in words of the wire.

@@ -32,14 +32,11 @@ struct PinAttempt: Sendable {
 
     /// Nil for an id that no origin can give.
     init?(_ context: EngineContext, _ scope: ScopeKey, _ id: EntryID) {
-        guard id.text.contains("://"), let url = try? WebURL(id.text), url.text == id.text,
-            let origin = try? context.origin(of: url, in: scope)
-        else { return nil }
+        guard !id.isEntity, let address = context.address(of: id, in: scope) else { return nil }
         self.context = context
         self.scope = scope
         self.id = id
-        self.url = url
-        self.origin = origin
+        (url, origin) = address
     }
 
     func run() async -> Outcome {

@@ -1,5 +1,6 @@
 import LarderModel
 import LarderStore
+import LarderWire
 
 /// Where a client looks for an id: among its own rows, and where it has none there among what is
 /// everybody's (P-09).

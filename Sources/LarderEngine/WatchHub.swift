@@ -248,17 +248,28 @@ final class WatchHub: Sendable {
             guard state.origins[name] ?? "unknown" != newState else { return [] }
             state.origins[name] = newState
             var waking = state.ears[name].map { Array($0.values) } ?? []
-            guard !state.watchers.isEmpty else { return waking }
-            waking += take(&state)
-            let released = state.released
-            for number in Array(state.watchers.keys) {
-                Self.tell(number, &state, &waking) { machine in
-                    machine.statusChanged(.origin(name), newState, released: released)
-                }
-            }
+            tell(Array(state.watchers.keys), .origin(name), newState, &state, &waking)
             return waking
         }
         for wake in waking { wake() }
+    }
+
+    /// Has some watchers told a status, behind what was released before.
+    private func tell(
+        _ numbers: [Int],
+        _ subject: WatchMachine.Subject,
+        _ newState: String,
+        _ state: inout State,
+        _ waking: inout [@Sendable () -> Void]
+    ) {
+        guard !numbers.isEmpty else { return }
+        waking += take(&state)
+        let released = state.released
+        for number in numbers {
+            Self.tell(number, &state, &waking) { machine in
+                machine.statusChanged(subject, newState, released: released)
+            }
+        }
     }
 
     /// The last state of an origin that was told.
@@ -303,18 +314,9 @@ final class WatchHub: Sendable {
                 state.clearRefusal(scope, name)
             }
             let concerned = state.watchers.filter { $0.value.scope == scope }.map(\.key)
-            guard !concerned.isEmpty else { return [] }
-            var waking = take(&state)
-            let released = state.released
-            for number in concerned {
-                Self.tell(number, &state, &waking) { machine in
-                    machine.statusChanged(
-                        .credential(name),
-                        isRefused ? "needed" : "resumed",
-                        released: released
-                    )
-                }
-            }
+            var waking: [@Sendable () -> Void] = []
+            let newState = isRefused ? "needed" : "resumed"
+            tell(concerned, .credential(name), newState, &state, &waking)
             return waking
         }
         for wake in waking { wake() }

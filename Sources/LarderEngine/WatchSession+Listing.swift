@@ -43,7 +43,7 @@ extension WatchSession {
             let page = try await page(of: scope, prefix, after: cursor)
             cursor = page.next
             let views = page.views.filter { !told.contains($0.entry.id) }
-            let heads = views.map { EntryHead($0.entry, source: $0.source, in: scope) }
+            let heads = views.map { EntryHead(entry: $0.entry, source: $0.source, place: scope) }
             if let end = await tell(heads) { return end }
         } while cursor != nil
         return nil

@@ -28,13 +28,12 @@ struct WatchSession {
     let scope: ScopeKey
     let command: WatchCommand
     let client: ClientTag?
-    let mailbox: Mailbox<Event>
+    let timers: SessionTimers<Event>
     /// The watcher's number in the hub.
     let number: Int
     /// Sends frames; false when nobody reads any more.
     let emit: ([WatchFrame]) async -> Bool
 
-    private let timers = WorkQueue()
     private(set) var held: [EntryID: Following] = [:]
     private(set) var hasSent = false
     /// When the time is over, by the monotonic clock, and what was released by then.
@@ -43,39 +42,27 @@ struct WatchSession {
     /// The revision of the last notice that was handed out, told or not.
     private(set) var handedOut = Revision(0)
     var hub: WatchHub { context.watchers }
+    private var mailbox: Mailbox<Event> { timers.mailbox }
 
     /// Runs to the end: of the client, of the time, of the daemon, or until it lags.
     ///
     /// What is returned is the problem that the client gets instead of a stream.
     mutating func run() async -> Problem? {
         deadline = command.timeout.map { context.clock.monotonic() + $0 }
-        let timers = timers
-        async let running: Void = timers.run(cancellingTheRest: true)
-        setTimers()
+        let jobs = timers.jobs
+        async let running: Void = jobs.run(cancellingTheRest: true)
+        timers.beat(every: command.heartbeat, .heartbeatDue)
+        if let time = command.timeout { timers.set(time, .timeElapsed) }
         handedOut = hub.told(number)
         for id in command.ids { await hold(id) }
         var events = mailbox.events.makeAsyncIterator()
         var end: End?
         while end == nil { end = await step(&events) }
-        timers.finish()
+        jobs.finish()
         await running
         held = [:]
         if case .refused(let problem) = end { return problem }
         return nil
-    }
-
-    private func setTimers() {
-        _ = timers.add { [context, mailbox, command] in
-            while (try? await context.clock.sleep(for: command.heartbeat)) != nil {
-                mailbox.post(.heartbeatDue)
-            }
-        }
-        guard let timeout = command.timeout else { return }
-        guard timeout > .zero else { return mailbox.post(.timeElapsed) }
-        _ = timers.add { [context, mailbox] in
-            guard (try? await context.clock.sleep(for: timeout)) != nil else { return }
-            mailbox.post(.timeElapsed)
-        }
     }
 
     private mutating func step(
@@ -172,7 +159,7 @@ struct WatchSession {
         let sight = context.sight(scope, id)
         let following =
             held[id]
-            ?? Following(id, sight, context.store, context.followers) { [mailbox] in
+            ?? Following(id, sight, context.store, context.followers) { [mailbox = mailbox] in
                 mailbox.post(.rowChanged(id))
             }
         held[id] = following

@@ -115,7 +115,7 @@ package struct Watches: EnginePart {
             scope: scope,
             command: command,
             client: client,
-            mailbox: mailbox,
+            timers: SessionTimers(clock: clock, mailbox: mailbox),
             number: number,
             emit: emit
         )
