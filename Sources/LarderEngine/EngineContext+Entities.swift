@@ -62,6 +62,11 @@ extension EngineContext {
         return (url, origin)
     }
 
+    /// The rules of an origin; none for one without.
+    func entityRules(of origin: OriginName) -> EntityRules {
+        origins.entityRules[origin] ?? EntityRules(NormalizeRules())
+    }
+
     /// Where an origin is asked for an id, and which; nil for what no origin can give.
     func address(
         of id: EntryID,

@@ -8,33 +8,28 @@ import Synchronization
 extension EngineContext {
     /// The origin that a client's URL belongs to.
     func origin(of url: WebURL, in scope: ScopeKey) throws(Problem) -> OriginSettings {
-        switch origins.decide(url, for: scope.scope.uid) {
-        case .known(let origin):
-            return origin
-        case .implicit(let origin):
-            admit(origin)
-            return origin
-        case .unknown:
+        guard let origin = admitted(origins.decide(url, for: scope.scope.uid)) else {
             throw Problem(unknownOriginOf: url)
         }
+        return origin
     }
 
     /// The origin with a name; a public host's to the daemon's owner only.
     func origin(named name: OriginName, for uid: UInt32?) throws(Problem) -> OriginSettings {
-        switch origins.origin(named: name, for: uid) {
-        case .known(let origin):
-            return origin
-        case .implicit(let origin):
-            admit(origin)
-            return origin
-        case .unknown:
+        guard let origin = admitted(origins.origin(named: name, for: uid)) else {
             throw Problem(.noSuchOrigin, "there is no origin '\(name)'")
         }
+        return origin
     }
 
-    private func admit(_ origin: OriginSettings) {
-        guard let forgotten = health.admit(origin, now: clock.now()) else { return }
-        forget(forgotten)
+    /// What a decision comes to; a public host that is asked for is remembered.
+    private func admitted(_ decision: OriginTable.Decision) -> OriginSettings? {
+        if case .implicit(let origin) = decision,
+            let forgotten = health.admit(origin, now: clock.now())
+        {
+            forget(forgotten)
+        }
+        return decision.settings
     }
 
     func forget(_ name: OriginName) {

@@ -49,7 +49,7 @@ extension EngineContext {
         let news = try await store.read(as: .sending) { reader throws(StoreError) in
             var news: [RowNews] = []
             for variant in variants {
-                let head = try self.head(of: variant.id, for: scope, reader, now: now)
+                let head = try self.views.head(of: variant.id, for: scope, reader, now: now)
                 let event: Change.Event =
                     head?.entry.kind == .tombstone
                     ? .delete(variant.id, cause) : .put(variant.id, cause)

@@ -77,6 +77,7 @@ final class EngineContext: Sendable {
     }
 
     var board: FlightBoard { FlightBoard(context: self) }
+    var views: Views { Views(context: self) }
 
     /// The origins that there are now; an administrator may change them at any time.
     var origins: OriginTable { table.withLock { $0 } }
@@ -127,25 +128,7 @@ final class EngineContext: Sendable {
     /// A new name for a modifier.
     func modifierID(at now: Timestamp) -> ModifierID {
         random.withLock { random in
-            var drawn = DrawnBits(first: random.next(), second: random.next())
-            return ModifierID.ulid(at: now, using: &drawn)
-        }
-    }
-
-    /// Bits that were drawn before.
-    private struct DrawnBits: RandomNumberGenerator {
-        let first: UInt64
-        let second: UInt64
-        private var isSecond = false
-
-        init(first: UInt64, second: UInt64) {
-            self.first = first
-            self.second = second
-        }
-
-        mutating func next() -> UInt64 {
-            defer { isSecond.toggle() }
-            return isSecond ? second : first
+            ModifierID.ulid(at: now, using: &random)
         }
     }
 

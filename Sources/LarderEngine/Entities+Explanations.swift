@@ -109,7 +109,7 @@ extension FormExplanation {
             return
         }
         let entities = try reader.shownEntities(of: row)
-        let items = entities.prefix(Limits.toldReferencesMax).compactMap { entity in
+        let list = ReferenceList(entities) { entity in
             row.entry.origin.map { origin in
                 ReferenceList.Item(
                     id: EntryID(EntityName(entity.key, of: origin)),
@@ -117,7 +117,6 @@ extension FormExplanation {
                 )
             }
         }
-        let list = ReferenceList(count: entities.count, items: Array(items))
         self.init(.normalized(skeleton: skeleton, entities: list))
         take(split.report)
     }
@@ -142,11 +141,11 @@ extension EntityExplanation {
     ) throws(StoreError) {
         let id = EntryID(name)
         guard !interest.isGivenUp, let row = try reader.row(place, id),
-            let listed = try context.listed(row, reader, now: now),
+            let listed = try context.views.listed(row, reader, now: now),
             let item = EntityListItem(listed)
         else { return nil }
         let held = try reader.entity(place, id, for: .base(of: scope), now: now, isUse: false)?.held
-        let base: EntryView<ViewReport>? = try context.view(
+        let base: EntryView<ViewReport>? = try context.views.view(
             of: name,
             for: scope,
             reader,
@@ -171,26 +170,28 @@ extension EntityExplanation {
             item: item,
             protectedBy: [],
             pending: pending ?? PendingExplanation(count: 0, base: view, view: view),
-            referencedBy: ReferenceList(
-                count: referrers.count,
-                items: referrers.prefix(Limits.toldReferencesMax).map { referrer in
-                    ReferenceList.Item(
-                        id: referrer.id,
-                        members: referrer.place.memberNames(referrer.skeleton)
-                    )
-                }
-            ),
-            refersTo: ReferenceList(
-                count: references.count,
-                items: references.prefix(Limits.toldReferencesMax).map { reference in
-                    ReferenceList.Item(
-                        id: EntryID(EntityName(reference.key, of: name.origin)),
-                        members: reference.place.memberNames(nil)
-                    )
-                }
-            )
+            referencedBy: ReferenceList(referrers) { referrer in
+                ReferenceList.Item(
+                    id: referrer.id,
+                    members: referrer.place.memberNames(referrer.skeleton)
+                )
+            },
+            refersTo: ReferenceList(references) { reference in
+                ReferenceList.Item(
+                    id: EntryID(EntityName(reference.key, of: name.origin)),
+                    members: reference.place.memberNames(nil)
+                )
+            }
         )
         version = stamp?.version?.value
         fetch = stamp?.fetch
+    }
+}
+
+extension ReferenceList {
+    /// As many as are told of some references.
+    fileprivate init<Element>(_ all: [Element], item: (Element) -> Item?) {
+        let items = all.prefix(Limits.toldReferencesMax).compactMap(item)
+        self.init(count: all.count, items: items)
     }
 }

@@ -59,7 +59,7 @@ package struct Entities: EnginePart {
         let view = try await context.read {
             [context] reader throws(StoreError) -> EntryView<Never>? in
             let (form, depth) = (command.form, command.expansion)
-            return try context.view(
+            return try context.views.view(
                 of: name,
                 for: scope,
                 reader,
@@ -150,7 +150,7 @@ package struct Entities: EnginePart {
         filter.prefix = EntryID.entityPrefix(origin, type: command.type)
         let (cursor, limit) = (try command.cursor.map(RowCursor.init), command.limit)
         let page = try await storing { [filter] () async throws(StoreError) in
-            try await context.page(filter, order: .id, after: cursor, limit: limit)
+            try await context.views.page(filter, order: .id, after: cursor, limit: limit)
         }
         let items = page.views.compactMap { view in
             var item = EntityListItem(view)

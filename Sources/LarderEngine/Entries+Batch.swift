@@ -21,7 +21,7 @@ extension Entries {
         let now = clock.now()
         let ids = command.ids
         var found = try await context.read { [context] reader throws(StoreError) in
-            try context.batch(ids, scope, reader, now: now)
+            try context.views.batch(ids, scope, reader, now: now)
         }
         let time = clock.monotonic() - began
         found.reverse()
@@ -50,7 +50,7 @@ private enum BatchedView: Sendable {
     case damaged(ChunkedBody, ScopeKey)
 }
 
-extension EngineContext {
+extension Views {
     /// The views of several ids as they are at one moment, in the order of the ids.
     ///
     /// The bytes come with them, those of JSON in chunks too, as long as all of them together have at
@@ -85,8 +85,8 @@ extension EngineContext {
     ) throws(StoreError) -> BatchedView {
         var last: ChunkedBody?
         while true {
-            let sight = sight(scope, id)
-            guard let answer = try ShownAnswer(self, reader, sight, id, now: now) else {
+            let sight = context.sight(scope, id)
+            guard let answer = try ShownAnswer(context, reader, sight, id, now: now) else {
                 return .miss
             }
             let isRoom = answer.entry.body.byteCount <= bytesMax

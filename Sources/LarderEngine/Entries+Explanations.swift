@@ -55,7 +55,7 @@ extension Entries {
             guard !interest.isGivenUp else { return nil }
             let scope = sight.own
             let target = try reader.target(scope, id)
-            let view = try context.view(
+            let view = try context.views.view(
                 of: id,
                 for: scope,
                 in: sight,
@@ -75,7 +75,7 @@ extension Entries {
             entry = shown
             source = view?.source ?? .cache
             guard target != nil || view?.overlay.pending.isEmpty != true else { return }
-            let base = try context.view(
+            let base = try context.views.view(
                 of: id,
                 for: scope,
                 in: sight,

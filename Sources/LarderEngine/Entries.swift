@@ -65,7 +65,7 @@ package struct Entries: EnginePart {
         guard !conditions.isEmpty else { return nil }
         return WriteCondition(scope, id) { [context] reader throws(StoreError) -> Bool in
             let now = context.clock.now()
-            let read: EntryViewRead<String> = try context.view(
+            let read: EntryViewRead<String> = try context.views.view(
                 of: id,
                 for: scope,
                 reader,
@@ -145,7 +145,7 @@ package struct Entries: EnginePart {
         let (cursor, limit) = (try command.cursor.map(RowCursor.init), command.limit)
         let page = try await storing { [filter] () async throws(StoreError) in
             if command.sort == .used { try await store.flushTouches() }
-            return try await context.page(filter, order: order, after: cursor, limit: limit)
+            return try await context.views.page(filter, order: order, after: cursor, limit: limit)
         }
         let now = clock.now()
         let items = page.views.map { view in

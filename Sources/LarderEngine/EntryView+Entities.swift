@@ -3,7 +3,7 @@ import LarderNormalize
 import LarderStore
 import LarderWire
 
-extension EngineContext {
+extension Views {
     /// What a client of `scope` sees of an entity: under its key, or under `url` of its own; nil for a
     /// miss.
     ///
@@ -19,7 +19,8 @@ extension EngineContext {
         expanding depth: Int = Limits.entityExpansionMax
     ) throws(StoreError) -> EntryView<Row>? {
         let viewer = form == .base ? EntitySight.base(of: scope) : .view(of: scope)
-        for place in sight(scope, EntryID(name)).scopes {
+        let rules = context.entityRules(of: name.origin)
+        for place in context.sight(scope, EntryID(name)).scopes {
             let view = try reader.atOneMoment { () throws(StoreError) -> EntryView<Row>? in
                 let look = EntityLook(
                     name: name,
@@ -27,16 +28,11 @@ extension EngineContext {
                     viewer: viewer,
                     now: now
                 )
-                return try look.view(in: place, reader, entityRules(of: name.origin), depth)
+                return try look.view(in: place, reader, rules, depth)
             }
             if let view { return view }
         }
         return nil
-    }
-
-    /// The rules of an origin; none for one without.
-    func entityRules(of origin: OriginName) -> EntityRules {
-        origins.entityRules[origin] ?? EntityRules(NormalizeRules())
     }
 }
 

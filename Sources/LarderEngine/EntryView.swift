@@ -74,7 +74,7 @@ extension Engine {
         as form: ShownForm = .view,
         row: (borrowing EntryRow, ScopeKey, Overlay) -> Row
     ) throws(StoreError) -> EntryViewRead<Row> {
-        let read = try context.view(
+        let read = try context.views.view(
             of: id,
             for: scope,
             reader,
@@ -87,7 +87,10 @@ extension Engine {
     }
 }
 
-extension EngineContext {
+/// What clients see: the one place that says it, of which all routes are printers.
+struct Views: EnginePart {
+    let context: EngineContext
+
     /// Reads what a client of `scope` sees under an id.
     ///
     /// A row that is shown as it lies is handed to `row` with where it stands and with what is to be
@@ -119,7 +122,7 @@ extension EngineContext {
         var overlay = Overlay.none
         if form == .view {
             if let changes = try reader.changes(ofVariant: id, scope) {
-                let places = (sight ?? self.sight(scope, id)).scopes
+                let places = (sight ?? context.sight(scope, id)).scopes
                 return try reader.atOneMoment { () throws(StoreError) in
                     let base = try look.base(in: places, reader)
                     return try look.view(of: changes, on: base, for: scope, reader, row)
@@ -132,7 +135,7 @@ extension EngineContext {
             overlay.failed = try reader.failures(scope, id)
         }
         var found = try look.row(in: scope, reader, overlay, row)
-        if found == nil, let shared = sight.map(\.shared) ?? sharedScope(of: id) {
+        if found == nil, let shared = sight.map(\.shared) ?? context.sharedScope(of: id) {
             found = try look.row(in: shared, reader, overlay, row)
         }
         // What is known of an entity, and its modifiers, count more than that its URL was gone once.
@@ -162,6 +165,20 @@ extension EngineContext {
         return view.entry.map { EntryHead(entry: $0, source: view.source, place: view.place) }
     }
 
+    /// What a client sees under an id, read on its event loop, or off it where that is long; nil for a
+    /// miss.
+    func answer(
+        _ sight: Sight,
+        _ id: EntryID,
+        on loop: StoreReader,
+        now: Timestamp,
+        isPartial: Bool = false
+    ) async throws(StoreError) -> ShownAnswer? {
+        try await store.read(on: loop) { [context] reader throws(StoreError) in
+            try ShownAnswer(context, reader, sight, id, now: now, isPartial: isPartial)
+        }
+    }
+
     /// What is known of an entity under its own URL, of which no answer is cached (case 1); nil where
     /// no modifier targets it.
     ///
@@ -175,7 +192,7 @@ extension EngineContext {
         gone: (entry: Entry, place: ScopeKey)?,
         now: Timestamp
     ) throws(StoreError) -> EntryViewRead<Row>? {
-        guard gone != nil || store.hasTargets, let name = entity(at: id, in: scope),
+        guard gone != nil || store.hasTargets, let name = context.entity(at: id, in: scope),
             gone != nil || store.isTargeted(scope, EntryID(name)),
             var view: EntryView<Row> = try view(of: name, at: id, for: scope, reader, now: now)
         else { return nil }

@@ -33,6 +33,14 @@ struct FetchRequest: Sendable {
     /// Whether its answer is kept normalized, where its origin has rules.
     var normalizes: Bool { command.normalizes ?? true }
 
+    /// What a cached answer is good for.
+    func grade(of entry: Entry, now: Timestamp) -> RawRules.Grade {
+        let isStale = entry.isStale(at: now)
+        guard let raw else { return isStale ? .stale : .fresh }
+        let freshFor = entry.freshUntil.map { isStale ? min(.zero, $0.since(now)) : $0.since(now) }
+        return raw.grade(age: RawFields.age(of: entry, now: now), freshFor: freshFor)
+    }
+
     /// Whether its answer may be everybody's: its origin says so, and nothing that it carries can be
     /// a credential of its client's own.
     var isShareable: Bool {

@@ -38,7 +38,7 @@ extension FetchSession {
         following.rowIsRead()
         let released = context.store.changes.released
         do throws(StoreError) {
-            let row = try await context.answer(
+            let row = try await context.views.answer(
                 sight,
                 following.id,
                 on: reader,

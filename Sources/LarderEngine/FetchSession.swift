@@ -165,11 +165,7 @@ struct FetchSession<Printer: FetchPrinter> {
         guard entry.kind == .fetched else {
             return cached.isDeletedByModifier ? .deletion(revision) : .tombstone(revision)
         }
-        let now = context.clock.now()
-        let isStale = entry.isStale(at: now)
-        guard let rules = request.raw else { return .hit(revision, isFresh: !isStale) }
-        let freshFor = entry.freshUntil.map { isStale ? min(.zero, $0.since(now)) : $0.since(now) }
-        switch rules.grade(age: RawFields.age(of: entry, now: now), freshFor: freshFor) {
+        switch request.grade(of: entry, now: context.clock.now()) {
         case .fresh: return .hit(revision, isFresh: true)
         case .stale: return .hit(revision, isFresh: false)
         case .refused: return .miss
@@ -292,16 +288,7 @@ struct FetchSession<Printer: FetchPrinter> {
 
     /// The body as it is printed; nil where it is gone meanwhile.
     func open(_ answer: ShownAnswer) async throws(StoreError) -> OpenBody? {
-        let (store, now) = (context.store, context.clock.now())
-        let (place, id) = (answer.place, answer.entry.id)
-        switch answer.body {
-        case .bytes(let bytes): return .bytes(bytes)
-        case .chunks(let chunks) where request.raw != nil:
-            return try await store.openBody(chunks, of: place, id, now: now).map { .stored($0) }
-        case .chunks(let chunks):
-            guard answer.chunkedJSON != nil else { return .elsewhere }
-            return try await store.wholeBody(chunks, of: place, id, now: now).map { .bytes($0) }
-        }
+        try await answer.open(context.store, asItIs: request.raw != nil, now: context.clock.now())
     }
 
     var evicted: Problem {

@@ -40,11 +40,11 @@ struct FlightBoard: Sendable {
         _ tell: @escaping @Sendable (FlightOutcome) -> Void
     ) {
         guard let plan = plan(request, scope, cached: cached, isAlone: isAlone) else {
-            return tellOffline(request, tell)
+            return tell(.failed(Problem(offline: request.origin.name)))
         }
         let now = context.clock.monotonic()
         let boarded = table.join(plan.key, plan.payer, now: now) { flight(plan, request, now) }
-        guard let (flight, isNew) = boarded else { return tellOverloaded(request, tell) }
+        guard let (flight, isNew) = boarded else { return tell(overloaded(request)) }
         flight.join(until: deadline(request, now)) { outcome in
             guard flight.isPrivate, flight.plan.payer != scope else {
                 return tell(isNew ? outcome : outcome.forOthers)
@@ -66,12 +66,12 @@ struct FlightBoard: Sendable {
         _ tell: @escaping @Sendable (FlightOutcome) -> Void
     ) {
         guard var plan = plan(request, scope, cached: nil) else {
-            return tellOffline(request, tell)
+            return tell(.failed(Problem(offline: request.origin.name)))
         }
         plan.handover = handover
         let now = context.clock.monotonic()
         let flight = flight(plan, request, now)
-        guard table.add(flight) else { return tellOverloaded(request, tell) }
+        guard table.add(flight) else { return tell(overloaded(request)) }
         flight.join(until: deadline(request, now), tell)
         send(flight, tell)
     }
@@ -135,17 +135,7 @@ struct FlightBoard: Sendable {
         }
     }
 
-    private func tellOffline(
-        _ request: FetchRequest,
-        _ tell: @Sendable (FlightOutcome) -> Void
-    ) {
-        tell(.failed(Problem(offline: request.origin.name)))
-    }
-
-    private func tellOverloaded(
-        _ request: FetchRequest,
-        _ tell: @Sendable (FlightOutcome) -> Void
-    ) {
-        tell(.failed(Problem(FlightFailure.overloaded, url: request.url)))
+    private func overloaded(_ request: FetchRequest) -> FlightOutcome {
+        .failed(Problem(FlightFailure.overloaded, url: request.url))
     }
 }

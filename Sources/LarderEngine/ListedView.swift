@@ -11,7 +11,7 @@ struct ListedView: Sendable {
     let source: AnswerSource
 }
 
-extension EngineContext {
+extension Views {
     /// A page of a list, and where the next one begins; nil on the last.
     ///
     /// Rows under which nothing shows are left out, so a page may have fewer rows than its limit, or
@@ -45,7 +45,7 @@ extension EngineContext {
         now: Timestamp
     ) throws(StoreError) -> ListedView? {
         let (id, scope) = (row.entry.id, store.key(for: row.scope))
-        guard row.isBare || hasChanges(scope, id) || mayBeOther(row.entry, in: scope) else {
+        guard row.isBare || context.hasChanges(scope, id) || mayBeOther(row.entry, in: scope) else {
             return ListedView(row: row, entry: row.entry, source: .cache)
         }
         guard let head = try head(of: id, for: scope, reader, now: now), head.place == scope else {
@@ -62,8 +62,8 @@ extension EngineContext {
     /// remembered as gone of one that is known of since.
     private func mayBeOther(_ entry: Entry, in scope: ScopeKey) -> Bool {
         switch entry.kind {
-        case .fetched: entry.origin.map { origins.entityRules[$0] != nil } == true
-        case .tombstone: self.entity(at: entry.id, in: scope) != nil
+        case .fetched: entry.origin.map { context.origins.entityRules[$0] != nil } == true
+        case .tombstone: context.entity(at: entry.id, in: scope) != nil
         case .blob, .variants, .entity: false
         }
     }

@@ -10,8 +10,10 @@ final class Listeners: Sendable {
 
     private let state = Mutex(State())
 
-    /// Has `tell` called whenever it happens, until ``remove(_:)``; it must be quick. Nil where it has
-    /// happened for the last time.
+    /// Has `tell` called whenever it happens, until ``remove(_:)``; nil where it has happened for the
+    /// last time.
+    ///
+    /// It must be quick.
     func add(_ tell: @escaping @Sendable () -> Void) -> Int? {
         state.withLock { state in
             guard !state.isOver else { return nil }

@@ -38,7 +38,7 @@ struct NetworkLook {
         }
         let (sight, now) = (context.sight(scope, request), context.clock.now())
         guard let id = try? EntryID(request.url), isTargeted(id),
-            let row = try await context.answer(sight, id, on: reader, now: now)
+            let row = try await context.views.answer(sight, id, on: reader, now: now)
         else { return said }
         if row.isDeletedByModifier { return deleted(row) }
         guard case .deleted = said, row.entry.kind != .tombstone else { return said }
@@ -69,7 +69,7 @@ struct NetworkLook {
             guard case .current(let answer) = view else { return view }
             return .current(known(answer))
         }
-        let row = try await context.answer(
+        let row = try await context.views.answer(
             context.sight(scope, request),
             id,
             on: reader,

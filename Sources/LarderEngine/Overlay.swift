@@ -14,14 +14,7 @@ package struct Overlay: Equatable, Sendable {
     package internal(set) var failed: Int
     package let isComplete: Bool
     /// JSON pointers (RFC 6901) to what is missing of a normalized answer.
-    package let missing: [String]
-
-    init(pending: [ModifierID], failed: Int, isComplete: Bool, missing: [String] = []) {
-        self.pending = pending
-        self.failed = failed
-        self.isComplete = isComplete
-        self.missing = missing
-    }
+    package internal(set) var missing: [String] = []
 
     /// What is said of modifiers here, with what is said of a normalized answer there.
     package func adding(_ answer: Overlay) -> Overlay {
@@ -33,7 +26,9 @@ package struct Overlay: Equatable, Sendable {
             missing: missing + answer.missing
         )
     }
+}
 
+extension Overlay {
     /// What is to be said of a normalized answer: as modifiers have changed its entities, and where
     /// some are missing.
     init(_ shown: RebuiltEntry) {

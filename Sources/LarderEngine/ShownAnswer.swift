@@ -33,7 +33,7 @@ struct ShownAnswer: Sendable {
         now: Timestamp,
         isPartial: Bool = false
     ) throws(StoreError) {
-        let read: EntryViewRead<(Entry, Body)?> = try context.view(
+        let read: EntryViewRead<(Entry, Body)?> = try context.views.view(
             of: id,
             for: sight.own,
             in: sight,
@@ -75,6 +75,25 @@ struct ShownAnswer: Sendable {
 
     /// Whether a modifier deletes it that is not settled.
     var isDeletedByModifier: Bool { entry.kind == .tombstone && source == .modifier }
+
+    /// The body to be printed: with `asItIs` whatever it is, else as far as a frame shows it; nil
+    /// where it is gone meanwhile.
+    func open(
+        _ store: CacheStore,
+        asItIs: Bool,
+        now: Timestamp
+    ) async throws(StoreError) -> OpenBody? {
+        switch body {
+        case .bytes(let bytes): return .bytes(bytes)
+        case .chunks(let chunks) where asItIs:
+            return try await store.openBody(chunks, of: place, entry.id, now: now)
+                .map { .stored($0) }
+        case .chunks where chunkedJSON == nil: return .elsewhere
+        case .chunks(let chunks):
+            return try await store.wholeBody(chunks, of: place, entry.id, now: now)
+                .map { .bytes($0) }
+        }
+    }
 
     /// The chunks that a frame shows as JSON.
     var chunkedJSON: ChunkedBody? {

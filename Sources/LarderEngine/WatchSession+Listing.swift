@@ -109,7 +109,7 @@ extension WatchSession {
         filter.prefix = prefix
         filter.shownAt = context.clock.now()
         let limit = Limits.pageRowsDefault
-        return try await context.page(filter, order: .id, after: cursor, limit: limit)
+        return try await context.views.page(filter, order: .id, after: cursor, limit: limit)
     }
 
     /// What shows under ids.
@@ -118,7 +118,7 @@ extension WatchSession {
         return try await context.store.read { [context, scope] reader throws(StoreError) in
             var heads: [EntryHead] = []
             for id in ids {
-                if let head = try context.head(of: id, for: scope, reader, now: now) {
+                if let head = try context.views.head(of: id, for: scope, reader, now: now) {
                     heads.append(head)
                 }
             }
