@@ -105,11 +105,7 @@ extension BatchFrame {
         switch view {
         case .miss, .damaged: self = .miss(id)
         case .shown(let answer, _) where answer.entry.kind == .tombstone:
-            let (entry, source) = (answer.entry, answer.source)
-            self = .deleted(
-                id,
-                DeletedFrame(source: source, revision: entry.revision, status: entry.status)
-            )
+            self = .deleted(id, answer.deletion)
         case .shown(let answer, let bytes):
             self = .snapshot(SnapshotFrame(answer, bytes, for: scope, now: now))
         }

@@ -17,8 +17,8 @@ enum FetchWord {
     /// The origin's answer as it comes, whatever its status.
     case passed(PassedHead, PassedBody)
     /// The network has what was shown.
-    case unchanged(Revision, status: Int)
-    case deleted(Revision, status: Int, AnswerSource, Occasion)
+    case unchanged(UnchangedFrame)
+    case deleted(DeletedFrame, Occasion)
     /// The network has failed, behind what was shown.
     case failed(FetchFailure)
     /// In place of anything else.

@@ -65,8 +65,13 @@ extension FetchSession {
             case .tellDeleted:
                 guard let row else { return }
                 // That it is gone, by the same word, was told under an earlier number.
-                if let told = toldDeletion, told == (row.entry.status, row.source) { break }
-                await tellDeleted(row, .cache())
+                let deletion = row.deletion
+                if let told = toldDeletion, told.status == deletion.status,
+                    told.source == deletion.source
+                {
+                    break
+                }
+                await tellDeleted(deletion, .cache())
             }
             toldThrough = released
         } catch {

@@ -18,15 +18,15 @@ extension FetchSession {
         }
         switch view {
         case .current(let answer): await current(answer, outcome.occasion)
-        case .deleted(let revision, let status, let source):
-            let isByModifier = source == .modifier
-            let answer: Machine.NetworkAnswer =
-                isByModifier ? .deletion(revision) : .deleted(revision)
-            switch machine.networkAnswered(answer) {
+        case .deleted(let frame):
+            let revision = frame.revision
+            let isByModifier = frame.source == .modifier
+            switch machine.networkAnswered(isByModifier ? .deletion(revision) : .deleted(revision))
+            {
             case .deletedAnd(let sequel):
-                await tellDeleted(revision, status, source, .cache())
+                await tellDeleted(frame, .cache())
                 await conclude(sequel, .deleted, revision)
-            case .refuseAsDeleted: await say(.refusedAsDeleted(status: status))
+            case .refuseAsDeleted: await say(.refusedAsDeleted(status: frame.status))
             case .nothing, .showAnd, .unchangedAnd, .fail, .showCachedAndFail, .refuse: break
             }
         case .failed(let failure):
@@ -63,7 +63,7 @@ extension FetchSession {
         case .unchangedAnd(let sequel):
             let revision = cached?.entry.revision ?? revision
             guard case .network(let status, _, _) = occasion else { return }
-            await say(.unchanged(revision, status: status))
+            await say(.unchanged(UnchangedFrame(revision: revision, status: status)))
             await conclude(sequel, .unchanged, revision)
         case .nothing, .deletedAnd, .fail, .showCachedAndFail, .refuse, .refuseAsDeleted: break
         }

@@ -37,7 +37,7 @@ struct FetchSession<Printer: FetchPrinter> {
     /// The id and the bytes of the last snapshot; no bytes once it was told that they are gone.
     var shown: (id: EntryID, body: BodySummary?)?
     /// The last that was told, while nothing is shown since.
-    var toldDeletion: (status: Int, source: AnswerSource)?
+    var toldDeletion: DeletedFrame?
     /// What the client knows, once it has heard the last word on what it asked.
     var known: Revision?
     /// Set once the answer is asked for to be passed on.
@@ -250,7 +250,9 @@ struct FetchSession<Printer: FetchPrinter> {
 
     private mutating func showCached(_ occasion: FetchWord.Occasion) async {
         guard let cached else { return }
-        guard cached.entry.kind != .tombstone else { return await tellDeleted(cached, occasion) }
+        guard cached.entry.kind != .tombstone else {
+            return await tellDeleted(cached.deletion, occasion)
+        }
         guard let body = try? await open(cached) else { return await refuse(.problem(evicted)) }
         await show(cached, body, occasion)
     }
@@ -270,20 +272,11 @@ struct FetchSession<Printer: FetchPrinter> {
         await say(.shown(answer, body, occasion))
     }
 
-    mutating func tellDeleted(_ row: ShownAnswer, _ occasion: FetchWord.Occasion) async {
-        await tellDeleted(row.entry.revision, row.entry.status, row.source, occasion)
-    }
-
-    mutating func tellDeleted(
-        _ revision: Revision,
-        _ status: Int,
-        _ source: AnswerSource,
-        _ occasion: FetchWord.Occasion
-    ) async {
+    mutating func tellDeleted(_ frame: DeletedFrame, _ occasion: FetchWord.Occasion) async {
         if let id = try? shown?.id ?? cached?.entry.id ?? EntryID(request.url) { shown = (id, nil) }
-        known = revision
-        toldDeletion = (status, source)
-        await say(.deleted(revision, status: status, source, occasion))
+        known = frame.revision
+        toldDeletion = frame
+        await say(.deleted(frame, occasion))
     }
 
     /// The body as it is printed; nil where it is gone meanwhile.

@@ -19,11 +19,8 @@ struct FramePrinter: FetchPrinter {
             if case .bytes(let ready) = body { bytes = ready }
             let now = clock.now()
             return await emit(.snapshot(SnapshotFrame(answer, bytes, for: scope, now: now)))
-        case .unchanged(let revision, let status):
-            return await emit(.unchanged(UnchangedFrame(revision: revision, status: status)))
-        case .deleted(let revision, let status, let source, _):
-            let frame = DeletedFrame(source: source, revision: revision, status: status)
-            return await emit(.deleted(frame))
+        case .unchanged(let frame): return await emit(.unchanged(frame))
+        case .deleted(let frame, _): return await emit(.deleted(frame))
         case .failed(let failure): return await emit(.error(failure.problem))
         case .origin(let revision, let state):
             return await emit(.origin(revision, request.origin.name, state: state))

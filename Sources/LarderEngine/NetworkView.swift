@@ -5,7 +5,7 @@ import LarderWire
 /// What the network says as a client sees it: with what its own modifiers make of it.
 enum NetworkView {
     case current(ShownAnswer)
-    case deleted(Revision, status: Int, source: AnswerSource)
+    case deleted(DeletedFrame)
     case failed(FetchFailure)
     /// It was evicted before it could be shown.
     case gone
@@ -31,7 +31,7 @@ struct NetworkLook {
         switch outcome {
         case .current(let answer): return try await view(of: answer, reader)
         case .deleted(let revision, let status):
-            said = .deleted(revision, status: status, source: .network)
+            said = .deleted(DeletedFrame(revision: revision, status: status))
         case .failed(let problem): said = .failed(.problem(problem))
         case .refused(let refusal, let problem): said = .failed(.refused(refusal, problem))
         case .passed(let head): said = .failed(.passed(head))
@@ -85,8 +85,9 @@ struct NetworkLook {
     }
 
     private func deleted(_ row: ShownAnswer) -> NetworkView {
-        let source = row.source == .modifier ? AnswerSource.modifier : .network
-        return .deleted(row.entry.revision, status: row.entry.status, source: source)
+        var frame = row.deletion
+        if frame.source != .modifier { frame.source = .network }
+        return .deleted(frame)
     }
 
     private func known(_ row: ShownAnswer) -> ShownAnswer {
@@ -114,9 +115,11 @@ extension NetworkView {
         let shown = try ShownEntry(entry.id, base, changes ?? [], in: scope, reader)
         guard let view = shown.entry, view.kind != .tombstone else {
             self = .deleted(
-                shown.entry?.revision ?? entry.revision,
-                status: shown.entry?.status ?? 404,
-                source: shown.isMade ? .modifier : .network
+                DeletedFrame(
+                    source: shown.isMade ? .modifier : .network,
+                    revision: shown.entry?.revision ?? entry.revision,
+                    status: shown.entry?.status ?? 404
+                )
             )
             return
         }

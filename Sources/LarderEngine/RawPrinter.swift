@@ -18,10 +18,10 @@ struct RawPrinter: FetchPrinter {
             reply = .answer(self.answer(answer, body, occasion, cached))
         case .passed(let head, let body):
             reply = .answer(passed(head, body, forwarded(cached, status: head.status)))
-        case .deleted(_, _, .modifier, let occasion):
-            refuse(.deleted(url.text, by: .modifier), status(occasion, cached))
-        case .deleted(_, let code, _, let occasion):
-            refuse(gone(code), status(occasion, cached))
+        case .deleted(let frame, let occasion):
+            let isByModifier = frame.source == .modifier
+            let problem = isByModifier ? .deleted(url.text, by: .modifier) : gone(frame.status)
+            refuse(problem, status(occasion, cached))
         case .refusedAsDeleted(let code): refuse(gone(code), forwarded(cached, status: code))
         case .refusedAsMiss:
             let problem = Problem(.miss, "nothing is cached for \(url)", status: 504)

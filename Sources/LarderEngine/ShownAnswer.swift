@@ -73,6 +73,11 @@ struct ShownAnswer: Sendable {
         (known, body, isNormalized) = (nil, .bytes(bytes), false)
     }
 
+    /// What is told of it where it is deleted.
+    var deletion: DeletedFrame {
+        DeletedFrame(source: source, revision: entry.revision, status: entry.status)
+    }
+
     /// Whether a modifier deletes it that is not settled.
     var isDeletedByModifier: Bool { entry.kind == .tombstone && source == .modifier }
 

@@ -16,60 +16,7 @@ package struct Watches: EnginePart {
         scope: ScopeKey,
         client: ClientTag?,
         interest: Interest,
-        emit: @escaping ([WatchFrame]) async -> Bool
-    ) async -> Problem? {
-        await watch(
-            command,
-            scope,
-            client,
-            interest,
-            hasBookmarks: true,
-            emit: emit
-        )
-    }
-
-    /// The same for a client that reads no stream: what comes first, or nothing when the time is
-    /// over.
-    package func poll(
-        _ command: WatchCommand,
-        scope: ScopeKey,
-        client: ClientTag?,
-        interest: Interest
-    ) async throws(Problem) -> WatchReport {
-        guard !command.listsFirst else {
-            throw Problem(
-                .badRequest,
-                "initial: it is for streams, and this is a long poll",
-                hint: "Leave timeout out, or accept application/jsonl."
-            )
-        }
-        var report = WatchReport(revision: command.since ?? Revision(0), events: [])
-        let refusal = await watch(
-            command,
-            scope,
-            client,
-            interest,
-            hasBookmarks: false,
-            emit: { frames in
-                guard !frames.allSatisfy(\.isHeartbeat) else { return true }
-                for frame in frames {
-                    if let revision = frame.resumption { report.revision = revision }
-                    if case .end = frame { continue }
-                    report.events.append(frame)
-                }
-                return false
-            }
-        )
-        if let refusal { throw refusal }
-        return report
-    }
-
-    private func watch(
-        _ command: WatchCommand,
-        _ scope: ScopeKey,
-        _ client: ClientTag?,
-        _ interest: Interest,
-        hasBookmarks: Bool,
+        hasBookmarks: Bool = true,
         emit: @escaping ([WatchFrame]) async -> Bool
     ) async -> Problem? {
         let mailbox = Mailbox<WatchSession.Event>()
@@ -120,6 +67,42 @@ package struct Watches: EnginePart {
             emit: emit
         )
         return await session.run()
+    }
+
+    /// The same for a client that reads no stream: what comes first, or nothing when the time is
+    /// over.
+    package func poll(
+        _ command: WatchCommand,
+        scope: ScopeKey,
+        client: ClientTag?,
+        interest: Interest
+    ) async throws(Problem) -> WatchReport {
+        guard !command.listsFirst else {
+            throw Problem(
+                .badRequest,
+                "initial: it is for streams, and this is a long poll",
+                hint: "Leave timeout out, or accept application/jsonl."
+            )
+        }
+        var report = WatchReport(revision: command.since ?? Revision(0), events: [])
+        let refusal = await watch(
+            command,
+            scope: scope,
+            client: client,
+            interest: interest,
+            hasBookmarks: false,
+            emit: { frames in
+                guard !frames.allSatisfy(\.isHeartbeat) else { return true }
+                for frame in frames {
+                    if let revision = frame.resumption { report.revision = revision }
+                    if case .end = frame { continue }
+                    report.events.append(frame)
+                }
+                return false
+            }
+        )
+        if let refusal { throw refusal }
+        return report
     }
 
     /// Has the entities that are watched by their keys stand among the ids.
