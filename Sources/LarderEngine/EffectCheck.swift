@@ -59,7 +59,7 @@ struct EffectCheck: Sendable {
         var attempt = machine.started(at: url, hasValidators: false)
         do throws(UpstreamError) {
             while true {
-                guard !context.isOfflineByHand(origin.name) else { return .notNow }
+                guard !context.originStates.isOfflineByHand(origin.name) else { return .notNow }
                 let reply = try await ask(attempt, origin)
                 let head = ResponseHead(
                     status: reply.status,
@@ -68,11 +68,11 @@ struct EffectCheck: Sendable {
                 )
                 let action = machine.headArrived(head, remaining: .zero, chance: 0)
                 if case .giveUp(.captive) = action {
-                    context.notePortal(origin.name)
+                    context.originStates.notePortal(origin.name)
                     return .notNow
                 }
-                context.noteAnswer(origin.name)
-                context.noteRest(of: origin.name, for: whole.modifier.scope, head)
+                context.originStates.noteAnswer(origin.name)
+                context.originStates.noteRest(of: origin.name, for: whole.modifier.scope, head)
                 switch action {
                 case .ask(let next): attempt = next
                 case .receive:
@@ -85,7 +85,7 @@ struct EffectCheck: Sendable {
                 }
             }
         } catch {
-            if case .unreachable = error { context.noteConnectFailure(origin.name) }
+            if case .unreachable = error { context.originStates.noteConnectFailure(origin.name) }
             return .notNow
         }
     }

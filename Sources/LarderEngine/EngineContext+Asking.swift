@@ -17,7 +17,7 @@ extension EngineContext {
             group.addTask {
                 for await _ in departures { break }
                 guard (try? await self.clock.sleep(for: Limits.silenceTime)) != nil else { return }
-                self.noteSilence(request.origin.name)
+                self.originStates.noteSilence(request.origin.name)
             }
             defer { group.cancelAll() }
             do throws(UpstreamError) {

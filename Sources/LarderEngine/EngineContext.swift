@@ -73,11 +73,12 @@ final class EngineContext: Sendable {
         self.logger = logger
         health = OriginHealthTable(origins, now: clock.now())
         store.setOrigins(origins.names)
-        for name in offline { changed(name) }
+        for name in offline { originStates.changed(name) }
     }
 
     var board: FlightBoard { FlightBoard(context: self) }
     var views: Views { Views(context: self) }
+    var originStates: OriginStates { OriginStates(context: self) }
 
     /// The origins that there are now; an administrator may change them at any time.
     var origins: OriginTable { table.withLock { $0 } }
@@ -97,7 +98,11 @@ final class EngineContext: Sendable {
         store.setOrigins(new.names)
         health.replace(old, with: new, now: clock.now())
         for origin in old.known {
-            if new[origin.name] == nil { forget(origin.name) } else { changed(origin.name) }
+            if new[origin.name] == nil {
+                forget(origin.name)
+            } else {
+                originStates.changed(origin.name)
+            }
         }
     }
 
@@ -132,50 +137,6 @@ final class EngineContext: Sendable {
         }
     }
 
-    /// Remembers which request headers the answers of a URL vary by.
-    func remember(
-        _ names: [String],
-        of url: WebURL,
-        in scope: ScopeKey
-    ) async throws(StoreError) {
-        guard let id = try? Variants.markerID(of: url) else { return }
-        let bytes = Array(names.joined(separator: ",").utf8)
-        let entry = Entry(
-            id: id,
-            kind: .variants,
-            storedAt: clock.now(),
-            revision: Revision(0),
-            body: BodySummary(of: bytes, isJSON: false)
-        )
-        let new = NewEntry(scope: scope, entry: entry, body: .inline(bytes))
-        _ = try await store.put(new, now: clock.now())
-    }
-
-    // MARK: What requests tell
-
-    /// A client's request was answered by the origin.
-    func noteAnswer(_ origin: OriginName) {
-        watch.requestAnswered(origin)
-        noteProbeAnswer(origin)
-    }
-
-    /// The origin has answered.
-    func noteProbeAnswer(_ origin: OriginName) {
-        note(origin) { $0.answered(now: $1) }
-    }
-
-    func noteConnectFailure(_ origin: OriginName) {
-        note(origin) { $0.connectFailed(now: $1) }
-    }
-
-    func noteSilence(_ origin: OriginName) {
-        note(origin) { $0.fellSilent(now: $1) }
-    }
-
-    func notePortal(_ origin: OriginName) {
-        note(origin) { $0.portalAnswered(now: $1) }
-    }
-
     func noteUnstored(_ id: EntryID, _ error: StoreError) {
         logger.warning(
             "an answer was not stored",
@@ -185,26 +146,5 @@ final class EngineContext: Sendable {
 
     func noteUnread(_ error: StoreError) {
         logger.warning("the cache was not read", metadata: .larder([.reason: "\(error.message)"]))
-    }
-
-    private func note(
-        _ origin: OriginName,
-        _ event: (inout OriginHealth, Timestamp) -> Bool
-    ) {
-        let now = clock.now()
-        guard let state = health.note(origin, { event(&$0, now) }) else { return }
-        switch state {
-        case .online:
-            keeper.post(.originAnswered(origin))
-            modifiers.post(.originAnswered(origin))
-        case .offline, .captive:
-            modifiers.post(.originWentDown(origin, isCaptive: state == .captive))
-        case .unknown: break
-        }
-        logger.info(
-            "an origin's state changed",
-            metadata: .larder([.origin: "\(origin)", .state: "\(state.rawValue)"])
-        )
-        changed(origin)
     }
 }

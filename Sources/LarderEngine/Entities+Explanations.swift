@@ -40,19 +40,19 @@ extension Entities {
     }
 }
 
-extension EngineContext {
+extension Views {
     /// How an entry is kept: what is shown is split once more for what is said of it.
     func form(
         of entry: Entry,
         in place: ScopeKey
     ) async throws(Problem) -> FormExplanation {
-        guard let origin = entry.origin, let rules = origins.entityRules[origin],
-            let settings = origins[origin]?.settings
+        guard let origin = entry.origin, let rules = context.origins.entityRules[origin],
+            let settings = context.origins[origin]?.settings
         else { return FormExplanation(.whole(reason: nil)) }
         let now = clock.now()
         let id = entry.id
         let path = (try? WebURL(id.text)).flatMap { settings.path(of: $0) } ?? "/"
-        return try await read { reader throws(StoreError) in
+        return try await context.read { reader throws(StoreError) in
             try reader.atOneMoment { () throws(StoreError) in
                 let row = try reader.withEntry(place, id, now: now, isUse: false) { row in
                     (row.normalized(in: place), row.chunkedBody, row.withBody { Array($0) })

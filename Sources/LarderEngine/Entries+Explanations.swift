@@ -31,7 +31,7 @@ extension Entries {
         ].compactMap { $0 }
         var explanation = EntryExplanation(entry: found.entry, item: item, protectedBy: reasons)
         explanation.pending = found.pending
-        explanation.form = try await context.form(of: found.entry, in: scope)
+        explanation.form = try await context.views.form(of: found.entry, in: scope)
         return explanation
     }
 

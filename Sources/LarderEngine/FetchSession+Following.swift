@@ -25,7 +25,8 @@ extension FetchSession {
             mailbox.post(.originChanged)
         }
         if request.policy != .cacheOnly {
-            waiting = context.waitForReturn(of: name, as: scope.scope) { [mailbox = mailbox] in
+            waiting = context.originStates.waitForReturn(of: name, as: scope.scope) {
+                [mailbox = mailbox] in
                 mailbox.post(.originReturned)
             }
         }
@@ -91,7 +92,7 @@ extension FetchSession {
     /// comes of it is heard of by the row.
     func askAgain(_ reader: StoreReader) async {
         guard following != nil else { return }
-        if let rest = context.rest(of: request.origin.name, for: scope.scope) {
+        if let rest = context.originStates.rest(of: request.origin.name, for: scope.scope) {
             return timers.set(rest, .originReturned)
         }
         let known: ShownAnswer?

@@ -77,8 +77,8 @@ struct FetchSession<Printer: FetchPrinter> {
         let action = machine.started(
             request.policy,
             networkWait: request.networkWait,
-            isOriginDown: context.isDown(request.origin.name),
-            isResting: context.rest(of: request.origin.name, for: scope.scope) != nil
+            isOriginDown: context.originStates.isDown(request.origin.name),
+            isResting: context.originStates.rest(of: request.origin.name, for: scope.scope) != nil
         )
         // The events are handled here and not in the body of a task group, which would run on
         // another thread: the reader is its event loop's.

@@ -13,7 +13,7 @@ struct FlightBoard: Sendable {
     ///
     /// Where too many wait for that already it is not asked: whoever reads it next asks.
     func boardForNobody(_ request: FetchRequest, _ scope: ScopeKey) {
-        guard let rest = context.rest(of: request.origin.name, for: scope.scope) else {
+        guard let rest = context.originStates.rest(of: request.origin.name, for: scope.scope) else {
             return board(request, scope, cached: nil) { _ in }
         }
         let count = context.waitingReads.add(1, ordering: .relaxed).newValue
@@ -83,7 +83,7 @@ struct FlightBoard: Sendable {
         cached: ShownAnswer?,
         isAlone: Bool = false
     ) -> Flight.Plan? {
-        guard !context.isOfflineByHand(request.origin.name) else { return nil }
+        guard !context.originStates.isOfflineByHand(request.origin.name) else { return nil }
         let place = isAlone ? scope : context.place(of: request, scope, cached)
         return Flight.Plan(
             key: Flight.Key(
@@ -95,7 +95,7 @@ struct FlightBoard: Sendable {
             payer: scope,
             origin: request.origin,
             cached: cached?.known,
-            isOriginDown: context.isDown(request.origin.name),
+            isOriginDown: context.originStates.isDown(request.origin.name),
             rules: request.normalizes ? context.origins.entityRules[request.origin.name] : nil,
             isNormalized: cached?.isNormalized ?? false,
             client: request.client

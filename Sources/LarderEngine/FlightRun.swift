@@ -26,7 +26,7 @@ struct FlightRun: ~Copyable {
     private var url: WebURL { plan.key.url }
     /// How long the origin is to be left alone.
     private var rest: Duration {
-        context.rest(of: plan.origin.name, for: plan.key.scope.scope) ?? .zero
+        context.originStates.rest(of: plan.origin.name, for: plan.key.scope.scope) ?? .zero
     }
 
     init(_ flight: Flight, _ context: EngineContext) {
@@ -106,7 +106,7 @@ struct FlightRun: ~Copyable {
 
     private mutating func ask(_ attempt: FlightMachine.Attempt) async -> Step {
         // It may have been set offline since the flight set out.
-        guard !context.isOfflineByHand(plan.origin.name) else {
+        guard !context.originStates.isOfflineByHand(plan.origin.name) else {
             _ = machine.gaveUp()
             return .land(.failed(Problem(offline: plan.origin.name)))
         }
@@ -124,7 +124,9 @@ struct FlightRun: ~Copyable {
             return try await arrived(reply)
         } catch {
             if Task.isCancelled { return .land(cutShort()) }
-            if case .unreachable = error { context.noteConnectFailure(plan.origin.name) }
+            if case .unreachable = error {
+                context.originStates.noteConnectFailure(plan.origin.name)
+            }
             return attemptFailed(FlightFailure(error))
         }
     }
@@ -157,7 +159,7 @@ struct FlightRun: ~Copyable {
             headers: reply.headers,
             now: context.clock.now()
         )
-        context.noteRest(of: plan.origin.name, for: plan.key.scope.scope, head)
+        context.originStates.noteRest(of: plan.origin.name, for: plan.key.scope.scope, head)
         if head.isPrivate, plan.key.scope == context.sharedScope { keepForPayer() }
         let action = machine.headArrived(
             head,
@@ -166,9 +168,9 @@ struct FlightRun: ~Copyable {
             chance: context.chance()
         )
         if case .giveUp(.captive) = action {
-            context.notePortal(plan.origin.name)
+            context.originStates.notePortal(plan.origin.name)
         } else {
-            context.noteAnswer(plan.origin.name)
+            context.originStates.noteAnswer(plan.origin.name)
         }
         switch action {
         case .receive: return try await receive(reply)
@@ -309,7 +311,7 @@ struct FlightRun: ~Copyable {
                 kept = (receipt.revision, false)
             }
             if answer.isVariant {
-                try await context.remember(answer.varyNames, of: url, in: plan.key.scope)
+                try await remember(answer.varyNames)
             }
             return kept
         } catch {
@@ -318,6 +320,21 @@ struct FlightRun: ~Copyable {
             context.noteUnstored(entry.id, error)
             return nil
         }
+    }
+
+    /// Remembers which request headers the answers of a URL vary by.
+    private func remember(_ names: [String]) async throws(StoreError) {
+        guard let id = try? Variants.markerID(of: url) else { return }
+        let bytes = Array(names.joined(separator: ",").utf8)
+        let entry = Entry(
+            id: id,
+            kind: .variants,
+            storedAt: context.clock.now(),
+            revision: Revision(0),
+            body: BodySummary(of: bytes, isJSON: false)
+        )
+        let new = NewEntry(scope: plan.key.scope, entry: entry, body: .inline(bytes))
+        _ = try await context.store.put(new, now: context.clock.now())
     }
 
     /// The revision of an answer that is not kept: the cached one's if the bytes are the same, as

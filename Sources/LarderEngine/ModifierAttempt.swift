@@ -32,7 +32,9 @@ struct ModifierAttempt: Sendable {
 
     /// Nil when it was given up because the daemon is ending: nobody knows then how it ended.
     func run() async -> End? {
-        guard !context.isOfflineByHand(origin.name) else { return End(verdict: .neverLeft) }
+        guard !context.originStates.isOfflineByHand(origin.name) else {
+            return End(verdict: .neverLeft)
+        }
         var url = facts.flight.url
         for _ in 0...Limits.redirectsMax {
             let isSent = SentFlag()
@@ -77,12 +79,12 @@ struct ModifierAttempt: Sendable {
             now: now
         )
         if case .captive = verdict {
-            context.notePortal(origin.name)
+            context.originStates.notePortal(origin.name)
         } else {
-            context.noteAnswer(origin.name)
+            context.originStates.noteAnswer(origin.name)
             let head = ResponseHead(status: reply.status, headers: reply.headers, now: now)
             // The queue hears of it with the attempt's end.
-            context.noteRest(of: origin.name, for: scope, head, tellsQueue: false)
+            context.originStates.noteRest(of: origin.name, for: scope, head, tellsQueue: false)
         }
         guard case .confirmed(let shown) = verdict, shown != .none || facts.mayShowEntity else {
             let (quoted, _) = await reply.body.read(upTo: Limits.quotedBodyBytesMax)
@@ -105,7 +107,7 @@ struct ModifierAttempt: Sendable {
         case .cancelled where Task.isCancelled || context.isDraining:
             return hasLeft ? nil : End(verdict: .neverLeft)
         case .unreachable, .closed(host: _, hasLeft: false), .addressRefused:
-            context.noteConnectFailure(origin.name)
+            context.originStates.noteConnectFailure(origin.name)
             return End(verdict: .neverLeft)
         case .closed, .timedOut, .brokenOff, .headTooLarge, .cancelled:
             return End(verdict: hasLeft ? .unclear(.lost) : .neverLeft)

@@ -88,14 +88,14 @@ package final class Monitor: EnginePart {
 
     private func originStatuses(for asker: StatusReport.You?) -> [StatusReport.Origin] {
         (context.origins.origins + context.health.implicitOrigins).map { origin in
-            let (state, since) = context.condition(of: origin.name)
-            let rest = context.lastRest(of: origin.name, toldTo: asker)
+            let (state, since) = context.originStates.condition(of: origin.name)
+            let rest = context.originStates.lastRest(of: origin.name, toldTo: asker)
             var status = StatusReport.Origin(
                 name: origin.name,
                 baseURL: origin.baseURL,
                 state: state,
                 since: since,
-                isOfflineByHand: context.isOfflineByHand(origin.name),
+                isOfflineByHand: context.originStates.isOfflineByHand(origin.name),
                 restsUntil: rest?.until
             )
             status.restsFor = rest?.scope
@@ -123,18 +123,6 @@ package final class Monitor: EnginePart {
     }
 }
 
-extension EngineContext {
-    /// What is known of an origin, and since when.
-    func condition(
-        of name: OriginName
-    ) -> (state: StatusReport.OriginState, since: Timestamp?) {
-        let health = health[name] ?? OriginHealth(now: clock.now())
-        let isOffline = isOfflineByHand(name)
-        let since = health.state == .unknown && !isOffline ? nil : health.since
-        return (isOffline ? .offline : StatusReport.OriginState(health.state), since)
-    }
-}
-
 extension StatusReport.Pins {
     fileprivate init(_ totals: PinTotals) {
         self.init(
@@ -143,16 +131,5 @@ extension StatusReport.Pins {
             maxBytes: totals.maxBytes,
             waiting: Int(totals.waiting)
         )
-    }
-}
-
-extension StatusReport.OriginState {
-    fileprivate init(_ state: OriginHealth.State) {
-        switch state {
-        case .unknown: self = .unknown
-        case .online: self = .online
-        case .offline: self = .offline
-        case .captive: self = .captive
-        }
     }
 }

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Who waits for which origin, and the ``ProbeMachine`` of each; guarded by a lock.
 ///
-/// It holds what it decided; its shell is ``EngineContext``, which sleeps and asks.
+/// It holds what it decided; its shell is ``OriginStates``, which sleeps and asks.
 final class OriginWatch: Sendable {
     private struct Watched {
         var machine = ProbeMachine(isDown: false)

@@ -24,7 +24,7 @@ package struct Origins: EnginePart {
         as scope: Scope = .shared,
         _ tell: @escaping @Sendable () -> Void
     ) -> OriginInterest {
-        context.waitForReturn(of: name, as: scope, tell)
+        context.originStates.waitForReturn(of: name, as: scope, tell)
     }
 
     /// All origins, the public hosts that were asked for lately among them; as `asker` may know them,
@@ -39,14 +39,14 @@ package struct Origins: EnginePart {
         _ origin: KnownOrigin,
         for asker: StatusReport.You? = nil
     ) -> OriginReport {
-        let (state, since) = context.condition(of: origin.name)
-        let rest = context.lastRest(of: origin.name, toldTo: asker)
+        let (state, since) = context.originStates.condition(of: origin.name)
+        let rest = context.originStates.lastRest(of: origin.name, toldTo: asker)
         var report = OriginReport(
             settings: origin.settings,
             source: origin.source,
             state: state,
             since: since,
-            isOfflineByHand: context.isOfflineByHand(origin.name),
+            isOfflineByHand: context.originStates.isOfflineByHand(origin.name),
             restsUntil: rest?.until
         )
         report.restsFor = rest?.scope
@@ -88,7 +88,7 @@ package struct Origins: EnginePart {
             try keeping.remove(name)
             context.replaceOrigins(context.origins.without(name))
         }
-        if context.isOfflineByHand(name) { try await remember(name, isOffline: false) }
+        if context.originStates.isOfflineByHand(name) { try await remember(name, isOffline: false) }
     }
 
     private static func put(
@@ -146,7 +146,7 @@ package struct Origins: EnginePart {
         guard !isOffline || count < Limits.offlineOriginsMax else {
             throw Problem(.overloaded, "\(Limits.offlineOriginsMax) origins are offline already")
         }
-        if context.isOfflineByHand(name) != isOffline {
+        if context.originStates.isOfflineByHand(name) != isOffline {
             try await remember(name, isOffline: isOffline)
         }
         return report(context.origins[name] ?? KnownOrigin(origin, from: .implicit))
@@ -174,7 +174,7 @@ package struct Origins: EnginePart {
             if isOffline { names.insert(name) } else { names.remove(name) }
         }
         context.health.wasSetByHand(name, now: clock.now())
-        context.changed(name)
+        context.originStates.changed(name)
         context.modifiers.post(isOffline ? .originSetOffline(name) : .originWoken(name))
         if !isOffline { context.keeper.post(.originAnswered(name)) }
     }
@@ -203,7 +203,7 @@ package struct Origins: EnginePart {
         for uid: UInt32
     ) async throws(Problem) -> OriginCheckReport {
         let origin = try context.origin(named: name, for: uid)
-        guard !context.isOfflineByHand(name) else { throw Problem(offline: name) }
+        guard !context.originStates.isOfflineByHand(name) else { throw Problem(offline: name) }
         let url = try checkedURL(path, of: origin)
         let began = clock.monotonic()
         let check = await context.upstream.check(
@@ -217,11 +217,11 @@ package struct Origins: EnginePart {
         switch check.outcome {
         case .answered(let status, let headers):
             report.status = status
-            if !context.noteProbe(of: origin, status, headers) {
+            if !context.originStates.noteProbe(of: origin, status, headers) {
                 report.problem = Problem(FlightFailure.captive(host: url.host), url: url)
             }
         case .failed(let error):
-            context.noteFailure(of: name, error)
+            context.originStates.noteFailure(of: name, error)
             report.problem = Problem(FlightFailure(error), url: url)
         }
         return report

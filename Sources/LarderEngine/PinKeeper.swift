@@ -138,7 +138,7 @@ final class PinKeeper: Sendable {
                     guard !isAsked(scope, pin.id) else { continue }
                     if let attempt = PinAttempt(context, scope, pin.id) {
                         let name = attempt.name
-                        if let rest = context.rest(of: name, for: pin.scope) {
+                        if let rest = context.originStates.rest(of: name, for: pin.scope) {
                             let end = now + rest
                             wanted.resting[name] = min(wanted.resting[name] ?? end, end)
                         } else {

@@ -113,7 +113,8 @@ package struct Pins: EnginePart {
     ) async throws(Problem) -> Answer {
         let settings = attempt.origin.fetch
         let patience =
-            time ?? (context.isDown(attempt.name) ? settings.networkWait : settings.timeout)
+            time
+            ?? (context.originStates.isDown(attempt.name) ? settings.networkWait : settings.timeout)
         let outcome = try await context.wait(upTo: patience, interest, on: keeper.listeners) {
             () async throws(Problem) -> Answer? in
             try await answer(attempt, asked, isNew: isNew, isPatient: time != nil)

@@ -49,7 +49,7 @@ struct FollowTests {
         try await EngineFixture.run { fixture in
             let url = try fixture.url("/a")
             try await fixture.cache(url, .json("[1]"))
-            fixture.engine.context.noteConnectFailure(try OriginName("example"))
+            fixture.engine.context.originStates.noteConnectFailure(try OriginName("example"))
             fixture.upstream.answer(
                 url,
                 with: .failure(.unreachable(host: "api.example.com", reason: "refused")),
@@ -396,7 +396,11 @@ struct FollowTests {
                 let last = try await fixture.putBlob("other", "\(index)")
                 let isDown = index == 1
                 for _ in 1...2 {
-                    if isDown { context.noteConnectFailure(name) } else { context.noteAnswer(name) }
+                    if isDown {
+                        context.originStates.noteConnectFailure(name)
+                    } else {
+                        context.originStates.noteAnswer(name)
+                    }
                 }
                 let state = isDown ? "offline" : "online"
                 #expect(
@@ -407,7 +411,7 @@ struct FollowTests {
             let shape = ["cache", "origin example offline", "origin example online"]
             #expect(try await follower.result().shape == shape)
             // Nobody is told any more.
-            context.noteConnectFailure(name)
+            context.originStates.noteConnectFailure(name)
         }
     }
 

@@ -64,7 +64,7 @@ struct OriginTests {
             for number in 0...Limits.implicitOriginsMax {
                 let url = try WebURL("https://h\(number).example/")
                 let origin = try context.origin(of: url, in: fixture.scope)
-                context.noteConnectFailure(origin.name)
+                context.originStates.noteConnectFailure(origin.name)
                 // The first is asked again and again.
                 _ = try context.origin(of: try WebURL("https://h0.example/"), in: fixture.scope)
             }
@@ -151,7 +151,7 @@ struct OriginTests {
                 try command("new", #"{"base_url":"https://n.example"}"#)
             )
             #expect(first.isNew)
-            engine.context.noteAnswer(name)
+            engine.context.originStates.noteAnswer(name)
             let second = try await engine.origins.replace(
                 try command("new", #"{"base_url":"https://n.example","allow_private":true}"#)
             )
@@ -223,7 +223,7 @@ struct OriginTests {
         try await EngineFixture.run { fixture in
             let engine = fixture.engine
             let name = try OriginName("example")
-            engine.context.noteConnectFailure(name)
+            engine.context.originStates.noteConnectFailure(name)
             fixture.upstream.answer(try fixture.url("/"), with: .reply("no", status: 500))
             var report = try await engine.origins.check(name, path: nil, for: 1_000)
             #expect(report.status == 500)

@@ -144,7 +144,7 @@ struct PolicyTests {
             fixture.upstream.answer(url, with: .failure(.timedOut(.head)))
             _ = try await fixture.fetch(url)
             let name = try OriginName("example")
-            fixture.engine.context.noteConnectFailure(name)
+            fixture.engine.context.originStates.noteConnectFailure(name)
             let gate = Gate()
             fixture.upstream.answer(url, with: .json("[2]").held(by: gate))
             let fetch = fixture.start(url, .cacheFirst) { $0.networkWait = .seconds(3_600) }

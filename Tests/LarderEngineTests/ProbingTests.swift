@@ -31,7 +31,7 @@ struct ProbingTests {
             let base = try fixture.url("/")
             let context = fixture.engine.context
             let back = Gate()
-            context.noteConnectFailure(try name())
+            context.originStates.noteConnectFailure(try name())
             let interest = fixture.engine.origins.waitForReturn(of: try name()) { back.open() }
             fixture.upstream.answer(base, with: Self.unreachable, .reply(status: 503))
             let first = pause(fixture, 0, chance: 0)
@@ -54,7 +54,7 @@ struct ProbingTests {
         try await EngineFixture.run { fixture in
             let url = try fixture.url("/a")
             let back = Gate()
-            fixture.engine.context.noteConnectFailure(try name())
+            fixture.engine.context.originStates.noteConnectFailure(try name())
             let interest = fixture.engine.origins.waitForReturn(of: try name()) { back.open() }
             fixture.upstream.answer(url, with: .json("[1]"))
             try await fixture.fetch(url)
@@ -68,7 +68,7 @@ struct ProbingTests {
     func ended() async throws {
         try await EngineFixture.run { fixture in
             let context = fixture.engine.context
-            context.noteConnectFailure(try name())
+            context.originStates.noteConnectFailure(try name())
             let told = Recorder<Int>()
             let interest = fixture.engine.origins.waitForReturn(of: try name()) { told.record(1) }
             let other = fixture.engine.origins.waitForReturn(of: try name()) { told.record(2) }
@@ -76,12 +76,12 @@ struct ProbingTests {
             interest.end()
             let first = pause(fixture, 0, chance: 0)
             try await fixture.clock.sleepers(until: first)
-            context.noteAnswer(try name())
+            context.originStates.noteAnswer(try name())
             #expect(told.all == [2])
             other.end()
             fixture.clock.advance(by: first)
-            context.noteConnectFailure(try name())
-            context.noteAnswer(try name())
+            context.originStates.noteConnectFailure(try name())
+            context.originStates.noteAnswer(try name())
             #expect(told.all == [2])
             #expect(fixture.upstream.asked.all.isEmpty)
         }
@@ -126,9 +126,9 @@ struct ProbingTests {
             let remembered = Origins.offlineOrigins(fixture.engine.store, fixture.log.logger)
             #expect(remembered == [try name()])
             let back = Gate()
-            fixture.engine.context.noteConnectFailure(try name())
+            fixture.engine.context.originStates.noteConnectFailure(try name())
             let interest = fixture.engine.origins.waitForReturn(of: try name()) { back.open() }
-            fixture.engine.context.noteAnswer(try name())
+            fixture.engine.context.originStates.noteAnswer(try name())
             #expect(fixture.engine.context.watch.state(of: try name()) == .idle)
             _ = try await fixture.engine.origins.setOffline(try name(), false, for: 1_000)
             try await back.wait()

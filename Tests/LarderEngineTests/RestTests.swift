@@ -128,7 +128,7 @@ struct RestTests {
             let (name, scope) = (try OriginName("example"), EngineFixture.scope)
             fixture.upstream.answer(try fixture.url("/read"), with: Self.busy)
             _ = try await fixture.fetch(try fixture.url("/read"))
-            fixture.engine.context.noteConnectFailure(name)
+            fixture.engine.context.originStates.noteConnectFailure(name)
             let interest = fixture.engine.origins.waitForReturn(of: name, as: scope) {}
             // The first draw was the fetch's.
             let chance = fixture.chance(1)
@@ -155,8 +155,8 @@ struct RestTests {
             fixture.upstream.answer(try fixture.url("/read"), with: busy)
             _ = try await fixture.fetch(try fixture.url("/read"))
             let asked = try asked(fixture, "/a")
-            fixture.engine.context.noteConnectFailure(name)
-            fixture.engine.context.noteAnswer(name)
+            fixture.engine.context.originStates.noteConnectFailure(name)
+            fixture.engine.context.originStates.noteAnswer(name)
             try await fixture.clock.sleepers(until: .seconds(60))
             fixture.clock.advance(by: .seconds(59))
             #expect(try self.asked(fixture, "/a") == asked)

@@ -167,7 +167,7 @@ struct WatchTests {
     func origins() async throws {
         try await EngineFixture.run { fixture in
             let watch = try await Watch(fixture) { $0.types = [.origin] }
-            fixture.engine.context.noteConnectFailure(try OriginName("example"))
+            fixture.engine.context.originStates.noteConnectFailure(try OriginName("example"))
             let frames = try await watch.frames(upTo: 2)
             guard case .origin(_, let name, let state) = frames[1] else { return }
             #expect((name.text, state) == ("example", "offline"))

@@ -4,7 +4,7 @@ import LarderStrategy
 import LarderWire
 
 /// Origins that have told an account to wait: what nobody asks for leaves them alone meanwhile.
-extension EngineContext {
+extension OriginStates {
     /// Heeds what an answer to an account asks for.
     func noteRest(
         of origin: OriginName,
@@ -14,18 +14,21 @@ extension EngineContext {
     ) {
         guard let time = head.rest else { return }
         let now = clock.monotonic()
-        guard let end = health.askedForRest(origin, of: scope, for: time, now: now) else { return }
-        if tellsQueue { modifiers.post(.originRests(origin, scope, until: end)) }
+        guard let end = context.health.askedForRest(origin, of: scope, for: time, now: now) else {
+            return
+        }
+        if tellsQueue { context.modifiers.post(.originRests(origin, scope, until: end)) }
     }
 
     /// How long an origin is still to be left alone for what is done on behalf of an account; nil
     /// where it is not.
     func rest(of origin: OriginName, for scope: Scope) -> Duration? {
         let now = clock.monotonic()
-        let isShared = hasSharedOrigins && origins[origin]?.settings.scope == .shared
+        let isShared =
+            context.hasSharedOrigins && context.origins[origin]?.settings.scope == .shared
         let ends = [
-            health.restEnd(of: origin, for: scope, now: now),
-            isShared ? health.restEnd(of: origin, for: .shared, now: now) : nil,
+            context.health.restEnd(of: origin, for: scope, now: now),
+            isShared ? context.health.restEnd(of: origin, for: .shared, now: now) : nil,
         ]
         return ends.compactMap { $0 }.max().map { $0 - now }
     }
@@ -39,7 +42,7 @@ extension EngineContext {
         toldTo asker: StatusReport.You?
     ) -> (until: Timestamp, scope: Scope?)? {
         let now = clock.monotonic()
-        let rests = health.rests(of: origin, now: now)
+        let rests = context.health.rests(of: origin, now: now)
         let known = rests.filter { rest in
             guard let asker, !asker.isAdministrator, let uid = rest.key.uid else { return true }
             return uid == asker.uid
@@ -49,5 +52,26 @@ extension EngineContext {
         }
         let until = clock.now().advanced(by: last.value - now)
         return (until, known.isEmpty ? nil : last.key)
+    }
+
+    /// What is known of an origin, and since when.
+    func condition(
+        of name: OriginName
+    ) -> (state: StatusReport.OriginState, since: Timestamp?) {
+        let health = context.health[name] ?? OriginHealth(now: clock.now())
+        let isOffline = isOfflineByHand(name)
+        let since = health.state == .unknown && !isOffline ? nil : health.since
+        return (isOffline ? .offline : StatusReport.OriginState(health.state), since)
+    }
+}
+
+extension StatusReport.OriginState {
+    fileprivate init(_ state: OriginHealth.State) {
+        switch state {
+        case .unknown: self = .unknown
+        case .online: self = .online
+        case .offline: self = .offline
+        case .captive: self = .captive
+        }
     }
 }

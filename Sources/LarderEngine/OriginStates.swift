@@ -1,0 +1,168 @@
+import LarderModel
+import LarderStore
+import LarderStrategy
+import LarderUpstream
+import LarderWire
+import Logging
+import Synchronization
+
+/// How origins are: down or back, offline by hand, at rest; and what requests tell of that.
+struct OriginStates: EnginePart {
+    let context: EngineContext
+
+    /// Whether waiting for it is likely to be in vain.
+    func isDown(_ name: OriginName) -> Bool {
+        isOfflineByHand(name) || context.health[name]?.isDown ?? false
+    }
+
+    func isOfflineByHand(_ name: OriginName) -> Bool {
+        context.offline.withLock { $0.contains(name) }
+    }
+
+    /// Has `tell` called each time an origin is back from being down or offline, until the
+    /// interest ends; meanwhile it is probed while it is down.
+    ///
+    /// It is called on any thread and must be quick.
+    func waitForReturn(
+        of name: OriginName,
+        as scope: Scope,
+        _ tell: @escaping @Sendable () -> Void
+    ) -> OriginInterest {
+        let (number, action) = context.watch.wait(for: name, as: scope, tell)
+        begin(action, for: name)
+        return OriginInterest { [watch = context.watch] in watch.leave(name, number) }
+    }
+
+    /// An origin's condition has changed.
+    func changed(_ name: OriginName) {
+        let (told, action) = context.watch.changed(name) {
+            OriginWatch.Condition(
+                isDown: context.health[name]?.isDown ?? false,
+                isOfflineByHand: isOfflineByHand(name)
+            )
+        }
+        begin(action, for: name)
+        context.watchers.originChanged(name) {
+            let state = isOfflineByHand(name) ? .offline : context.health[name]?.state ?? .unknown
+            return state.rawValue
+        }
+        for tell in told { tell() }
+    }
+
+    private func begin(_ action: ProbeMachine.StartAction, for name: OriginName) {
+        guard case .pause(let ceiling) = action else { return }
+        // Refused only when the engine ends, and the machine with it.
+        _ = context.work.add { await self.probe(name, afterUpTo: ceiling) }
+    }
+
+    /// Sleeps and asks as the machine says.
+    private func probe(_ name: OriginName, afterUpTo first: Duration) async {
+        var pause = ProbeMachine.pause(upTo: first, chance: context.chance())
+        while true {
+            guard (try? await clock.sleep(for: pause)) != nil else { return }
+            switch context.watch.pauseEnded(name, rest: { rest(of: name, for: $0) }) {
+            case .stop: return
+            case .rest(let rest):
+                pause = rest
+                continue
+            case .ask: break
+            }
+            await probe(name)
+            guard !Task.isCancelled, case .pause(let next) = context.watch.probeEnded(name) else {
+                return
+            }
+            pause = ProbeMachine.pause(upTo: next, chance: context.chance())
+        }
+    }
+
+    /// Asks once whether an origin is back, and notes what that tells.
+    private func probe(_ name: OriginName) async {
+        guard let origin = context.origins[name]?.settings ?? context.health.implicitOrigin(name)
+        else { return }
+        let request = UpstreamRequest(
+            origin: origin,
+            url: origin.baseURL,
+            timeout: min(origin.fetch.timeout, Limits.silenceTime)
+        )
+        do throws(UpstreamError) {
+            let reply = try await context.upstream.ask(request)
+            noteProbe(of: origin, reply.status, reply.headers)
+        } catch {
+            noteFailure(of: name, error)
+        }
+    }
+
+    /// Notes an answer to what was asked for no client; false when it was not the origin's.
+    @discardableResult
+    func noteProbe(of origin: OriginSettings, _ status: Int, _ headers: HeaderFields) -> Bool {
+        let rules = FlightRules(
+            url: origin.baseURL,
+            cachedIsJSON: false,
+            accept: nil,
+            redirectHosts: origin.redirectHosts
+        )
+        let head = ResponseHead(status: status, headers: headers, now: clock.now())
+        let wasCaptive = context.health[origin.name]?.state == .captive
+        guard rules.isOwn(head, wasCaptive: wasCaptive) else {
+            notePortal(origin.name)
+            return false
+        }
+        noteProbeAnswer(origin.name)
+        return true
+    }
+
+    /// Notes what a failure tells of an origin.
+    func noteFailure(of name: OriginName, _ error: UpstreamError) {
+        switch error {
+        case .unreachable, .closed(host: _, hasLeft: false): noteConnectFailure(name)
+        case .timedOut: noteSilence(name)
+        case .closed, .addressRefused, .brokenOff, .headTooLarge, .cancelled: break
+        }
+    }
+
+    // MARK: What requests tell
+
+    /// A client's request was answered by the origin.
+    func noteAnswer(_ origin: OriginName) {
+        context.watch.requestAnswered(origin)
+        noteProbeAnswer(origin)
+    }
+
+    /// The origin has answered.
+    func noteProbeAnswer(_ origin: OriginName) {
+        note(origin) { $0.answered(now: $1) }
+    }
+
+    func noteConnectFailure(_ origin: OriginName) {
+        note(origin) { $0.connectFailed(now: $1) }
+    }
+
+    func noteSilence(_ origin: OriginName) {
+        note(origin) { $0.fellSilent(now: $1) }
+    }
+
+    func notePortal(_ origin: OriginName) {
+        note(origin) { $0.portalAnswered(now: $1) }
+    }
+
+    private func note(
+        _ origin: OriginName,
+        _ event: (inout OriginHealth, Timestamp) -> Bool
+    ) {
+        let now = clock.now()
+        guard let state = context.health.note(origin, { event(&$0, now) }) else { return }
+        switch state {
+        case .online:
+            context.keeper.post(.originAnswered(origin))
+            context.modifiers.post(.originAnswered(origin))
+        case .offline, .captive:
+            context.modifiers.post(.originWentDown(origin, isCaptive: state == .captive))
+        case .unknown: break
+        }
+        logger.info(
+            "an origin's state changed",
+            metadata: .larder([.origin: "\(origin)", .state: "\(state.rawValue)"])
+        )
+        changed(origin)
+    }
+}
