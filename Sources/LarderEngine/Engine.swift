@@ -141,7 +141,7 @@ package final class Engine: Sendable {
         reader: StoreReader,
         interest: Interest
     ) async throws(Problem) -> RawReply? {
-        let (url, origin) = try context.place(command, scope)
+        let (url, origin) = try command.place(context, scope)
         var fetch = FetchCommand(url: url)
         fetch.headers = command.headers
         let rules = RawRules(origin.fetch.policy, control: command.cacheControl)

@@ -33,12 +33,24 @@ struct FetchRequest: Sendable {
     /// Whether its answer is kept normalized, where its origin has rules.
     var normalizes: Bool { command.normalizes ?? true }
 
-    /// What a cached answer is good for.
-    func grade(of entry: Entry, now: Timestamp) -> RawRules.Grade {
+    /// What the cache answers to it.
+    func answer(
+        _ cached: ShownAnswer?,
+        now: Timestamp
+    ) -> FetchMachine<FetchFailure>.CacheAnswer {
+        guard let cached else { return .miss }
+        let (entry, revision) = (cached.entry, cached.entry.revision)
+        guard entry.kind == .fetched else {
+            return cached.isDeletedByModifier ? .deletion(revision) : .tombstone(revision)
+        }
         let isStale = entry.isStale(at: now)
-        guard let raw else { return isStale ? .stale : .fresh }
+        guard let raw else { return .hit(revision, isFresh: !isStale) }
         let freshFor = entry.freshUntil.map { isStale ? min(.zero, $0.since(now)) : $0.since(now) }
-        return raw.grade(age: RawFields.age(of: entry, now: now), freshFor: freshFor)
+        switch raw.grade(age: RawFields.age(of: entry, now: now), freshFor: freshFor) {
+        case .fresh: return .hit(revision, isFresh: true)
+        case .stale: return .hit(revision, isFresh: false)
+        case .refused: return .miss
+        }
     }
 
     /// Whether its answer may be everybody's: its origin says so, and nothing that it carries can be

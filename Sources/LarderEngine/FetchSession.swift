@@ -159,19 +159,6 @@ struct FetchSession<Printer: FetchPrinter> {
         }
     }
 
-    private var cacheAnswer: Machine.CacheAnswer {
-        guard let cached else { return .miss }
-        let (entry, revision) = (cached.entry, cached.entry.revision)
-        guard entry.kind == .fetched else {
-            return cached.isDeletedByModifier ? .deletion(revision) : .tombstone(revision)
-        }
-        switch request.grade(of: entry, now: context.clock.now()) {
-        case .fresh: return .hit(revision, isFresh: true)
-        case .stale: return .hit(revision, isFresh: false)
-        case .refused: return .miss
-        }
-    }
-
     // MARK: Events
 
     private mutating func handle(_ event: FetchEvent, _ reader: StoreReader) async {
@@ -216,7 +203,7 @@ struct FetchSession<Printer: FetchPrinter> {
 
     private mutating func cacheAnswered(_ answer: Machine.CacheAnswer? = nil) async {
         cacheTime = context.clock.monotonic() - started
-        switch machine.cacheAnswered(answer ?? cacheAnswer) {
+        switch machine.cacheAnswered(answer ?? request.answer(cached, now: context.clock.now())) {
         case .nothing: break
         case .show: await showCached(.cache(whyNoNetwork: "origin-down"))
         case .askNetwork(let wait): askNetwork(wait: wait)

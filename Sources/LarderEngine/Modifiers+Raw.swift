@@ -18,7 +18,7 @@ extension Modifiers {
         if let url = try await destination(ofRepeated: write, keyHeader, scope) {
             return (url, keyHeader)
         }
-        let (url, origin) = try context.place(write.place, scope)
+        let (url, origin) = try write.place.place(context, scope)
         guard write.prefersAsync || origin.modifiers.respondsAsync else {
             throw Problem(
                 .methodNotAllowed,
@@ -30,25 +30,25 @@ extension Modifiers {
     }
 }
 
-extension EngineContext {
+extension RawCommand {
     /// The name says where the URL begins; whose rules count for it is said by the URL, so that it
     /// is the same by whichever route it is asked for.
     func place(
-        _ command: RawCommand,
+        _ context: EngineContext,
         _ scope: ScopeKey
     ) throws(Problem) -> (WebURL, OriginSettings) {
         guard
-            let named = origins.origin(named: command.origin, for: scope.scope.uid)
+            let named = context.origins.origin(named: origin, for: scope.scope.uid)
                 .settings
         else {
             throw Problem(
                 .unknownOrigin,
-                "no origin has the name '\(command.origin)'",
+                "no origin has the name '\(origin)'",
                 status: 404,
                 hint: "GET /v1/origins names the origins that there are."
             )
         }
-        let url = try command.url(under: named.baseURL)
-        return (url, try origin(of: url, in: scope))
+        let url = try url(under: named.baseURL)
+        return (url, try context.origin(of: url, in: scope))
     }
 }
