@@ -58,10 +58,7 @@ final class Overtaking: Sendable {
             covers: { [table, departure] scope, id in
                 table.isOvertaken(id, in: scope, since: departure)
             },
-            adjust: { [self] _, _, _ in
-                flag.store(true, ordering: .relaxed)
-                return nil
-            }
+            keptOut: { [self] in flag.store(true, ordering: .relaxed) }
         )
     }
 }

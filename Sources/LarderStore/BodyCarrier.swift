@@ -19,35 +19,6 @@ final class BodyCarrier: Sendable {
         self.bodies = bodies
     }
 
-    /// An entry's body where `file` can link it: the same, or a copy if it was uploaded elsewhere.
-    func carry(
-        _ new: NewEntry,
-        to file: BodyFile,
-        as keeping: Keeping = .answer,
-        now: Timestamp
-    ) async throws(StoreError) -> NewBody {
-        guard let upload = new.body.upload, upload.file != file else { return new.body }
-        return try await duplicate(new, to: file, as: keeping, now: now)
-    }
-
-    /// The same, but always a copy of what was uploaded.
-    func duplicate(
-        _ new: NewEntry,
-        to file: BodyFile,
-        as keeping: Keeping,
-        now: Timestamp
-    ) async throws(StoreError) -> NewBody {
-        guard let upload = new.body.upload else { return new.body }
-        let source = ChunkedBody(
-            number: upload.body,
-            byteCount: new.entry.body.byteCount,
-            file: upload.file
-        )
-        return .uploaded(
-            try await copy(source, to: file, as: keeping, for: new.entry, in: new.scope, now: now)
-        )
-    }
-
     /// Copies a body that stays in place meanwhile.
     func copy(
         _ source: ChunkedBody,
@@ -97,31 +68,6 @@ final class BodyCarrier: Sendable {
             position += 1
         }
         return bytes
-    }
-
-    /// Writes bytes that are in memory into chunks, where they are too many for a row.
-    func upload(
-        _ bytes: [UInt8],
-        to file: BodyFile,
-        as keeping: Keeping,
-        for entry: Entry,
-        in scope: ScopeKey,
-        now: Timestamp
-    ) async throws(StoreError) -> NewBody {
-        guard bytes.count > Limits.inlineBodyBytesMax else { return .inline(bytes) }
-        let upload = try await begin(file, keeping, entry, scope)
-        do throws(StoreError) {
-            var rest = bytes[...]
-            while !rest.isEmpty {
-                let chunk = Array(rest.prefix(Limits.inlineBodyBytesMax))
-                try await append(chunk, to: upload, now: now)
-                rest = rest.dropFirst(chunk.count)
-            }
-            return .uploaded(upload)
-        } catch {
-            abandon(.uploaded(upload))
-            throw error
-        }
     }
 
     private func begin(

@@ -18,7 +18,7 @@ extension CacheStore {
                 byteCount: new.entry.body.byteCount,
                 file: upload.file
             )
-            return try await kept.carrier.bytes(of: body)
+            return try await kept.bytes(of: body)
         }
     }
 

@@ -14,7 +14,7 @@ extension CacheStore {
         _ new: [NewModifier],
         now: Timestamp
     ) async throws(StoreError) -> [Acceptance] {
-        try await modifiers.accept(new, now: now)
+        try await kept.accept(new, now: now)
     }
 
     /// Counts an attempt: from now on bytes may have left; false for what is settled.
@@ -28,9 +28,9 @@ extension CacheStore {
     package func update(
         _ change: ModifierUpdate
     ) async throws(StoreError) -> ModifierTransition? {
-        try await revisions.step { (step) async throws(StoreError) in
-            try await stateFile.settle { writer throws(StoreError) in
-                try writer.update(change, step)
+        try await stateFile.settling { () async throws(StoreError) in
+            try await commits.submit { writer throws(StoreError) in
+                try writer.state.update(change, try writer.steps.next())
             }
         }
     }
@@ -40,7 +40,7 @@ extension CacheStore {
         _ settlements: [Settlement],
         now: Timestamp
     ) async throws(StoreError) -> SettleReceipt {
-        try await modifiers.settle(settlements, now: now)
+        try await kept.settle(settlements, now: now)
     }
 
     /// Makes dead letters of modifiers that nobody can read; their rows stay as they are.
@@ -57,7 +57,7 @@ extension CacheStore {
             settlement.problem = problem
             return settlement
         }
-        _ = try await modifiers.settle(settlements, now: now)
+        _ = try await kept.settle(settlements, now: now)
     }
 
     // MARK: Dead letters
@@ -68,9 +68,10 @@ extension CacheStore {
         of scope: ScopeKey,
         now: Timestamp
     ) async throws(StoreError) -> Bool {
-        try await revisions.step { (step) async throws(StoreError) in
-            try await stateFile.settle { writer throws(StoreError) in
-                try writer.dropDeadLetter(number, of: scope, step, now: now)
+        try await stateFile.settling { () async throws(StoreError) in
+            try await commits.submit { writer throws(StoreError) in
+                let step = try writer.steps.next()
+                return try writer.state.dropDeadLetter(number, of: scope, step, now: now)
             }
         }
     }
@@ -85,7 +86,7 @@ extension CacheStore {
         sharing: @escaping @Sendable (EntryID) -> Bool,
         now: Timestamp
     ) async throws(StoreError) -> ModifierNumber? {
-        try await modifiers.retry(number, of: scope, sharing: sharing, now: now)
+        try await kept.retry(number, of: scope, sharing: sharing, now: now)
     }
 
     // MARK: Lanes

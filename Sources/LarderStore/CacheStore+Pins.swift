@@ -1,7 +1,23 @@
 package import LarderModel
 
-/// What is kept for good; see ``PinStore``.
+/// What is kept for good.
 extension CacheStore {
+    /// Whether `state.db` has a row under an id, or is about to have one or to give it away.
+    package func isKept(_ scope: ScopeKey, _ id: EntryID) -> Bool {
+        shared.kept.covers(scope, id)
+    }
+
+    /// Whether a scope's row is a copy of the shared one under its id: modifiers target it, or have
+    /// done so, and each answer for the shared row goes into it too.
+    package func isCopy(_ scope: ScopeKey, _ id: EntryID) -> Bool {
+        shared.kept.isCopy(scope, id)
+    }
+
+    /// The scopes that have a copy of a row, which is a shared one's.
+    package func copies(of id: EntryID, in scope: ScopeKey) -> [ScopeKey] {
+        shared.kept.followers(scope, id)
+    }
+
     /// Keeps what is cached under an id, or has it wait when there is an `origin` to fetch it from.
     ///
     /// What it says is synced when it returns. With `adoptsShared`, what is shared counts as cached
@@ -13,16 +29,16 @@ extension CacheStore {
         adoptsShared: Bool = false,
         now: Timestamp
     ) async throws(StoreError) -> PinOutcome {
-        try await pins.pin(scope, id, origin: origin, adoptsShared: adoptsShared, now: now)
+        try await kept.pin(scope, id, origin: origin, adoptsShared: adoptsShared, now: now)
     }
 
-    /// Gives an entry back to the cache; false when it was not pinned.
+    /// Takes a pin's mark away; false when it was not pinned.
     package func unpin(
         _ scope: ScopeKey,
         _ id: EntryID,
         now: Timestamp
     ) async throws(StoreError) -> Bool {
-        try await pins.unpin(scope, id, now: now)
+        try await kept.unpin(scope, id, now: now)
     }
 
     /// Takes a pin away with its entry, or what is to be given back to the cache; false when there
@@ -32,7 +48,7 @@ extension CacheStore {
         _ id: EntryID,
         client: ClientTag? = nil
     ) async throws(StoreError) -> Bool {
-        try await pins.drop(scope, id, client: client)
+        try await kept.drop(scope, id, client: client)
     }
 
     /// Stores an entry and pins it, both or neither; synced when it returns.
@@ -45,7 +61,7 @@ extension CacheStore {
         guard Int64(new.entry.body.byteCount) <= limit else {
             throw .tooLarge(bytes: Int64(new.entry.body.byteCount), limit: limit)
         }
-        return try await pins.putPinned(new, now: now, if: condition)
+        return try await kept.putPinned(new, now: now, if: condition)
     }
 
     /// Says of a pin that has no bytes why it has none.

@@ -15,8 +15,6 @@ package final class CacheStore: Sendable {
     let stateFile: StateFile
     let revisions: RevisionSource
     let kept: KeptStore
-    let pins: PinStore
-    let modifiers: ModifierStore
     private let teller: EntityTeller
     private let stateLock: DirectoryLock
     private let cacheFolder: FolderHold?
@@ -90,15 +88,10 @@ package final class CacheStore: Sendable {
             readers: readers,
             cachePath: database.path,
             state: stateFile,
-            shared: shared,
-            bodies: readers.bodies,
-            revisions: revisions,
-            findings: found
+            shared: shared
         )
-        pins = PinStore(kept)
         let reader = Self.makeReader(database, configuration, shared, queue, stateFile)
         teller = EntityTeller(reader, shared)
-        modifiers = ModifierStore(kept)
         snapshots = Self.makeSnapshots(configuration, stateFile.file, stateReserve, found)
         teller.listen()
         commits.wake()
@@ -138,7 +131,9 @@ package final class CacheStore: Sendable {
                 queue.post { writer throws(StoreError) in try writer.flushTouches() }
             },
             report: { error, generation in
-                queue.queue.postOutsideTransaction { $0.files.cache.readerFailed(error, generation) }
+                queue.queue.postOutsideTransaction {
+                    $0.files.cache.readerFailed(error, generation)
+                }
             },
             openKept: { () throws(StoreError) in try state.makeReader() },
             reportDamage: { scope, id, digest in state.dropDamaged(scope, id, digest) }
@@ -222,20 +217,7 @@ package final class CacheStore: Sendable {
         client: ClientTag? = nil,
         if condition: WriteCondition? = nil
     ) async throws(StoreError) -> EntryKind? {
-        if let place = shared.kept.place(scope, id) {
-            if place.targets > 0 { throw .targeted }
-            return try await kept.delete(scope, id, client: client, if: condition)
-        }
-        for _ in 0..<Limits.keptRoundsMax {
-            let seen = try await condition?.check(readers)
-            let (isDone, kind) = try await queue.submit {
-                writer throws(StoreError) -> (Bool, EntryKind?) in
-                guard try writer.isStill(seen, scope, id) else { return (false, nil) }
-                return (true, try writer.delete(scope, id, client: client))
-            }
-            if isDone { return kind }
-        }
-        throw .overloaded
+        try await kept.delete(scope, id, client: client, if: condition)
     }
 
     /// Evicts named rows, in transactions of at most 256.
@@ -446,8 +428,8 @@ package final class CacheStore: Sendable {
             try writer.flushTouches()
             try writer.measureSpace()
         }
-        try await sweepShadows()
-        try await giveBackReleased()
+        try await kept.showAgain(now: now())
+        try await kept.removeReleased(now: now())
         guard commits.isIdle else { return }
         let gaveBack = try await queue.submit { writer throws(StoreError) in
             try writer.vacuumStep()

@@ -20,20 +20,14 @@ extension CacheWriter {
         var kept: [Int: MergedEntity] = [:]
     }
 
-    /// Stores an answer and merges its entities into what is known of them; nil when its id is kept,
-    /// so that the entry belongs into the other file, or one of its entities, but for those that
-    /// were merged there.
-    func putUnlessKept(
+    /// Stores an answer and merges its entities into what is known of them; `kept` are those that were
+    /// merged in `state.db`.
+    func put(
         _ answer: NewAnswer,
         _ kept: KeptEntities = KeptEntities(),
         now: Timestamp
-    ) throws(StoreError) -> AnswerReceipt? {
-        let (scope, id) = (answer.entry.scope, answer.entry.entry.id)
-        guard
-            answer.kept != nil || answer.isCopied && !shared.kept.covers(scope, id)
-                || !shared.kept.concerns(scope, id),
-            !concernsMore(answer.entities, than: kept)
-        else { return nil }
+    ) throws(StoreError) -> AnswerReceipt {
+        let scope = answer.entry.scope
         var step = EntityStep(scope: scope, cause: answer.entities.cause, kept)
         let merged = try merge(answer.entities, &step, now: now)
         let receipt: AnswerReceipt
@@ -60,22 +54,12 @@ extension CacheWriter {
         return receipt
     }
 
-    /// Whether `state.db` keeps entities that were not merged there.
-    private func concernsMore(_ entities: NewEntities, than kept: KeptEntities) -> Bool {
-        guard !shared.kept.isEmpty else { return false }
-        return entities.ids.enumerated().contains { number, id in
-            !kept.inTurn.contains(number) && shared.kept.concerns(entities.scope, id)
-        }
-    }
-
-    /// Merges entities into what is known of them; nil where one is kept that was not merged there.
-    @discardableResult
-    func putUnlessKept(
+    /// Merges entities into what is known of them.
+    func put(
         _ entities: NewEntities,
         _ kept: KeptEntities = KeptEntities(),
         now: Timestamp
-    ) throws(StoreError) -> EntitiesReceipt? {
-        guard !concernsMore(entities, than: kept) else { return nil }
+    ) throws(StoreError) -> EntitiesReceipt {
         var step = EntityStep(scope: entities.scope, cause: entities.cause, kept)
         let first = try entities.split.keys.first.map { key throws(StoreError) in
             try findEntity(step.scope, EntityName(key, of: entities.origin))
@@ -130,7 +114,9 @@ extension CacheWriter {
                 kept ?? new.split.merged(number, into: found.held, fetch: new.fetch.number)
             if entity.isWritten {
                 let told = kept == nil ? entity.change : nil
-                try write(entity.held, told, found, &step, now: now)
+                let isOther = kept != nil && (entity.change != .nothing || found.row == nil)
+                let given = isOther ? step.sharedRevision : nil
+                try write(entity.held, told, found, &step, at: given, now: now)
             }
             step.rows.insert(found.key)
             merged.append(entity)

@@ -1,7 +1,7 @@
 import LarderModel
 import LarderNormalize
 
-/// What `state.db` wants of `cache.db`: the row that is to be kept, and that it goes once it is.
+/// What `state.db` has to do with `cache.db`: rows that are to be saved, and how those are shown.
 extension CacheWriter {
     /// A row that can be kept.
     struct Takeable: Sendable {
@@ -14,10 +14,10 @@ extension CacheWriter {
             case chunked(ChunkedBody)
         }
 
-        /// Lets a leased body go.
-        func giveBack(to shared: SharedCacheState, _ queue: WriterPart<CacheWriter>) {
+        /// Lets a leased body go, on the writer's thread.
+        func giveBack(to shared: SharedCacheState) {
             guard case .chunked(let chunked) = body else { return }
-            if shared.leases.giveBack(chunked.number) { queue.wake() }
+            _ = shared.leases.giveBack(chunked.number)
         }
     }
 
@@ -46,8 +46,10 @@ extension CacheWriter {
     ) throws(StoreError) -> Takeable? {
         if let row = try takeable(scope, id, now: now, where: { _ in true }) { return row }
         // A normalized one may show again what is missing in it now.
-        guard let found = try find(scope, id).0, found.skeleton == nil else { return nil }
-        _ = try removeShadow(scope, id, sparingMirrors: true)
+        guard let found = try find(scope, id).0, found.skeleton == nil, !id.isEntity else {
+            return nil
+        }
+        try remove(found.key)
         return nil
     }
 
@@ -57,7 +59,7 @@ extension CacheWriter {
         now: Timestamp,
         where isWanted: (EntryKind) -> Bool
     ) throws(StoreError) -> Takeable? {
-        guard let found = try find(scope, id).0 else { return nil }
+        guard let found = try find(scope, id).0, !found.isHead else { return nil }
         let statement = statements.entry
         statement.bind(1, found.key.number)
         defer { statement.reset() }
@@ -163,19 +165,41 @@ extension CacheWriter {
         return true
     }
 
-    /// Takes the row away that stands under a kept id; whether there was one that counted.
-    ///
-    /// With `sparingMirrors` an entity's stays, as it says who refers to whom, and an answer's that is
-    /// normalized: who reads it sees whether it is of what is kept.
-    func removeShadow(
-        _ scope: ScopeKey,
-        _ id: EntryID,
-        sparingMirrors isSparing: Bool = false
-    ) throws(StoreError) -> Bool {
-        guard let found = try find(scope, id).0 else { return false }
-        let isMirror = id.isEntity || found.skeleton != nil
-        if !isSparing || !isMirror { try remove(found.key) }
-        return found.kind != .tombstone
+    /// Whether a scope has an answer normalized that came as this entry.
+    func hasNormalized(_ entry: Entry, _ scope: ScopeKey) throws(StoreError) -> Bool {
+        guard entry.kind == .fetched, entry.body.isJSON, shared.rules.hasAny else { return false }
+        return try mirror(of: entry, scope) != nil
+    }
+
+    /// Says what is saved of a claimed row: with its bytes, or as a head.
+    func show(
+        _ entry: Entry,
+        _ bytes: [UInt8]?,
+        in scope: ScopeKey,
+        now: Timestamp
+    ) throws(StoreError) {
+        let (old, key) = try find(scope, entry.id)
+        if old == nil { try evictOccupant(of: key) }
+        if let old { try letGo(of: old) }
+        let size = entry.rowSize(in: scope, dataBytes: bytes?.count ?? 0)
+        try write(entry, at: key, scope: scope, body: .inline(bytes ?? []), isHead: bytes == nil)
+        try writeRecency(entry, at: key, size: size)
+        noteChange(of: key)
+        state.highestRevision = max(state.highestRevision, entry.revision)
+        state.totals.bytes += size - (old?.size ?? 0)
+        state.totals.entries += old == nil ? 1 : 0
+        do throws(StoreError) {
+            try makeRoom(for: size, keeping: [key], now: now)
+        } catch .noRoom {
+            // What is claimed is shown all the same, as little as there is room for.
+            if bytes != nil { try show(entry, nil, in: scope, now: now) }
+        }
+    }
+
+    /// Takes a row away of which nobody is told here.
+    func removeQuietly(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
+        guard let found = try find(scope, id).0 else { return }
+        try remove(found.key)
     }
 
     /// From now on a row is as of a step that has left it as it was: whoever is about to see it has

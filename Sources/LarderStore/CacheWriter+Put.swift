@@ -15,6 +15,9 @@ extension CacheWriter {
         /// Of an answer that is kept normalized, and the checksum of its template.
         let skeleton: Int64?
         let checksum: Int64?
+
+        /// Whether its body stands in `state.db` alone.
+        var isHead: Bool { body == EntryRow.bodyOfHead }
     }
 
     /// Looks through an id's slots: its row, or else the first free slot for it.
@@ -58,12 +61,6 @@ extension CacheWriter {
             skeleton: statement.integerOrNil(12),
             checksum: statement.integerOrNil(13)
         )
-    }
-
-    /// Stores an entry in place of the one under its id, and makes room for it; nil when the id is
-    /// kept, so that the entry belongs into the other file.
-    func putUnlessKept(_ new: NewEntry, now: Timestamp) throws(StoreError) -> PutReceipt? {
-        shared.kept.concerns(new.scope, new.entry.id) ? nil : try put(new, now: now)
     }
 
     /// Stores an entry in place of the one under its id, and makes room for it.
@@ -130,7 +127,8 @@ extension CacheWriter {
         at key: RowKey,
         scope: ScopeKey,
         body: NewBody,
-        form: (skeleton: Int64, checksum: Int64)? = nil
+        form: (skeleton: Int64, checksum: Int64)? = nil,
+        isHead: Bool = false
     ) throws(StoreError) {
         let statement = statements.putEntry
         statement.bind(1, key.number)
@@ -152,7 +150,7 @@ extension CacheWriter {
         statement.bind(17, Int64(bitPattern: entry.body.digest.low))
         switch body {
         case .inline(let bytes):
-            statement.bind(18, Int64?.none)
+            statement.bind(18, isHead ? EntryRow.bodyOfHead : nil)
             statement.bind(19, bytes)
         case .uploaded(let upload):
             statement.bind(18, upload.body)
@@ -195,7 +193,9 @@ extension CacheWriter {
         // A normalized one counts its template, which stays.
         let size =
             found.skeleton == nil
-            ? entry.rowSize(in: scope, isChunked: found.body != nil) : found.size
+            ? found.isHead
+                ? entry.rowSize(in: scope, dataBytes: 0)
+                : entry.rowSize(in: scope, isChunked: found.body != nil) : found.size
         statements.refreshRecency.bind(1, key.number)
         statements.refreshRecency.bind(2, entry.storedAt.milliseconds)
         statements.refreshRecency.bind(3, size)

@@ -21,8 +21,10 @@ final class CacheWriterStatements {
     let deleteBody: SQLiteStatement
     let insertChunk: SQLiteStatement
     let deleteChunks: SQLiteStatement
+    let chunk: SQLiteStatement
 
     init(_ connection: SQLiteConnection) throws(StoreError) {
+        chunk = try connection.prepare("SELECT checksum, data FROM chunk WHERE chunk = ?1")
         begin = try connection.prepare("BEGIN IMMEDIATE")
         commit = try connection.prepare("COMMIT")
         setMeta = try connection.prepare("REPLACE INTO meta (name, value) VALUES (?1, ?2)")

@@ -48,6 +48,12 @@ package struct EntryRow: ~Copyable {
         return HeaderLines(statement.bytes(12)).list("Content-Encoding")
     }
 
+    /// Whether it is the head of a row whose body stands in `state.db` alone.
+    var isHead: Bool { statement.integer(17) == Self.bodyOfHead }
+
+    /// What stands in place of a body's number.
+    static let bodyOfHead: Int64 = -1
+
     /// The chunked body that it names; nil when the body stands in the row.
     package var chunkedBody: ChunkedBody? {
         statement.integerOrNil(17).map { ChunkedBody(number: $0, byteCount: byteCount, file: file) }

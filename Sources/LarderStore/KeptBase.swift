@@ -31,21 +31,26 @@ package enum KeptBase: Sendable {
 
 /// Keeps an answer that set out before a write from undoing it (P-06).
 package struct AnswerFence: Sendable {
-    /// Whether something was written to an id that the answer may not know of yet.
+    /// Whether something was written to an id that the answer may not know of yet: then nothing of it is
+    /// stored there.
     ///
-    /// Asked for every answer, so it must be quick.
+    /// Asked for every answer, on the writer's thread, so it must be quick.
     package let covers: @Sendable (ScopeKey, EntryID) -> Bool
-    /// What is stored of an answer, in the id's turn; nil for nothing.
-    ///
-    /// Given are the answer, its bytes where they are JSON, and what it would replace. Bytes that
-    /// stand inline in what it returns may be as many as they like.
-    package let adjust: @Sendable (NewEntry, [UInt8]?, KeptBase) -> NewEntry?
+    /// Hears that something of the answer was not stored; called there, too, once or more often.
+    package let keptOut: @Sendable () -> Void
 
     package init(
         covers: @escaping @Sendable (ScopeKey, EntryID) -> Bool,
-        adjust: @escaping @Sendable (NewEntry, [UInt8]?, KeptBase) -> NewEntry?
+        keptOut: @escaping @Sendable () -> Void
     ) {
         self.covers = covers
-        self.adjust = adjust
+        self.keptOut = keptOut
+    }
+
+    /// Whether nothing is to be stored under an id, which is told.
+    func keepsOut(_ scope: ScopeKey, _ id: EntryID) -> Bool {
+        guard covers(scope, id) else { return false }
+        keptOut()
+        return true
     }
 }

@@ -15,11 +15,23 @@ final class KeptIndex: Sendable {
         var isPinned = false
         /// How many unsettled changes target it, or are about to.
         var targets = 0
+        /// Whether it was taken from the shared row under its id.
+        var isCopy = false
+        /// Whether `cache.db` may say something older of it, or nothing.
+        var isBehind = false
+        /// What its bytes take in `cache.db`.
+        var shownBytes: Int64 = 0
+
+        /// Whether what `state.db` has of it counts before what `cache.db` has: then changes may show
+        /// there, and both are read in one transaction.
+        var isReadFromState: Bool { targets > 0 || isCopy || isBehind }
     }
 
     private struct Keys {
         var places: [KeptKey: Place] = [:]
         var counts: [RowKey: Int] = [:]
+        var shownBytes: Int64 = 0
+        var behind = 0
         /// The scopes that have a copy of a shared row, by the key of that.
         var followers: [KeptKey: [ScopeKey]] = [:]
 
@@ -34,9 +46,8 @@ final class KeptIndex: Sendable {
     // Released after a change of the keys, acquired before a look at them, so that readers need no
     // lock while nothing is kept.
     private let count = Atomic<Int>(0)
-    // Released before the cache may hold an older row of a kept id, acquired by whoever sweeps them.
-    private let first = Atomic<Bool>(false)
-    // Released when a row has left `state.db`, acquired by a read before and after its two looks.
+    // Released when a row has left `state.db`, or is read from the cache again; acquired by a read
+    // before and after its looks.
     private let departed = Atomic<Int>(0)
     private let publishedPins: Mutex<PinTotals>
     private let publishedQueue = Mutex(QueueTotals(maxModifiers: 0, maxBytes: 0))
@@ -93,7 +104,10 @@ final class KeptIndex: Sendable {
         let key = KeptKey(scope, id)
         let original = KeptKey(sharedScope, id)
         keys.withLock { keys in
-            guard let row = keys.places.removeValue(forKey: key)?.row else { return }
+            guard let place = keys.places.removeValue(forKey: key) else { return }
+            let row = place.row
+            keys.shownBytes -= place.shownBytes
+            if place.isBehind { keys.behind -= 1 }
             let left = keys.counts[row, default: 1] - 1
             keys.counts[row] = left == 0 ? nil : left
             keys.unfollow(original, scope)
@@ -109,16 +123,61 @@ final class KeptIndex: Sendable {
 
     func addTargets(_ scope: ScopeKey, _ id: EntryID, _ count: Int) {
         let key = KeptKey(scope, id)
-        keys.withLock { $0.places[key]?.targets += count }
+        keys.withLock { keys in
+            keys.places[key]?.targets += count
+            if keys.places[key]?.isReadFromState == false { departed.add(1, ordering: .releasing) }
+        }
     }
 
-    /// Moves when a row has left `state.db`.
+    /// Moves when a row has left `state.db`, or is read from the cache again: a read of several things
+    /// may have met what it was before.
     var departures: Int { departed.load(ordering: .acquiring) }
 
-    /// Whether the cache may have rows under kept ids that nobody is about to take out.
-    var hasShadows: Bool {
-        get { first.load(ordering: .acquiring) }
-        set { first.store(newValue, ordering: .releasing) }
+    // MARK: What the cache says of it
+
+    /// Says whether `cache.db` may say something older of an id.
+    func setBehind(_ scope: ScopeKey, _ id: EntryID, _ isBehind: Bool) {
+        let key = KeptKey(scope, id)
+        keys.withLock { keys in
+            guard let place = keys.places[key], place.isBehind != isBehind else { return }
+            keys.places[key]?.isBehind = isBehind
+            keys.behind += isBehind ? 1 : -1
+            if keys.places[key]?.isReadFromState == false { departed.add(1, ordering: .releasing) }
+        }
+    }
+
+    /// The cache is another one, of which nobody knows what it says.
+    func setAllBehind() {
+        keys.withLock { keys in
+            for key in keys.places.keys {
+                keys.places[key]?.isBehind = true
+                keys.places[key]?.shownBytes = 0
+            }
+            keys.behind = keys.places.count
+            keys.shownBytes = 0
+        }
+    }
+
+    /// Whether there are such at all.
+    var hasBehind: Bool {
+        guard count.load(ordering: .acquiring) > 0 else { return false }
+        return keys.withLock { $0.behind > 0 }
+    }
+
+    /// Says what an id's bytes take in `cache.db`.
+    func setShown(_ scope: ScopeKey, _ id: EntryID, _ bytes: Int64) {
+        let key = KeptKey(scope, id)
+        keys.withLock { keys in
+            guard let place = keys.places[key] else { return }
+            keys.shownBytes += bytes - place.shownBytes
+            keys.places[key]?.shownBytes = bytes
+        }
+    }
+
+    /// What the bytes of the others take there.
+    func shownBytes(without scope: ScopeKey, _ id: EntryID) -> Int64 {
+        let key = KeptKey(scope, id)
+        return keys.withLock { $0.shownBytes - ($0.places[key]?.shownBytes ?? 0) }
     }
 
     // MARK: Copies of shared rows
@@ -129,12 +188,16 @@ final class KeptIndex: Sendable {
         keys.withLock { keys in
             guard keys.followers[original]?.contains(scope) != true else { return }
             keys.followers[original, default: []].append(scope)
+            keys.places[KeptKey(scope, id)]?.isCopy = true
         }
     }
 
     func unfollow(_ scope: ScopeKey, _ id: EntryID) {
         let original = KeptKey(sharedScope, id)
-        keys.withLock { $0.unfollow(original, scope) }
+        keys.withLock { keys in
+            keys.unfollow(original, scope)
+            keys.places[KeptKey(scope, id)]?.isCopy = false
+        }
     }
 
     /// The scopes that have a copy of a row.

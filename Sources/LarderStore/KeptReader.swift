@@ -46,6 +46,18 @@ final class KeptReader {
         return read(row)
     }
 
+    /// That of an id's row; nil where there is none.
+    func revision(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Revision? {
+        let statement = try connection.statement(
+            "SELECT rev FROM kept WHERE scope = ?1 AND id = ?2"
+        )
+        statement.bind(1, scope.text)
+        statement.bind(2, id.text)
+        guard try statement.step() else { return nil }
+        var numbers = RowNumbers(statement)
+        return numbers.revision(0)
+    }
+
     /// One chunk of a kept row's body; nil when it is missing or damaged.
     func chunk(_ position: Int64, of body: ChunkedBody) throws(StoreError) -> [UInt8]? {
         chunk.bind(1, CacheWriter.chunkKey(body.number, position))

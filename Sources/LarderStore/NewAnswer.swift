@@ -36,8 +36,6 @@ extension NewEntities {
 struct KeptEntities: Sendable {
     /// By their places in the answer.
     var merged: [Int: MergedEntity] = [:]
-    /// Those that were looked at, in their turns.
-    var inTurn: Set<Int> = []
     /// The number of the step, which is open; nil where nothing was merged.
     var step: Revision?
 }
@@ -73,8 +71,6 @@ package struct NewAnswer: Sendable {
     /// What storing it in `state.db` came to, where its id is kept there: then its normalized row is a
     /// mirror of that.
     var kept: PutReceipt?
-    /// Whether it went into the copies of its row already, which is everybody's.
-    var isCopied = false
 
     package init(_ entry: NewEntry, _ entities: NewEntities) {
         self.entry = entry

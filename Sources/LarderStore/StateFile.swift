@@ -208,7 +208,7 @@ final class StateFile: Sendable {
         try KeptReader(try file.openReader(cacheBytes: Limits.keptPageCacheBytes))
     }
 
-    /// Says what is kept; rows of the cache that stand in its way go soon.
+    /// Says what is kept; nobody knows yet whether the cache says the same of it.
     private static func load(_ rows: [KeptRow], into shared: SharedCacheState) {
         for row in rows {
             let scope = shared.key(for: row.scope)
@@ -217,7 +217,7 @@ final class StateFile: Sendable {
             shared.kept.addTargets(scope, row.id, row.targets)
             if row.isShared { shared.kept.follow(scope, row.id) }
         }
-        if !rows.isEmpty { shared.kept.hasShadows = true }
+        shared.kept.setAllBehind()
     }
 
     /// Drops bytes of a kept row that do not match their checksum, of which nobody waits to hear.

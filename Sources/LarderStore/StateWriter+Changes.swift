@@ -4,6 +4,11 @@ import LarderModel
 ///
 /// Whoever took a step's revision closes it once the command has returned.
 extension StateWriter {
+    /// To be called by whatever changes what is seen under an id, so that those who watch it hear of it.
+    func noteChange(of scope: ScopeKey, _ id: EntryID) {
+        state.changedRows.append(RowKey(scope, id))
+    }
+
     /// Writes a change down; nil is none.
     func log(_ change: Change?) throws(StoreError) {
         guard let change else { return }

@@ -40,6 +40,16 @@ package enum ShownRow<Value> {
     case normalized(Rebuilt, of: Entry)
 }
 
+extension ShownRow {
+    /// Whether it could be put together, if it has to be.
+    fileprivate var isThere: Bool {
+        switch self {
+        case .whole, .normalized(.shown, _): true
+        case .normalized(.deleted, _), .normalized(.missing, _): false
+        }
+    }
+}
+
 /// Who is shown an entity, and how: entities are one scope's, or everybody's, but what modifiers
 /// make of them is seen by their own user only.
 package enum EntitySight: Sendable {
@@ -92,30 +102,66 @@ extension StoreReader {
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> ShownRow<Value>? {
         try atOneMoment { () throws(StoreError) -> ShownRow<Value>? in
-            if shared.kept.covers(scope, id), let (entry, value) = try kept(scope, id, read) {
-                let mirror = try entry.flatMap { entry throws(StoreError) in
-                    try rebuiltMirror(of: entry, scope, for: sight, now: now, isUse: isUse)
+            if readsState(scope, id), let row = try savedRow(scope, id, sight, now, isUse, read) {
+                return row
+            }
+            do throws(StoreError) {
+                let shown = try cachedRow(scope, id, sight, now, isPartial, isUse, read)
+                if let shown, shown.isThere { return shown }
+                return try savedRow(scope, id, sight, now, isUse, read) ?? shown
+            } catch {
+                if case .longRead = error { throw error }
+                guard let row = try savedRow(scope, id, sight, now, isUse, read) else {
+                    throw error
                 }
-                guard let entry, let mirror else { return .whole(value) }
-                return .normalized(.shown(mirror), of: entry)
-            }
-            let found = try withEntry(scope, id, now: now, isUse: isUse) { row in
-                row.normalized(in: scope).map(FoundRow.normalized) ?? .whole(read(row))
-            }
-            switch found {
-            case nil: return nil
-            case .whole(let value)?: return .whole(value)
-            case .normalized(let row)?:
-                let rebuilt = try rebuild(
-                    row,
-                    for: sight,
-                    now: now,
-                    isPartial: isPartial,
-                    isUse: isUse
-                )
-                return .normalized(rebuilt, of: row.entry)
+                return row
             }
         }
+    }
+
+    /// What `cache.db` has under an id, put together where it is normalized.
+    private func cachedRow<Value>(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        _ sight: EntitySight,
+        _ now: Timestamp,
+        _ isPartial: Bool,
+        _ isUse: Bool,
+        _ read: (borrowing EntryRow) -> Value
+    ) throws(StoreError) -> ShownRow<Value>? {
+        let found = try withCached(scope, id, now: now, isUse: isUse) { row in
+            row.normalized(in: scope).map(FoundRow.normalized) ?? .whole(read(row))
+        }
+        switch found {
+        case nil: return nil
+        case .whole(let value)?: return .whole(value)
+        case .normalized(let row)?:
+            let rebuilt = try rebuild(
+                row,
+                for: sight,
+                now: now,
+                isPartial: isPartial,
+                isUse: isUse
+            )
+            return .normalized(rebuilt, of: row.entry)
+        }
+    }
+
+    /// What is saved under an id, with its entities as they are now where the cache has it normalized.
+    private func savedRow<Value>(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        _ sight: EntitySight,
+        _ now: Timestamp,
+        _ isUse: Bool,
+        _ read: (borrowing EntryRow) -> Value
+    ) throws(StoreError) -> ShownRow<Value>? {
+        guard let (entry, value) = try kept(scope, id, read) else { return nil }
+        let mirror = try entry.flatMap { entry throws(StoreError) in
+            try rebuiltMirror(of: entry, scope, for: sight, now: now, isUse: isUse)
+        }
+        guard let entry, let mirror else { return .whole(value) }
+        return .normalized(.shown(mirror), of: entry)
     }
 
     private enum FoundRow<Value> {
@@ -190,11 +236,22 @@ extension StoreReader {
         now: Timestamp,
         isUse: Bool = true
     ) throws(StoreError) -> KnownEntity? {
-        if let kept = try keptEntity(id, for: sight) { return kept }
-        let cached = try withCached(scope, id, now: now, isUse: isUse) { row in
-            row.held.map { KnownEntity(held: $0, revision: row.revision, storedAt: row.storedAt) }
+        let isSaved = readsState(sight.scope, id)
+        if isSaved, let kept = try keptEntity(id, for: sight) { return kept }
+        let cached: KnownEntity??
+        do throws(StoreError) {
+            cached = try withCached(scope, id, now: now, isUse: isUse) { row in
+                row.held.map {
+                    KnownEntity(held: $0, revision: row.revision, storedAt: row.storedAt)
+                }
+            }
+        } catch {
+            guard !isSaved, let kept = try keptEntity(id, for: sight) else { throw error }
+            return kept
         }
-        guard let known = cached ?? nil else { return nil }
+        guard let known = cached ?? nil else {
+            return isSaved ? nil : try keptEntity(id, for: sight)
+        }
         try allowance.takeEntity(bytes: known.held.byteCount)
         return known
     }

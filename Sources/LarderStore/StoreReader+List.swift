@@ -179,6 +179,7 @@ extension StoreReader {
         _ id: EntryID
     ) throws(StoreError) -> EvictionCandidate? {
         defer { endTransaction() }
+        guard try !isMirror(scope, id) else { return nil }
         let found = try reading { file throws(StoreError) -> EvictionCandidate? in
             let statement = try file.connection.statement(
                 """

@@ -3,7 +3,7 @@ package import LarderModel
 extension StoreReader {
     /// Hands an id's row to `read` where that row alone is what its client sees.
     ///
-    /// Then `state.db` has nothing to say of the id, and the row is one that is shown as it lies, as
+    /// Then `state.db` has no word on the id before the cache, and the row is one that is shown as it lies, as
     /// that of nearly every hit: nothing here is generic or allocated. False where there is more to
     /// look at, or anything is wrong; whatever `read` was given then counts for nothing.
     package func plainRow(
@@ -13,7 +13,7 @@ extension StoreReader {
         _ read: (borrowing EntryRow) -> Void
     ) -> Bool {
         let departures = shared.kept.departures
-        guard !shared.kept.covers(scope, id), shared.kept.queueTotals.dead == 0 else {
+        guard !readsState(scope, id), shared.kept.queueTotals.dead == 0 else {
             return false
         }
         do throws(StoreError) {

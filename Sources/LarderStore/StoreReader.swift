@@ -68,8 +68,8 @@ package final class StoreReader {
     ///
     /// A tombstone is a row, a blob past its `ttl` is none. A row whose body does not match its
     /// checksum is none, and is counted; so is one that lies in damaged pages, as the file is about
-    /// to be made anew. `isUse` says whether this counts as a use. What is pinned is found in
-    /// `state.db` when the cache has nothing or cannot be read.
+    /// to be made anew. `isUse` says whether this counts as a use. What is claimed is found in
+    /// `state.db` when the cache has no more than its head, or cannot be read.
     package func withEntry<Value>(
         _ scope: ScopeKey,
         _ id: EntryID,
@@ -77,8 +77,7 @@ package final class StoreReader {
         isUse: Bool = true,
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> Value? {
-        // What is kept has a mirror in the cache where it is of entities, and may have a shadow.
-        if let value = try withKept(scope, id, read) { return value }
+        if readsState(scope, id), let value = try withKept(scope, id, read) { return value }
         let departures = shared.kept.departures
         do throws(StoreError) {
             if let value = try withCached(scope, id, now: now, isUse: isUse, read) { return value }
@@ -88,9 +87,17 @@ package final class StoreReader {
         }
         if let value = try withKept(scope, id, read) { return value }
         guard shared.kept.departures != departures else { return nil }
-        // It may have gone from one file to the other between the two looks.
+        // It may have left the one file between the two looks, and have been shown by the other before.
         return try withCached(scope, id, now: now, isUse: isUse, read)
     }
+
+    /// Whether `state.db` has the word on an id before the cache; to be asked before a transaction is
+    /// opened there.
+    func readsState(_ scope: ScopeKey, _ id: EntryID) -> Bool {
+        shared.kept.place(scope, id)?.isReadFromState ?? false
+    }
+
+    func covers(_ scope: ScopeKey, _ id: EntryID) -> Bool { shared.kept.covers(scope, id) }
 
     /// A pin outlives the `ttl` of its blob, and is no use that eviction goes by.
     func withKept<Value>(
@@ -159,17 +166,27 @@ package final class StoreReader {
         while try get.step() {
             guard get.isText(1, scope.text), get.isText(2, id.text) else { continue }
             let row = EntryRow(get, hasForm: true)
+            // Its body stands in the other file.
+            if row.isHead {
+                noteUse(isUse, get)
+                return nil
+            }
             guard row.isSound else {
                 shared.countDamagedRow()
                 return nil
             }
             if row.kind == .blob, let end = row.freshUntil, end <= now { return nil }
-            if isUse, touches.touch(RowKey(get.integer(0)), at: shared.clock.tick()) {
-                requestFlush()
-            }
+            noteUse(isUse, get)
             return read(row)
         }
         return nil
+    }
+
+    @inline(__always)
+    private func noteUse(_ isUse: Bool, _ row: SQLiteStatement) {
+        if isUse, touches.touch(RowKey(row.integer(0)), at: shared.clock.tick()) {
+            requestFlush()
+        }
     }
 
     /// Hands the row that `cache.db` has under an id to `read`, sound or not, which is no use of it;

@@ -2,18 +2,10 @@ import LarderModel
 
 /// How modifiers come into the queue: each a command over both files.
 extension StoreWriter {
-    /// What a command came to that may need bodies copied before.
-    enum Entrance<Value: Sendable>: Sendable {
-        case done(Value)
-        case refused(StoreError)
-        /// Nothing was done: these bodies, which are leased, are to be copied first.
-        case needs([LargeBase])
-    }
-
     /// Accepts all of them that were not accepted before, or nothing; in their order.
     func accept(
         _ new: [NewModifier],
-        _ copied: CopiedBases,
+        _ copied: CopiedBodies,
         isCacheGone: Bool,
         now: Timestamp
     ) throws(StoreError) -> Entrance<[Acceptance]> {
@@ -55,7 +47,7 @@ extension StoreWriter {
         _ number: ModifierNumber,
         of scope: ScopeKey,
         sharing: (EntryID) -> Bool,
-        _ copied: CopiedBases,
+        _ copied: CopiedBodies,
         isCacheGone: Bool,
         now: Timestamp
     ) throws(StoreError) -> Entrance<ModifierNumber?> {
@@ -81,7 +73,7 @@ extension StoreWriter {
         }
     }
 
-    /// Says in memory what is targeted, and takes what the cache has of it away.
+    /// Says in memory what is targeted; of a copy the cache has no row.
     private func cover(
         _ aims: [Aim],
         _ found: FoundBases,
@@ -103,15 +95,13 @@ extension StoreWriter {
             }
         }
         guard !isCacheGone else { return }
-        for name in Set(found.shadows) {
-            _ = try cache.removeShadow(name.scope, name.id, sparingMirrors: true)
+        for aim in aims where aim.isShared && !aim.name.id.isEntity {
+            try cache.removeQuietly(aim.name.scope, aim.name.id)
         }
     }
 
     /// Gives up what was written for a command that is refused.
     private func forget(_ found: FoundBases) throws(StoreError) {
-        for entry in found.entries.values {
-            if let upload = entry.body.upload { try state.forget(upload) }
-        }
+        for entry in found.entries.values { try forget(entry.body) }
     }
 }

@@ -1,6 +1,7 @@
 import LarderModel
+import LarderNormalize
 
-/// What stands under the targets of modifiers, and how it becomes theirs.
+/// What stands under an id, and how it becomes the base of a target.
 extension StoreWriter {
     /// One target: whose, which, and whether its answers are everybody's.
     struct Aim {
@@ -11,27 +12,13 @@ extension StoreWriter {
     /// What the cache has of targets, ready to be put into `state.db`.
     struct FoundBases {
         var entries: [TargetName: NewEntry] = [:]
-        /// Rows of the cache that have to go once they are kept.
-        var shadows: [TargetName] = []
-        /// Bodies that are to be copied first, a step at a time: too much for one command. Leased.
-        var large: [LargeBase] = []
+        var large: [LargeBody] = []
     }
 
-    /// A base whose body is more than one command copies.
-    struct LargeBase: Sendable {
-        let name: TargetName
-        let entry: Entry
-        let body: ChunkedBody
-    }
-
-    /// What was copied of large bases: the body that it was, and where it is now; nil where it was
-    /// damaged, so that nothing is known.
-    typealias CopiedBases = [TargetName: (source: ChunkedBody, upload: UploadID?)]
-
-    /// Finds what targets are that nothing is kept of.
+    /// Finds what targets are that nothing is saved of.
     func bases(
         of aims: [Aim],
-        _ copied: CopiedBases,
+        _ copied: CopiedBodies,
         isCacheGone: Bool,
         now: Timestamp
     ) throws(StoreError) -> FoundBases {
@@ -40,17 +27,13 @@ extension StoreWriter {
         for aim in aims {
             let name = aim.name
             guard try isWanted(name), found.entries[name] == nil else { continue }
-            if aim.isShared {
-                found.shadows.append(name)
-                if let kept = try state.entry(original, name.id), let entry = kept.entry {
-                    try add(kept.taken(entry), name, copied, to: &found)
-                    continue
-                }
+            if aim.isShared, let kept = try state.entry(original, name.id), let entry = kept.entry {
+                try add(kept.taken(entry), name, copied, to: &found)
+                continue
             }
             guard !isCacheGone else { continue }
             let scope = aim.isShared ? original : name.scope
             guard let row = try cache.base(scope, name.id, now: now) else { continue }
-            if !aim.isShared { found.shadows.append(name) }
             try add(row, name, copied, to: &found)
             if case .chunked(let body) = row.body, found.large.last?.body != body {
                 _ = shared.leases.giveBack(body.number)
@@ -69,69 +52,58 @@ extension StoreWriter {
     private func add(
         _ row: CacheWriter.Takeable,
         _ name: TargetName,
-        _ copied: CopiedBases,
+        _ copied: CopiedBodies,
         to found: inout FoundBases
     ) throws(StoreError) {
         var new = NewEntry(scope: name.scope, entry: row.entry, body: .inline([]))
-        switch row.body {
-        case .inline(let bytes):
-            new.body = try linkable(bytes, name, as: .base)
-        case .chunked(let body):
-            if let copy = copied[name], copy.source == body {
-                guard let upload = copy.upload else { return }
-                new.body = .uploaded(upload)
-            } else if body.byteCount > Limits.copiedAtOnceBytesMax {
-                return found.large.append(LargeBase(name: name, entry: row.entry, body: body))
-            } else {
-                do throws(StoreError) {
-                    new.body = try linkable(try bytes(of: body), name, as: .base)
-                } catch .badChunk {
-                    // Its bytes are damaged: nothing is known.
-                    return
-                }
+        do throws(StoreError) {
+            switch row.body {
+            case .inline(let bytes):
+                new.body = try linkable(bytes, name, in: .state, as: .base)
+            case .chunked(let body):
+                let large = large(
+                    body,
+                    name,
+                    row.entry,
+                    to: .state,
+                    as: .base,
+                    isLeased: body.file == .cache,
+                    copied
+                )
+                if let large { return found.large.append(large) }
+                new.body = try linkable(body, name, in: .state, as: .base, copied)
             }
+        } catch .badChunk {
+            // Its bytes are damaged: nothing is known.
+            return
         }
         found.entries[name] = new
     }
 
-    /// Bytes where a row of `state.db` can link them; an entity's stand in its row, however many they
-    /// are, as they do in the cache.
-    func linkable(
-        _ bytes: [UInt8],
-        _ name: TargetName,
-        as keeping: Keeping
-    ) throws(StoreError) -> NewBody {
-        guard !name.id.isEntity, bytes.count > Limits.inlineBodyBytesMax else {
-            return .inline(bytes)
+    /// What a target is now; of an answer its entities as they are, where the cache has it normalized.
+    func base(of name: TargetName, now: Timestamp) throws(StoreError) -> KeptBase {
+        let saved = try state.entry(name.scope, name.id)
+        guard let saved, let entry = saved.entry else {
+            guard saved?.isTargeted != true else { return .unknown }
+            return try cachedBase(name, now)
         }
-        let upload = try state.beginUpload(name.scope, name.id, as: keeping)
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let chunk = Array(rest.prefix(Limits.inlineBodyBytesMax))
-            try state.append(chunk, to: upload)
-            rest = rest.dropFirst(chunk.count)
+        if let status = saved.goneStatus { return .deleted(entry.tombstone(status)) }
+        let isNormalized = entry.kind == .fetched && entry.body.isJSON && shared.rules.hasAny
+        if isNormalized, let shown = try cacheIfAny?.rebuiltMirror(of: entry, name.scope) {
+            return KeptBase(shown.entry, shown.answer.bytes)
         }
-        return .uploaded(upload)
+        guard let chunked = saved.chunked else { return KeptBase(entry, saved.inline) }
+        return KeptBase(entry, entry.body.isJSON ? try bytes(of: chunked) : nil)
     }
 
-    /// All of a body, in whichever file it stands.
-    func bytes(of body: ChunkedBody) throws(StoreError) -> [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(min(body.byteCount, Limits.inlineJSONBytesMax))
-        var position: Int64 = 0
-        while bytes.count < body.byteCount {
-            let chunk =
-                switch body.file {
-                case .state: try state.reader.chunk(position, of: body)
-                case .cache: try cache.chunk(position, of: body)
-                }
-            guard let chunk, !chunk.isEmpty, bytes.count + chunk.count <= body.byteCount else {
-                throw .badChunk
-            }
-            bytes += chunk
-            position += 1
+    private func cachedBase(_ name: TargetName, _ now: Timestamp) throws(StoreError) -> KeptBase {
+        guard let row = try cacheIfAny?.base(name.scope, name.id, now: now) else { return .unknown }
+        switch row.body {
+        case .inline(let bytes): return KeptBase(row.entry, bytes)
+        case .chunked(let body):
+            defer { _ = shared.leases.giveBack(body.number) }
+            return KeptBase(row.entry, row.entry.body.isJSON ? try bytes(of: body) : nil)
         }
-        return bytes
     }
 }
 
@@ -148,15 +120,18 @@ extension StateWriter.KeptEntry {
     }
 }
 
-extension CacheWriter {
-    /// One chunk of a body; nil when it is missing or damaged.
-    func chunk(_ position: Int64, of body: ChunkedBody) throws(StoreError) -> [UInt8]? {
-        let statement = try connection.statement(
-            "SELECT checksum, data FROM chunk WHERE chunk = ?1"
+extension Entry {
+    /// What is left when its origin has deleted it.
+    func tombstone(_ status: Int) -> Entry {
+        var entry = Entry(
+            id: id,
+            kind: .tombstone,
+            status: status,
+            storedAt: storedAt,
+            revision: revision,
+            body: BodySummary(of: [], isJSON: false)
         )
-        statement.bind(1, Self.chunkKey(body.number, position))
-        guard try statement.step(), Checksum.chunk(statement.bytes(1)) == statement.integer(0)
-        else { return nil }
-        return Array(statement.bytes(1))
+        entry.origin = origin
+        return entry
     }
 }

@@ -4,12 +4,9 @@ import LarderNormalize
 /// How modifiers leave the queue: a command over both files.
 extension StoreWriter {
     /// Settles those that are not settled yet, each in its step; what becomes of each base is worked
-    /// out from what it is then.
-    ///
-    /// What the cache has of it follows, as far as there is one.
+    /// out from what it is then, and shown by the cache as far as there is one.
     func settle(
         _ settlements: [Settlement],
-        isCacheLeftOut: Bool,
         now: Timestamp
     ) throws(StoreError) -> SettleReceipt {
         var settled: [ModifierNumber] = []
@@ -17,14 +14,14 @@ extension StoreWriter {
         for settlement in settlements {
             guard let row = try state.find(settlement.number), !row.isSettled else { continue }
             let step = try steps.next()
-            let ready = try prepare(settlement, isCacheLeftOut: isCacheLeftOut, now)
-            if !isCacheLeftOut { try markSharedStale(ready) }
+            let ready = try prepare(settlement, now)
+            try markSharedStale(ready)
             guard try state.settle(ready, step, now: now) else { continue }
-            if !isCacheLeftOut {
-                try mirror(ready, at: step)
-                if case .confirmed = settlement.outcome {
-                    for variant in settlement.variants { try settle(variant, at: step, now) }
-                }
+            for name in ready.targets.map(\.name).unique {
+                try show(name.scope, name.id, now: now)
+            }
+            if case .confirmed = settlement.outcome {
+                for variant in settlement.variants { try settle(variant, at: step, now) }
             }
             settled.append(settlement.number)
             revision = step
@@ -38,7 +35,6 @@ extension StoreWriter {
     /// Works out what becomes of each target, one change after the other.
     private func prepare(
         _ settlement: Settlement,
-        isCacheLeftOut: Bool,
         _ now: Timestamp
     ) throws(StoreError) -> StateWriter.ReadySettlement {
         var ready = StateWriter.ReadySettlement(
@@ -58,7 +54,7 @@ extension StoreWriter {
             if let known = bases[name] {
                 base = known
             } else {
-                base = try self.base(of: name, isCacheLeftOut: isCacheLeftOut)
+                base = try self.base(of: name, now: now)
             }
             let (fate, next) = try fate(of: name, base, settlement.outcome, now)
             ready.targets.append((name, fate))
@@ -87,29 +83,10 @@ extension StoreWriter {
                 return (.tombstone(entry), .deleted(entry))
             case .put(let entry, let bytes):
                 let isRead = entry.body.isJSON || name.id.isEntity
-                let body = try linkable(bytes, name, as: .base)
+                let body = try linkable(bytes, name, in: .state, as: .base)
                 return (.put(entry, body), KeptBase(entry, isRead ? bytes : nil))
             }
         }
-    }
-
-    /// What a target is now; of an answer with its entities as they are, where the cache has a
-    /// mirror of it.
-    private func base(
-        of name: TargetName,
-        isCacheLeftOut: Bool
-    ) throws(StoreError) -> KeptBase {
-        let kept = try state.entry(name.scope, name.id)
-        guard let kept, let entry = kept.entry else { return .unknown }
-        if let status = kept.goneStatus { return .deleted(entry.tombstone(status)) }
-        let isNormalized = entry.kind == .fetched && entry.body.isJSON && shared.rules.hasAny
-        if isNormalized, !isCacheLeftOut,
-            let shown = try cache.rebuiltMirror(of: entry, name.scope)
-        {
-            return KeptBase(shown.entry, shown.answer.bytes)
-        }
-        guard let chunked = kept.chunked else { return KeptBase(entry, kept.inline) }
-        return KeptBase(entry, entry.body.isJSON ? try bytes(of: chunked) : nil)
     }
 
     /// What others read of a shared row is asked for again.
@@ -117,10 +94,15 @@ extension StoreWriter {
         guard settlement.outcome == .confirmed else { return }
         let original = shared.key(for: .shared)
         for (name, _) in settlement.targets where shared.kept.isCopy(name.scope, name.id) {
-            try cache.markStale(original, name.id)
-            guard shared.kept.covers(original, name.id) else { continue }
-            if let row = try state.find(original, name.id) { try state.markStale(row) }
+            try markStale(original, name.id)
         }
+    }
+
+    private func markStale(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
+        try cacheIfAny?.markStale(scope, id)
+        guard let row = try claimed(scope, id) else { return }
+        try state.markStale(row)
+        noteShown(scope, id)
     }
 
     /// Has a variant say what a confirmed modifier has made of it, unless changes of its own show there,
@@ -131,63 +113,31 @@ extension StoreWriter {
         _ now: Timestamp
     ) throws(StoreError) {
         let (scope, id) = (variant.place, variant.id)
-        let kept = try state.find(scope, id)
-        let base =
-            if let kept, !kept.isLeftToCache {
-                try self.base(of: TargetName(scope, id), isCacheLeftOut: false)
-            } else {
-                try cachedBase(scope, id, now)
-            }
+        let row = try claimed(scope, id)
+        let name = TargetName(scope, id)
         var new: NewEntry?
-        switch kept?.isTargeted == true ? .keep : variant.update(base) {
-        case .put(let entry, let bytes) where bytes.count <= Limits.inlineBodyBytesMax:
-            new = NewEntry(scope: scope, entry: entry, body: .inline(bytes))
-        case .tombstone(let status):
-            let tombstone = base.tombstone(id, status, now)
-            new = NewEntry(scope: scope, entry: tombstone, body: .inline([]))
-        case .keep, .markStale, .put: break
+        if row?.isTargeted != true {
+            let base = try base(of: name, now: now)
+            switch variant.update(base) {
+            case .put(let entry, let bytes) where bytes.count <= Limits.inlineBodyBytesMax:
+                new = NewEntry(scope: scope, entry: entry, body: .inline(bytes))
+            case .tombstone(let status):
+                let tombstone = base.tombstone(id, status, now)
+                new = NewEntry(scope: scope, entry: tombstone, body: .inline([]))
+            case .keep, .markStale, .put: break
+            }
         }
-        guard var new else {
-            if let kept { try state.markStale(kept) }
-            return try cache.markStale(scope, id)
-        }
+        guard var new else { return try markStale(scope, id) }
         new.entry.revision = step
-        guard let kept, !kept.isLeftToCache else {
-            _ = try cache.put(new, given: step, now: now)
+        guard let row, !row.isLeftToCache else {
+            _ = try cacheIfAny?.put(new, given: step, now: now)
             return
         }
         do throws(StoreError) {
             _ = try state.put(new, isNews: false)
+            try show(scope, id, now: now)
         } catch .pinsFull {
-            try state.markStale(kept)
-        }
-    }
-
-    private func cachedBase(
-        _ scope: ScopeKey,
-        _ id: EntryID,
-        _ now: Timestamp
-    ) throws(StoreError) -> KeptBase {
-        guard let row = try cache.base(scope, id, now: now) else { return .unknown }
-        switch row.body {
-        case .inline(let bytes): return KeptBase(row.entry, bytes)
-        case .chunked(let body):
-            defer { _ = shared.leases.giveBack(body.number) }
-            return KeptBase(row.entry, row.entry.body.isJSON ? try bytes(of: body) : nil)
-        }
-    }
-
-    /// Has the cache's rows of entities say what their bases do; a copy has none: behind it stands the
-    /// shared row.
-    private func mirror(
-        _ settlement: StateWriter.ReadySettlement,
-        at revision: Revision
-    ) throws(StoreError) {
-        for (name, fate) in settlement.targets where !shared.kept.isCopy(name.scope, name.id) {
-            guard case .put(var entry, .inline(let bytes)) = fate else { continue }
-            entry.revision = revision
-            guard let entity = MirroredEntity(entry, bytes, in: name.scope) else { continue }
-            try cache.mirror(entity, now: entity.storedAt)
+            try markStale(scope, id)
         }
     }
 }

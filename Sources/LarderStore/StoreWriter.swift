@@ -14,10 +14,16 @@ final class StoreWriter {
     private var isCacheOpen = false
     private var hasUsedState = false
     private var hasCommittedState = false
+    /// Whether the command that is carried out does without `cache.db`.
+    private(set) var isCacheLeftOut = false
     /// What goes back in memory with a transaction that is rolled back.
     private var undoing: [() -> Void] = []
-    /// What counts in memory once `state.db` is committed.
+    /// What counts in memory once `state.db` is committed, and `cache.db` is done with.
     private var following: [() -> Void] = []
+    /// What counts only where `cache.db` is committed, too.
+    private var showing: [() -> Void] = []
+    /// Claimed rows that the open transaction has written to `cache.db`.
+    private var shown: [TargetName] = []
 
     init(
         state: StateWriter,
@@ -50,6 +56,22 @@ final class StoreWriter {
         }
     }
 
+    /// The same; nil while there is no file, and for a command that does without.
+    var cacheIfAny: CacheWriter? {
+        get throws(StoreError) {
+            isCacheLeftOut || !shared.generation.hasFile ? nil : try cache
+        }
+    }
+
+    /// Carries a command out that does without `cache.db`, which cannot be used now.
+    func leavingOutCache<Value>(
+        _ command: () throws(StoreError) -> Value
+    ) throws(StoreError) -> Value {
+        isCacheLeftOut = true
+        defer { isCacheLeftOut = false }
+        return try command()
+    }
+
     var shared: SharedCacheState { cacheWriter.shared }
 
     /// Both of them, for what is done outside a transaction.
@@ -80,8 +102,6 @@ final class StoreWriter {
         try stateWriter.commit()
         isStateOpen = false
         hasCommittedState = true
-        for work in following { work() }
-        following.removeAll(keepingCapacity: true)
         undoing.removeAll(keepingCapacity: true)
     }
 
@@ -89,6 +109,16 @@ final class StoreWriter {
     func commitCache() throws(StoreError) {
         if isCacheOpen { try cacheWriter.commit() }
         isCacheOpen = false
+        for work in showing { work() }
+        finish()
+    }
+
+    /// Has what was done count in memory, before anybody hears of it.
+    private func finish() {
+        for work in following { work() }
+        following.removeAll(keepingCapacity: true)
+        showing.removeAll(keepingCapacity: true)
+        shown.removeAll(keepingCapacity: true)
         steps.close()
     }
 
@@ -96,14 +126,17 @@ final class StoreWriter {
     func rollBack() {
         if isStateOpen { stateWriter.rollBack() }
         if isCacheOpen { cacheWriter.rollBack() }
-        // What `state.db` has, `cache.db` has not heard of.
-        if hasCommittedState { cacheWriter.shared.kept.hasShadows = true }
         isStateOpen = false
         isCacheOpen = false
         for work in undoing.reversed() { work() }
         undoing.removeAll(keepingCapacity: true)
-        following.removeAll(keepingCapacity: true)
-        steps.close()
+        if hasCommittedState {
+            // What `state.db` has, `cache.db` has not heard of.
+            for name in shown { shared.kept.setBehind(name.scope, name.id, true) }
+        } else {
+            following.removeAll(keepingCapacity: true)
+        }
+        finish()
     }
 
     /// Does something in memory that is undone with the open transaction.
@@ -112,9 +145,20 @@ final class StoreWriter {
         undoing.append(undo)
     }
 
-    /// Does something in memory once `state.db` is committed.
+    /// Does something in memory once `state.db` is committed, and `cache.db` as far as it can be.
     func afterCommit(_ work: @escaping () -> Void) {
         following.append(work)
+    }
+
+    /// Does something in memory once `cache.db` is committed as well.
+    func afterCacheCommit(_ work: @escaping () -> Void) {
+        showing.append(work)
+    }
+
+    /// What `cache.db` says of a claimed row is written by this transaction: where that fails, it is
+    /// behind.
+    func noteShown(_ scope: ScopeKey, _ id: EntryID) {
+        shown.append(TargetName(scope, id))
     }
 
     /// Does what can be done about a failure, outside a transaction.

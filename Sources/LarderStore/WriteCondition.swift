@@ -3,7 +3,7 @@ package import LarderModel
 /// What a write hangs on: how a reader sees what stands under its id.
 ///
 /// It is asked before the write; the writer then looks whether the row is still the one that was
-/// seen, and if it is not, it is asked again. Of a kept row it is asked in the row's turn.
+/// seen, and if it is not, it is asked again.
 package struct WriteCondition: Sendable {
     private let scope: ScopeKey
     private let id: EntryID
@@ -19,30 +19,40 @@ package struct WriteCondition: Sendable {
         self.holds = holds
     }
 
-    /// The row of `cache.db` as it was when the condition held.
-    struct Seen: Sendable {
-        fileprivate let revision: Revision?
+    /// The rows of both files as they were when the condition held.
+    struct Seen: Equatable, Sendable {
+        let cached: Revision?
+        let saved: Revision?
     }
 
     /// Throws `conditionFailed` where it does not hold.
     func check(_ readers: StoreReaders) async throws(StoreError) -> Seen {
         try await readers.read(Reading.current) { [self] reader throws(StoreError) -> Seen in
             // The row first: what changes it after this look is seen by the writer.
-            let revision = try reader.withRow(scope, id) { $0.revision }
+            let saved =
+                reader.covers(scope, id) ? try reader.keptReader().revision(scope, id) : nil
+            let seen = Seen(
+                cached: try? reader.withRow(scope, id) { $0.revision },
+                saved: saved
+            )
             guard try holds(reader) else { throw .conditionFailed }
-            return Seen(revision: revision)
+            return seen
         }
     }
 }
 
-extension CacheWriter {
-    /// Whether an id's row is as it was seen; what was not looked at is.
+extension StoreWriter {
+    /// Whether an id's rows are as they were seen; what was not looked at is.
     func isStill(
         _ seen: WriteCondition.Seen?,
         _ scope: ScopeKey,
         _ id: EntryID
     ) throws(StoreError) -> Bool {
         guard let seen else { return true }
-        return try find(scope, id).0?.revision == seen.revision
+        let now = WriteCondition.Seen(
+            cached: try cacheIfAny?.find(scope, id).0?.revision,
+            saved: try claimed(scope, id)?.revision
+        )
+        return now == seen || isCacheLeftOut && now.saved == seen.saved
     }
 }

@@ -172,7 +172,7 @@ private struct AnswerLife {
         case 4, 5, 6: return try await accept()
         case 7, 8: return try await settleOne()
         case 9:
-            try await answers.store.giveBackReleased()
+            try await answers.store.kept.removeReleased(now: .epoch)
             try await settle()
             return "give back"
         case 10:

@@ -38,6 +38,11 @@ struct PinTests {
         let temporary = try await pinned(count, kind: kind)
         let news = Recorder<Bool>()
         temporary.store.whenPinsHaveNews { news.record(true) }
+        // What the cache shows of it is not damaged.
+        let (scope, id) = (temporary.scope, try named("a"))
+        try await temporary.store.queue.submit { writer throws(StoreError) in
+            try writer.removeQuietly(scope, id)
+        }
         try SQLiteConnection(path: temporary.statePath, mode: .readWrite).execute(
             """
             UPDATE kept SET data = randomblob(length(data));
@@ -192,22 +197,24 @@ struct PinTests {
         faults.disarm()
     }
 
-    @Test("A row that a pin has replaced never comes back, though it could not be taken away")
-    func shadow() async throws {
+    @Test("A row that a pin has replaced never comes back, though nothing could be written over it")
+    func behind() async throws {
         let faults = FaultInjection()
         let temporary = try TemporaryStore(configure: { $0.faults = faults })
         try await temporary.put("a", .pattern(10))
         let (store, scope, id) = (temporary.store, temporary.scope, try named("a"))
-        faults.arm(1, of: "DELETE FROM entry", with: .full, .forGood)
         #expect(try await store.pin(scope, id, origin: nil, now: .epoch) == .held(isNew: true))
+        faults.arm(1, of: "INSERT INTO entry", with: .full, .forGood)
         try await temporary.put("a", .pattern(20, 3))
         #expect(try await temporary.bytes("a") == .pattern(20, 3))
         #expect(try await temporary.ids() == ["a"])
         faults.disarm()
         try temporary.crash()
         #expect(try await temporary.bytes("a") == .pattern(20, 3))
+        #expect(store.shared.kept.hasBehind)
         try await temporary.store.maintain()
-        #expect(try FileAudit(temporary.cachePath).entries == 0)
+        #expect(!temporary.store.shared.kept.hasBehind)
+        #expect(try FileAudit(temporary.cachePath).entries == 1)
         #expect(try await temporary.bytes("a") == .pattern(20, 3))
     }
 }

@@ -1,0 +1,172 @@
+package import LarderModel
+package import LarderNormalize
+
+/// Answers of entities, and entities by themselves: what is said of a claimed entity is merged into
+/// what is saved of it first, and shown.
+extension StoreWriter {
+    /// Merges an answer's entities and stores its own part.
+    func put(
+        _ answer: NewAnswer,
+        fence: AnswerFence?,
+        _ copied: CopiedBodies,
+        now: Timestamp
+    ) throws(StoreError) -> Entrance<AnswerReceipt> {
+        let (scope, id) = (answer.entry.scope, answer.entry.entry.id)
+        let isOvertaken = answer.entities.ids.contains { fence?.keepsOut(scope, $0) == true }
+        guard !isOvertaken else {
+            // A newer write than it: what it says of entities is not known to be so.
+            try forget(answer.entry.body)
+            let receipt = PutReceipt(revision: try steps.next(), isNew: false, isSame: true)
+            return .done(AnswerReceipt(entry: receipt, isNormalized: false))
+        }
+        let isKeptOut = fence?.covers(scope, id) == true
+        let isClaimed = try claimed(scope, id) != nil
+        var answer = answer
+        if isKeptOut || isClaimed || !shared.kept.followers(scope, id).isEmpty {
+            let whole = try put(
+                answer.entry,
+                fence: fence,
+                copied,
+                isOwn: isClaimed || isKeptOut,
+                isShown: false,
+                now: now
+            )
+            switch whole {
+            case .needs(let large): return .needs(large)
+            case .refused(let error): return .refused(error)
+            case .done(let receipt) where isKeptOut:
+                _ = try put(answer.entities, now: now)
+                return .done(AnswerReceipt(entry: receipt, isNormalized: false))
+            case .done(let receipt):
+                if isClaimed { answer.kept = receipt }
+            }
+        } else if let large = largeBody(of: answer.entry, to: .cache, as: .answer, copied) {
+            return .needs([large])
+        }
+        let merged = try mergeClaimed(answer.entities, now)
+        guard let cache = try cacheIfAny else {
+            guard let kept = answer.kept else { throw shared.absence }
+            return .done(AnswerReceipt(entry: kept, isNormalized: false))
+        }
+        if answer.kept == nil {
+            answer.entry = try ready(answer.entry, in: .cache, as: .answer, copied)
+        }
+        let receipt = try cache.put(answer, merged, now: now)
+        if isClaimed, !receipt.isNormalized { try show(scope, id, now: now) }
+        return .done(receipt)
+    }
+
+    /// Merges entities into what is known of them.
+    func put(
+        _ entities: NewEntities,
+        now: Timestamp
+    ) throws(StoreError) -> EntitiesReceipt {
+        let merged = try mergeClaimed(entities, now)
+        return try cache.put(entities, merged, now: now)
+    }
+
+    /// Merges those of an answer's entities that are claimed, here or by copies, into what is saved of
+    /// them.
+    private func mergeClaimed(
+        _ entities: NewEntities,
+        _ now: Timestamp
+    ) throws(StoreError) -> KeptEntities {
+        let (index, scope) = (shared.kept, entities.scope)
+        var kept = KeptEntities()
+        guard !index.isEmpty else { return kept }
+        for (number, id) in entities.ids.enumerated() where index.concerns(scope, id) {
+            let step: Revision
+            if let known = kept.step { step = known } else { step = try steps.next() }
+            kept.step = step
+            for place in [scope] + index.followers(scope, id) where index.covers(place, id) {
+                let found = try state.merge(entities, number, id, in: place, step, now)
+                guard place == scope else { continue }
+                kept.merged[number] = found
+                noteShown(scope, id)
+            }
+        }
+        return kept
+    }
+
+    /// Leaves a tombstone where an entity was; nil where nothing has changed.
+    func deleteEntity(
+        _ name: EntityName,
+        in scope: ScopeKey,
+        fetch: Revision,
+        _ cause: ChangeCause,
+        now: Timestamp
+    ) throws(StoreError) -> Revision? {
+        let (id, index) = (EntryID(name), shared.kept)
+        let places = ([scope] + index.followers(scope, id)).filter { index.covers($0, id) }
+        var step: Revision?
+        for place in places {
+            guard let row = try state.entry(place, id) else { continue }
+            let base = row.entry.map { KeptBase($0, row.inline) } ?? .unknown
+            guard let held = base.held.deleted(byFetch: fetch.number),
+                let entry = Entry(held, id, of: name.origin, now)
+            else { continue }
+            let revision: Revision
+            if let step { revision = step } else { revision = try steps.next() }
+            step = revision
+            var new = NewEntry(scope: place, entry: entry, body: .inline(held.stored ?? []))
+            new.entry.revision = revision
+            new.client = cause.client
+            new.cause = cause.text
+            _ = try state.put(new)
+            try show(place, id, now: now)
+        }
+        guard !index.covers(scope, id) else { return step }
+        return try cache.deleteEntity(name, in: scope, fetch: fetch, cause, now: now) ?? step
+    }
+}
+
+extension StateWriter {
+    /// Merges an answer into what is saved of an entity; what it came to, nil where that is nothing.
+    fileprivate func merge(
+        _ entities: NewEntities,
+        _ number: Int,
+        _ id: EntryID,
+        in place: ScopeKey,
+        _ step: Revision,
+        _ now: Timestamp
+    ) throws(StoreError) -> MergedEntity? {
+        guard let row = try entry(place, id) else { return nil }
+        let base = row.entry.map { KeptBase($0, row.inline) } ?? .unknown
+        let merged = entities.split.merged(
+            number,
+            into: base.held,
+            fetch: entities.fetch.number
+        )
+        guard merged.isWritten, let entry = Entry(merged.held, id, of: entities.origin, now) else {
+            return merged
+        }
+        var new = NewEntry(scope: place, entry: entry, body: .inline(merged.held.stored ?? []))
+        new.entry.revision = merged.change == .nothing ? row.entry?.revision ?? step : step
+        new.client = entities.cause.client
+        new.cause = entities.cause.text
+        _ = try put(new, isNews: merged.change != .nothing)
+        return merged
+    }
+}
+
+extension Entry {
+    /// What the row of an entity says; nil where nothing is known of it.
+    package init?(
+        _ held: HeldEntity,
+        _ id: EntryID,
+        of origin: OriginName?,
+        _ now: Timestamp
+    ) {
+        guard let bytes = held.stored else { return nil }
+        let isDeleted = if case .deleted = held { true } else { false }
+        self.init(
+            id: id,
+            kind: isDeleted ? .tombstone : .entity,
+            status: isDeleted ? 404 : 200,
+            storedAt: now,
+            revision: Revision(0),
+            body: BodySummary(of: bytes, isJSON: false)
+        )
+        self.origin = origin
+    }
+}

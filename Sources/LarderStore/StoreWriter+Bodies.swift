@@ -1,0 +1,187 @@
+import LarderModel
+
+/// Bodies, and how they come to where a row can link them.
+extension StoreWriter {
+    /// What a command came to that may need bodies copied before.
+    enum Entrance<Value: Sendable>: Sendable {
+        case done(Value)
+        case refused(StoreError)
+        /// Nothing was done: these bodies are to be copied first.
+        case needs([LargeBody])
+    }
+
+    /// A body of more bytes than one command copies: it is copied first, a chunk a command.
+    struct LargeBody: Sendable {
+        let name: TargetName
+        let entry: Entry
+        let body: ChunkedBody
+        /// Into which file.
+        let file: BodyFile
+        let keeping: Keeping
+        /// Whether it is leased, as a row names it.
+        let isLeased: Bool
+    }
+
+    /// What was copied of large bodies: the body that it was, and where it is now; nil where it was
+    /// damaged.
+    typealias CopiedBodies = [TargetName: (source: ChunkedBody, upload: UploadID?)]
+
+    /// What has to be copied first, so that an entry's body can be linked in a file; nil for nothing.
+    ///
+    /// With `isCopied` an upload stays where it is, for others.
+    func largeBody(
+        of new: NewEntry,
+        to file: BodyFile,
+        as keeping: Keeping,
+        isCopied: Bool = false,
+        _ copied: CopiedBodies
+    ) -> LargeBody? {
+        guard let source = new.uploadedBody, isCopied || source.file != file else { return nil }
+        let name = TargetName(new.scope, new.entry.id)
+        return large(source, name, new.entry, to: file, as: keeping, copied)
+    }
+
+    /// The same of a body in chunks that a row names, which is leased.
+    func large(
+        _ source: ChunkedBody,
+        _ name: TargetName,
+        _ entry: Entry,
+        to file: BodyFile,
+        as keeping: Keeping,
+        isLeased: Bool = false,
+        _ copied: CopiedBodies
+    ) -> LargeBody? {
+        guard source.byteCount > Limits.copiedAtOnceBytesMax, copied[name]?.source != source else {
+            return nil
+        }
+        return LargeBody(
+            name: name,
+            entry: entry,
+            body: source,
+            file: file,
+            keeping: keeping,
+            isLeased: isLeased
+        )
+    }
+
+    /// An entry with its body where a file can link it, once ``largeBody(of:to:as:isCopied:_:)`` names
+    /// nothing.
+    func ready(
+        _ new: NewEntry,
+        in file: BodyFile,
+        as keeping: Keeping,
+        isCopied: Bool = false,
+        _ copied: CopiedBodies
+    ) throws(StoreError) -> NewEntry {
+        let name = TargetName(new.scope, new.entry.id)
+        var ready = new
+        if case .inline(let bytes) = new.body {
+            ready.body = try linkable(bytes, name, in: file, as: keeping)
+        } else if let source = new.uploadedBody, isCopied || source.file != file {
+            ready.body = try linkable(source, name, in: file, as: keeping, copied)
+        }
+        return ready
+    }
+
+    /// What stands in chunks as a body that a row of a file can link; throws `badChunk` for one that is
+    /// damaged.
+    func linkable(
+        _ source: ChunkedBody,
+        _ name: TargetName,
+        in file: BodyFile,
+        as keeping: Keeping,
+        _ copied: CopiedBodies
+    ) throws(StoreError) -> NewBody {
+        guard let copy = copied[name], copy.source == source else {
+            return try linkable(try bytes(of: source), name, in: file, as: keeping)
+        }
+        guard let upload = copy.upload else { throw .badChunk }
+        return .uploaded(upload)
+    }
+
+    /// Bytes where a row of a file can link them; an entity's stand in its row, however many they are.
+    func linkable(
+        _ bytes: [UInt8],
+        _ name: TargetName,
+        in file: BodyFile,
+        as keeping: Keeping
+    ) throws(StoreError) -> NewBody {
+        guard !name.id.isEntity, bytes.count > Limits.inlineBodyBytesMax else {
+            return .inline(bytes)
+        }
+        let upload: UploadID
+        switch file {
+        case .state: upload = try state.beginUpload(name.scope, name.id, as: keeping)
+        case .cache: upload = try cache.beginUpload()
+        }
+        do throws(StoreError) {
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let chunk = Array(rest.prefix(Limits.inlineBodyBytesMax))
+                switch file {
+                case .state: try state.append(chunk, to: upload)
+                case .cache: try cache.append(chunk, to: upload, now: cache.now())
+                }
+                rest = rest.dropFirst(chunk.count)
+            }
+            return .uploaded(upload)
+        } catch {
+            try forget(.uploaded(upload))
+            throw error
+        }
+    }
+
+    /// Gives up a body that no row names; one that a row names by now stays.
+    func forget(_ body: NewBody) throws(StoreError) {
+        guard let upload = body.upload else { return }
+        switch upload.file {
+        case .state: try state.forget(upload)
+        case .cache: try cacheIfAny?.forget(upload)
+        }
+    }
+
+    /// All of a body, in whichever file it stands.
+    func bytes(of body: ChunkedBody) throws(StoreError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(min(body.byteCount, Limits.inlineJSONBytesMax))
+        var position: Int64 = 0
+        while bytes.count < body.byteCount {
+            let chunk =
+                switch body.file {
+                case .state: try state.reader.chunk(position, of: body)
+                case .cache: try cache.chunk(position, of: body)
+                }
+            guard let chunk, !chunk.isEmpty, bytes.count + chunk.count <= body.byteCount else {
+                throw .badChunk
+            }
+            bytes += chunk
+            position += 1
+        }
+        return bytes
+    }
+}
+
+extension NewEntry {
+    /// Its body where that stands in chunks.
+    var uploadedBody: ChunkedBody? {
+        body.upload.map { upload in
+            ChunkedBody(
+                number: upload.body,
+                byteCount: entry.body.byteCount,
+                file: upload.file
+            )
+        }
+    }
+}
+
+extension CacheWriter {
+    /// One chunk of a body; nil when it is missing or damaged.
+    func chunk(_ position: Int64, of body: ChunkedBody) throws(StoreError) -> [UInt8]? {
+        let statement = statements.chunk
+        statement.bind(1, Self.chunkKey(body.number, position))
+        defer { statement.reset() }
+        guard try statement.step(), Checksum.chunk(statement.bytes(1)) == statement.integer(0)
+        else { return nil }
+        return Array(statement.bytes(1))
+    }
+}

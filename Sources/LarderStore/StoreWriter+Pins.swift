@@ -1,0 +1,213 @@
+import LarderModel
+
+/// Pins: claims of what a user wants to have for good.
+extension StoreWriter {
+    /// Keeps what is cached under an id, or marks it as waiting when there is an `origin` to fetch
+    /// it from.
+    ///
+    /// With `adoptsShared`, what is shared is cached as well.
+    func pin(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        origin: OriginName?,
+        adoptsShared: Bool,
+        _ copied: CopiedBodies,
+        now: Timestamp
+    ) throws(StoreError) -> Entrance<PinOutcome> {
+        let found = try claimed(scope, id)
+        if let found, found.isPinned, found.hasBytes { return .done(.held(isNew: false)) }
+        guard found?.isLeftToCache ?? true else {
+            guard found?.hasBytes == true || origin != nil else { return .done(.miss) }
+            return try mark(scope, id, origin, now)
+        }
+        if let row = try pinnable(scope, id, adoptsShared, now) {
+            let outcome = try take(row, scope, isNew: found?.isPinned != true, copied, now)
+            if let outcome { return outcome }
+        }
+        guard origin != nil else { return .done(.miss) }
+        return try mark(scope, id, origin, now)
+    }
+
+    private func pinnable(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        _ adoptsShared: Bool,
+        _ now: Timestamp
+    ) throws(StoreError) -> CacheWriter.Takeable? {
+        guard let cache = try cacheIfAny else { return nil }
+        if let row = try cache.pinnable(scope, id, now: now) { return row }
+        guard adoptsShared else { return nil }
+        return try cache.pinnable(shared.key(for: .shared), id, now: now)
+    }
+
+    /// Makes a pin that waits for its bytes, or is of those that are saved.
+    private func mark(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        _ origin: OriginName?,
+        _ now: Timestamp
+    ) throws(StoreError) -> Entrance<PinOutcome> {
+        do throws(StoreError) {
+            let (hasBytes, isNew) = try state.mark(scope, id, origin: origin, now: now)
+            claim(scope, id)
+            return .done(hasBytes ? .held(isNew: isNew) : .waiting(isNew: isNew))
+        } catch {
+            return try refusal(error)
+        }
+    }
+
+    /// Saves a row of the cache as a pin; nil where its bytes are damaged, and it is gone.
+    private func take(
+        _ row: CacheWriter.Takeable,
+        _ scope: ScopeKey,
+        isNew: Bool,
+        _ copied: CopiedBodies,
+        _ now: Timestamp
+    ) throws(StoreError) -> Entrance<PinOutcome>? {
+        let (id, index) = (row.entry.id, shared.kept)
+        let name = TargetName(scope, id)
+        let size = row.entry.rowSize(in: scope, isChunked: row.isChunked)
+        do throws(StoreError) {
+            try state.checkRoom(for: size, scope, id, as: .pin)
+        } catch {
+            row.giveBack(to: shared)
+            guard case .pinsFull = error else { throw error }
+            let trouble = PinTrouble(problem: "pins-full", reason: error.message)
+            let marked = try mark(scope, id, row.entry.origin, now)
+            guard case .done = marked else { return marked }
+            try state.setTrouble(scope, id, .tooLarge, trouble)
+            return .done(.tooLarge(trouble))
+        }
+        var new = NewEntry(scope: scope, entry: row.entry, body: .inline([]))
+        switch row.body {
+        case .inline(let bytes): new.body = try linkable(bytes, name, in: .state, as: .pin)
+        case .chunked(let body):
+            if let large = large(
+                body,
+                name,
+                row.entry,
+                to: .state,
+                as: .pin,
+                isLeased: true,
+                copied
+            ) {
+                return .needs([large])
+            }
+            defer { row.giveBack(to: shared) }
+            do throws(StoreError) {
+                new.body = try linkable(body, name, in: .state, as: .pin, copied)
+            } catch .badChunk {
+                try cache.removeQuietly(scope, id)
+                return nil
+            }
+        }
+        do throws(StoreError) {
+            _ = try state.put(new, pinnedAt: now, isNews: false)
+        } catch {
+            try forget(new.body)
+            return try refusal(error)
+        }
+        claim(scope, id)
+        if try !isShown(name) || row.isChunked {
+            try show(scope, id, now: now)
+        } else if case .inline(let bytes) = row.body {
+            afterCommit { index.setShown(scope, id, Int64(bytes.count)) }
+        }
+        return .done(.held(isNew: isNew))
+    }
+
+    /// Stores an entry and pins it in one; neither is done when there is no room.
+    func putPinned(
+        _ new: NewEntry,
+        _ copied: CopiedBodies,
+        now: Timestamp
+    ) throws(StoreError) -> Entrance<PutReceipt> {
+        let (scope, id) = (new.scope, new.entry.id)
+        if let large = largeBody(of: new, to: .state, as: .pin, copied) { return .needs([large]) }
+        let found = try claimed(scope, id)
+        let isSame = found.map { $0.hasEntry && $0.goneStatus == nil && $0.matches(new.entry) }
+        do throws(StoreError) {
+            var ready = try ready(new, in: .state, as: .pin, copied)
+            ready.entry.revision = try steps.next()
+            if let found, isSame == true { ready.entry.revision = found.revision }
+            let put = try state.put(ready, pinnedAt: now)
+            guard case .stored(var receipt, let hadEntry) = put else { throw .closed }
+            if !hadEntry { try noteReplaced(&receipt, scope, id) }
+            claim(scope, id)
+            try show(scope, id, now: now)
+            try forget(new.body)
+            return .done(receipt)
+        } catch {
+            return try refusal(error)
+        }
+    }
+
+    /// Takes a pin's mark away; false when it was not pinned.
+    ///
+    /// What was saved for it alone goes once the cache has it synced, in housekeeping; what the cache
+    /// cannot take goes at once.
+    func unpin(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        now: Timestamp
+    ) throws(StoreError) -> Bool {
+        guard let found = try claimed(scope, id), found.isPinned else { return false }
+        guard !found.isLeftToCache else {
+            try unclaim(found, scope, id)
+            return true
+        }
+        try state.unpin(scope, id)
+        if found.goneStatus != nil { try show(scope, id, now: now) }
+        afterCommit { [index = shared.kept] in index.setPinned(scope, id, false) }
+        guard try cacheIfAny != nil else { return true }
+        try remove(try prepare([TargetName(scope, id)], [:], now: now).filter(\.isLost))
+        return true
+    }
+
+    /// Takes what is pinned away with its bytes, or what is released, and leaves nothing in the cache;
+    /// false when there was none, or it is targeted.
+    func drop(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        client: ClientTag?
+    ) throws(StoreError) -> Bool {
+        guard let found = try claimed(scope, id), !found.isTargeted else { return false }
+        try unclaim(found, scope, id)
+        guard found.hasEntry else {
+            // Its entry was the cache's.
+            try cacheIfAny?.evict(scope, id, .request, client)
+            return true
+        }
+        let event = Change.Event.evict(id, .request, client: client)
+        try state.log(Change(try steps.next(), scope.scope, event))
+        try cacheIfAny?.removeQuietly(scope, id)
+        return true
+    }
+
+    /// An id is pinned from now on.
+    private func claim(_ scope: ScopeKey, _ id: EntryID) {
+        let index = shared.kept
+        let (isNew, wasPinned) = (!index.covers(scope, id), index.place(scope, id)?.isPinned)
+        apply {
+            index.insert(scope, id)
+            index.setPinned(scope, id, true)
+        } undoing: {
+            index.setPinned(scope, id, wasPinned ?? false)
+            if isNew { index.remove(scope, id) }
+        }
+    }
+
+    /// What is no failure of the writer, and was refused before anything was written.
+    private func refusal<Value>(
+        _ error: StoreError
+    ) throws(StoreError) -> Entrance<Value> {
+        switch error {
+        case .pinsFull, .tooManyPins: return .refused(error)
+        case _: throw error
+        }
+    }
+}
+
+extension CacheWriter.Takeable {
+    var isChunked: Bool { if case .chunked = body { true } else { false } }
+}

@@ -1,0 +1,166 @@
+import LarderModel
+import LarderNormalize
+
+/// How what is saved of a row goes once nothing claims it.
+extension StoreWriter {
+    /// What has to be done before a released row may leave `state.db`.
+    enum Release: Sendable {
+        /// The cache shows it, or there is nothing to be shown: it goes once that is synced.
+        case ready(TargetName)
+        /// The cache cannot take it: it is lost, as any entry there may be at any time.
+        case lost(TargetName, EvictionReason)
+        /// Its body, which stands here alone, is to be copied first.
+        case large(LargeBody)
+
+        var isLost: Bool { if case .lost = self { true } else { false } }
+    }
+
+    /// Has `cache.db` show released rows as a whole.
+    func prepare(
+        _ names: [TargetName],
+        _ copied: CopiedBodies,
+        now: Timestamp
+    ) throws(StoreError) -> [Release] {
+        var releases: [Release] = []
+        for name in names {
+            guard let saved = try state.entry(name.scope, name.id), saved.isReleased,
+                !saved.isShared
+            else { continue }
+            releases.append(try prepare(name, saved, copied, now))
+        }
+        return releases
+    }
+
+    private func prepare(
+        _ name: TargetName,
+        _ saved: StateWriter.KeptEntry,
+        _ copied: CopiedBodies,
+        _ now: Timestamp
+    ) throws(StoreError) -> Release {
+        let (scope, id) = (name.scope, name.id)
+        guard let entry = saved.entry else { return .ready(name) }
+        guard !entry.isExpired(at: now) else { return .lost(name, .expired) }
+        if try isShown(name), try cache.find(scope, id).0?.isHead == false { return .ready(name) }
+        noteShown(scope, id)
+        let isMade = id.isEntity || entry.kind == .tombstone
+        do throws(StoreError) {
+            guard !isMade, try !cache.takeBack(entry, scope) else {
+                try show(scope, id, now: now)
+                return .ready(name)
+            }
+            var body = NewBody.inline(saved.inline)
+            if let chunked = saved.chunked {
+                if let large = large(chunked, name, entry, to: .cache, as: .answer, copied) {
+                    return .large(large)
+                }
+                try cache.checkSize(
+                    entry.rowSize(in: scope, isChunked: true),
+                    bodyBytes: entry.body.byteCount
+                )
+                body = try linkable(chunked, name, in: .cache, as: .answer, copied)
+            }
+            let new = NewEntry(scope: scope, entry: entry, body: body)
+            _ = try cache.put(new, given: entry.revision, now: now)
+            return .ready(name)
+        } catch .tooLarge, .noRoom, .badChunk {
+            return .lost(name, .lru)
+        }
+    }
+
+    /// Takes released rows out of `state.db`; what is lost with them is one step.
+    func remove(_ releases: [Release]) throws(StoreError) {
+        var step: Revision?
+        for release in releases {
+            guard let (name, reason) = release.going else { continue }
+            guard let found = try claimed(name.scope, name.id), found.isReleased else { continue }
+            try unclaim(found, name.scope, name.id)
+            guard let reason else { continue }
+            try cacheIfAny?.removeQuietly(name.scope, name.id)
+            let revision: Revision
+            if let step { revision = step } else { revision = try steps.next() }
+            step = revision
+            let event = Change.Event.evict(name.id, reason, client: nil)
+            try state.log(Change(revision, name.scope.scope, event))
+        }
+    }
+
+    // MARK: Copies of shared rows
+
+    /// Takes a copy away that nothing targets or pins any more, so that its user sees the shared row
+    /// again; true when it stays for now.
+    ///
+    /// What a confirmed write has made of it stays, if `mayWait`, until the origin has said so of the
+    /// shared row too, or has not for a while. What its user sees anew is a change of theirs.
+    func release(
+        copy name: TargetName,
+        mayWait: Bool,
+        now: Timestamp
+    ) throws(StoreError) -> Bool {
+        let (scope, id) = (name.scope, name.id)
+        let original = shared.key(for: .shared)
+        guard let found = try state.find(scope, id), found.isReleased, found.isShared,
+            let saved = try state.entry(scope, id)
+        else { return false }
+        let behind = try cache.base(original, id, now: now)
+        behind?.giveBack(to: shared)
+        if mayWait, saved.isAhead(of: behind?.entry, now) { return true }
+        let step = try steps.next()
+        // Its user has seen the copy's revision, which is later than that of what is behind it.
+        try cache.raise(original, id, to: step)
+        try unclaim(found, scope, id)
+        guard !id.isEntity else {
+            let difference = saved.held.difference(to: behind?.held ?? .unknown)
+            try state.log(difference, of: name, step, ChangeCause(.network))
+            return false
+        }
+        let event = saved.change(to: behind?.entry, id)
+        try state.log(event.map { Change(step, scope.scope, $0) })
+        return false
+    }
+}
+
+extension StoreWriter.Release {
+    /// What leaves `state.db`, and why it is lost with that; nil for what stays for now.
+    fileprivate var going: (name: TargetName, reason: EvictionReason?)? {
+        switch self {
+        case .ready(let name): (name, nil)
+        case .lost(let name, let reason): (name, reason)
+        case .large: nil
+        }
+    }
+}
+
+extension CacheWriter.Takeable {
+    /// What it says of an entity.
+    fileprivate var held: HeldEntity {
+        guard case .inline(let bytes) = body else { return .unknown }
+        return KeptBase(entry, bytes).held
+    }
+}
+
+extension StateWriter.KeptEntry {
+    /// What it says of an entity.
+    fileprivate var held: HeldEntity { entry.map { KeptBase($0, inline).held } ?? .unknown }
+
+    /// Whether it says what the shared row does not say yet.
+    fileprivate func isAhead(of original: Entry?, _ now: Timestamp) -> Bool {
+        guard let entry, entry.storedAt <= now,
+            now.since(entry.storedAt) < Limits.waitingCopyTime
+        else { return false }
+        return original.map { $0.storedAt < entry.storedAt } ?? true
+    }
+
+    /// What its user sees change when the shared row shows in its place; nil for nothing.
+    fileprivate func change(to original: Entry?, _ id: EntryID) -> Change.Event? {
+        let isDeleted = goneStatus != nil || entry?.kind == .tombstone
+        switch (entry, original) {
+        case (nil, nil): return nil
+        case (.some, nil): return .evict(id, .lru, client: nil)
+        case (_, let original?) where original.kind == .tombstone:
+            return isDeleted ? nil : .delete(id, ChangeCause(.network))
+        case (let entry, let original?):
+            let isSame = !isDeleted && entry?.body == original.body
+            return isSame ? nil : .put(id, ChangeCause(.network))
+        }
+    }
+}

@@ -1,0 +1,347 @@
+import LarderModel
+
+/// Rows of both files: each command stores in `cache.db`, and of a claimed row in `state.db` first.
+///
+/// Terms: an id is *claimed* while ``KeptIndex`` has it: `state.db` has a row of it, as it is *pinned*,
+/// or *targeted* by unsettled changes, or as neither is true any more but its row is not synced in
+/// `cache.db` yet: then it is *released*. Its row there is *saved*: the last word of its origin, or of
+/// the client. `cache.db` *shows* it: it says the same, as a whole or as a head whose body stands in
+/// `state.db` alone; where it may say something older the row is *behind*. A *copy* is a claimed row
+/// that was taken from the shared row under its id; `cache.db` has none of it.
+///
+/// Invariants:
+/// 1. What is said of a claimed row is saved, synced, before anybody hears of it.
+/// 2. A row of `cache.db` that is not behind says what is saved of it, or is not there.
+/// 3. What targets an id is read with its base from `state.db`, in one transaction; so is what is
+///    behind, and a copy. Everything else is read from `cache.db`, and from `state.db` where that has
+///    no more than its head, or nothing.
+/// 4. The index has an id from before the commit that makes its row until after that which takes it
+///    away; and it is targeted there until after the commit that shows what the change came to.
+/// 5. A pin of which nothing is saved leaves its id to the cache; a target of which nothing is saved
+///    has no row there: nothing is known of it.
+/// 6. The accounted size of what is pinned and not targeted is never let grow beyond `pins.max_bytes`.
+///    What is targeted takes what the server says.
+/// 7. What is put into a shared row goes into every copy of it in the same command, but for one that
+///    has no room for it.
+/// 8. A released row leaves `state.db` once what `cache.db` shows of it is synced there.
+extension StoreWriter {
+    /// What is saved under an id; nil where it is not claimed.
+    func claimed(
+        _ scope: ScopeKey,
+        _ id: EntryID
+    ) throws(StoreError) -> StateWriter.FoundKept? {
+        shared.kept.covers(scope, id) ? try state.find(scope, id) : nil
+    }
+
+    // MARK: Showing
+
+    /// Has `cache.db` say what is saved of a row.
+    ///
+    /// What it has no room for as a whole it shows as a head.
+    func show(_ scope: ScopeKey, _ id: EntryID, now: Timestamp) throws(StoreError) {
+        let index = shared.kept
+        guard !index.isCopy(scope, id) else { return }
+        noteShown(scope, id)
+        guard let cache = try cacheIfAny else {
+            return apply {
+                index.setBehind(scope, id, true)
+            } undoing: {
+            }
+        }
+        guard let saved = try state.entry(scope, id), let entry = saved.entry else {
+            if try state.find(scope, id)?.isLeftToCache == false {
+                try cache.removeQuietly(scope, id)
+            }
+            return
+        }
+        do throws(StoreError) {
+            if let entity = MirroredEntity(entry, saved.inline, in: scope) {
+                return try cache.mirror(entity, now: entity.storedAt)
+            }
+        } catch .noRoom {
+            return try cache.removeQuietly(scope, id)
+        }
+        if try cache.takeBack(entry, scope) { return }
+        if try cache.hasNormalized(entry, shared.key(for: .shared)) {
+            // With its entities as they are now it is shown by that.
+            return try cache.removeQuietly(scope, id)
+        }
+        let others = index.shownBytes(without: scope, id)
+        let isHead =
+            saved.chunked != nil
+            || others + Int64(saved.inline.count) > cache.state.totals.budget / 2
+        try cache.show(entry, isHead ? nil : saved.inline, in: scope, now: now)
+        afterCacheCommit {
+            index.setShown(scope, id, isHead ? 0 : Int64(saved.inline.count))
+        }
+    }
+
+    /// Has `cache.db` say of rows what is saved of them, where it may say something older.
+    func showAgain(_ names: [TargetName], now: Timestamp) throws(StoreError) {
+        let index = shared.kept
+        for name in names where index.place(name.scope, name.id)?.isBehind == true {
+            if try !isShown(name) { try show(name.scope, name.id, now: now) }
+            afterCacheCommit { index.setBehind(name.scope, name.id, false) }
+        }
+    }
+
+    /// Whether `cache.db` says what is saved of a row.
+    func isShown(_ name: TargetName) throws(StoreError) -> Bool {
+        guard let saved = try state.find(name.scope, name.id), saved.hasEntry,
+            let row = try cache.find(name.scope, name.id).0
+        else { return false }
+        return row.kind == saved.kind && row.revision == saved.revision
+            && row.digest == saved.digest && row.byteCount == saved.byteCount
+    }
+
+    // MARK: Entries
+
+    /// Stores an entry: in its row, in the copies of a shared one, and where it is claimed in what is
+    /// saved of it.
+    ///
+    /// With `isOwn` false it goes into the copies only; with `isShown` false the caller has `cache.db`
+    /// show it.
+    func put(
+        _ new: NewEntry,
+        fence: AnswerFence?,
+        _ copied: CopiedBodies,
+        isOwn: Bool = true,
+        isShown: Bool = true,
+        now: Timestamp
+    ) throws(StoreError) -> Entrance<PutReceipt> {
+        let (scope, id) = (new.scope, new.entry.id)
+        let found = try claimed(scope, id)
+        var places: [(new: NewEntry, row: StateWriter.FoundKept)] = []
+        for follower in shared.kept.followers(scope, id) {
+            guard fence?.keepsOut(follower, id) != true,
+                let row = try state.find(follower, id)
+            else { continue }
+            var copy = new
+            copy.scope = follower
+            places.append((copy, row))
+        }
+        let isKeptOut = fence?.keepsOut(scope, id) ?? false
+        let destination = isOwn && !isKeptOut ? try self.destination(of: new, found) : nil
+        var needs = places.compactMap { place in
+            largeBody(of: place.new, to: .state, as: .base, isCopied: true, copied)
+        }
+        if let destination, destination.refusal == nil || !destination.isRefused,
+            let large = largeBody(of: new, to: destination.file, as: .answer, copied)
+        {
+            needs.append(large)
+        }
+        guard needs.isEmpty else { return .needs(needs) }
+        for place in places { try put(place.new, intoCopy: place.row, copied, now) }
+        defer { if isOwn || isKeptOut { try? forget(new.body) } }
+        guard let destination else {
+            let revision =
+                if let found, found.hasEntry { found.revision } else { try steps.next() }
+            return .done(PutReceipt(revision: revision, isNew: false, isSame: true))
+        }
+        if let found, let error = destination.refusal {
+            try tellRefusal(of: new, found, error)
+            if destination.isRefused { return .refused(error) }
+        }
+        let ready = try ready(new, in: destination.file, as: .answer, copied)
+        guard let found, destination.file == .state else {
+            return .done(try cache.put(ready, now: now))
+        }
+        return .done(try put(ready, into: found, isShown: isShown, now))
+    }
+
+    /// Where an entry is to be stored.
+    private struct Destination {
+        let file: BodyFile
+        /// Why it is not saved.
+        var refusal: StoreError?
+        /// Whether it is not stored at all, as what is saved stays.
+        var isRefused = false
+    }
+
+    private func destination(
+        of new: NewEntry,
+        _ found: StateWriter.FoundKept?
+    ) throws(StoreError) -> Destination {
+        guard let found else { return Destination(file: .cache) }
+        guard new.entry.kind != .tombstone else {
+            return Destination(file: found.isLeftToCache ? .cache : .state)
+        }
+        guard StateWriter.hasToFit(found, as: .answer) else { return Destination(file: .state) }
+        let isChunked = new.body.isUploaded || new.entry.body.byteCount > Limits.inlineBodyBytesMax
+        let size = new.entry.rowSize(in: new.scope, isChunked: isChunked)
+        do throws(StoreError) {
+            try state.checkRoom(for: size, replacing: found.pinnedSize)
+            return Destination(file: .state)
+        } catch {
+            guard case .pinsFull = error else { throw error }
+            return Destination(file: .cache, refusal: error, isRefused: found.hasBytes)
+        }
+    }
+
+    /// Says of a pin that there is no room for what has come.
+    private func tellRefusal(
+        of new: NewEntry,
+        _ found: StateWriter.FoundKept,
+        _ error: StoreError
+    ) throws(StoreError) {
+        let (scope, id) = (new.scope, new.entry.id)
+        if !found.hasBytes || new.entry.kind == .fetched {
+            let trouble = PinTrouble(problem: "pins-full", reason: error.message)
+            try state.setTrouble(scope, id, .tooLarge, trouble)
+        }
+        // It said that there is nothing.
+        if !found.hasBytes, found.hasEntry, let row = try state.find(scope, id) {
+            try state.clear(row, scope, id)
+        }
+    }
+
+    /// One that cannot take it stays as it is: it is one user's, and keeps it from nobody else.
+    private func put(
+        _ copy: NewEntry,
+        intoCopy found: StateWriter.FoundKept,
+        _ copied: CopiedBodies,
+        _ now: Timestamp
+    ) throws(StoreError) {
+        do throws(StoreError) {
+            let ready = try ready(copy, in: .state, as: .base, isCopied: true, copied)
+            _ = try put(ready, into: found, isShown: false, now)
+        } catch .pinsFull {
+        } catch .badChunk {
+        }
+    }
+
+    /// Stores an entry in what is saved of its id, and shows it.
+    private func put(
+        _ new: NewEntry,
+        into found: StateWriter.FoundKept,
+        isShown: Bool,
+        _ now: Timestamp
+    ) throws(StoreError) -> PutReceipt {
+        let (scope, id) = (new.scope, new.entry.id)
+        guard new.entry.kind != .tombstone else { return try bury(new, found, now) }
+        var new = new
+        let isSame = found.hasEntry && found.goneStatus == nil && found.matches(new.entry)
+        new.entry.revision = isSame ? found.revision : try steps.next()
+        guard case .stored(var receipt, let hadEntry) = try state.put(new) else { throw .closed }
+        if !hadEntry { try noteReplaced(&receipt, scope, id) }
+        if isShown { try show(scope, id, now: now) } else { noteShown(scope, id) }
+        return receipt
+    }
+
+    /// What the cache had under a pin without an entry is replaced, and not new.
+    func noteReplaced(
+        _ receipt: inout PutReceipt,
+        _ scope: ScopeKey,
+        _ id: EntryID
+    ) throws(StoreError) {
+        guard let row = try cacheIfAny?.find(scope, id).0, row.kind != .tombstone else { return }
+        receipt.isNew = false
+    }
+
+    /// The origin has deleted it: the bytes of a pin stay, a base is a tombstone from then on.
+    private func bury(
+        _ new: NewEntry,
+        _ found: StateWriter.FoundKept,
+        _ now: Timestamp
+    ) throws(StoreError) -> PutReceipt {
+        let (scope, id) = (new.scope, new.entry.id)
+        var tombstone = new
+        tombstone.entry.revision = try steps.next()
+        let revision = tombstone.entry.revision
+        guard try !state.bury(tombstone, revision) else {
+            return PutReceipt(revision: revision, isNew: false, isSame: false)
+        }
+        guard case .stored(let receipt, _) = try state.put(tombstone) else { throw .closed }
+        try show(scope, id, now: now)
+        return receipt
+    }
+
+    /// Confirms the bytes that stand under an id, and those of the copies of a shared row.
+    func refresh(
+        _ confirmed: Entry,
+        in scope: ScopeKey
+    ) throws(StoreError) -> RefreshOutcome {
+        let id = confirmed.id
+        for follower in shared.kept.followers(scope, id) {
+            do throws(StoreError) {
+                _ = try state.refresh(confirmed, in: follower)
+            } catch .pinsFull {
+            }
+        }
+        guard shared.kept.covers(scope, id) else {
+            return try cache.refresh(confirmed, in: scope)
+        }
+        switch try state.refresh(confirmed, in: scope) {
+        case .notKept, .noBytes: return try cache.refresh(confirmed, in: scope)
+        case .refreshed(let outcome):
+            guard case .refreshed = outcome else { return outcome }
+            noteShown(scope, id)
+            let shown = try cacheIfAny?.refresh(confirmed, in: scope)
+            if case .refreshed? = shown { return outcome }
+            try show(scope, id, now: confirmed.storedAt)
+            return outcome
+        }
+    }
+
+    /// Takes an id's row away and leaves nothing; what it was.
+    ///
+    /// Refused for what is pinned or targeted.
+    func delete(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        client: ClientTag?
+    ) throws(StoreError) -> Entrance<EntryKind?> {
+        guard let found = try claimed(scope, id) else {
+            return .done(try cache.delete(scope, id, client: client))
+        }
+        if found.isTargeted { return .refused(.targeted) }
+        if found.isPinned { return .refused(.pinned) }
+        let event: Change.Event? =
+            switch found.kind {
+            case nil, .variants: nil
+            case .blob: .delete(id, ChangeCause(.client, client: client))
+            case .fetched, .tombstone, .entity: .evict(id, .request, client: client)
+            }
+        try unclaim(found, scope, id)
+        guard let event else {
+            return .done(
+                found.kind == nil ? try cache.delete(scope, id, client: client) : found.kind
+            )
+        }
+        try state.log(Change(try steps.next(), scope.scope, event))
+        try cacheIfAny?.removeQuietly(scope, id)
+        return .done(found.kind)
+    }
+
+    /// Takes what is saved of an id away; what the cache says of it is the caller's.
+    func unclaim(
+        _ found: StateWriter.FoundKept,
+        _ scope: ScopeKey,
+        _ id: EntryID
+    ) throws(StoreError) {
+        try state.remove(found, scope, id)
+        afterCommit { [index = shared.kept] in index.remove(scope, id) }
+    }
+
+    /// Has rows say from a step of their own on what they say, and tells it to those who watch them.
+    ///
+    /// What has no row is told all the same.
+    func renew(_ rows: [RowNews]) throws(StoreError) {
+        let revision = try steps.next()
+        var cached: [Change] = []
+        for row in rows {
+            let change = Change(revision, row.viewer, row.event)
+            if let found = try claimed(row.place, row.id) {
+                try state.addTargets(0, to: found, row.place, revision)
+                try state.noteChange(of: row.place, row.id)
+                noteShown(row.place, row.id)
+                try state.log(change)
+                try cacheIfAny?.raise(row.place, row.id, to: revision)
+            } else {
+                try cache.raise(row.place, row.id, to: revision)
+                cached.append(change)
+            }
+        }
+        if !cached.isEmpty { try cache.log(together: cached) }
+    }
+}
