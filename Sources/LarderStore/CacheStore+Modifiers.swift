@@ -30,7 +30,7 @@ extension CacheStore {
     ) async throws(StoreError) -> ModifierTransition? {
         try await stateFile.settling { () async throws(StoreError) in
             try await commits.submit { writer throws(StoreError) in
-                try writer.state.update(change, try writer.steps.next())
+                try writer.state.update(change, try writer.revisions.next())
             }
         }
     }
@@ -70,7 +70,7 @@ extension CacheStore {
     ) async throws(StoreError) -> Bool {
         try await stateFile.settling { () async throws(StoreError) in
             try await commits.submit { writer throws(StoreError) in
-                let step = try writer.steps.next()
+                let step = try writer.revisions.next()
                 return try writer.state.dropDeadLetter(number, of: scope, step, now: now)
             }
         }

@@ -15,7 +15,6 @@ package final class CacheStore: Sendable {
     let stateFile: StateFile
     let revisions: RevisionSource
     let kept: KeptStore
-    private let teller: EntityTeller
     private let stateLock: DirectoryLock
     private let cacheFolder: FolderHold?
     let cacheReserve: Reserve
@@ -59,13 +58,12 @@ package final class CacheStore: Sendable {
             shared: shared,
             reserve: stateReserve,
             now: now
-        ) { [database, shared, cacheReserve, cacheFolder] revisions, steps, foundNext in
+        ) { [database, shared, cacheReserve, cacheFolder] revisions, foundNext in
             let writer = CacheWriter(
                 configuration: configuration,
                 database: database,
                 shared: shared,
                 revisions: revisions,
-                steps: steps,
                 findings: found,
                 reserve: cacheReserve,
                 folder: cacheFolder,
@@ -90,10 +88,7 @@ package final class CacheStore: Sendable {
             state: stateFile,
             shared: shared
         )
-        let reader = Self.makeReader(database, configuration, shared, queue, stateFile)
-        teller = EntityTeller(reader, shared)
         snapshots = Self.makeSnapshots(configuration, stateFile.file, stateReserve, found)
-        teller.listen()
         commits.wake()
     }
 

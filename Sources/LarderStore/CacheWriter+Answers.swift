@@ -315,7 +315,6 @@ extension CacheWriter {
             }
             if !showing.isWhole {
                 state.hasUntold = true
-                if let shared = step.sharedRevision { self.shared.changes.isNotWhole(shared) }
             }
         }
         guard let revision = step.revision ?? entry?.change?.revision else { return }

@@ -76,7 +76,7 @@ extension CacheWriter {
     private func transaction(
         _ work: (CacheWriter) throws(StoreError) -> Void
     ) throws(StoreError) {
-        defer { steps.close() }
+        defer { revisions.close() }
         do throws(StoreError) {
             try begin()
             try work(self)

@@ -9,7 +9,6 @@ final class CacheWriter {
     let configuration: StoreConfiguration
     let shared: SharedCacheState
     let revisions: RevisionSource
-    let steps: StepNumbers
     let database: DatabaseFile
     let findings: Findings
     /// The moment by which it is told how often the file was made anew.
@@ -39,7 +38,6 @@ final class CacheWriter {
         database: DatabaseFile,
         shared: SharedCacheState,
         revisions: RevisionSource,
-        steps: StepNumbers,
         findings: Findings,
         reserve: Reserve,
         folder: FolderHold?,
@@ -49,7 +47,6 @@ final class CacheWriter {
         self.database = database
         self.shared = shared
         self.revisions = revisions
-        self.steps = steps
         self.findings = findings
         self.reserve = reserve
         self.folder = folder
@@ -102,7 +99,7 @@ final class CacheWriter {
         takenDirectUses.removeAll()
         shared.publish(state.totals)
         shared.changes.changed(state.log.changes)
-        if state.hasUntold { steps.areAllTold = false }
+        if state.hasUntold { shared.changes.isNotWhole() }
         state.log.changes.removeAll(keepingCapacity: true)
         // After the commit is published, so that whoever is told reads it.
         if state.hasUntold {
@@ -129,7 +126,7 @@ final class CacheWriter {
 
     /// Takes a number for a step of the open transaction.
     func nextRevision() throws(StoreError) -> Revision {
-        let revision = try steps.next()
+        let revision = try revisions.next()
         state.highestRevision = max(state.highestRevision, revision)
         return revision
     }

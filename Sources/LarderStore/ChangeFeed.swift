@@ -1,12 +1,12 @@
 package import LarderModel
 import Synchronization
 
-/// What the two writers have changed, in the order of the revisions, for the one who tells watchers;
-/// guarded by a lock.
+/// What the writer has changed, in the order of the revisions, for the one who tells watchers; guarded
+/// by a lock.
 ///
-/// The writers say what they have committed, and whoever took a number says when its step is done
-/// with; ``take()`` hands out what is released since the last time. While nobody watches nothing is
-/// kept: it stands in the logs.
+/// A number is *open* from when the writer takes it for a step until the group of that is committed, or
+/// given up. What the steps of a group have changed is *released* with all of them, when no reader of
+/// either file sees less any more. While nobody watches nothing is kept: it stands in the logs.
 package final class ChangeFeed: Sendable {
     /// What was released since the last look.
     package struct Batch: Sendable {
@@ -18,13 +18,23 @@ package final class ChangeFeed: Sendable {
     }
 
     private struct State {
-        var sequencer = RevisionSequencer(after: Revision(0))
+        /// The last number that was given.
+        var last = Revision(0)
+        /// The first that is open; nil for none.
+        var firstOpen: Revision?
+        /// What the open steps have changed, as far as it is committed.
+        var changed: [Change] = []
+        /// Whether these are all that is told of them: else they stand in the log only.
+        var isWhole = true
         var ready: [Change] = []
         var isWatched = false
         var isCut = false
         var tell: @Sendable () -> Void = {}
         /// From which revision on each file's log is whole.
         var starts: [BodyFile: Revision] = [:]
+
+        /// Every number up to it is committed or given up.
+        var released: Revision { firstOpen.map { Revision($0.number - 1) } ?? last }
     }
 
     private let state = Mutex(State())
@@ -33,40 +43,39 @@ package final class ChangeFeed: Sendable {
 
     /// Numbers up to `last` were given by earlier processes.
     func begin(after last: Revision) {
-        state.withLock { $0.sequencer = RevisionSequencer(after: last) }
+        state.withLock { $0.last = last }
     }
 
-    /// Gives the next number.
-    func open() -> Revision {
-        state.withLock { $0.sequencer.opened() }
+    /// Gives the next number; that of a step of the writer is open until ``close()``.
+    func next(isStep: Bool) -> Revision {
+        state.withLock { state in
+            state.last = Revision(state.last.number + 1)
+            if isStep, state.firstOpen == nil { state.firstOpen = state.last }
+            return state.last
+        }
     }
 
-    /// Steps whose numbers are still open have changed something, and are committed.
+    /// Open steps have changed something, and one file has committed it.
     func changed(_ changes: [Change]) {
         guard !changes.isEmpty else { return }
-        state.withLock { $0.sequencer.changed(changes) }
+        state.withLock { $0.changed += changes }
     }
 
-    /// A step whose number is still open has changed more than is told: whoever watches reads the
-    /// log instead.
-    func isNotWhole(_ revision: Revision) {
-        state.withLock { $0.sequencer.isNotWhole(revision) }
+    /// Open steps have changed more than is told: whoever watches reads the log instead.
+    func isNotWhole() {
+        state.withLock { $0.isWhole = false }
     }
 
-    /// These numbers are done with: committed together with `changes`, or given up.
-    ///
-    /// Where those are not all, whoever watches reads the log instead.
-    func close(_ revisions: [Revision], _ changes: [Change] = [], areAll: Bool = true) {
-        guard !revisions.isEmpty else { return }
+    /// The open steps are committed, or given up.
+    func close() {
         let tell = state.withLock { state -> (@Sendable () -> Void)? in
-            state.sequencer.changed(changes)
-            let released = state.sequencer.closed(revisions, areAll: areAll)
-            guard state.isWatched, !released.changes.isEmpty || !released.isWhole else {
-                return nil
-            }
+            guard state.firstOpen != nil else { return nil }
+            let (changes, isWhole) = (state.changed, state.isWhole)
+            (state.firstOpen, state.changed, state.isWhole) = (nil, [], true)
+            guard state.isWatched, !changes.isEmpty || !isWhole else { return nil }
             let isFirst = state.ready.isEmpty
-            state.ready += released.changes
-            if !released.isWhole { state.isCut = true }
+            state.ready += changes.inOrder
+            if !isWhole { state.isCut = true }
             if state.ready.count > Limits.changesReadyMax {
                 state.ready = []
                 state.isCut = true
@@ -89,10 +98,10 @@ package final class ChangeFeed: Sendable {
     /// Whether somebody watches.
     var isWatched: Bool { state.withLock { $0.isWatched } }
 
-    package var released: Revision { state.withLock { $0.sequencer.released } }
+    package var released: Revision { state.withLock { $0.released } }
 
     /// The last number that was given.
-    package var last: Revision { state.withLock { $0.sequencer.last } }
+    package var last: Revision { state.withLock { $0.last } }
 
     // MARK: Watching
 
@@ -109,8 +118,7 @@ package final class ChangeFeed: Sendable {
                 state.isCut = false
                 state.isWatched = true
             }
-            let released = state.sequencer.released
-            return Batch(changes: state.ready, released: released, isCut: state.isCut)
+            return Batch(changes: state.ready, released: state.released, isCut: state.isCut)
         }
     }
 
@@ -136,4 +144,35 @@ package final class ChangeFeed: Sendable {
             state.starts.values.max() ?? Revision(0)
         }
     }
+}
+
+extension [Change] {
+    /// By revision, within one as they were made; what both files have put in one step is told once.
+    fileprivate var inOrder: [Change] {
+        var ordered: [Change] = []
+        var places: [PutName: Int] = [:]
+        for change in enumerated().sorted(by: {
+            ($0.element.revision, $0.offset) < ($1.element.revision, $1.offset)
+        }).map(\.element) {
+            guard case .put(let id, let cause) = change.event else {
+                ordered.append(change)
+                continue
+            }
+            let name = PutName(revision: change.revision, scope: change.scope, id: id)
+            if let place = places[name] {
+                ordered[place].add(changed: cause.changed)
+            } else {
+                places[name] = ordered.count
+                ordered.append(change)
+            }
+        }
+        return ordered
+    }
+}
+
+/// What a step has put.
+private struct PutName: Hashable {
+    let revision: Revision
+    let scope: Scope
+    let id: EntryID
 }

@@ -54,7 +54,6 @@ final class KeptIndex: Sendable {
     /// Uploads given up, until the writer's next transaction.
     private let abandoned = Mutex<[UploadID]>([])
     private let listener = Mutex<@Sendable () -> Void>({})
-    private let entityListener = Mutex<@Sendable ([EntityNews]) -> Void>({ _ in })
 
     init(pinsMaxBytes: Int64, sharedScope: ScopeKey) {
         publishedPins = Mutex(PinTotals(maxBytes: pinsMaxBytes))
@@ -250,17 +249,5 @@ final class KeptIndex: Sendable {
 
     func tellNews() {
         listener.withLock { $0 }()
-    }
-
-    // MARK: Whoever shows entities
-
-    /// Has `tell` called with what a commit has made of what entities show, before its steps are
-    /// done with.
-    func whenEntitiesChange(_ tell: @escaping @Sendable ([EntityNews]) -> Void) {
-        entityListener.withLock { $0 = tell }
-    }
-
-    func tellNews(of entities: [EntityNews]) {
-        entityListener.withLock { $0 }(entities)
     }
 }

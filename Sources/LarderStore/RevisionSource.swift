@@ -4,8 +4,8 @@ import Synchronization
 /// The one counter of revisions: numbers from blocks that `state.db` has reserved.
 ///
 /// A number is never given twice, also not by a later process, as a block counts as given once it
-/// is reserved. Whoever takes one says when its step is done with, committed or given up: until
-/// then nothing that comes after it is released (``RevisionSequencer``).
+/// is reserved. The writer says when the steps of a group are done with, committed or given up: until
+/// then nothing that comes after them is released (``ChangeFeed``).
 final class RevisionSource: Sendable {
     private struct Block {
         var next: Int64
@@ -38,28 +38,32 @@ final class RevisionSource: Sendable {
         }
     }
 
-    /// The next number, which is open until ``close(_:_:areAll:)``.
+    /// The next number, for a step of the writer's open transaction, until ``close()``.
+    func next() throws(StoreError) -> Revision {
+        guard let revision = take(isStep: true) else { throw failure }
+        return revision
+    }
+
+    /// The steps of a group are done with: once what they have changed is published, so that whoever
+    /// is told reads it.
+    func close() { changes.close() }
+
+    /// The number of a step that leaves nothing in the files.
     ///
     /// At a block's end it waits for the next one to be reserved: not to be called by the writer.
-    func open() throws(StoreError) -> Revision {
-        if let revision = take() { return revision }
+    func spend() throws(StoreError) -> Revision {
+        if let revision = take(isStep: false) { return revision }
         try wait.withLock { $0 }()
-        guard let revision = take() else { throw failure }
+        guard let revision = take(isStep: false) else { throw failure }
         return revision
     }
 
-    /// The same for the writer, in a transaction.
-    func openInTransaction() throws(StoreError) -> Revision {
-        guard let revision = take() else { throw failure }
-        return revision
-    }
-
-    private func take() -> Revision? {
+    private func take(isStep: Bool) -> Revision? {
         block.withLock { block in
             guard block.next < block.end else { return nil }
             block.next += 1
-            // Under this lock, so that numbers are opened in their order.
-            return changes.open()
+            // Under this lock, so that numbers are given in their order.
+            return changes.next(isStep: isStep)
         }
     }
 
@@ -85,39 +89,6 @@ final class RevisionSource: Sendable {
             if failure == nil { block.end = next }
             block.failure = failure
         }
-    }
-
-    /// Steps are committed together with what they have changed, or given up; `areAll` says whether
-    /// these are all the changes.
-    func close(_ revisions: [Revision], _ changed: [Change] = [], areAll: Bool = true) {
-        changes.close(revisions, changed, areAll: areAll)
-    }
-
-    /// Carries out a step under the next number, which is done with when it returns.
-    func step<Value>(
-        _ work: (Revision) async throws(StoreError) -> Value
-    ) async throws(StoreError) -> Value {
-        let revision = try open()
-        defer { close([revision]) }
-        return try await work(revision)
-    }
-
-    /// Carries out several steps that are committed as one, under the next numbers.
-    func steps<Value>(
-        _ count: Int,
-        _ work: ([Revision]) async throws(StoreError) -> Value
-    ) async throws(StoreError) -> Value {
-        var revisions: [Revision] = []
-        defer { close(revisions) }
-        for _ in 0..<count { revisions.append(try open()) }
-        return try await work(revisions)
-    }
-
-    /// The number of a step that leaves nothing in the files.
-    func spend() throws(StoreError) -> Revision {
-        let revision = try open()
-        close([revision])
-        return revision
     }
 
     /// The first number that is not reserved yet.

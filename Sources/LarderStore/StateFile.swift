@@ -42,7 +42,7 @@ final class StateFile: Sendable {
         faults: (any FaultPlan)?,
         now: @escaping @Sendable () -> Timestamp,
         load: ([KeptRow]) -> Void = { _ in },
-        makeCacheWriter: (RevisionSource, StepNumbers, _ foundNextRevision: Int64) -> CacheWriter
+        makeCacheWriter: (RevisionSource, _ foundNextRevision: Int64) -> CacheWriter
     ) throws(StoreError) {
         self.reserve = reserve
         file = Self.database(in: directory, faults)
@@ -87,10 +87,9 @@ final class StateFile: Sendable {
         )
         reserve.take()
         load(started.rows)
-        let steps = StepNumbers(revisions)
-        let cache = makeCacheWriter(revisions, steps, started.foundNextRevision)
+        let cache = makeCacheWriter(revisions, started.foundNextRevision)
         commits = CommitQueue(
-            StoreWriter(state: started.writer, cache: cache, revisions, steps),
+            StoreWriter(state: started.writer, cache: cache, revisions),
             now: now
         )
         queue = WriterPart(stateOf: commits)
@@ -280,7 +279,7 @@ extension StateFile {
         shared: SharedCacheState,
         reserve: Reserve,
         now: @escaping @Sendable () -> Timestamp,
-        makeCacheWriter: (RevisionSource, StepNumbers, _ foundNextRevision: Int64) -> CacheWriter
+        makeCacheWriter: (RevisionSource, _ foundNextRevision: Int64) -> CacheWriter
     ) throws(StoreError) {
         try self.init(
             directory: configuration.stateDirectory,

@@ -35,7 +35,6 @@ extension StateWriter {
     /// After the commit.
     func publishChanges() {
         changes.changed(state.log.changes)
-        if !state.entities.isEmpty { index.tellNews(of: state.entities) }
         state.log.changes.removeAll(keepingCapacity: true)
     }
 }

@@ -34,7 +34,7 @@ extension StoreWriter {
                 acceptances.append(known)
                 continue
             }
-            let revision = try steps.next()
+            let revision = try revisions.next()
             let number = try state.accept(modifier, found.entries, revision, now: now)
             acceptances.append(.accepted(number, revision))
         }
@@ -63,7 +63,7 @@ extension StoreWriter {
         }
         let found = try bases(of: aims, copied, isCacheGone: isCacheGone, now: now)
         guard found.large.isEmpty else { return .needs(found.large) }
-        switch try state.revive(number, aims, found.entries, try steps.next()) {
+        switch try state.revive(number, aims, found.entries, try revisions.next()) {
         case .refused(let error):
             try forget(found)
             return .refused(error)

@@ -16,7 +16,7 @@ extension StoreWriter {
         guard !isOvertaken else {
             // A newer write than it: what it says of entities is not known to be so.
             try forget(answer.entry.body)
-            let receipt = PutReceipt(revision: try steps.next(), isNew: false, isSame: true)
+            let receipt = PutReceipt(revision: try revisions.next(), isNew: false, isSame: true)
             return .done(AnswerReceipt(entry: receipt, isNormalized: false))
         }
         let isKeptOut = fence?.covers(scope, id) == true
@@ -76,7 +76,7 @@ extension StoreWriter {
         guard !index.isEmpty else { return kept }
         for (number, id) in entities.ids.enumerated() where index.concerns(scope, id) {
             let step: Revision
-            if let known = kept.step { step = known } else { step = try steps.next() }
+            if let known = kept.step { step = known } else { step = try revisions.next() }
             kept.step = step
             for place in [scope] + index.followers(scope, id) where index.covers(place, id) {
                 let found = try state.merge(entities, number, id, in: place, step, now)
@@ -106,7 +106,7 @@ extension StoreWriter {
                 let entry = Entry(held, id, of: name.origin, now)
             else { continue }
             let revision: Revision
-            if let step { revision = step } else { revision = try steps.next() }
+            if let step { revision = step } else { revision = try revisions.next() }
             step = revision
             var new = NewEntry(scope: place, entry: entry, body: .inline(held.stored ?? []))
             new.entry.revision = revision

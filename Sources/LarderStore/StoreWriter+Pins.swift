@@ -128,7 +128,7 @@ extension StoreWriter {
         let isSame = found.map { $0.hasEntry && $0.goneStatus == nil && $0.matches(new.entry) }
         do throws(StoreError) {
             var ready = try ready(new, in: .state, as: .pin, copied)
-            ready.entry.revision = try steps.next()
+            ready.entry.revision = try revisions.next()
             if let found, isSame == true { ready.entry.revision = found.revision }
             let put = try state.put(ready, pinnedAt: now)
             guard case .stored(var receipt, let hadEntry) = put else { throw .closed }
@@ -179,7 +179,7 @@ extension StoreWriter {
             return true
         }
         let event = Change.Event.evict(id, .request, client: client)
-        try state.log(Change(try steps.next(), scope.scope, event))
+        try state.log(Change(try revisions.next(), scope.scope, event))
         try cacheIfAny?.removeQuietly(scope, id)
         return true
     }

@@ -77,7 +77,7 @@ extension StoreWriter {
             guard let reason else { continue }
             try cacheIfAny?.removeQuietly(name.scope, name.id)
             let revision: Revision
-            if let step { revision = step } else { revision = try steps.next() }
+            if let step { revision = step } else { revision = try revisions.next() }
             step = revision
             let event = Change.Event.evict(name.id, reason, client: nil)
             try state.log(Change(revision, name.scope.scope, event))
@@ -104,7 +104,7 @@ extension StoreWriter {
         let behind = try cache.base(original, id, now: now)
         behind?.giveBack(to: shared)
         if mayWait, saved.isAhead(of: behind?.entry, now) { return true }
-        let step = try steps.next()
+        let step = try revisions.next()
         // Its user has seen the copy's revision, which is later than that of what is behind it.
         try cache.raise(original, id, to: step)
         try unclaim(found, scope, id)

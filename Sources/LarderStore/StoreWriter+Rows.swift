@@ -76,6 +76,18 @@ extension StoreWriter {
         }
     }
 
+    /// Has `cache.db` say from a step on what it says of a claimed row.
+    func raise(_ scope: ScopeKey, _ id: EntryID, to step: Revision) throws(StoreError) {
+        let index = shared.kept
+        guard !index.isCopy(scope, id) else { return }
+        noteShown(scope, id)
+        if let cache = try cacheIfAny { return try cache.raise(scope, id, to: step) }
+        apply {
+            index.setBehind(scope, id, true)
+        } undoing: {
+        }
+    }
+
     /// Has `cache.db` say of rows what is saved of them, where it may say something older.
     func showAgain(_ names: [TargetName], now: Timestamp) throws(StoreError) {
         let index = shared.kept
@@ -135,7 +147,7 @@ extension StoreWriter {
         defer { if isOwn || isKeptOut { try? forget(new.body) } }
         guard let destination else {
             let revision =
-                if let found, found.hasEntry { found.revision } else { try steps.next() }
+                if let found, found.hasEntry { found.revision } else { try revisions.next() }
             return .done(PutReceipt(revision: revision, isNew: false, isSame: true))
         }
         if let found, let error = destination.refusal {
@@ -221,7 +233,7 @@ extension StoreWriter {
         guard new.entry.kind != .tombstone else { return try bury(new, found, now) }
         var new = new
         let isSame = found.hasEntry && found.goneStatus == nil && found.matches(new.entry)
-        new.entry.revision = isSame ? found.revision : try steps.next()
+        new.entry.revision = isSame ? found.revision : try revisions.next()
         guard case .stored(var receipt, let hadEntry) = try state.put(new) else { throw .closed }
         if !hadEntry { try noteReplaced(&receipt, scope, id) }
         if isShown { try show(scope, id, now: now) } else { noteShown(scope, id) }
@@ -246,7 +258,7 @@ extension StoreWriter {
     ) throws(StoreError) -> PutReceipt {
         let (scope, id) = (new.scope, new.entry.id)
         var tombstone = new
-        tombstone.entry.revision = try steps.next()
+        tombstone.entry.revision = try revisions.next()
         let revision = tombstone.entry.revision
         guard try !state.bury(tombstone, revision) else {
             return PutReceipt(revision: revision, isNew: false, isSame: false)
@@ -308,7 +320,7 @@ extension StoreWriter {
                 found.kind == nil ? try cache.delete(scope, id, client: client) : found.kind
             )
         }
-        try state.log(Change(try steps.next(), scope.scope, event))
+        try state.log(Change(try revisions.next(), scope.scope, event))
         try cacheIfAny?.removeQuietly(scope, id)
         return .done(found.kind)
     }
@@ -327,16 +339,15 @@ extension StoreWriter {
     ///
     /// What has no row is told all the same.
     func renew(_ rows: [RowNews]) throws(StoreError) {
-        let revision = try steps.next()
+        let revision = try revisions.next()
         var cached: [Change] = []
         for row in rows {
             let change = Change(revision, row.viewer, row.event)
             if let found = try claimed(row.place, row.id) {
                 try state.addTargets(0, to: found, row.place, revision)
                 try state.noteChange(of: row.place, row.id)
-                noteShown(row.place, row.id)
                 try state.log(change)
-                try cacheIfAny?.raise(row.place, row.id, to: revision)
+                try raise(row.place, row.id, to: revision)
             } else {
                 try cache.raise(row.place, row.id, to: revision)
                 cached.append(change)

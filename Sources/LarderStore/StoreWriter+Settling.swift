@@ -13,12 +13,16 @@ extension StoreWriter {
         var revision = revisions.last
         for settlement in settlements {
             guard let row = try state.find(settlement.number), !row.isSettled else { continue }
-            let step = try steps.next()
+            let step = try revisions.next()
             let ready = try prepare(settlement, now)
             try markSharedStale(ready)
             guard try state.settle(ready, step, now: now) else { continue }
             for name in ready.targets.map(\.name).unique {
-                try show(name.scope, name.id, now: now)
+                if ready.keepsBase(of: name) {
+                    try raise(name.scope, name.id, to: step)
+                } else {
+                    try show(name.scope, name.id, now: now)
+                }
             }
             if case .confirmed = settlement.outcome {
                 for variant in settlement.variants { try settle(variant, at: step, now) }
@@ -138,6 +142,18 @@ extension StoreWriter {
             try show(scope, id, now: now)
         } catch .pinsFull {
             try markStale(scope, id)
+        }
+    }
+}
+
+extension StateWriter.ReadySettlement {
+    /// Whether a target's base stays what it is.
+    fileprivate func keepsBase(of name: TargetName) -> Bool {
+        targets.allSatisfy { target in
+            switch target.fate {
+            case .keep, .lost: true
+            case .put, .tombstone, .markStale: target.name != name
+            }
         }
     }
 }

@@ -9,7 +9,6 @@ final class StoreWriter {
     private let stateWriter: StateWriter
     private let cacheWriter: CacheWriter
     let revisions: RevisionSource
-    let steps: StepNumbers
     private var isStateOpen = false
     private var isCacheOpen = false
     private var hasUsedState = false
@@ -22,19 +21,19 @@ final class StoreWriter {
     private var following: [() -> Void] = []
     /// What counts only where `cache.db` is committed, too.
     private var showing: [() -> Void] = []
+    /// What `state.db` has been told of entities, for those who show them.
+    private var news: [EntityNews] = []
     /// Claimed rows that the open transaction has written to `cache.db`.
     private var shown: [TargetName] = []
 
     init(
         state: StateWriter,
         cache: CacheWriter,
-        _ revisions: RevisionSource,
-        _ steps: StepNumbers
+        _ revisions: RevisionSource
     ) {
         stateWriter = state
         cacheWriter = cache
         self.revisions = revisions
-        self.steps = steps
     }
 
     /// That of `state.db`, in the open transaction.
@@ -99,6 +98,7 @@ final class StoreWriter {
     /// Commits what commands did to `state.db`, synced, and makes it known.
     func commitState() throws(StoreError) {
         guard isStateOpen else { return }
+        news = stateWriter.state.entities
         try stateWriter.commit()
         isStateOpen = false
         hasCommittedState = true
@@ -116,10 +116,12 @@ final class StoreWriter {
     /// Has what was done count in memory, before anybody hears of it.
     private func finish() {
         for work in following { work() }
+        tell(news)
+        news.removeAll()
         following.removeAll(keepingCapacity: true)
         showing.removeAll(keepingCapacity: true)
         shown.removeAll(keepingCapacity: true)
-        steps.close()
+        revisions.close()
     }
 
     /// Undoes what the open transaction did and has not committed, in the files and in memory.

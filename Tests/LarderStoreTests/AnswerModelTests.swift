@@ -52,6 +52,7 @@ struct AnswerModelTests {
             let shown = try await answers.shown("a")
             #expect(shown == text(name) || shown == text(previous), "\(n)")
             if shown == text(name) { previous = name }
+            try await answers.store.requireInvariants()
             let path = answers.temporary.directory.path("cache/cache.db")
             _ = try AnswerAudit(path, answers.scope, answers.origin)
             // One that met no failure in its own transaction ends it.

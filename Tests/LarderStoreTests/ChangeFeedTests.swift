@@ -73,14 +73,55 @@ struct ChangeFeedTests {
         #expect(temporary.store.changes.take().changes == [])
     }
 
+    @Test("What a group has changed is released with its end, in the order of its steps")
+    func group() throws {
+        let feed = ChangeFeed()
+        let cause = ChangeCause(.client)
+        let (a, b) = (try EntryID("a"), try EntryID("b"))
+        feed.begin(after: Revision(9))
+        _ = feed.take()
+        let (ten, eleven) = (feed.next(isStep: true), feed.next(isStep: true))
+        #expect([ten, eleven] == [Revision(10), Revision(11)])
+        // Of a flight, which holds nothing up and is held up.
+        #expect(feed.next(isStep: false) == Revision(12))
+        let later = Change(eleven, .first, .put(a, cause))
+        feed.changed([later])
+        // The other file's commit, which has put it in the same step.
+        feed.changed([
+            Change(ten, .first, .put(b, cause)), Change(ten, .first, .delete(a, cause)), later,
+        ])
+        #expect(feed.take().changes == [])
+        #expect(feed.released == Revision(9))
+        feed.close()
+        let batch = feed.take()
+        #expect(batch.released == Revision(12))
+        #expect(
+            batch.changes == [
+                Change(ten, .first, .put(b, cause)), Change(ten, .first, .delete(a, cause)), later,
+            ]
+        )
+    }
+
+    @Test("A group that is given up holds nothing up and tells nothing")
+    func givenUp() {
+        let feed = ChangeFeed()
+        _ = feed.take()
+        let revision = feed.next(isStep: true)
+        #expect(feed.released < revision)
+        feed.close()
+        let batch = feed.take()
+        #expect(batch.released == revision && batch.changes == [] && !batch.isCut)
+    }
+
     @Test("More than it keeps is lost, and said to be")
     func overflow() {
         let feed = ChangeFeed()
         _ = feed.take()
         guard let id = try? EntryID("a") else { return }
         for _ in 0...Limits.changesReadyMax {
-            let revision = feed.open()
-            feed.close([revision], [Change(revision, .first, .put(id, ChangeCause(.client)))])
+            let revision = feed.next(isStep: true)
+            feed.changed([Change(revision, .first, .put(id, ChangeCause(.client)))])
+            feed.close()
         }
         let batch = feed.take()
         #expect(batch.isCut)

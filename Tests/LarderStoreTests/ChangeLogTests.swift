@@ -250,10 +250,8 @@ extension TemporaryStore {
 extension CacheStore {
     /// A step in `state.db` that changes nothing but its log.
     func write(_ event: Change.Event, of scope: Scope) async throws(StoreError) {
-        try await revisions.step { (step) async throws(StoreError) in
-            try await stateFile.queue.submit { writer throws(StoreError) in
-                try writer.log(Change(step, scope, event))
-            }
+        try await commits.submit { writer throws(StoreError) in
+            try writer.state.log(Change(try writer.revisions.next(), scope, event))
         }
     }
 }

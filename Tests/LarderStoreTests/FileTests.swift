@@ -186,7 +186,7 @@ struct FileTests {
             if number % (Limits.revisionBlock / 2) == 0 {
                 source.reserveAhead { reserved.record($0) }
             }
-            let next = try source.openInTransaction()
+            let next = try source.next()
             guard next.number == previous.number + 1 else {
                 Issue.record("\(next) after \(previous)")
                 return
@@ -198,7 +198,7 @@ struct FileTests {
         )
         source.reserveAhead { _ throws(StoreError) in throw .overloaded }
         #expect(throws: StoreError.overloaded) {
-            for _ in 0...Limits.revisionBlock { _ = try source.openInTransaction() }
+            for _ in 0...Limits.revisionBlock { _ = try source.next() }
         }
     }
 

@@ -292,6 +292,7 @@ final class PinSimulation {
 
     private func judge() async throws {
         let store = temporary.store
+        try await store.requireInvariants()
         let totals = store.pinTotals
         try require(totals.bytes <= model.maxBytes, "over pins.max_bytes: \(totals)")
         for id in Self.names {
@@ -340,8 +341,10 @@ final class PinSimulation {
         try require(count == bytes.count, "a loop reads \(count ?? -1) bytes of \(id)")
     }
 
-    /// In the file is what the model has, and nothing of what was unpinned or replaced.
+    /// In the file is what the model has, and once it is looked after nothing of what was unpinned or
+    /// replaced.
     private func judgeFile() async throws {
+        try await temporary.store.maintain()
         try await temporary.store.settle()
         let file = try SQLiteConnection(path: temporary.statePath, mode: .readOnly)
         try require(try file.text("PRAGMA integrity_check") == "ok", "state.db is damaged")

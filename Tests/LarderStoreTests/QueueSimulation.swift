@@ -219,6 +219,7 @@ final class QueueSimulation {
     private var scope: ScopeKey { temporary.scope }
 
     private func judge() async throws {
+        try await temporary.store.requireInvariants()
         let found = try await temporary.store.unsettledModifiers(after: nil)
         let expected = queue.map(\.number)
         try require(found.map(\.number) == expected, "\(found.map(\.number)), not \(expected)")

@@ -49,13 +49,12 @@ final class WriterFixture {
             viewChange: configuration.viewChange,
             faults: nil,
             now: { .epoch }
-        ) { [shared] revisions, steps, foundNext in
+        ) { [shared] revisions, foundNext in
             let writer = CacheWriter(
                 configuration: configuration,
                 database: database,
                 shared: shared,
                 revisions: revisions,
-                steps: steps,
                 findings: Findings(),
                 reserve: reserve,
                 folder: nil,

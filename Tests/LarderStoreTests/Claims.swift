@@ -1,0 +1,25 @@
+import LarderTestSupport
+
+@testable import LarderStore
+
+/// An invariant of what is claimed that does not hold.
+struct BrokenInvariants: Error {
+    let sentences: [String]
+}
+
+extension CacheStore {
+    /// Throws where an invariant of `StoreWriter+Rows.swift` is broken; without a file nothing is shown.
+    func requireInvariants() async throws {
+        guard shared.generation.hasFile else { return }
+        let broken: [String]
+        do throws(StoreError) {
+            broken = try await commits.submit { writer throws(StoreError) in
+                try writer.brokenInvariants()
+            }
+        } catch {
+            // A disk that fails now shows nothing.
+            return
+        }
+        if !broken.isEmpty { throw BrokenInvariants(sentences: broken) }
+    }
+}
