@@ -155,6 +155,10 @@ extension StoreWriter {
             if destination.isRefused { return .refused(error) }
         }
         let ready = try ready(new, in: destination.file, as: .answer, copied)
+        if found?.isLeftToCache == true, new.entry.kind == .tombstone {
+            let trouble = PinTrouble(deleted: new.entry.status)
+            try state.setTrouble(scope, id, .failed, trouble)
+        }
         guard let found, destination.file == .state else {
             return .done(try cache.put(ready, now: now))
         }
