@@ -344,7 +344,7 @@ extension Target {
         now: Timestamp
     ) throws(StoreError) -> EntryLook.Base {
         guard case .value(let entry, _?) = base,
-            let shown = try reader.rebuiltMirror(of: entry, scope, for: .view(of: scope), now: now)
+            let shown = try reader.rebuilt(saved: entry, scope, for: .view(of: scope), now: now)
         else { return EntryLook.Base(value: base, place: scope, known: base.entry) }
         return EntryLook.Base(
             value: .value(shown.entry, shown.answer.bytes),

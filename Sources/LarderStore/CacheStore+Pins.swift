@@ -41,7 +41,7 @@ extension CacheStore {
         try await kept.unpin(scope, id, now: now)
     }
 
-    /// Takes a pin away with its entry, or what is to be given back to the cache; false when there
+    /// Takes a pin away with its entry, or what is released; false when there
     /// was none, or unsettled changes target it.
     package func evictKept(
         _ scope: ScopeKey,

@@ -73,13 +73,12 @@ extension CacheWriter {
         )
     }
 
-    /// Writes what `state.db` says of an entity, which is told there: so that what it refers to is
-    /// known, and for when it is given back.
-    func mirror(_ mirrored: MirroredEntity, now: Timestamp) throws(StoreError) {
-        var step = EntityStep(scope: mirrored.scope, cause: ChangeCause(.network))
-        state.highestRevision = max(state.highestRevision, mirrored.revision)
-        let found = try findEntity(mirrored.scope, mirrored.name)
-        try write(mirrored.held, nil, found, &step, at: mirrored.revision, now: mirrored.storedAt)
+    /// Says what is saved of an entity, which is told there.
+    func show(_ saved: SavedEntity, now: Timestamp) throws(StoreError) {
+        var step = EntityStep(scope: saved.scope, cause: ChangeCause(.network))
+        state.highestRevision = max(state.highestRevision, saved.revision)
+        let found = try findEntity(saved.scope, saved.name)
+        try write(saved.held, nil, found, &step, at: saved.revision, now: saved.storedAt)
         try makeRoom(for: step.bytes, keeping: step.rows, now: now)
     }
 

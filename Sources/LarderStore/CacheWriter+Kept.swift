@@ -83,8 +83,7 @@ extension CacheWriter {
         return Takeable(entry: entry, body: .inline(bytes))
     }
 
-    /// A normalized answer as it is now: what is kept for good is kept whole, and the row stays as its
-    /// mirror.
+    /// A normalized answer as it is now: what is claimed is saved whole, and the row shows it.
     private func takeable(
         _ row: NormalizedRow,
         _ found: FoundRow
@@ -99,23 +98,23 @@ extension CacheWriter {
         }
     }
 
-    /// A kept answer with its entities as they are now, as far as its mirror here tells.
-    func rebuiltMirror(of entry: Entry, _ scope: ScopeKey) throws(StoreError) -> RebuiltEntry? {
-        guard let row = try mirror(of: entry, scope)?.row else { return nil }
-        let mirror = NormalizedRow(
+    /// A kept answer with its entities as they are now, as far as the cache has it normalized.
+    func rebuilt(saved entry: Entry, _ scope: ScopeKey) throws(StoreError) -> RebuiltEntry? {
+        guard let row = try normalized(of: entry, scope)?.row else { return nil }
+        let normalized = NormalizedRow(
             entry: entry,
             scope: scope,
             template: row.template,
             skeleton: row.skeleton
         )
-        guard case .shown(let shown) = try rebuild(mirror), shown.answer.isComplete else {
+        guard case .shown(let shown) = try rebuild(normalized), shown.answer.isComplete else {
             return nil
         }
         return shown
     }
 
     /// The normalized row of an answer that is kept; nil where it is of another one.
-    private func mirror(
+    private func normalized(
         of entry: Entry,
         _ scope: ScopeKey
     ) throws(StoreError) -> (found: FoundRow, row: NormalizedRow)? {
@@ -156,10 +155,9 @@ extension CacheWriter {
         noteChange(of: found.key)
     }
 
-    /// Takes up what is given back of an answer whose normalized row is here: false where that is of
-    /// another answer.
-    func takeBack(_ entry: Entry, _ scope: ScopeKey) throws(StoreError) -> Bool {
-        guard let (found, row) = try mirror(of: entry, scope) else { return false }
+    /// Has the normalized row of an answer say what is saved of it; false where it is of another one.
+    func showNormalized(_ entry: Entry, _ scope: ScopeKey) throws(StoreError) -> Bool {
+        guard let (found, row) = try normalized(of: entry, scope) else { return false }
         try rewrite(row, found, as: entry)
         state.highestRevision = max(state.highestRevision, entry.revision)
         return true
@@ -168,7 +166,7 @@ extension CacheWriter {
     /// Whether a scope has an answer normalized that came as this entry.
     func hasNormalized(_ entry: Entry, _ scope: ScopeKey) throws(StoreError) -> Bool {
         guard entry.kind == .fetched, entry.body.isJSON, shared.rules.hasAny else { return false }
-        return try mirror(of: entry, scope) != nil
+        return try normalized(of: entry, scope) != nil
     }
 
     /// Says what is saved of a claimed row: with its bytes, or as a head.

@@ -33,14 +33,15 @@ final class KeptStore: Sendable {
 
     // MARK: Commands
 
-    /// Carries a command out; where `cache.db` cannot be used, once more without it.
+    /// Carries a command out; where `cache.db` cannot be used, once more without it, for what is
+    /// claimed.
     func submit<Value: Sendable>(
         _ command: @escaping @Sendable (StoreWriter) throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
         do throws(StoreError) {
             return try await file.commits.submit(command)
         } catch {
-            guard isOfCache(error) else { throw error }
+            guard isOfCache(error), !shared.kept.isEmpty else { throw error }
             return try await file.commits.submit { writer throws(StoreError) in
                 try writer.leavingOutCache { () throws(StoreError) in try command(writer) }
             }

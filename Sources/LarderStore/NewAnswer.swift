@@ -41,7 +41,7 @@ struct KeptEntities: Sendable {
 }
 
 /// What `state.db` says of an entity, for its row in `cache.db`.
-struct MirroredEntity: Sendable {
+struct SavedEntity: Sendable {
     let scope: ScopeKey
     let name: EntityName
     let held: HeldEntity
@@ -49,7 +49,7 @@ struct MirroredEntity: Sendable {
     let storedAt: Timestamp
 }
 
-extension MirroredEntity {
+extension SavedEntity {
     /// Nil for what is no entity.
     init?(_ entry: Entry, _ bytes: [UInt8], in scope: ScopeKey) {
         guard let name = entry.id.entity else { return nil }
@@ -68,8 +68,7 @@ package struct NewAnswer: Sendable {
     /// Its body is the answer as it came, for where it is kept whole.
     package var entry: NewEntry
     package let entities: NewEntities
-    /// What storing it in `state.db` came to, where its id is kept there: then its normalized row is a
-    /// mirror of that.
+    /// What saving it came to, where its id is claimed: then its normalized row shows that.
     var kept: PutReceipt?
 
     package init(_ entry: NewEntry, _ entities: NewEntities) {

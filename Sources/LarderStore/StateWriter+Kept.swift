@@ -26,7 +26,7 @@ extension StateWriter {
 
         var isPinned: Bool { pin != nil }
         var isTargeted: Bool { targets > 0 }
-        /// Whether nothing keeps it any more, so that it is to be given back.
+        /// Whether nothing keeps it any more, so that it goes once the cache has it synced.
         var isReleased: Bool { !isPinned && !isTargeted }
         /// Whether the entry under its id is the cache's: it is a pin that has none.
         var isLeftToCache: Bool { isPinned && !isTargeted && !hasEntry }

@@ -157,11 +157,11 @@ extension StoreReader {
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> ShownRow<Value>? {
         guard let (entry, value) = try kept(scope, id, read) else { return nil }
-        let mirror = try entry.flatMap { entry throws(StoreError) in
-            try rebuiltMirror(of: entry, scope, for: sight, now: now, isUse: isUse)
+        let rebuilt = try entry.flatMap { entry throws(StoreError) in
+            try rebuilt(saved: entry, scope, for: sight, now: now, isUse: isUse)
         }
-        guard let entry, let mirror else { return .whole(value) }
-        return .normalized(.shown(mirror), of: entry)
+        guard let entry, let rebuilt else { return .whole(value) }
+        return .normalized(.shown(rebuilt), of: entry)
     }
 
     private enum FoundRow<Value> {
@@ -179,8 +179,8 @@ extension StoreReader {
 
     /// A kept answer with its entities as they are now; nil where one is not there, or nothing says
     /// what they are, be it that the cache cannot be read; throws nothing but `longRead`.
-    package func rebuiltMirror(
-        of entry: Entry,
+    package func rebuilt(
+        saved entry: Entry,
         _ scope: ScopeKey,
         for sight: EntitySight,
         now: Timestamp,
@@ -193,13 +193,13 @@ extension StoreReader {
                         row.normalized(in: place)
                     }
                     guard let row = found ?? nil, row.entry.body == entry.body else { continue }
-                    let mirror = NormalizedRow(
+                    let normalized = NormalizedRow(
                         entry: entry,
                         scope: place,
                         template: row.template,
                         skeleton: row.skeleton
                     )
-                    let rebuilt = try rebuild(mirror, for: sight, now: now, isUse: isUse)
+                    let rebuilt = try rebuild(normalized, for: sight, now: now, isUse: isUse)
                     if case .shown(let shown) = rebuilt { return shown }
                     return nil
                 }
@@ -283,7 +283,7 @@ extension StoreReader {
         if hold != .none { try keptReader().hold() }
         let target = try keptReader().target(scope, id, .all, &damaged)
         if let damaged { reportDamage(scope, id, damaged) }
-        // What is being accepted is not there yet, what was given back is not there any more.
+        // What is being accepted is not there yet, what was released is not there any more.
         guard let target, target.entry != nil || !target.changes.isEmpty else { return nil }
         var pending = PendingChanges()
         var held = target.base.held

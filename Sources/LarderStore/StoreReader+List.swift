@@ -17,7 +17,7 @@ extension StoreReader {
         var last = cursor
         while cached.count < limit {
             let page = try cachedRows(filter, order: order, after: last, limit: limit)
-            for row in page where try !isMirror(key(for: row.scope), row.entry.id) {
+            for row in page where try !isSaved(key(for: row.scope), row.entry.id) {
                 cached.append(row)
             }
             guard page.count == limit else { break }
@@ -91,8 +91,8 @@ extension StoreReader {
         return rows
     }
 
-    /// Whether a row of the cache only mirrors one that is kept for good.
-    private func isMirror(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Bool {
+    /// Whether a row of the cache shows one that is saved.
+    private func isSaved(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Bool {
         guard shared.kept.covers(scope, id) else { return false }
         return try keptReader().listed(scope, id)?.isBare == false
     }
@@ -165,7 +165,7 @@ extension StoreReader {
             while candidates.count < limit, try statement.step() {
                 guard let id = try? EntryID(stored: statement.text(2) ?? "") else { continue }
                 let scope = statement.text(1).flatMap(Scope.init(text:)).map(key(for:))
-                if let scope, try isMirror(scope, id) { continue }
+                if let scope, try isSaved(scope, id) { continue }
                 candidates.append(Self.candidate(statement, statement.text(1) ?? "", id))
             }
             return candidates
@@ -179,7 +179,7 @@ extension StoreReader {
         _ id: EntryID
     ) throws(StoreError) -> EvictionCandidate? {
         defer { endTransaction() }
-        guard try !isMirror(scope, id) else { return nil }
+        guard try !isSaved(scope, id) else { return nil }
         let found = try reading { file throws(StoreError) -> EvictionCandidate? in
             let statement = try file.connection.statement(
                 """

@@ -89,7 +89,7 @@ extension StoreWriter {
         }
         if let status = saved.goneStatus { return .deleted(entry.tombstone(status)) }
         let isNormalized = entry.kind == .fetched && entry.body.isJSON && shared.rules.hasAny
-        if isNormalized, let shown = try cacheIfAny?.rebuiltMirror(of: entry, name.scope) {
+        if isNormalized, let shown = try cacheIfAny?.rebuilt(saved: entry, name.scope) {
             return KeptBase(shown.entry, shown.answer.bytes)
         }
         guard let chunked = saved.chunked else { return KeptBase(entry, saved.inline) }

@@ -44,7 +44,7 @@ extension StoreWriter {
         noteShown(scope, id)
         let isMade = id.isEntity || entry.kind == .tombstone
         do throws(StoreError) {
-            guard !isMade, try !cache.takeBack(entry, scope) else {
+            guard !isMade, try !cache.showNormalized(entry, scope) else {
                 try show(scope, id, now: now)
                 return .ready(name)
             }

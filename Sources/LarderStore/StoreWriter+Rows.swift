@@ -55,13 +55,13 @@ extension StoreWriter {
             return
         }
         do throws(StoreError) {
-            if let entity = MirroredEntity(entry, saved.inline, in: scope) {
-                return try cache.mirror(entity, now: entity.storedAt)
+            if let entity = SavedEntity(entry, saved.inline, in: scope) {
+                return try cache.show(entity, now: entity.storedAt)
             }
         } catch .noRoom {
             return try cache.removeQuietly(scope, id)
         }
-        if try cache.takeBack(entry, scope) { return }
+        if try cache.showNormalized(entry, scope) { return }
         if try cache.hasNormalized(entry, shared.key(for: .shared)) {
             // With its entities as they are now it is shown by that.
             return try cache.removeQuietly(scope, id)

@@ -218,7 +218,7 @@ final class PinSimulation {
         let old = model.pins[id]
         allowed[id] = [old, nil]
         // What was unpinned may be saved still.
-        let isReleased = try old == nil && temporary.store.isKept(scope, named(id))
+        let isReleased = old == nil && temporary.store.isKept(scope, named(id))
         let wasKept = try await temporary.store.evictKept(scope, named(id))
         guard wasKept == (old != nil) || isReleased else {
             throw .corrupt(file: "", step: "evict \(id): \(wasKept)")
