@@ -201,7 +201,8 @@ final class CommitQueue: Sendable {
             try writer.begin()
             for command in group {
                 try command.apply(to: writer)
-                if writer.takeUseOfState() { saved.append(command) } else { unsaved.append(command) }
+                let isSaved = writer.takeUseOfState()
+                if isSaved { saved.append(command) } else { unsaved.append(command) }
             }
             try writer.commitState()
         } catch {

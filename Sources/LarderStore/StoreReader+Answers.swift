@@ -157,11 +157,11 @@ extension StoreReader {
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> ShownRow<Value>? {
         guard let (entry, value) = try kept(scope, id, read) else { return nil }
-        let rebuilt = try entry.flatMap { entry throws(StoreError) in
+        let shown = try entry.flatMap { entry throws(StoreError) in
             try rebuilt(saved: entry, scope, for: sight, now: now, isUse: isUse)
         }
-        guard let entry, let rebuilt else { return .whole(value) }
-        return .normalized(.shown(rebuilt), of: entry)
+        guard let entry, let shown else { return .whole(value) }
+        return .normalized(.shown(shown), of: entry)
     }
 
     private enum FoundRow<Value> {

@@ -133,7 +133,7 @@ struct FetchTests {
             _ = try await server.upstream.asked.element(0)
             let other = try await server.connect()
             try await other.send("GET \(query("/42")) HTTP/1.1\r\nHost: x\r\n\r\n")
-            try await untilJoined(server)
+            await untilJoined(server)
             await one.hangUp()
             try await server.expectServing()
             #expect(server.upstream.givenUp.all.isEmpty)
@@ -156,7 +156,7 @@ struct FetchTests {
             try await server.expectServing()
             let other = try await server.connect()
             try await other.send("GET \(query("/42")) HTTP/1.1\r\nHost: x\r\n\r\n")
-            try await untilJoined(server)
+            await untilJoined(server)
             gate.open()
             #expect(try kinds(await other.response()) == ["network", "end network"])
             #expect(server.upstream.asked.all.count == 1)
@@ -165,10 +165,8 @@ struct FetchTests {
     }
 
     /// Returns once a second client has joined the flight, which no answer tells before it ends.
-    private func untilJoined(_ server: ServerFixture) async throws {
-        while server.engine.monitor.stats().flights.joined == 0 {
-            try await Task.sleep(for: .milliseconds(1))
-        }
+    private func untilJoined(_ server: ServerFixture) async {
+        while server.engine.monitor.stats().flights.joined == 0 { await Task.yield() }
     }
 
     private func kinds(_ response: RawResponse) throws -> [String] {

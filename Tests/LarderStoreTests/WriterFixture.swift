@@ -48,21 +48,22 @@ final class WriterFixture {
             reserve: reserve,
             viewChange: configuration.viewChange,
             faults: nil,
-            now: { .epoch }
-        ) { [shared] revisions, foundNext in
-            let writer = CacheWriter(
-                configuration: configuration,
-                database: database,
-                shared: shared,
-                revisions: revisions,
-                findings: Findings(),
-                reserve: reserve,
-                folder: nil,
-                now: { .epoch }
-            )
-            writer.start(with: start, nextRevision: foundNext)
-            return writer
-        }
+            now: { .epoch },
+            makeCacheWriter: { [shared] revisions, foundNext in
+                let writer = CacheWriter(
+                    configuration: configuration,
+                    database: database,
+                    shared: shared,
+                    revisions: revisions,
+                    findings: Findings(),
+                    reserve: reserve,
+                    folder: nil,
+                    now: { .epoch }
+                )
+                writer.start(with: start, nextRevision: foundNext)
+                return writer
+            }
+        )
         queue = WriterPart(cacheOf: state.commits)
     }
 

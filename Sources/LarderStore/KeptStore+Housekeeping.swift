@@ -1,0 +1,80 @@
+import LarderModel
+
+/// What is due for what is claimed, in an idle moment.
+extension KeptStore {
+    /// Has the cache say again what is saved, where it may say something older.
+    func showAgain(now: Timestamp) async throws(StoreError) {
+        guard shared.kept.hasBehind else { return }
+        var last: Int64 = 0
+        while true {
+            let after = last
+            let page = try await readers.read(.current) { reader throws(StoreError) in
+                let limit = Limits.evictionBatchRowsMax
+                return try reader.keptReader().rows(after: after, limit: limit)
+            }
+            guard let end = page.last else { return }
+            last = end.number
+            let names = page.map { TargetName(shared.key(for: $0.scope), $0.id) }
+            try await file.commits.submit { writer throws(StoreError) in
+                try writer.showAgain(names, now: now)
+            }
+        }
+    }
+
+    /// Takes out of `state.db` what nothing claims any more, a batch at a time.
+    func removeReleased(now: Timestamp) async throws(StoreError) {
+        guard !shared.kept.isEmpty else { return }
+        var waiting = 0
+        var last: Int64 = 0
+        while true {
+            let after = last
+            let page = try await readers.read(.current) { reader throws(StoreError) in
+                try reader.keptReader().released(after: after, limit: Limits.releasedBatchRowsMax)
+            }
+            guard let end = page.last else { return }
+            last = end.number
+            for copy in page where copy.isShared {
+                let name = TargetName(shared.key(for: copy.scope), copy.id)
+                let mayWait = waiting < Limits.waitingCopiesMax
+                let isWaiting = try await file.settling { () async throws(StoreError) in
+                    try await file.commits.submit { writer throws(StoreError) in
+                        try writer.release(copy: name, mayWait: mayWait, now: now)
+                    }
+                }
+                if isWaiting { waiting += 1 }
+            }
+            let names = page.filter { !$0.isShared }
+                .map { TargetName(shared.key(for: $0.scope), $0.id) }
+            if !names.isEmpty { try await removeReleased(names, now) }
+        }
+    }
+
+    /// Shown by the cache as a whole, synced there, and only then out of `state.db`.
+    private func removeReleased(
+        _ names: [TargetName],
+        _ now: Timestamp
+    ) async throws(StoreError) {
+        let generation = shared.generation
+        let releases = try await copying(now: now) { (copied) async throws(StoreError) in
+            try await file.commits.submit {
+                writer throws(StoreError) -> StoreWriter.Entrance<[StoreWriter.Release]> in
+                let releases = try writer.prepare(names, copied, now: now)
+                let large = releases.compactMap { release in
+                    if case .large(let body) = release { body } else { nil }
+                }
+                return large.isEmpty ? .done(releases) : .needs(large)
+            }
+        }
+        let isSynced = try await cache.outsideTransaction { writer throws(StoreError) in
+            try writer.syncedCheckpoint()
+        }
+        guard isSynced, shared.generation == generation else {
+            throw .noFile(reason: "what is released is not synced")
+        }
+        try await file.settling { () async throws(StoreError) in
+            try await file.commits.submit { writer throws(StoreError) in
+                try writer.remove(releases)
+            }
+        }
+    }
+}
