@@ -121,14 +121,11 @@ private struct EvictionRun {
         }
     }
 
-    /// What is targeted stays.
-    ///
-    /// A pin without bytes is no entry, and an entity has a row in the cache as well: where there is
-    /// one, it is counted there.
+    /// What is targeted stays. A pin without bytes is no entry.
     private mutating func take(_ row: KeptRow) async throws(StoreError) {
         let hasBytes = row.hasEntry && row.kind != .tombstone
         guard !row.isTargeted, command.includesPinned || !row.isPinned else {
-            report.skipped += hasBytes && !row.id.isEntity ? 1 : 0
+            report.skipped += hasBytes ? 1 : 0
             return
         }
         if !isDryRun {
