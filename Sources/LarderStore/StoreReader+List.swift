@@ -118,7 +118,11 @@ extension StoreReader {
             let statement = try select(columns, filter, order: order, after: cursor, file)
             var rows: [ListedRow] = []
             while rows.count < limit, try statement.step() {
-                if let row = ListedRow(statement) { rows.append(row) }
+                guard let row = ListedRow(statement) else { continue }
+                let raw = EntryRow(statement)
+                // A head whose body was lost with `state.db` is no entry.
+                if raw.isHead, !covers(key(for: row.scope), row.entry.id) { continue }
+                rows.append(row)
             }
             return rows
         }

@@ -64,7 +64,7 @@ extension StoreWriter {
         _ copied: CopiedBodies,
         _ now: Timestamp
     ) throws(StoreError) -> Entrance<PinOutcome>? {
-        let (id, index) = (row.entry.id, shared.kept)
+        let id = row.entry.id
         let name = TargetName(scope, id)
         let size = row.entry.rowSize(in: scope, isChunked: row.isChunked)
         do throws(StoreError) {
@@ -110,8 +110,8 @@ extension StoreWriter {
         claim(scope, id)
         if try !isShown(name) || row.isChunked {
             try show(scope, id, now: now)
-        } else if case .inline(let bytes) = row.body {
-            afterCommit { index.setShown(scope, id, Int64(bytes.count)) }
+        } else {
+            try countShown(name)
         }
         return .done(.held(isNew: isNew))
     }

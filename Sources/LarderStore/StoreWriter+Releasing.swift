@@ -73,6 +73,9 @@ extension StoreWriter {
         for release in releases {
             guard let (name, reason) = release.going else { continue }
             guard let found = try claimed(name.scope, name.id), found.isReleased else { continue }
+            // What was to show it was not committed: it is shown again first.
+            let isBehind = shared.kept.place(name.scope, name.id)?.isBehind == true
+            if isBehind, reason == nil, found.hasEntry { continue }
             try unclaim(found, name.scope, name.id)
             guard let reason else { continue }
             try cacheIfAny?.removeQuietly(name.scope, name.id)

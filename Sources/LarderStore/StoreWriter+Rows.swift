@@ -92,9 +92,20 @@ extension StoreWriter {
     func showAgain(_ names: [TargetName], now: Timestamp) throws(StoreError) {
         let index = shared.kept
         for name in names where index.place(name.scope, name.id)?.isBehind == true {
-            if try !isShown(name) { try show(name.scope, name.id, now: now) }
+            if try isShown(name) {
+                try countShown(name)
+            } else {
+                try show(name.scope, name.id, now: now)
+            }
             afterCacheCommit { index.setBehind(name.scope, name.id, false) }
         }
+    }
+
+    /// Remembers what a row's bytes take in `cache.db`, which shows it.
+    func countShown(_ name: TargetName) throws(StoreError) {
+        guard let row = try cacheIfAny?.find(name.scope, name.id).0, !row.isHead else { return }
+        let bytes = Int64(row.byteCount)
+        afterCacheCommit { [index = shared.kept] in index.setShown(name.scope, name.id, bytes) }
     }
 
     /// Whether `cache.db` says what is saved of a row.

@@ -32,6 +32,23 @@ struct PlainRowTests {
         try await temporary.close()
     }
 
+    @Test("What is pinned is, as the cache says what is saved; its head is not")
+    func pinned() async throws {
+        let temporary = try TemporaryStore()
+        try await temporary.put("small", [1])
+        _ = try await temporary.store.pin(temporary.scope, named("small"), origin: nil, now: .epoch)
+        try await temporary.upload("large", .pattern(200_000))
+        _ = try await temporary.store.pin(temporary.scope, named("large"), origin: nil, now: .epoch)
+        #expect(try isPlain(temporary, "small"))
+        #expect(try !isPlain(temporary, "large"))
+        // Nobody knows yet whether the cache says the same.
+        try temporary.crash()
+        #expect(try !isPlain(temporary, "small"))
+        try await temporary.store.maintain()
+        #expect(try isPlain(temporary, "small"))
+        try await temporary.close()
+    }
+
     @Test("What modifiers target is not, and where there are dead letters nothing is")
     func modifiers() async throws {
         let temporary = try TemporaryStore()

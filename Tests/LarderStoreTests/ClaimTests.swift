@@ -1,0 +1,166 @@
+import Foundation
+import LarderModel
+import LarderTestSupport
+import Synchronization
+import Testing
+
+@testable import LarderStore
+
+@Suite("What is claimed, over both files")
+struct ClaimTests {
+    /// What has a part in both files: what it leaves is `[2]`, or for what changes no bytes `[1]`.
+    enum Command: String, CaseIterable, Sendable {
+        case news, refusedNews, confirmed, cancelled, putPinned, pinned, unpinned, renewed
+    }
+
+    /// As a kill between the two commits would leave it, and as a failing disk does.
+    @Test(
+        "What cache.db could not commit after state.db is read from there, and shown again",
+        arguments: Command.allCases,
+        [false, true]
+    )
+    func behind(command: Command, isCrash: Bool) async throws {
+        let faults = FaultInjection()
+        let temporary = try TemporaryStore(configure: { $0.faults = faults })
+        let (store, scope, id) = (temporary.store, temporary.scope, named("a"))
+        try await temporary.answer("a", "[1]")
+        var number: ModifierNumber?
+        switch command {
+        case .news, .refusedNews, .unpinned, .renewed:
+            _ = try await store.pin(scope, id, origin: nil, now: .epoch)
+        case .confirmed, .cancelled: number = try await temporary.accept("one", "a")
+        case .putPinned, .pinned: break
+        }
+        faults.arm(2, of: "COMMIT")
+        var expected = "[1]"
+        switch command {
+        case .news, .putPinned, .confirmed: expected = "[2]"
+        case .refusedNews, .cancelled, .pinned, .unpinned, .renewed: break
+        }
+        switch command {
+        case .news: try await temporary.answer("a", "[2]")
+        case .refusedNews: try await temporary.answer("a", "[1]")
+        case .confirmed: _ = try await temporary.confirm(try #require(number), "[2]")
+        case .cancelled:
+            let settlement = Settlement(number: try #require(number), outcome: .cancelled)
+            _ = try await store.settle([settlement], now: .epoch)
+        case .putPinned:
+            let new = NewEntry.fetched(scope, id, "[2]")
+            _ = try await store.putPinned(new, now: .epoch)
+        case .pinned: _ = try await store.pin(scope, id, origin: nil, now: .epoch)
+        case .unpinned: #expect(try await store.unpin(scope, id, now: .epoch))
+        case .renewed:
+            let event = Change.Event.put(id, ChangeCause(.modifier))
+            try await store.renew([RowNews(id, in: scope, seenBy: scope.scope, event)])
+        }
+        faults.disarm()
+        if isCrash { try temporary.crash() }
+        let again = temporary.store
+        #expect(try await temporary.text("a") == expected)
+        try await again.requireInvariants()
+        try await again.maintain()
+        #expect(!again.shared.kept.hasBehind)
+        try await again.requireInvariants()
+        #expect(try await temporary.text("a") == expected)
+        _ = try FileAudit(temporary.cachePath)
+        try await temporary.close()
+    }
+
+    @Test("A large pin's body stands once: the cache shows its head, which is listed and read")
+    func head() async throws {
+        let temporary = try TemporaryStore()
+        let (store, scope) = (temporary.store, temporary.scope)
+        let bytes = [UInt8].pattern(200_000)
+        try await temporary.upload("large", bytes)
+        let before = try FileAudit(temporary.cachePath).bytes
+        #expect(
+            try await store.pin(scope, named("large"), origin: nil, now: .epoch)
+                == .held(isNew: true)
+        )
+        try await store.settle()
+        #expect(try FileAudit(temporary.cachePath).bytes < before - 200_000)
+        #expect(try await temporary.bytes("large") == bytes)
+        #expect(try await temporary.ids() == ["large"])
+        // Released it stands in the cache again, and only then no more in state.db.
+        #expect(try await store.unpin(scope, named("large"), now: .epoch))
+        #expect(try await temporary.bytes("large") == bytes)
+        try await store.maintain()
+        try await store.settle()
+        #expect(!store.isKept(scope, named("large")))
+        #expect(try temporary.count("kept") == 0)
+        #expect(try FileAudit(temporary.cachePath).bytes >= before)
+        #expect(try await temporary.bytes("large") == bytes)
+        try await temporary.close()
+    }
+
+    @Test("What is claimed takes at most half of the cache's budget as a whole, the rest as heads")
+    func budget() async throws {
+        let temporary = try TemporaryStore(configure: { $0.maxBytes = ByteSize(bytes: 100_000) })
+        let (store, scope) = (temporary.store, temporary.scope)
+        for number in 0..<9 {
+            let new = NewEntry.blob(scope, named("p\(number)"), .pattern(20_000, UInt8(number)))
+            _ = try await store.putPinned(new, now: .epoch)
+        }
+        #expect(try FileAudit(temporary.cachePath).entries == 9)
+        #expect(store.totals.bytes < 60_000)
+        for number in 0..<9 {
+            #expect(try await temporary.bytes("p\(number)") == .pattern(20_000, UInt8(number)))
+        }
+        try await store.requireInvariants()
+        // There is room for what nobody has pinned.
+        try await temporary.put("free", .pattern(30_000))
+        #expect(try await temporary.bytes("free") == .pattern(30_000))
+        try await temporary.close()
+    }
+
+    /// P-04: a write is seen from its accept on, and what it came to behind its end, by a loop that
+    /// keeps its transactions as by one that opens each anew.
+    @Test(
+        "Who reads while writes are confirmed never sees an earlier one again",
+        arguments: [false, true]
+    )
+    func neverBack(isKept: Bool) async throws {
+        let temporary = try TemporaryStore()
+        let (store, scope, id) = (temporary.store, temporary.scope, named("a"))
+        try await temporary.answer("a", "0")
+        let isOver = Atomic<Bool>(false)
+        let broken = Mutex<String?>(nil)
+        let reads = Mutex(0)
+        let reader = Thread {
+            guard let reader = try? store.makeReader() else { return }
+            var last = 0
+            while !isOver.load(ordering: .relaxed) {
+                let seen = Self.seen(scope, id, reader)
+                if !isKept { reader.endTransaction() }
+                if let seen, seen >= last {
+                    last = seen
+                } else {
+                    broken.withLock { $0 = "\(String(describing: seen)) after \(last)" }
+                }
+                reads.withLock { $0 += 1 }
+            }
+            reader.endTransaction()
+        }
+        reader.start()
+        for value in 1...300 {
+            let number = try await temporary.accept("m-\(value)", "a", effect: "\(value)")
+            _ = try await temporary.confirm(number, "\(value)")
+        }
+        isOver.store(true, ordering: .relaxed)
+        while !reader.isFinished { await Task.yield() }
+        #expect(broken.withLock { $0 } == nil)
+        #expect(reads.withLock { $0 } > 0)
+        try await temporary.close()
+    }
+
+    /// What a view is made of: the last change of a target, else what its row says.
+    private static func seen(_ scope: ScopeKey, _ id: EntryID, _ reader: StoreReader) -> Int? {
+        if let target = try? reader.target(scope, id) {
+            return target.changes.last.flatMap { Int(String(decoding: $0.effect, as: UTF8.self)) }
+        }
+        let row = try? reader.withEntry(scope, id, now: .epoch) { row in
+            row.withBody { String(decoding: $0, as: UTF8.self) }
+        }
+        return row.flatMap { $0 }.flatMap { Int($0) }
+    }
+}
