@@ -10,7 +10,7 @@ package struct UsageGroup: Equatable, Sendable {
     package let bodyBytes: Int64
 }
 
-/// What the pins of some scopes hold; they stand in `state.db` and are no rows of the cache.
+/// What the pins of some scopes hold in `state.db`; what the cache shows of them counts there, too.
 package struct PinUsage: Equatable, Sendable {
     package let count: Int64
     /// The accounted size.
