@@ -66,16 +66,17 @@ private struct EvictionRun {
             // No index has ids alone: one pass over the rows finds all of them.
             return try await evict(RowFilter(scopes), onlyIDs: Set(ids))
         }
+        var seen: Set<EntryID> = []
+        let names = ids.filter { seen.insert($0).inserted }
         let candidates = try await context.store.read { reader throws(StoreError) in
             var candidates: [EvictionCandidate] = []
-            var seen: Set<EntryID> = []
-            for id in ids where seen.insert(id).inserted {
+            for id in names {
                 if let candidate = try reader.candidate(scope, id) { candidates.append(candidate) }
             }
             return candidates
         }
         // One of them may be both: pinned, and cached while the pin has no bytes.
-        for id in Set(ids) {
+        for id in names {
             let kept = try await context.store.read { reader throws(StoreError) in
                 try reader.keptRow(scope, id)
             }
@@ -121,7 +122,7 @@ private struct EvictionRun {
         }
     }
 
-    /// What is targeted stays. A pin without bytes is no entry.
+    /// What is targeted stays; a pin without bytes is no entry.
     private mutating func take(_ row: KeptRow) async throws(StoreError) {
         let hasBytes = row.hasEntry && row.kind != .tombstone
         guard !row.isTargeted, command.includesPinned || !row.isPinned else {
