@@ -69,8 +69,7 @@ package struct Watches: EnginePart {
         return await session.run()
     }
 
-    /// The same for a client that reads no stream: what comes first, or nothing when the time is
-    /// over.
+    /// What comes first of a watch, for a client that reads no stream; nothing when the time is over.
     package func poll(
         _ command: WatchCommand,
         scope: ScopeKey,

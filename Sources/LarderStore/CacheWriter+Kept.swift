@@ -176,6 +176,50 @@ extension CacheWriter {
         in scope: ScopeKey,
         now: Timestamp
     ) throws(StoreError) {
+        do throws(StoreError) {
+            try attempt(bytes?.count ?? 0) { () throws(StoreError) in
+                let (key, size) = try writeShown(entry, bytes, scope)
+                try makeRoom(for: size, keeping: [key], now: now)
+            }
+        } catch .noRoom {
+            // What is claimed is shown all the same, as little as there is room for.
+            _ = try writeShown(entry, nil, scope)
+        }
+    }
+
+    /// Writes what may find no room beside what is protected: then nothing of it is done, and nothing
+    /// was evicted for it.
+    ///
+    /// `bytes` are about what it adds.
+    func attempt<Value>(
+        _ bytes: Int,
+        _ work: () throws(StoreError) -> Value
+    ) throws(StoreError) -> Value {
+        let most = state.totals.bytes + Int64(bytes + Limits.inlineBodyBytesMax)
+        guard most > state.totals.budget else { return try work() }
+        // Uses that are written down stay so.
+        try flushTouches()
+        try connection.execute("SAVEPOINT attempt")
+        let before = state
+        do throws(StoreError) {
+            let value = try work()
+            try connection.execute("RELEASE attempt")
+            return value
+        } catch {
+            guard case .noRoom = error else { throw error }
+            try connection.execute("ROLLBACK TO attempt")
+            try connection.execute("RELEASE attempt")
+            references.forget()
+            state = before
+            throw error
+        }
+    }
+
+    private func writeShown(
+        _ entry: Entry,
+        _ bytes: [UInt8]?,
+        _ scope: ScopeKey
+    ) throws(StoreError) -> (key: RowKey, size: Int64) {
         let (old, key) = try find(scope, entry.id)
         if old == nil { try evictOccupant(of: key) }
         if let old { try letGo(of: old) }
@@ -186,12 +230,7 @@ extension CacheWriter {
         state.highestRevision = max(state.highestRevision, entry.revision)
         state.totals.bytes += size - (old?.size ?? 0)
         state.totals.entries += old == nil ? 1 : 0
-        do throws(StoreError) {
-            try makeRoom(for: size, keeping: [key], now: now)
-        } catch .noRoom {
-            // What is claimed is shown all the same, as little as there is room for.
-            if bytes != nil { try show(entry, nil, in: scope, now: now) }
-        }
+        return (key, size)
     }
 
     /// Takes a row away of which nobody is told here.

@@ -55,16 +55,7 @@ extension KeptStore {
         _ now: Timestamp
     ) async throws(StoreError) {
         let generation = shared.generation
-        let releases = try await copying(now: now) { (copied) async throws(StoreError) in
-            try await file.commits.submit {
-                writer throws(StoreError) -> StoreWriter.Entrance<[StoreWriter.Release]> in
-                let releases = try writer.prepare(names, copied, now: now)
-                let large = releases.compactMap { release in
-                    if case .large(let body) = release { body } else { nil }
-                }
-                return large.isEmpty ? .done(releases) : .needs(large)
-            }
-        }
+        let releases = try await prepare(names, now)
         let isSynced = try await cache.outsideTransaction { writer throws(StoreError) in
             try writer.syncedCheckpoint()
         }
@@ -75,6 +66,47 @@ extension KeptStore {
             try await file.commits.submit { writer throws(StoreError) in
                 try writer.remove(releases)
             }
+        }
+    }
+
+    private func prepare(
+        _ names: [TargetName],
+        _ now: Timestamp
+    ) async throws(StoreError) -> [StoreWriter.Release] {
+        let prepared = try await file.commits.submit { writer throws(StoreError) in
+            try writer.prepare(names, [:], now: now)
+        }
+        var releases: [StoreWriter.Release] = []
+        for release in prepared {
+            guard case .large(let body) = release else {
+                releases.append(release)
+                continue
+            }
+            if let release = await copied(body, now) { releases.append(release) }
+        }
+        return releases
+    }
+
+    /// What becomes of a released row once its large body is copied into the cache; nil where that has
+    /// to be tried again, which keeps no other row from going.
+    private func copied(
+        _ large: StoreWriter.LargeBody,
+        _ now: Timestamp
+    ) async -> StoreWriter.Release? {
+        do throws(StoreError) {
+            return try await copying(now: now) { (copied) async throws(StoreError) in
+                try await file.commits.submit {
+                    writer throws(StoreError) -> StoreWriter.Entrance<StoreWriter.Release?> in
+                    switch try writer.prepare([large.name], copied, now: now).first {
+                    case .large(let body)?: .needs([body])
+                    case let release: .done(release)
+                    }
+                }
+            }
+        } catch .tooLarge, .noRoom {
+            return .lost(large.name, .lru)
+        } catch {
+            return nil
         }
     }
 }

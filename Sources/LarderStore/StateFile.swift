@@ -180,7 +180,8 @@ final class StateFile: Sendable {
         try await settling { [queue] () async throws(StoreError) in try await queue.submit(work) }
     }
 
-    /// The same of what has a part in both files.
+    /// Does what settles what is under way in both files: where the disk of this one is full, once
+    /// more with the space of the reserve.
     func settling<Value>(
         _ work: () async throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
@@ -226,7 +227,7 @@ final class StateFile: Sendable {
         }
     }
 
-    /// The same for a body in chunks.
+    /// Drops a kept row's body in chunks that is damaged, of which nobody waits to hear.
     func dropDamaged(_ scope: ScopeKey, _ id: EntryID, body: Int64) {
         queue.post { writer throws(StoreError) in
             try writer.dropDamaged(scope, id, where: { $0.body == body })

@@ -34,10 +34,12 @@ extension StoreWriter {
             guard !isCacheGone else { continue }
             let scope = aim.isShared ? original : name.scope
             guard let row = try cache.base(scope, name.id, now: now) else { continue }
-            try add(row, name, copied, to: &found)
-            if case .chunked(let body) = row.body, found.large.last?.body != body {
-                _ = shared.leases.giveBack(body.number)
+            defer {
+                if case .chunked(let body) = row.body, found.large.last?.body != body {
+                    _ = shared.leases.giveBack(body.number)
+                }
             }
+            try add(row, name, copied, to: &found)
         }
         return found
     }

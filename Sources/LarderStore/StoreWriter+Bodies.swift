@@ -41,7 +41,10 @@ extension StoreWriter {
         return large(source, name, new.entry, to: file, as: keeping, copied)
     }
 
-    /// The same of a body in chunks that a row names, which is leased.
+    /// A body in chunks that has to be copied first, so that a row of the other file can link it; nil
+    /// for one that the command copies itself, or that was copied.
+    ///
+    /// One that is leased stays so for whoever copies it.
     func large(
         _ source: ChunkedBody,
         _ name: TargetName,
@@ -53,6 +56,13 @@ extension StoreWriter {
     ) -> LargeBody? {
         guard source.byteCount > Limits.copiedAtOnceBytesMax, copied[name]?.source != source else {
             return nil
+        }
+        if isLeased {
+            // Who runs the command again leases it again.
+            apply {
+            } undoing: { [leases = shared.leases] in
+                _ = leases.giveBack(source.number)
+            }
         }
         return LargeBody(
             name: name,

@@ -126,8 +126,9 @@ extension StoreWriter {
         if let large = largeBody(of: new, to: .state, as: .pin, copied) { return .needs([large]) }
         let found = try claimed(scope, id)
         let isSame = found.map { $0.hasEntry && $0.goneStatus == nil && $0.matches(new.entry) }
+        var ready = new
         do throws(StoreError) {
-            var ready = try ready(new, in: .state, as: .pin, copied)
+            ready = try self.ready(new, in: .state, as: .pin, copied)
             ready.entry.revision = try revisions.next()
             if let found, isSame == true { ready.entry.revision = found.revision }
             let put = try state.put(ready, pinnedAt: now)
@@ -138,6 +139,7 @@ extension StoreWriter {
             try forget(new.body)
             return .done(receipt)
         } catch {
+            try forget(ready.body)
             return try refusal(error)
         }
     }

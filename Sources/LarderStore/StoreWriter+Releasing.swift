@@ -48,19 +48,20 @@ extension StoreWriter {
                 try show(scope, id, now: now)
                 return .ready(name)
             }
-            var body = NewBody.inline(saved.inline)
-            if let chunked = saved.chunked {
-                if let large = large(chunked, name, entry, to: .cache, as: .answer, copied) {
-                    return .large(large)
-                }
-                try cache.checkSize(
-                    entry.rowSize(in: scope, isChunked: true),
-                    bodyBytes: entry.body.byteCount
-                )
-                body = try linkable(chunked, name, in: .cache, as: .answer, copied)
+            let size = entry.rowSize(in: scope, isChunked: saved.chunked != nil)
+            try cache.checkSize(size, bodyBytes: entry.body.byteCount)
+            if let chunked = saved.chunked,
+                let large = large(chunked, name, entry, to: .cache, as: .answer, copied)
+            {
+                return .large(large)
             }
-            let new = NewEntry(scope: scope, entry: entry, body: body)
-            _ = try cache.put(new, given: entry.revision, now: now)
+            try cache.attempt(entry.body.byteCount) { () throws(StoreError) in
+                var new = NewEntry(scope: scope, entry: entry, body: .inline(saved.inline))
+                if let chunked = saved.chunked {
+                    new.body = try linkable(chunked, name, in: .cache, as: .answer, copied)
+                }
+                _ = try cache.put(new, given: entry.revision, now: now)
+            }
             return .ready(name)
         } catch .tooLarge, .noRoom, .badChunk {
             return .lost(name, .lru)

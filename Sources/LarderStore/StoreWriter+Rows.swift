@@ -56,7 +56,9 @@ extension StoreWriter {
         }
         do throws(StoreError) {
             if let entity = SavedEntity(entry, saved.inline, in: scope) {
-                return try cache.show(entity, now: entity.storedAt)
+                return try cache.attempt(saved.inline.count) { () throws(StoreError) in
+                    try cache.show(entity, now: entity.storedAt)
+                }
             }
         } catch .noRoom {
             return try cache.removeQuietly(scope, id)
@@ -229,11 +231,18 @@ extension StoreWriter {
         _ copied: CopiedBodies,
         _ now: Timestamp
     ) throws(StoreError) {
+        let ready: NewEntry
         do throws(StoreError) {
-            let ready = try ready(copy, in: .state, as: .base, isCopied: true, copied)
+            ready = try self.ready(copy, in: .state, as: .base, isCopied: true, copied)
+        } catch .badChunk {
+            return
+        } catch .pinsFull {
+            return
+        }
+        do throws(StoreError) {
             _ = try put(ready, into: found, isShown: false, now)
         } catch .pinsFull {
-        } catch .badChunk {
+            try forget(ready.body)
         }
     }
 

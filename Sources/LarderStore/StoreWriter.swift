@@ -55,7 +55,8 @@ final class StoreWriter {
         }
     }
 
-    /// The same; nil while there is no file, and for a command that does without.
+    /// The cache's part in the open transaction; nil while there is no file, and for a command that
+    /// does without.
     var cacheIfAny: CacheWriter? {
         get throws(StoreError) {
             isCacheLeftOut || !shared.generation.hasFile ? nil : try cache
@@ -98,8 +99,9 @@ final class StoreWriter {
     /// Commits what commands did to `state.db`, synced, and makes it known.
     func commitState() throws(StoreError) {
         guard isStateOpen else { return }
-        news = stateWriter.state.entities
+        let entities = stateWriter.state.entities
         try stateWriter.commit()
+        news = entities
         isStateOpen = false
         hasCommittedState = true
         undoing.removeAll(keepingCapacity: true)
@@ -119,6 +121,7 @@ final class StoreWriter {
         tell(news)
         news.removeAll()
         following.removeAll(keepingCapacity: true)
+        undoing.removeAll(keepingCapacity: true)
         showing.removeAll(keepingCapacity: true)
         shown.removeAll(keepingCapacity: true)
         revisions.close()

@@ -113,6 +113,48 @@ struct ClaimTests {
         try await temporary.close()
     }
 
+    @Test("What finds no room beside what is protected evicts nothing, and is shown as a head")
+    func noRoom() async throws {
+        let temporary = try TemporaryStore(configure: { $0.maxBytes = ByteSize(bytes: 100_000) })
+        let (store, scope) = (temporary.store, temporary.scope)
+        try await temporary.put("other", .pattern(5_000))
+        try await temporary.put("watched", .pattern(60_000))
+        store.protect(scope, named("watched"))
+        let new = NewEntry.blob(scope, named("pin"), .pattern(45_000))
+        _ = try await store.putPinned(new, now: .epoch)
+        #expect(try await temporary.bytes("other") == .pattern(5_000))
+        #expect(try await temporary.bytes("pin") == .pattern(45_000))
+        #expect(try FileAudit(temporary.cachePath).entries == 3)
+        // Unpinned it is lost, and nothing else is.
+        #expect(try await store.unpin(scope, named("pin"), now: .epoch))
+        #expect(try await temporary.bytes("pin") == nil)
+        #expect(try await temporary.bytes("other") == .pattern(5_000))
+        #expect(try FileAudit(temporary.cachePath).entries == 2)
+        try await temporary.close()
+    }
+
+    @Test("A large body that the cache cannot take keeps nothing else from being released")
+    func largeIsLost() async throws {
+        let temporary = try TemporaryStore(configure: { $0.maxBytes = ByteSize(bytes: 10 << 20) })
+        let (store, scope) = (temporary.store, temporary.scope)
+        let count = Limits.copiedAtOnceBytesMax + 1_000_000
+        try await temporary.upload("large", .pattern(count))
+        _ = try await store.pin(scope, named("large"), origin: nil, now: .epoch)
+        try await store.settle()
+        try await temporary.upload("watched", .pattern(7_000_000))
+        store.protect(scope, named("watched"))
+        _ = try await store.putPinned(.blob(scope, named("small"), [1]), now: .epoch)
+        for id in ["large", "small"] {
+            #expect(try await store.unpin(scope, named(id), now: .epoch))
+        }
+        try await store.maintain()
+        #expect(try temporary.count("kept") == 0)
+        #expect(try await temporary.bytes("large") == nil)
+        #expect(try await temporary.bytes("small") == [1])
+        #expect(try await temporary.bytes("watched") == .pattern(7_000_000))
+        try await temporary.close()
+    }
+
     /// P-04: a write is seen from its accept on, and what it came to behind its end, by a loop that
     /// keeps its transactions as by one that opens each anew.
     @Test(
