@@ -7,68 +7,11 @@
 # shellcheck disable=SC2317
 # shellcheck source=Tests/scripts/support.sh
 source "$(dirname "$0")/support.sh"
+# shellcheck source=Tests/scripts/kill.sh
+source Tests/scripts/kill.sh
 
 state=$work/state
 db=$state/state.db
-
-# Kills its process before the step $KILL_AT of those on files of $KILL_FOLDER, from the first on that
-# the salvage takes; what step that was is in $KILL_NOTE.
-cat >"$work/kill.c" <<'END'
-#define _GNU_SOURCE
-#include <limits.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-static int steps = 0;
-
-static void step(const char *what, const char *path) {
-    const char *folder = getenv("KILL_FOLDER"), *at = getenv("KILL_AT");
-    if (!folder || !at || strncmp(path, folder, strlen(folder)) != 0) return;
-    if (strstr(path, "reserve") || strstr(path, "-journal") || (steps == 0 && !strstr(path, "state.db.new"))) return;
-    if (__atomic_add_fetch(&steps, 1, __ATOMIC_SEQ_CST) != atoi(at)) return;
-    FILE *note = fopen(getenv("KILL_NOTE"), "w");
-    fprintf(note, "%s%s", what, path + strlen(folder));
-    fclose(note);
-    kill(getpid(), SIGKILL);
-}
-
-static void step_on(const char *what, int file) {
-    char name[64], path[PATH_MAX + 1];
-    snprintf(name, sizeof name, "/proc/self/fd/%d", file);
-    ssize_t length = readlink(name, path, PATH_MAX);
-    if (length <= 0) return;
-    path[length] = 0;
-    step(what, path);
-}
-
-int fsync(int file) {
-    step_on("sync ", file);
-    return (int)syscall(SYS_fsync, file);
-}
-int fdatasync(int file) {
-    step_on("sync ", file);
-    return (int)syscall(SYS_fdatasync, file);
-}
-int unlink(const char *path) {
-    if (access(path, F_OK) == 0) step("remove ", path);
-    return (int)syscall(SYS_unlink, path);
-}
-int rename(const char *path, const char *place) {
-    step("rename ", path);
-    return (int)syscall(SYS_rename, path, place);
-}
-END
-compiler=$(command -v cc || command -v clang || command -v gcc)
-if [[ -z $compiler ]]; then
-    skip "kills between the steps of a salvage" "there is no C compiler to make them with"
-    finish
-fi
-"$compiler" -shared -fPIC -o "$work/kill.so" "$work/kill.c" \
-    || give_up "what kills is made" "a library" "nothing"
 
 configure <<'END'
 origins:
@@ -125,21 +68,16 @@ expect_kept() {
     expect_equal "$1: no file is malformed" "" "$(grep -i malformed "$work/larderd.log")"
 }
 
-is_over() {
-    ! kill -0 "$daemon" || is_ready
-}
-
 for ((n = 1; n < 100; n++)); do
-    rm -rf "$state" "$work/killed"
+    rm -rf "$state"
     cp --archive "$damaged" "$state"
-    KILL_AT=$n KILL_FOLDER=$state KILL_NOTE=$work/killed LD_PRELOAD=$work/kill.so \
-        "$bin/larderd" --config "$config" 2>>"$work/larderd.log" &
-    daemon=$!
-    await 60 is_over || give_up "step $n: the daemon is killed or starts" "an end" "none"
-    [[ -e $work/killed ]] || break
-    wait "$daemon" 2>/dev/null
+    plan_kill step "$n"
+    start_killable
+    was_killed || break
+    killed=$(<"$KILL_PLAN.done")
+    drop_plan
     start_daemon
-    expect_kept "killed before '$(<"$work/killed")'"
+    expect_kept "killed before '$killed'"
     end_daemon KILL
 done
 expect_kept "not killed"
