@@ -1,170 +1,110 @@
-/// A world by its name, with any rules.
+/// A world by its name.
 struct NamedWorld: Sendable, CustomStringConvertible {
     let name: String
-    let world: @Sendable (PlaceRules) -> PlaceWorld
+    let world: PlaceWorld
 
-    init(_ name: String, _ world: @escaping @Sendable (PlaceRules) -> PlaceWorld) {
-        self.name = name
-        self.world = world
+    init(_ name: String, _ budget: PlaceBudget, _ set: (inout PlaceWorld) -> Void = { _ in }) {
+        var world = PlaceWorld(budget: budget)
+        set(&world)
+        if world.isShared { (world.ids, world.targets) = (2, (.second, .none)) }
+        (self.name, self.world) = (name, world)
+    }
+
+    func without(_ rule: PlaceRule) -> PlaceWorld {
+        var world = world
+        world.rules = .without(rule)
+        return world
     }
 
     var description: String { name }
 }
 
 extension NamedWorld {
-    /// Small enough for each run of the tests.
     static let all = [
-        one, twoReaders, unknown, twoModifiers, late, halfKnown, twoRows, pairs, fenced,
-        failingCache, failingRows, failingGroups, failingEviction, failingState, failingCrash,
-        failingHeads, crash, pins, heads, headsUnderChanges, headBesideRow, loss, lossOfPins,
-        lossOfRows, shared,
-        sharedUnknown, sharedByTwo, sharedCrash, watched, oneClient,
+        one, unknown, twoModifiers, twoRows, oneOfTwo, pairs, late, failingState, failingCache,
+        failingPairs, failingPins, crash, pins, heads, release, loss, failingHeads, drops, shared,
+        movingShared, failingShared, sharedByTwo,
     ]
 
-    static let one = Self("one row") { PlaceWorld(without: $0, PlaceBudget(reads: 3)) }
-    static let twoReaders = Self("two readers") {
-        PlaceWorld(without: $0, readers: 2, PlaceBudget(reads: 3))
+    static let one = Self("one row", PlaceBudget(puts: 1, reads: 2))
+    static let unknown = Self("an unknown base", PlaceBudget(fetches: 1, reads: 2)) {
+        $0.known = .none
     }
-    static let unknown = Self("an unknown base") {
-        PlaceWorld(without: $0, known: 0, PlaceBudget(fetches: 1, reads: 3))
+    static let twoModifiers = Self("two modifiers", PlaceBudget(reads: 1)) {
+        $0.targets = (.first, .first)
     }
-    static let twoModifiers = Self("two modifiers") {
-        PlaceWorld(without: $0, targets: [1, 1], PlaceBudget(reads: 2))
+    static let twoRows = Self("two rows in one view", PlaceBudget(reads: 2)) {
+        ($0.ids, $0.targets, $0.reads) = (2, (.both, .none), [.both])
     }
-    static let late = Self("an answer under way") {
-        PlaceWorld(without: $0, PlaceBudget(fetches: 1, moves: 1, reads: 1))
+    static let oneOfTwo = Self("a target beside a row", PlaceBudget(puts: 1, reads: 2)) {
+        ($0.ids, $0.reads, $0.puts) = (2, [.both], [.both])
     }
-    static let halfKnown = Self("two rows, one unknown") {
-        PlaceWorld(
-            without: $0,
-            ids: 2,
-            targets: [3, 0],
-            known: 2,
-            reads: [1, 2, 3],
-            PlaceBudget(reads: 3)
-        )
+    static let pairs = Self("groups of two", PlaceBudget(puts: 1, reads: 2)) {
+        $0.commandsMax = 2
     }
-    static let twoRows = Self("two rows in one view") {
-        PlaceWorld(
-            without: $0,
-            ids: 2,
-            targets: [3, 0],
-            commandsMax: 2,
-            reads: [3],
-            PlaceBudget(puts: 1, reads: 2)
-        )
+    static let late = Self("an answer under way", PlaceBudget(fetches: 1, moves: 1, reads: 1))
+    static let failingState = Self(
+        "state.db fails",
+        PlaceBudget(crashes: 1, stateFails: 1, reads: 1)
+    )
+    static let failingCache = Self("cache.db fails", PlaceBudget(puts: 1, cacheFails: 1, reads: 2))
+    static let failingPairs = Self(
+        "cache.db fails a group of two",
+        PlaceBudget(puts: 1, cacheFails: 1, reads: 1)
+    ) {
+        $0.commandsMax = 2
     }
-    static let pairs = Self("groups of two") {
-        PlaceWorld(without: $0, commandsMax: 2, PlaceBudget(puts: 1, reads: 2))
+    static let failingPins = Self(
+        "cache.db fails under a pin",
+        PlaceBudget(puts: 1, pins: 1, releases: 1, cacheFails: 1, reads: 1)
+    ) {
+        $0.targets = (.none, .none)
     }
-    static let fenced = Self("an answer in a group with a settle") {
-        PlaceWorld(without: $0, commandsMax: 2, PlaceBudget(fetches: 1, reads: 1))
+    static let crash = Self("a crash", PlaceBudget(releases: 1, crashes: 1, reads: 1))
+    static let pins = Self(
+        "pins",
+        PlaceBudget(puts: 1, pins: 1, evictions: 1, releases: 1, reads: 1)
+    ) {
+        $0.targets = (.none, .none)
     }
-    static let failingCache = Self("cache.db fails") {
-        PlaceWorld(without: $0, PlaceBudget(cacheFails: 1, reads: 3))
+    static let heads = Self("heads", PlaceBudget(puts: 1, pins: 1, releases: 1, reads: 2)) {
+        ($0.targets, $0.hasHeads) = ((.none, .none), true)
     }
-    static let failingRows = Self("cache.db fails under two rows") {
-        PlaceWorld(
-            without: $0,
-            ids: 2,
-            targets: [3, 0],
-            reads: [1, 2, 3],
-            PlaceBudget(cacheFails: 1, reads: 3)
-        )
+    static let release = Self(
+        "a pin and a modifier are released, and a crash",
+        PlaceBudget(puts: 1, pins: 2, releases: 1, crashes: 1)
+    ) {
+        $0.targets = (.none, .none)
     }
-    static let failingGroups = Self("cache.db fails a group of two") {
-        PlaceWorld(without: $0, commandsMax: 2, PlaceBudget(puts: 1, cacheFails: 1, reads: 2))
+    static let loss = Self("a loss of cache.db", PlaceBudget(releases: 1, losses: 1, reads: 1))
+    static let failingHeads = Self(
+        "cache.db fails under heads",
+        PlaceBudget(pins: 1, releases: 1, cacheFails: 1, reads: 1)
+    ) {
+        ($0.targets, $0.hasHeads) = ((.none, .none), true)
     }
-    static let failingEviction = Self("cache.db fails, and rows are evicted") {
-        PlaceWorld(
-            without: $0,
-            PlaceBudget(evictions: 1, checkpoints: 1, cacheFails: 1, reads: 2)
-        )
+    static let drops = Self(
+        "what is pinned is dropped, and cache.db fails",
+        PlaceBudget(pins: 1, drops: 1, cacheFails: 1, reads: 1)
+    ) {
+        $0.targets = (.none, .none)
     }
-    static let failingState = Self("state.db fails") {
-        PlaceWorld(without: $0, PlaceBudget(crashes: 1, stateFails: 1, reads: 2))
+    static let shared = Self("a shared row", PlaceBudget(fetches: 1, reads: 2)) {
+        $0.isShared = true
     }
-    static let failingCrash = Self("cache.db fails before a crash") {
-        PlaceWorld(
-            without: $0,
-            targets: [0, 0],
-            PlaceBudget(puts: 2, pins: 1, checkpoints: 1, crashes: 1, cacheFails: 1, reads: 1)
-        )
+    static let movingShared = Self(
+        "a shared row that moves",
+        PlaceBudget(fetches: 1, moves: 1, reads: 1)
+    ) {
+        $0.isShared = true
     }
-    static let failingHeads = Self("cache.db fails under heads") {
-        PlaceWorld(
-            without: $0,
-            targets: [0, 0],
-            hasHeads: true,
-            PlaceBudget(pins: 1, crashes: 1, cacheFails: 1, reads: 2)
-        )
+    static let failingShared = Self(
+        "cache.db fails under a shared row",
+        PlaceBudget(fetches: 1, cacheFails: 1)
+    ) {
+        $0.isShared = true
     }
-    static let crash = Self("a crash") {
-        PlaceWorld(without: $0, PlaceBudget(checkpoints: 1, crashes: 1, reads: 2))
-    }
-    static let pins = Self("pins") {
-        PlaceWorld(
-            without: $0,
-            targets: [0, 0],
-            PlaceBudget(puts: 1, pins: 1, evictions: 1, checkpoints: 1, crashes: 1, reads: 1)
-        )
-    }
-    static let heads = Self("heads") {
-        PlaceWorld(
-            without: $0,
-            targets: [0, 0],
-            hasHeads: true,
-            PlaceBudget(puts: 1, pins: 1, crashes: 1, reads: 2)
-        )
-    }
-    static let headsUnderChanges = Self("heads under changes") {
-        PlaceWorld(without: $0, hasHeads: true, PlaceBudget(pins: 1, reads: 2))
-    }
-    static let headBesideRow = Self("a head and a row in one view") {
-        PlaceWorld(
-            without: $0,
-            ids: 2,
-            targets: [2, 0],
-            hasHeads: true,
-            reads: [3],
-            PlaceBudget(pins: 1, reads: 1)
-        )
-    }
-    static let loss = Self("a loss of cache.db") {
-        PlaceWorld(without: $0, PlaceBudget(checkpoints: 1, losses: 1, reads: 2))
-    }
-    static let lossOfPins = Self("a loss of cache.db under pins") {
-        PlaceWorld(
-            without: $0,
-            targets: [0, 0],
-            PlaceBudget(puts: 1, pins: 1, checkpoints: 1, crashes: 1, losses: 1, reads: 1)
-        )
-    }
-    static let lossOfRows = Self("a loss of cache.db under two rows") {
-        PlaceWorld(
-            without: $0,
-            ids: 2,
-            targets: [3, 0],
-            reads: [1, 3],
-            PlaceBudget(losses: 1, reads: 2)
-        )
-    }
-    static let shared = Self("a shared row") {
-        PlaceWorld(without: $0, isShared: true, PlaceBudget(fetches: 1, expiries: 1, reads: 2))
-    }
-    static let sharedUnknown = Self("a shared row with an unknown base") {
-        PlaceWorld(without: $0, isShared: true, known: 0, PlaceBudget(reads: 3))
-    }
-    static let sharedByTwo = Self("a shared row and two users") {
-        PlaceWorld(without: $0, isShared: true, readers: 2, PlaceBudget(reads: 3))
-    }
-    static let sharedCrash = Self("a shared row and a crash") {
-        PlaceWorld(without: $0, isShared: true, PlaceBudget(expiries: 1, crashes: 1, reads: 2))
-    }
-    static let watched = Self("a watcher") {
-        PlaceWorld(without: $0, watches: true, PlaceBudget(puts: 1, cacheFails: 1, reads: 1))
-    }
-    static let oneClient = Self("one client and two loops") {
-        PlaceWorld(without: $0, readers: 2, isOneClient: true, PlaceBudget(reads: 3))
+    static let sharedByTwo = Self("a shared row and two users", PlaceBudget(reads: 2)) {
+        ($0.isShared, $0.readers) = (true, 2)
     }
 }

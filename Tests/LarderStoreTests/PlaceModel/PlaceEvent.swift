@@ -5,126 +5,85 @@ enum PlaceEvent: Equatable {
     case goOn(PlaceGroup.Operation)
     case failState
     case failCache
-    case startRead(Int, UInt8)
-    case open(Int)
-    case readOverlay(Int)
-    case readSaved(Int)
+    case startRead(Int, PlaceIDs)
+    case read(Int, PlaceReader.Phase)
     case endTransaction(Int)
-    case since(Int)
-    case watch
     case setOut(Int)
     case arrive(late: Bool)
     case originMoves(Int)
-    case originDeletes(Int)
     case originApplies(Int)
-    case checkpoint(Int)
+    /// The checkpoint of what is released.
+    case sync
     case crash(Int, half: Bool)
-    case crashWithLoss
     case lose
 }
 
 extension PlaceState {
     /// Calls with everything that can happen next; some of it turns out not to be possible.
     func eachEvent(_ take: (PlaceEvent) -> Void) {
-        if let operation {
+        if let operation = group?.left.last {
             take(.goOn(operation))
-            if operation == .state, budget.stateFails > 0, group?.writesState == true {
-                take(.failState)
-            }
-            if operation == .cache, budget.cacheFails > 0, group?.writesCache == true {
-                take(.failCache)
-            }
+            if operation == .state, budget.stateFails > 0 { take(.failState) }
+            if operation == .cache, budget.cacheFails > 0 { take(.failCache) }
         } else {
-            eachGroup(take)
-            eachUpkeep(take)
+            let commands = commands
+            for first in commands {
+                take(.begin([first]))
+                guard world.commandsMax > 1 else { continue }
+                for second in commands where second != first { take(.begin([first, second])) }
+            }
+            if release?.isSynced == false { take(.sync) }
+            if budget.losses > 0 { take(.lose) }
         }
         if budget.crashes > 0 {
             for version in versions.indices {
                 take(.crash(version, half: false))
                 if halfDurable != nil { take(.crash(version, half: true)) }
             }
-            if budget.losses > 0, group == nil { take(.crashWithLoss) }
         }
-        for index in readers.indices { eachOfReader(index, take) }
-        if watched != nil { take(.watch) }
+        for (index, reader) in readers.enumerated() {
+            if reader.phase != .idle {
+                take(.read(index, reader.phase))
+            } else {
+                if budget.reads > 0 {
+                    for wanted in world.reads { take(.startRead(index, wanted)) }
+                }
+                if reader.hasTransaction { take(.endTransaction(index)) }
+            }
+        }
         eachOfOrigin(take)
     }
 
-    private func eachGroup(_ take: (PlaceEvent) -> Void) {
-        let commands = commands
-        for first in commands {
-            take(.begin([first]))
-            guard world.commandsMax > 1, first != .again else { continue }
-            for second in commands where second != first && second != .again {
-                take(.begin([first, second]))
-            }
-        }
-    }
-
-    /// What the writer may be asked for.
+    /// What the writer may be asked for; it does nothing of what cannot be.
     private var commands: [PlaceCommand] {
-        var commands: [PlaceCommand] = [.again]
-        for modifier in 0..<2 where world.targets[modifier] != 0 {
-            if !isAccepted[modifier] { commands.append(.accept(modifier)) }
-            if isAccepted[modifier], told[modifier] != .refused {
-                if !applied[modifier] {
-                    commands.append(.settle(modifier, .refused))
-                } else {
-                    commands.append(.settle(modifier, .confirmed))
-                    if !world.isShared { commands.append(.settle(modifier, .answered)) }
-                }
-                if world.isShared, budget.expiries > 0 { commands.append(.expire(modifier)) }
-            }
+        var commands: [PlaceCommand] = release == nil ? [] : [.remove]
+        for modifier in 0..<2 where (0..<world.ids).contains(where: { world.targets(modifier, $0) })
+        {
+            commands += [.accept(modifier), .settle(modifier, applied[modifier])]
         }
-        if fetch.phase == .arrived { commands.append(.news) }
+        if fetch?.hasArrived == true { commands.append(.news) }
+        if budget.puts > 0 { commands += world.puts.map { .put($0) } }
         for id in 0..<world.ids {
-            if budget.puts > 0 { commands.append(.put(id)) }
             if budget.pins > 0 { commands.append(.pin(id)) }
-            if durable.claims[id].isPinned { commands.append(.unpin(id)) }
-            if durable.claims[id].isPresent { commands.append(.release(id)) }
             if budget.evictions > 0 { commands.append(.evict(id)) }
+            guard let saved = durable.saved[id] else { continue }
+            if budget.drops > 0 { commands.append(.drop(id)) }
+            commands += [.unpin(id), .showAgain(id), saved.isCopy ? .releaseCopy : .prepare(id)]
         }
         return commands
     }
 
-    private func eachUpkeep(_ take: (PlaceEvent) -> Void) {
-        if budget.checkpoints > 0 {
-            let holdsOlder = readers.contains { $0.hasTransaction }
-            for version in versions.indices.dropFirst() {
-                if holdsOlder || version == versions.count - 1 { take(.checkpoint(version)) }
-            }
-        }
-        if budget.losses > 0 { take(.lose) }
-    }
-
-    private func eachOfReader(_ index: Int, _ take: (PlaceEvent) -> Void) {
-        let reader = readers[index]
-        switch reader.phase {
-        case .idle:
-            if budget.reads > 0 { for wanted in world.reads { take(.startRead(index, wanted)) } }
-            if reader.hasTransaction { take(.endTransaction(index)) }
-            if world.watches { take(.since(index)) }
-        case .numbered: take(.open(index))
-        case .rows: if !isWaiting(index) { take(.readOverlay(index)) }
-        case .saved: if !isWaiting(index) { take(.readSaved(index)) }
-        }
-    }
-
     private func eachOfOrigin(_ take: (PlaceEvent) -> Void) {
-        if fetch.phase == .none, budget.fetches > 0 {
-            for id in 0..<world.ids { take(.setOut(id)) }
-        } else if fetch.phase == .away {
+        let ids = 0..<(world.isShared ? 1 : world.ids)
+        if fetch == nil, budget.fetches > 0 {
+            for id in ids { take(.setOut(id)) }
+        } else if let fetch, !fetch.hasArrived {
             take(.arrive(late: false))
-            if origin[Int(fetch.id)] != fetch.content { take(.arrive(late: true)) }
+            if origin[fetch.id] != fetch.content { take(.arrive(late: true)) }
         }
-        for id in 0..<world.ids {
-            if budget.moves > 0 { take(.originMoves(id)) }
-            if budget.deletions > 0 { take(.originDeletes(id)) }
-        }
-        for modifier in 0..<2 where world.targets[modifier] != 0 {
-            if durable.modifiers[modifier].accept > 0, !applied[modifier], group == nil {
-                take(.originApplies(modifier))
-            }
+        if budget.moves > 0 { for id in ids { take(.originMoves(id)) } }
+        for modifier in 0..<2 where durable.accepts[modifier] > 0 && !applied[modifier] {
+            if group == nil { take(.originApplies(modifier)) }
         }
     }
 
@@ -132,10 +91,7 @@ extension PlaceState {
     func after(_ event: PlaceEvent) -> PlaceState? {
         var next = self
         switch event {
-        case .begin(let commands):
-            guard next.begin(commands) else { return nil }
-            next.spend(commands)
-            next.skipIdle()
+        case .begin(let commands): guard next.begin(commands) else { return nil }
         case .goOn: next.goOn()
         case .failState:
             next.budget.stateFails -= 1
@@ -144,22 +100,25 @@ extension PlaceState {
             next.budget.cacheFails -= 1
             next.failCache()
         case .startRead(let index, let wanted): next.startRead(index, wanted)
-        case .open(let index): next.open(index)
-        case .readOverlay(let index): next.readOverlay(index)
-        case .readSaved(let index): next.readSaved(index)
-        case .endTransaction(let index):
-            next.readers[index].hasTransaction = false
-            next.readers[index].snapshot = PlacePair(PlaceRow())
-        case .since(let index): next.since(index)
-        case .watch: next.watch()
-        case .setOut(let id): next.setOut(id)
+        case .read(let index, _): next.step(index)
+        case .endTransaction(let index): next.readers[index].hasTransaction = false
+        case .setOut(let id):
+            next.budget.fetches -= 1
+            next.fetch = PlaceFetch(id: id, setOut: next.next, content: origin[id])
+            next.next += 1
         case .arrive(let late): next.arrive(late: late)
-        case .originMoves(let id): next.originMoves(id, deletes: false)
-        case .originDeletes(let id): next.originMoves(id, deletes: true)
-        case .originApplies(let modifier): next.originApplies(modifier)
-        case .checkpoint(let version): next.checkpoint(upTo: version)
+        case .originMoves(let id):
+            next.budget.moves -= 1
+            next.origin[id] = PlaceContent(bits: origin[id].bits & 0xF0 | nextWord)
+            next.nextWord += 1
+        case .originApplies(let modifier):
+            next.applied[modifier] = true
+            for id in 0..<world.ids where world.targets(modifier, id) {
+                let place = world.isShared ? 0 : id
+                next.origin[place] = origin[place].holding(modifier)
+            }
+        case .sync: next.sync()
         case .crash(let version, let half): next.crash(version: version, half: half)
-        case .crashWithLoss: next.crashWithLoss()
         case .lose: next.lose()
         }
         next.forget()
@@ -168,10 +127,77 @@ extension PlaceState {
         return next
     }
 
-    private mutating func spend(_ commands: [PlaceCommand]) {
-        for command in commands {
-            if command == .news { fetch = PlaceFetch() }
-            if case .expire = command { budget.expiries -= 1 }
+    private mutating func arrive(late: Bool) {
+        guard let id = fetch?.id, let setOut = fetch?.setOut else { return }
+        fetch?.hasArrived = true
+        if late { fetch?.content = origin[id] }
+        if !holds(.fenceInTheWriter) { fetch?.hasPassed = fences[id] <= setOut }
+    }
+
+    // MARK: What befalls the files
+
+    /// A checkpoint syncs what no reader of an older commit keeps it from; true if that is all.
+    mutating func sync() {
+        let held = readers.filter(\.hasTransaction).map(\.snapshot.number).min()
+        let reached = versions.firstIndex { $0.number >= held ?? cache.number } ?? 0
+        let isComplete = reached == versions.count - 1
+        versions.removeFirst(reached)
+        if isComplete || !holds(.syncIsComplete) {
+            release?.isSynced = true
+        } else {
+            release = nil
         }
+    }
+
+    /// The machine stops and starts again with a commit of `cache.db` that may be an older one.
+    private mutating func crash(version: Int, half: Bool) {
+        budget.crashes -= 1
+        if half, let halfDurable { durable = halfDurable }
+        versions = [versions[version]]
+        checkAfterCrash()
+        (group, halfDurable, fetch, release) = (nil, nil, nil, nil)
+        fences = PlacePair(0)
+        readers = Array(repeating: PlaceReader(), count: world.readers)
+        memory = PlacePair(PlaceInMemory())
+        for id in 0..<world.ids {
+            guard let saved = durable.saved[id] else { continue }
+            memory[id] = PlaceInMemory(
+                isClaimed: true,
+                isPinned: saved.isPinned,
+                targets: durable.targets(id, world),
+                isCopy: saved.isCopy,
+                isBehind: holds(.behindAtStart)
+            )
+        }
+        beginAnew()
+    }
+
+    /// What is seen from now on: what is saved of claimed rows, of others what is left.
+    private mutating func beginAnew() {
+        account.fences = fences
+        account.hasCopy = durable.saved[1]?.isCopy == true
+        for id in 0..<world.ids {
+            account.words[id] = durable.base(id, cache, world).content
+            account.pins[id] = durable.saved[id]?.isPinned == true
+            account.said[id] = durable.base(id, cache, world).said
+        }
+        for modifier in 0..<2 { account.changes[modifier] = durable.accepts[modifier] > 0 }
+        moments = [account.moment(next, world)]
+        toldNumber = next
+        next += 1
+    }
+
+    /// `cache.db` is set aside while the daemon runs, with the rows that nothing claims.
+    private mutating func lose() {
+        budget.losses -= 1
+        versions = [PlaceCache(number: cache.number + 1)]
+        readers.publish()
+        for id in 0..<world.ids where memory[id].isClaimed {
+            memory[id].isBehind = true
+        }
+        for id in 0..<world.ids where durable.saved[id] == nil { floors[id] = 0 }
+        let old = moments
+        beginAnew()
+        moments = old + moments
     }
 }

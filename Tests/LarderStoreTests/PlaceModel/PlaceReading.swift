@@ -1,200 +1,247 @@
+/// An event loop with its transaction in `cache.db`, and the read that it is at.
+struct PlaceReader: Hashable {
+    /// Where the read of one id goes on.
+    enum Phase: UInt8 {
+        case idle
+        /// Memory: is it targeted?
+        case target
+        /// `state.db`: base and changes.
+        case changes
+        /// Memory: is it read from `state.db` first?
+        case place
+        /// `state.db`: what is saved.
+        case saved
+        /// `cache.db`.
+        case row
+        /// The transaction is being opened.
+        case opening
+        /// Memory: is it claimed?
+        case claimed
+        /// `state.db`: what is saved of what `cache.db` has not.
+        case savedLast
+    }
+
+    var phase = Phase.idle
+    var hasTransaction = false
+    /// Whether nothing was published since the transaction was opened.
+    var isCurrent = false
+    /// What its transaction sees.
+    var snapshot = PlaceCache()
+    /// Whether a read of several ids has renewed it.
+    var isHeld = false
+    var wanted = PlaceIDs.none
+    /// The id that it is at.
+    var id = 0
+    var found = PlacePair(PlaceRow())
+    /// A place has changed meanwhile.
+    var hasMoved = false
+    /// A group was between its commits meanwhile.
+    var hasMet = false
+    var usesState = false
+    /// What was told before the read began.
+    var told: PlaceNumber = 0
+    /// The earliest number that what it has shown can be of.
+    var seen: PlaceNumber = 0
+    /// What it showed last of each.
+    var shown = PlacePair(PlaceRow())
+}
+
+extension [PlaceReader] {
+    mutating func move() {
+        for index in indices where self[index].phase != .idle { self[index].hasMoved = true }
+    }
+
+    mutating func meet() {
+        for index in indices where self[index].phase != .idle { self[index].hasMet = true }
+    }
+
+    mutating func publish() {
+        for index in indices { self[index].isCurrent = false }
+    }
+}
+
 /// A reader goes a step.
 extension PlaceState {
-    mutating func startRead(_ index: Int, _ wanted: UInt8) {
+    mutating func startRead(_ index: Int, _ wanted: PlaceIDs) {
         budget.reads -= 1
         readers[index].wanted = wanted
         readers[index].told = toldNumber
-        if readers[index].hasTransaction, readers[index].number >= published {
-            readers[index].phase = .rows
-            if !rules.holds(.overlayAfterRow) { readers[index].early = overlay }
-            raise(index)
-        } else {
-            renew(index)
-        }
+        begin(index)
     }
 
-    /// The number first, by which the overlay keeps what it needs; the transaction after.
-    private mutating func renew(_ index: Int) {
-        readers[index].phase = .numbered
-        if !rules.holds(.overlayAfterRow) { readers[index].early = overlay }
-        readers[index].hasTransaction = false
-        let last = rules.holds(.numberNeverGoesBack) ? readers[index].number : 0
-        readers[index].number = max(published, last)
-        readers[index].snapshot =
-            rules.holds(.numberBeforeTransaction) ? PlacePair(PlaceRow()) : cache.rows
+    private func isWide(_ reader: PlaceReader) -> Bool { reader.wanted == .both }
+
+    private mutating func begin(_ index: Int) {
+        readers[index].hasMoved = false
+        readers[index].hasMet = group?.isBetween == true && holds(.notBetweenCommits)
+        readers[index].usesState = false
+        readers[index].isHeld = false
+        readers[index].found = PlacePair(PlaceRow())
+        look(index, at: world.isShared ? 1 - index : readers[index].wanted.contains(0) ? 0 : 1)
     }
 
-    mutating func open(_ index: Int) {
-        readers[index].phase = .rows
-        readers[index].hasTransaction = true
-        if rules.holds(.numberBeforeTransaction) {
-            readers[index].snapshot = cache.rows
-        } else {
-            readers[index].number = max(published, readers[index].number)
-        }
-        raise(index)
+    /// Goes on with an id; of several, changes are looked for with what is saved.
+    private mutating func look(_ index: Int, at id: Int) {
+        readers[index].id = id
+        let isTarget = !isWide(readers[index]) && !(world.isShared && id == 0)
+        readers[index].phase = isTarget ? .target : .place
     }
 
-    private mutating func raise(_ index: Int) {
-        guard rules.holds(.rowRaisesNumber), rules.holds(.oneNumberForAllRows) else { return }
-        for id in 0..<world.ids where readers[index].wanted & (1 << UInt8(id)) != 0 {
-            let row = readers[index].snapshot[id]
-            guard row.written >= overlay.claims[id].mark else { continue }
-            readers[index].number = max(readers[index].number, row.written)
-        }
-    }
-
-    /// The second reader of a shared row is another user.
-    private func isOther(_ index: Int) -> Bool { world.isShared && index == 1 }
-
-    private enum Base {
-        case row(PlaceRow)
-        case saved
-    }
-
-    /// What the reader takes the id's base from.
-    private func base(_ id: Int, _ reader: PlaceReader, _ overlay: PlaceOverlay) -> Base {
-        let claim = overlay.claims[id]
-        var row = reader.snapshot[id]
-        if claim.mark > row.written { row = PlaceRow() }
-        if !row.isAbsent, !row.isHead { return .row(row) }
-        let isClaimed = claim.isClaimed || claim.gone > reader.number
-        if row.isAbsent, !rules.holds(.missAsksSaved) { return .row(row) }
-        return isClaimed ? .saved : .row(PlaceRow())
-    }
-
-    mutating func readOverlay(_ index: Int) {
+    mutating func step(_ index: Int) {
         let reader = readers[index]
-        let overlay = reader.early ?? overlay
-        readers[index].early = nil
-        var rows = PlacePair(PlaceRow())
-        var number = reader.number
-        for id in 0..<world.ids where reader.wanted & (1 << UInt8(id)) != 0 {
-            guard case .row(let row) = base(id, reader, overlay) else {
-                readers[index].phase = .saved
+        let place = memory[reader.id]
+        switch reader.phase {
+        case .idle: break
+        case .target:
+            let isTargeted = place.targets > 0 && holds(.stateOfTargetsFirst)
+            readers[index].phase = isTargeted ? .changes : .place
+        case .changes:
+            readers[index].usesState = true
+            guard durable.targets(reader.id, world) > 0 else {
+                readers[index].phase = .place
                 return
             }
-            if !rules.holds(.oneNumberForAllRows) { number = max(number, row.written) }
-            rows[id] = view(of: row, id, index) {
-                overlay.shows($0, at: number, onMiss: $1, rules)
+            found(
+                index,
+                durable.view(of: durable.saved[reader.id]?.row ?? PlaceRow(), reader.id, world)
+            )
+        case .place:
+            if !isWide(reader), !holds(.oneMoment) { readers[index].hasMoved = false }
+            let isFirst =
+                place.targets > 0 && holds(.stateOfTargetsFirst)
+                || place.isCopy || place.isBehind
+            readers[index].phase = isFirst ? .saved : .row
+        case .saved: saved(index, orElse: .row)
+        case .row: row(index)
+        case .opening:
+            if holds(.numberBeforeTransaction) {
+                readers[index].snapshot = cache
+            } else {
+                readers[index].isCurrent = true
             }
+            readers[index].hasTransaction = true
+            take(index)
+        case .claimed:
+            guard place.isClaimed, holds(.missAsksState) else {
+                return found(index, PlaceRow())
+            }
+            readers[index].phase = .savedLast
+        case .savedLast: saved(index, orElse: nil)
         }
-        show(index, rows)
     }
 
-    /// Whether the reader must wait until its number is published, as what one client sees by two
-    /// loops is in order too.
-    func isWaiting(_ index: Int) -> Bool {
-        world.isOneClient && rules.holds(.shownIsPublished) && readers[index].number > published
+    /// Takes what is saved of the id, of several ids with the changes.
+    private mutating func saved(_ index: Int, orElse phase: PlaceReader.Phase?) {
+        readers[index].usesState = true
+        let id = readers[index].id
+        var row = durable.saved[id]?.row ?? PlaceRow()
+        if isWide(readers[index]) { row = durable.view(of: row, id, world) }
+        if row.isAbsent, let phase {
+            readers[index].phase = phase
+        } else {
+            found(index, row)
+        }
     }
 
-    /// Takes `saved` in place of a row: one that is newer than the reader's number is read anew.
-    mutating func readSaved(_ index: Int) {
+    /// Reads from the transaction that is open, if nothing was published since, else from another.
+    private mutating func row(_ index: Int) {
         let reader = readers[index]
-        let ids = (0..<world.ids).filter { reader.wanted & (1 << UInt8($0)) != 0 }
-        var rows = PlacePair(PlaceRow())
-        for id in ids {
-            var row = durable.claims[id].saved
-            if case .row(let cached) = base(id, reader, overlay) {
-                row = cached
-            } else if isAnew(id, reader) {
-                return readAnew(index, id)
-            }
-            rows[id] = view(of: row, id, index) {
-                overlay.shows($0, at: reader.number, onMiss: $1, rules)
-            }
-        }
-        show(index, rows)
-    }
-
-    private func isAnew(_ id: Int, _ reader: PlaceReader) -> Bool {
-        let claim = durable.claims[id]
-        if !claim.isPresent { return rules.holds(.noClaimIsReadAnew) }
-        return claim.saved.written > reader.number && rules.holds(.newerSavedIsReadAnew)
-    }
-
-    private mutating func readAnew(_ index: Int, _ id: Int) {
-        renew(index)
-        var again = readers[index]
-        again.snapshot = cache.rows
-        if group == nil, case .saved = base(id, again, overlay), isAnew(id, again) {
-            fail("a read of \(id) never ends")
+        let isNew = reader.isCurrent || !holds(.transactionIsRenewed)
+        let isHeld = reader.isHeld && holds(.oneTransaction)
+        if reader.hasTransaction, isNew || isHeld { return take(index) }
+        readers[index].phase = .opening
+        readers[index].hasTransaction = false
+        if holds(.numberBeforeTransaction) {
+            readers[index].isCurrent = true
+        } else {
+            readers[index].snapshot = cache
         }
     }
 
-    /// The row with the changes that show, and with their numbers.
-    private func view(
-        of row: PlaceRow,
-        _ id: Int,
-        _ index: Int,
-        _ shows: (Int, Bool) -> Bool
-    ) -> PlaceRow {
-        var view = row
-        for modifier in 0..<2 where has(modifier, on: id) && shows(modifier, row.isAbsent) {
-            if isOther(index), rules.holds(.ownUserAlone) { continue }
-            view.content = (view.isAbsent ? .unknown : view.content).adding(modifier)
-            view.rev = max(view.rev, overlay.changes[modifier].accept)
+    private mutating func take(_ index: Int) {
+        readers[index].isHeld = isWide(readers[index])
+        let row = readers[index].snapshot.rows[readers[index].id]
+        if row.isAbsent || row.isHead {
+            readers[index].phase = .claimed
+        } else {
+            found(index, row)
         }
-        return view
+    }
+
+    /// Something of the id, or nothing: goes on with the next id, or shows what there is.
+    private mutating func found(_ index: Int, _ row: PlaceRow) {
+        let reader = readers[index]
+        if world.isShared, reader.id == 1 {
+            readers[index].found[0] = row
+            if row.isAbsent { return look(index, at: 0) }
+        } else {
+            readers[index].found[reader.id] = row
+            if reader.id == 0, isWide(reader) { return look(index, at: 1) }
+        }
+        let isAgain =
+            reader.hasMoved && holds(.movedIsReadAgain)
+            || reader.hasMet && readers[index].usesState
+        if isAgain { begin(index) } else { show(index) }
     }
 
     /// The reader has its view, which must be that of one moment.
-    private mutating func show(_ index: Int, _ rows: PlacePair<PlaceRow>) {
-        readers[index].phase = .idle
+    private mutating func show(_ index: Int) {
         let reader = readers[index]
-        let ids = (0..<world.ids).filter { reader.wanted & (1 << UInt8($0)) != 0 }
+        readers[index].phase = .idle
+        let ids = world.isShared ? [0] : (0..<world.ids).filter { reader.wanted.contains($0) }
         let least = max(reader.seen, reader.told)
-        let isOther = isOther(index)
         let moment = moments.indices.first { moment in
             (moment + 1 == moments.count || moments[moment + 1].number > least)
                 && ids.allSatisfy {
-                    (isOther ? moments[moment].other : moments[moment].own)[$0] == rows[$0].content
+                    moments[moment].views[world.isShared ? index : $0] == reader.found[$0].content
                 }
         }
         guard let moment else {
-            fail(
-                "reader \(index) shows \(text(rows, ids)), as was seen at no moment from \(least) on"
-            )
-            return
+            let text = ids.map { "\($0): \(reader.found[$0])" }.joined(separator: ", ")
+            return fail("reader \(index) shows \(text), as was so at no moment from \(least) on")
         }
-        for other in readers.indices
-        where other == index || (world.isOneClient && readers[other].phase == .idle) {
-            readers[other].seen = max(least, moments[moment].number)
+        readers[index].seen = max(least, moments[moment].number)
+        for id in ids where !reader.found[id].isAbsent {
+            let (row, last) = (reader.found[id], reader.shown[id])
+            if row.rev < last.rev {
+                fail("reader \(index): rev of \(id) goes back from \(last.rev) to \(row.rev)")
+            } else if row.rev == last.rev, row.content != last.content, !last.isAbsent {
+                fail("reader \(index): rev \(row.rev) of \(id) stands for two views")
+            }
+            readers[index].shown[id] = PlaceRow(content: row.content, rev: row.rev)
         }
-        for id in ids { compare(rows[id], id, index) }
     }
 
-    private mutating func compare(_ row: PlaceRow, _ id: Int, _ index: Int) {
-        let last = readers[index].shown[id]
-        if !row.isAbsent, !last.isAbsent {
-            if row.rev < last.rev {
-                fail("rev of \(id) goes back from \(last.rev) to \(row.rev)")
-            } else if row.rev == last.rev, row.content != last.content {
-                fail("rev \(row.rev) of \(id) stands for two views")
+    /// Drops what no reader may use any more, so that equal states are equal.
+    mutating func forget() {
+        var least = toldNumber
+        for index in readers.indices {
+            if readers[index].phase == .idle {
+                if readers[index].seen <= toldNumber { readers[index].seen = 0 }
+                readers[index].told = 0
+                (readers[index].id, readers[index].wanted) = (0, .none)
+                (readers[index].hasMoved, readers[index].hasMet) = (false, false)
+                (readers[index].usesState, readers[index].isHeld) = (false, false)
+                readers[index].found = PlacePair(PlaceRow())
+                if !readers[index].hasTransaction { readers[index].isCurrent = false }
+                if !readers[index].hasTransaction { readers[index].snapshot = PlaceCache() }
+                if budget.reads == 0 { readers[index].shown = PlacePair(PlaceRow()) }
+            } else {
+                least = min(least, max(readers[index].seen, readers[index].told))
             }
         }
-        var shown = row
-        shown.written = 0
-        shown.isHead = false
-        readers[index].shown[id] = shown
-    }
-
-    private func text(_ rows: PlacePair<PlaceRow>, _ ids: [Int]) -> String {
-        ids.map { "\($0): \(rows[$0])" }.joined(separator: ", ")
+        while moments.count > 1, moments[1].number <= least { moments.removeFirst() }
     }
 }
 
 extension PlaceRow: CustomStringConvertible {
-    var description: String {
-        content.isAbsent ? "nothing" : "\(content) rev \(rev)"
-    }
+    var description: String { content.isAbsent ? "nothing" : "\(content) rev \(rev)" }
 }
 
 extension PlaceContent: CustomStringConvertible {
     var description: String {
         if isAbsent { return "nothing" }
-        let word = bits & 15
-        let name = word == 0 ? "{}" : word == Self.tombstone ? "tombstone" : "word \(word)"
+        let name = bits & 15 == 0 ? "{}" : "word \(bits & 15)"
         let modifiers = (0..<2).filter { count(of: $0) > 0 }
         return name + modifiers.map { " + m\($0)×\(count(of: $0))" }.joined()
     }

@@ -1,129 +1,95 @@
-/// The rules that `PlaceState` goes by, in parts that can each be taken out.
+/// The rules that ``PlaceState`` goes by, in parts that can each be taken out.
 enum PlaceRule: UInt8, CaseIterable {
-    // The order of a commit.
+    // A group.
     /// `state.db` is committed before `cache.db`.
     case stateBeforeCache
-    /// The overlay is set before `cache.db` is committed.
-    case overlayBeforeCache
-    /// The number is published after both commits.
-    case publishedLast
-    // 1
-    /// A settle moves `written`, also if no byte changed.
-    case writtenMovesWithoutAByte
-    /// A settle puts the row under its number, a refused one too.
-    case settleWritesWhateverTheOutcome
-    // 2
-    /// A reader takes its number before it opens its transaction.
+    /// The number by which readers renew moves before memory says to read from `cache.db`.
+    case publishedBeforeMemory
+    /// What ends in memory ends after the commit of `cache.db`.
+    case memoryLast
+    /// What is claimed and targeted anew is so in memory before the commit of `state.db`.
+    case memoryClaimsFirst
+    /// What a group changed in memory goes back with it.
+    case failureIsUndone
+    /// What used `state.db` is done, though `cache.db` failed.
+    case savedIsDone
+    /// What did not is not.
+    case failedCacheRunsAgain
+    /// What it was to show is behind.
+    case failureIsBehind
+    /// It is so before anything ends in memory.
+    case behindBeforeMemory
+    // Reading.
+    /// What is targeted is read from `state.db`.
+    case stateOfTargetsFirst
+    /// What `cache.db` has not, or as a head only, is read from `state.db` if it is claimed.
+    case missAsksState
+    /// What has met a place that changed is read again.
+    case movedIsReadAgain
+    /// Several ids are read in one transaction of `cache.db`.
+    case oneTransaction
+    /// One that is kept is renewed once something was published.
+    case transactionIsRenewed
+    /// The number that says so is read before the transaction is opened.
     case numberBeforeTransaction
-    /// A row that was written later raises it.
-    case rowRaisesNumber
-    /// The overlay is read after the rows.
-    case overlayAfterRow
-    /// A change shows to numbers from its accept's on only.
-    case showsFromItsAccept
-    /// The overlay keeps a settled change while a reader has a smaller number.
-    case overlayKeepsTheSettled
-    /// It also keeps it until the settle is published, for the readers to come.
-    case keptUntilPublished
-    /// A reader is registered with its number in the step in which it reads it.
-    case registeredWithItsNumber
-    /// It is so before it opens its transaction.
-    case registeredBeforeTransaction
-    /// A confirmed change shows on no miss.
-    case confirmedShowsOnNoMiss
-    /// All rows of a view are read first, and the overlay at their one number.
-    case oneNumberForAllRows
-    /// A reader's number never goes back, nor with a transaction that it ends.
-    case numberNeverGoesBack
-    // 3
+    // What is said.
+    /// An accept saves the base of its targets.
+    case acceptSavesBase
+    /// A settlement has its targets say so from its step on, whatever its outcome.
+    case settlingRaises
+    /// News of a claimed row is saved.
+    case newsIsSaved
+    /// It is shown, too.
+    case newsIsShown
     /// An answer that set out before a confirmed write does not overwrite it (P-06).
     case fence
     /// The fence is asked in the writer.
     case fenceInTheWriter
-    /// It knows the settles of its own group.
-    case fenceOfTheSameGroup
-    // 4
-    /// No frame of a failed sync counts once somebody was told.
-    case failedSyncLeavesNothing
-    // 5
-    /// A command that wrote `state.db` is done, though `cache.db` failed.
-    case writtenStateIsDone
-    /// One that wrote `cache.db` alone is not.
-    case failedCacheIsRunAgain
-    /// It is if a later one of its group saved what it wrote.
-    case savedByALaterIsDone
-    /// The number is published though `cache.db` failed.
-    case publishedAllTheSame
-    /// The overlay says from which `written` on a row counts.
-    case overlayMarks
-    /// It says so while a reader can hold an older row.
-    case marksLastForReaders
-    /// The next group puts the rows again.
-    case putAgainByTheNext
-    /// Putting again takes a number, so that readers renew and the mark can end.
-    case putAgainTakesANumber
-    /// The change log of `state.db` tells of each row that is saved.
-    case savedIsLogged
-    // 6
-    /// A miss of a claimed id takes what is saved.
-    case missAsksSaved
-    /// What is saved and newer than the reader's number is read anew, the whole view.
-    case newerSavedIsReadAnew
-    /// So is what has no claim any more.
-    case noClaimIsReadAnew
-    /// A reader stays registered until it has its view.
-    case registeredUntilItsView
-    /// The overlay keeps a claim that went while a reader has a smaller number.
-    case goneClaimIsKeptForReaders
-    // 7
-    /// At the start, saved rows that are newer are put again.
-    case putAgainAtStart
-    /// What is noted as synced was reached by a checkpoint, and is below every mark.
-    case syncedStaysBelowFailed
-    /// It is noted of one generation.
-    case syncedIsOfAGeneration
-    // 8
-    /// A claim goes once a checkpoint has synced its row.
-    case claimWaitsForCheckpoint
-    /// A checkpoint that a reader held up synced what it reached only.
-    case onlyWhatACheckpointReached
-    /// A claimed row is not evicted.
+    /// What is claimed is not evicted.
     case claimedIsNotEvicted
-    /// A claim stays while it has any reason.
-    case claimLastsForEveryReason
-    // 9
-    /// A head goes with its claim.
-    case headGoesWithItsClaim
-    /// One that a crash left behind goes at the start.
-    case headWithoutClaimGoesAtStart
-    // 10
-    /// `since` between what is released and what is given waits.
-    case sinceWaits
-    // 11
-    /// What is above the published number is waited for: needed for one client on two loops.
-    case shownIsPublished
-    // What the commands write.
-    /// An accept saves the base of its targets.
-    case acceptSavesBase
-    /// News of a claimed row is saved.
-    case newsIsSaved
-    // A shared row.
-    /// A confirmed change goes on showing.
-    case confirmedStaysOnShared
-    /// It ends with an answer that set out after the settle, not with another.
-    case endsWithAnswerThatSetOutAfter
-    /// It does so over restarts.
-    case confirmedOutlivesRestart
-    /// Its end without an answer puts the row under a number.
-    case endingIsAStep
-    /// Its user alone sees it.
-    case ownUserAlone
-    /// A settle writes nothing of it into the row.
-    case sharedBaseStays
+    // What is behind.
+    /// Everything claimed is behind at the start.
+    case behindAtStart
+    /// It is shown before it is behind no more.
+    case behindIsShown
+    // What is released.
+    /// It is shown whole before it goes.
+    case releasedIsShownWhole
+    /// It goes once that is synced.
+    case releasedIsSynced
+    /// A checkpoint that a reader held up counts for nothing.
+    case syncIsComplete
+    /// It goes only if nothing claims it again.
+    case goesOnlyUnclaimed
+    /// What is behind does not go.
+    case behindStays
+    // Copies.
+    /// An answer for the shared row goes into the copy.
+    case answerIntoCopies
+    /// A copy stays until the shared row was said after it.
+    case copyWaits
+    /// The shared row is raised as the copy goes.
+    case originalIsRaised
+    // What the store does not keep yet.
+    /// No frame of a commit of `state.db` that failed counts after a crash.
+    case failedSyncLeavesNothing
+    /// A place changes also when it comes to be read from `state.db`.
+    case arrivalsMove
+    /// A view is one read from its first look into memory on, and not from that for its row.
+    case oneMoment
+    /// What has looked into `state.db`, and a group was between its commits, is read again.
+    case notBetweenCommits
+    /// What is dropped has left `cache.db` before it leaves `state.db`.
+    case dropClearsFirst
+    /// What is released goes only as it was when it was synced.
+    case goesOnlyAsSynced
+    /// What a command wrote to `cache.db` alone is written again where that failed, also if it has a
+    /// part in `state.db`.
+    case unclaimedRunsAgain
 }
 
 /// Which rules hold.
-struct PlaceRules {
+struct PlaceRules: Sendable {
     private var out: UInt64 = 0
 
     static let all = Self()
@@ -141,40 +107,26 @@ extension PlaceRule {
     /// The world in which its absence shows.
     var shownIn: NamedWorld {
         switch self {
-        case .overlayBeforeCache, .publishedLast, .writtenMovesWithoutAByte,
-            .settleWritesWhateverTheOutcome, .numberBeforeTransaction, .rowRaisesNumber,
-            .overlayAfterRow, .overlayKeepsTheSettled, .keptUntilPublished,
-            .registeredBeforeTransaction:
+        case .publishedBeforeMemory, .memoryLast, .stateOfTargetsFirst, .movedIsReadAgain,
+            .transactionIsRenewed, .numberBeforeTransaction, .acceptSavesBase, .settlingRaises,
+            .newsIsSaved, .newsIsShown, .arrivalsMove:
             .one
-        case .showsFromItsAccept: .twoModifiers
-        case .confirmedShowsOnNoMiss: .sharedUnknown
-        case .oneNumberForAllRows: .twoRows
-        case .numberNeverGoesBack: .halfKnown
+        case .oneTransaction, .notBetweenCommits: .oneOfTwo
+        case .memoryClaimsFirst: .pairs
         case .fence, .fenceInTheWriter: .late
-        case .fenceOfTheSameGroup: .fenced
-        case .failedSyncLeavesNothing: .failingState
-        case .stateBeforeCache, .overlayMarks, .marksLastForReaders, .putAgainByTheNext,
-            .putAgainTakesANumber, .missAsksSaved, .newerSavedIsReadAnew:
+        case .stateBeforeCache, .failureIsUndone, .failedSyncLeavesNothing: .failingState
+        case .savedIsDone, .failedCacheRunsAgain, .failureIsBehind, .behindBeforeMemory,
+            .behindIsShown:
             .failingCache
-        case .writtenStateIsDone, .failedCacheIsRunAgain, .savedByALaterIsDone,
-            .publishedAllTheSame:
-            .failingGroups
-        case .savedIsLogged, .sinceWaits: .watched
-        case .noClaimIsReadAnew, .goneClaimIsKeptForReaders: .failingEviction
-        case .registeredWithItsNumber, .registeredUntilItsView: .headBesideRow
-        case .putAgainAtStart, .claimWaitsForCheckpoint: .crash
-        case .syncedStaysBelowFailed: .failingCrash
-        case .syncedIsOfAGeneration: .lossOfPins
-        case .onlyWhatACheckpointReached, .claimedIsNotEvicted, .newsIsSaved: .pins
-        case .claimLastsForEveryReason: .unknown
-        case .headGoesWithItsClaim, .headWithoutClaimGoesAtStart: .heads
-        case .shownIsPublished: .oneClient
-        case .acceptSavesBase: .lossOfRows
-        case .confirmedStaysOnShared, .endsWithAnswerThatSetOutAfter, .endingIsAStep,
-            .sharedBaseStays:
-            .shared
-        case .confirmedOutlivesRestart: .sharedCrash
-        case .ownUserAlone: .sharedByTwo
+        case .behindStays: .failingHeads
+        case .claimedIsNotEvicted: .pins
+        case .missAsksState, .releasedIsShownWhole: .heads
+        case .behindAtStart, .releasedIsSynced, .syncIsComplete: .crash
+        case .goesOnlyUnclaimed, .goesOnlyAsSynced: .release
+        case .dropClearsFirst: .drops
+        case .unclaimedRunsAgain: .failingShared
+        case .answerIntoCopies, .copyWaits, .originalIsRaised: .shared
+        case .oneMoment: .movingShared
         }
     }
 }

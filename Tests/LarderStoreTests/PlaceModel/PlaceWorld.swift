@@ -1,78 +1,57 @@
-/// What can happen, how often, and which rules hold.
-final class PlaceWorld: Sendable {
-    let rules: PlaceRules
-    let ids: Int
-    /// The targets of the two modifiers, a bit for each id; 0 for no such modifier.
-    let targets: [UInt8]
-    let isShared: Bool
-    /// The rows that are known at the start, a bit for each id.
-    let known: UInt8
+/// What there is in a world, how often each thing can happen, and which rules hold.
+///
+/// In a *shared* world the first id is the row that everybody sees, the second the copy of it that
+/// modifiers target; the first reader is their user, the second another one.
+///
+/// It is no part of what makes states different, as one world is explored at a time.
+struct PlaceWorld: Sendable, Hashable {
+    var rules = PlaceRules.all
+    var ids = 1
+    /// The ids that each of the two modifiers targets; none for no such modifier.
+    var targets: (PlaceIDs, PlaceIDs) = (.first, .none)
+    var isShared = false
+    /// The rows that are known at the start.
+    var known = PlaceIDs.both
     /// Whether a pinned row stands in `cache.db` as a head.
-    let hasHeads: Bool
-    let commandsMax: Int
-    /// Which ids the readers read at once.
-    let reads: [UInt8]
-    let readers: Int
-    let budget: PlaceBudget
-    let watches: Bool
-    /// One client asks all readers, one after the other.
-    let isOneClient: Bool
-    let operations: [PlaceGroup.Operation]
+    var hasHeads = false
+    var commandsMax = 1
+    /// The ids that a put writes at once.
+    var puts = [PlaceIDs.first]
+    /// The ids that a reader reads at once.
+    var reads = [PlaceIDs.first]
+    var readers = 1
+    var budget = PlaceBudget()
 
-    init(
-        without rules: PlaceRules = .all,
-        ids: Int = 1,
-        targets: [UInt8] = [1, 0],
-        isShared: Bool = false,
-        known: UInt8 = 3,
-        hasHeads: Bool = false,
-        commandsMax: Int = 1,
-        reads: [UInt8] = [1],
-        readers: Int = 1,
-        watches: Bool = false,
-        isOneClient: Bool = false,
-        _ budget: PlaceBudget
-    ) {
-        self.rules = rules
-        self.ids = ids
-        self.targets = targets
-        self.isShared = isShared
-        self.known = known
-        self.hasHeads = hasHeads
-        self.commandsMax = commandsMax
-        self.reads = reads
-        self.readers = readers
-        self.watches = watches
-        self.isOneClient = isOneClient
-        self.budget = budget
-        operations =
-            if !rules.holds(.stateBeforeCache) {
-                [.overlay, .cache, .state, .publish]
-            } else if !rules.holds(.overlayBeforeCache) {
-                [.state, .cache, .overlay, .publish]
-            } else if !rules.holds(.publishedLast) {
-                [.state, .overlay, .publish, .cache]
-            } else {
-                [.state, .overlay, .cache, .publish]
-            }
+    func targets(_ modifier: Int, _ id: Int) -> Bool {
+        (modifier == 0 ? targets.0 : targets.1).contains(id)
     }
+
+    static func == (_: Self, _: Self) -> Bool { true }
+    func hash(into _: inout Hasher) {}
+}
+
+/// A set of the two ids.
+enum PlaceIDs: UInt8 {
+    case none
+    case first
+    case second
+    case both
+
+    func contains(_ id: Int) -> Bool { rawValue & (1 << UInt8(id)) != 0 }
 }
 
 /// How often each can still happen.
-struct PlaceBudget: Equatable {
+struct PlaceBudget: Hashable {
     var fetches: UInt8 = 0
-    /// The origin says something else.
     var moves: UInt8 = 0
-    /// The origin says that there is nothing.
-    var deletions: UInt8 = 0
     var puts: UInt8 = 0
     var pins: UInt8 = 0
+    var drops: UInt8 = 0
     var evictions: UInt8 = 0
-    var expiries: UInt8 = 0
-    var checkpoints: UInt8 = 0
+    var releases: UInt8 = 0
     var crashes: UInt8 = 0
     var losses: UInt8 = 0
     var cacheFails: UInt8 = 0
     var stateFails: UInt8 = 0
-    var reads: UInt8 = 3
+    var reads: UInt8 = 0
 }

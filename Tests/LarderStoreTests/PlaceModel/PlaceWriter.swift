@@ -1,349 +1,324 @@
-/// The writer runs a group: what each command changes in both files.
-extension PlaceState {
-    /// Whether each of the commands could be run, on top of those before it.
-    mutating func begin(_ commands: [PlaceCommand]) -> Bool {
-        var group = PlaceGroup(
-            durable: durable,
-            cache: cache,
-            overlay: overlay,
-            fences: fences,
-            last: published,
-            before: account
-        )
-        var account = account
-        let hasPut = putAgain(&group)
-        for command in commands {
-            var step = PlaceStep(command: command, number: next, account: account)
-            if command == .again {
-                guard hasPut else { return false }
-                if !rules.holds(.putAgainTakesANumber) { step = step.numbered(published) }
-            } else {
-                guard run(command, &step, &group) else { return false }
-            }
-            if step.number == next { next += 1 }
-            group.last = max(group.last, step.number)
-            account = step.account
-            group.steps.append(step)
+/// What the writer is asked for.
+enum PlaceCommand: Hashable {
+    case accept(Int)
+    case settle(Int, _ isConfirmed: Bool)
+    /// The answer of the fetch.
+    case news
+    /// A client's own, or an answer that nothing can overtake, of all these ids in one step.
+    case put(PlaceIDs)
+    case pin(Int)
+    case unpin(Int)
+    /// Takes what is claimed away with its row.
+    case drop(Int)
+    case evict(Int)
+    /// Housekeeping: what is behind is shown again.
+    case showAgain(Int)
+    /// Housekeeping: what is released is shown whole, and once that is synced it goes.
+    case prepare(Int)
+    case remove
+    /// Housekeeping: a copy that nothing targets goes.
+    case releaseCopy
+}
+
+/// A command of a group, as it was run.
+struct PlaceStep: Hashable {
+    let command: PlaceCommand
+    let number: PlaceNumber
+    var usesState = false
+    /// What counts in memory once `cache.db` is committed, or done with.
+    var following: [PlaceMemoryChange] = []
+    /// What counts only where `cache.db` is committed.
+    var showing: [PlaceMemoryChange] = []
+    /// What is behind where it is not.
+    var shown = PlacePair(false)
+    /// What it wrote to `cache.db` alone.
+    var written = PlacePair(false)
+    var account: PlaceAccount
+}
+
+/// The commands, each over both files as those before it in the group have left them; false where
+/// one does nothing.
+extension PlaceGroup {
+    mutating func run(_ state: inout PlaceState) -> Bool {
+        switch step.command {
+        case .accept(let modifier): accept(modifier, &state)
+        case .settle(let modifier, let isConfirmed): settle(modifier, isConfirmed, &state)
+        case .news: news(&state)
+        case .put(let ids): put(ids, &state)
+        case .pin(let id): pin(id, &state)
+        case .unpin(let id): unpin(id, state)
+        case .drop(let id): drop(id, &state)
+        case .evict(let id): evict(id, &state)
+        case .showAgain(let id): showAgain(id, state)
+        case .prepare(let id): prepare(id, &state)
+        case .remove: remove(&state)
+        case .releaseCopy: releaseCopy(state)
         }
-        group.durable.number = group.last
-        group.cache.number = group.last
-        self.group = group
-        return true
     }
 
-    /// Puts what a failed commit or a lost file left out; false where there is nothing.
-    private mutating func putAgain(_ group: inout PlaceGroup) -> Bool {
-        guard rules.holds(.putAgainByTheNext) else { return false }
-        var hasPut = false
-        for id in 0..<world.ids {
-            let saved = durable.claims[id].saved
-            guard group.overlay.claims[id].isToPut else { continue }
-            put(id, again: saved, &group.cache, at: next)
-            group.putsAgain |= 1 << UInt8(id)
-            hasPut = true
+    // MARK: Showing
+
+    /// Whether `cache.db` says what is saved.
+    private func isShown(_ id: Int) -> Bool {
+        guard let saved = durable.saved[id], !saved.row.isAbsent else { return false }
+        return cache.rows[id].says(saved.row)
+    }
+
+    /// Has `cache.db` say what is saved.
+    private mutating func show(_ id: Int, _ world: PlaceWorld, isWhole: Bool = false) {
+        guard let saved = durable.saved[id], !saved.isCopy else { return }
+        step.shown[id] = true
+        if saved.row.isAbsent {
+            if !durable.isLeftToCache(id, world) { store(PlaceRow(), id) }
+        } else {
+            var row = saved.row
+            row.isHead = world.hasHeads && saved.isPinned && !isWhole
+            store(row, id)
         }
-        group.writesCache = group.writesCache || hasPut
-        return hasPut
     }
 
-    /// Puts a saved row into `cache.db`, or takes out what went with its claim.
-    func put(_ id: Int, again saved: PlaceRow, _ cache: inout PlaceCache, at number: PlaceNumber) {
-        var row = saved
-        row.isHead = !row.isAbsent && world.hasHeads && durable.claims[id].isPinned
-        cache.rows[id] = row
-        cache.log[id] |= 1 << UInt64(number)
-    }
-
-    /// The row as the group has it.
-    func base(_ id: Int, _ durable: PlaceDurable, _ cache: PlaceCache) -> PlaceRow {
-        let saved = durable.claims[id].saved
+    /// Has it say from a step on what it says.
+    private mutating func raise(_ id: Int) {
+        guard durable.saved[id]?.isCopy != true else { return }
+        step.shown[id] = true
         var row = cache.rows[id]
-        if row.isHead || overlay.claims[id].mark > row.written { row = PlaceRow() }
-        return row.written > saved.written ? row : saved
+        row.rev = max(row.rev, step.number)
+        if !row.isAbsent { store(row, id) }
     }
 
-    private func write(
-        _ id: Int,
-        _ row: PlaceRow,
-        saving: Bool = true,
-        _ step: inout PlaceStep,
-        _ group: inout PlaceGroup
-    ) {
-        if group.durable.claims[id].isPresent, saving {
-            group.durable.claims[id].saved = row
-            if rules.holds(.savedIsLogged) { group.durable.log[id] |= 1 << UInt64(step.number) }
-            step.writesState = true
-        }
-        group.cache.rows[id] = row
-        group.cache.rows[id].isHead = world.hasHeads && group.durable.claims[id].isPinned
-        group.cache.log[id] |= 1 << UInt64(step.number)
-        group.writesCache = true
-        step.rows |= 1 << UInt8(id)
+    private mutating func store(_ row: PlaceRow, _ id: Int) {
+        cache.rows[id] = row
+        usesCache = true
     }
 
-    private mutating func run(
-        _ command: PlaceCommand,
-        _ step: inout PlaceStep,
-        _ group: inout PlaceGroup
-    ) -> Bool {
-        switch command {
-        case .accept(let modifier): accept(modifier, &step, &group)
-        case .settle(let modifier, let outcome): settle(modifier, outcome, &step, &group)
-        case .expire(let modifier): expire(modifier, &step, &group)
-        case .news: news(&step, &group)
-        case .put(let id): put(id, &step, &group)
-        case .pin(let id): pin(id, &step, &group)
-        case .unpin(let id): unpin(id, &step, &group)
-        case .release(let id): release(id, &step, &group)
-        case .evict(let id): evict(id, &step, &group)
-        case .again: false
-        }
+    /// Takes what is saved away.
+    private mutating func unclaim(_ id: Int) {
+        durable.saved[id] = nil
+        step.following = [.remove(id)]
     }
 
-    private mutating func accept(
-        _ modifier: Int,
-        _ step: inout PlaceStep,
-        _ group: inout PlaceGroup
-    ) -> Bool {
-        guard world.targets[modifier] != 0, !isAccepted[modifier] else { return false }
-        isAccepted[modifier] = true
-        for id in 0..<world.ids where has(modifier, on: id) {
-            let row = base(id, group.durable, group.cache)
-            group.durable.claims[id].isPresent = true
-            if rules.holds(.acceptSavesBase) { group.durable.claims[id].saved = row }
-            group.durable.log[id] |= 1 << UInt64(step.number)
-            group.overlay.claims[id].isClaimed = true
+    // MARK: Modifiers
+
+    private mutating func accept(_ modifier: Int, _ state: inout PlaceState) -> Bool {
+        let world = state.world
+        guard state.told[modifier] == .nothing, durable.accepts[modifier] == 0 else { return false }
+        if world.isShared, !step.account.hasCopy {
+            step.account.hasCopy = true
+            step.account.words[1] = step.account.words[0]
+            step.account.said[1] = step.account.said[0]
         }
-        group.durable.modifiers[modifier] = PlaceModifier(accept: step.number)
-        group.overlay.changes[modifier] = PlaceChange(accept: step.number)
-        step.account.changes[modifier] = PlaceModifier(accept: step.number)
-        step.writesState = true
+        for id in 0..<world.ids where world.targets(modifier, id) {
+            var saved = durable.saved[id] ?? PlaceSaved()
+            if durable.isLeftToCache(id, world), state.holds(.acceptSavesBase) {
+                saved.row = world.isShared ? durable.base(0, cache, world) : cache.rows[id]
+                saved.row.isHead = false
+            }
+            if !saved.row.isAbsent { saved.row.rev = max(saved.row.rev, step.number) }
+            saved.isCopy = world.isShared
+            durable.saved[id] = saved
+            // Memory has it from before the commit on.
+            if state.holds(.memoryClaimsFirst) {
+                state.change(.target(id))
+            } else {
+                step.following.append(.target(id))
+            }
+        }
+        durable.accepts[modifier] = step.number
+        step.account.changes[modifier] = true
+        step.usesState = true
         return true
     }
 
     private mutating func settle(
         _ modifier: Int,
-        _ outcome: PlaceOutcome,
-        _ step: inout PlaceStep,
-        _ group: inout PlaceGroup
+        _ isConfirmed: Bool,
+        _ state: inout PlaceState
     ) -> Bool {
-        let pending = group.durable.modifiers[modifier]
-        guard pending.accept > 0, pending.confirmed == 0, !settled[modifier],
-            applied[modifier] == (outcome != .refused),
-            outcome != .answered || !world.isShared
-        else { return false }
-        let stays = world.isShared && outcome != .refused
-        for id in 0..<world.ids where has(modifier, on: id) {
-            let old = base(id, group.durable, group.cache)
-            var new = old
-            switch outcome {
-            case .refused: break
-            case .answered: new.content = origin[id]
-            case .confirmed where stays && rules.holds(.sharedBaseStays): break
-            case .confirmed:
-                new.content = (old.isAbsent ? .unknown : old.content).holding(modifier)
-            }
-            if outcome != .refused {
-                group.fences[id] = step.number
-                step.account.fences[id] = step.number
-                if !stays {
-                    let word = step.account.words[id]
-                    step.account.words[id] =
-                        outcome == .answered
-                        ? origin[id] : (word.isAbsent ? .unknown : word).holding(modifier)
-                }
-            }
-            group.durable.log[id] |= 1 << UInt64(step.number)
-            guard !new.isAbsent,
-                new.content != old.content || rules.holds(.settleWritesWhateverTheOutcome)
-            else { continue }
-            new.rev = step.number
-            if new.content != old.content || rules.holds(.writtenMovesWithoutAByte) {
-                new.written = step.number
-            }
-            write(id, new, &step, &group)
-        }
-        step.writesState = true
-        if stays {
-            step.account.changes[modifier].confirmed = step.number
-        } else {
-            step.account.changes[modifier] = PlaceModifier()
-        }
-        if stays, rules.holds(.confirmedStaysOnShared) {
-            group.durable.modifiers[modifier].confirmed = step.number
-            group.overlay.changes[modifier].confirmed = step.number
-        } else {
-            group.durable.modifiers[modifier] = PlaceModifier()
-            group.overlay.changes[modifier].end = step.number
-        }
-        return true
-    }
-
-    private func expire(
-        _ modifier: Int,
-        _ step: inout PlaceStep,
-        _ group: inout PlaceGroup
-    ) -> Bool {
-        guard group.durable.modifiers[modifier].confirmed > 0, budget.expiries > 0 else {
+        let world = state.world
+        guard durable.accepts[modifier] > 0, state.applied[modifier] == isConfirmed else {
             return false
         }
-        end(modifier, step.number, &group)
-        step.account.changes[modifier] = PlaceModifier()
-        step.writesState = true
-        for id in 0..<world.ids where has(modifier, on: id) {
-            group.durable.log[id] |= 1 << UInt64(step.number)
-            var row = base(id, group.durable, group.cache)
-            guard !row.isAbsent, rules.holds(.endingIsAStep) else { continue }
-            row.rev = step.number
-            row.written = step.number
-            write(id, row, &step, &group)
+        durable.accepts[modifier] = 0
+        step.account.changes[modifier] = false
+        step.usesState = true
+        for id in 0..<world.ids where world.targets(modifier, id) {
+            step.following.append(.untarget(id))
+            var row = durable.saved[id]?.row ?? PlaceRow()
+            if isConfirmed {
+                row.content = row.content.holding(modifier)
+                row.said = world.isShared ? step.number : 0
+                step.account.words[id] = step.account.words[id].holding(modifier)
+                step.account.said[id] = row.said
+                for place in 0..<world.ids where world.isShared || place == id {
+                    state.fences[place] = step.number
+                    step.account.fences[place] = step.number
+                }
+            }
+            guard isConfirmed || state.holds(.settlingRaises) else { continue }
+            if !row.isAbsent { row.rev = step.number }
+            durable.saved[id]?.row = row
+            if isConfirmed { show(id, world) } else { raise(id) }
         }
         return true
     }
 
-    private func end(_ modifier: Int, _ number: PlaceNumber, _ group: inout PlaceGroup) {
-        group.durable.modifiers[modifier] = PlaceModifier()
-        group.overlay.changes[modifier].end = number
-    }
+    // MARK: What is said
 
-    private func news(_ step: inout PlaceStep, _ group: inout PlaceGroup) -> Bool {
-        guard fetch.phase == .arrived else { return false }
-        let id = Int(fetch.id)
-        if step.account.fences[id] <= fetch.setOut {
-            step.account.words[id] = fetch.content
-            for modifier in 0..<2 where has(modifier, on: id) {
-                let confirmed = step.account.changes[modifier].confirmed
-                if confirmed > 0, confirmed < fetch.setOut {
-                    step.account.changes[modifier] = PlaceModifier()
-                }
+    private mutating func news(_ state: inout PlaceState) -> Bool {
+        guard let fetch = state.fetch, fetch.hasArrived else { return false }
+        let isShared = state.world.isShared
+        for id in isShared && durable.saved[1] != nil ? [1, 0] : [fetch.id] {
+            if step.account.fences[id] <= fetch.setOut { tell(fetch.content, id, isShared) }
+            let isCopy = isShared && id == 1
+            let passes =
+                state.holds(.fenceInTheWriter)
+                ? state.fences[id] <= fetch.setOut : fetch.hasPassed
+            guard passes || !state.holds(.fence), !isCopy || state.holds(.answerIntoCopies) else {
+                continue
             }
+            say(fetch.content, id, state)
         }
-        let fence = rules.holds(.fenceOfTheSameGroup) ? group.fences[id] : fences[id]
-        let passes = rules.holds(.fenceInTheWriter) ? fence <= fetch.setOut : fetch.passed
-        guard passes || !rules.holds(.fence) else {
-            if !rules.holds(.endsWithAnswerThatSetOutAfter) {
-                for modifier in 0..<2 where group.durable.modifiers[modifier].confirmed > 0 {
-                    end(modifier, step.number, &group)
-                    step.writesState = true
-                }
-            }
-            return true
-        }
-        var row = base(id, group.durable, group.cache)
-        var hasChanged = row.content != fetch.content
-        for modifier in 0..<2 where has(modifier, on: id) {
-            let confirmed = group.durable.modifiers[modifier].confirmed
-            guard confirmed > 0, confirmed < fetch.setOut else { continue }
-            end(modifier, step.number, &group)
-            step.writesState = true
-            hasChanged = true
-        }
-        if hasChanged { row.rev = step.number }
-        if hasChanged || rules.holds(.writtenMovesWithoutAByte) { row.written = step.number }
-        row.content = fetch.content
-        write(id, row, saving: rules.holds(.newsIsSaved), &step, &group)
         return true
     }
 
-    private mutating func put(
-        _ id: Int,
-        _ step: inout PlaceStep,
-        _ group: inout PlaceGroup
-    ) -> Bool {
-        guard budget.puts > 0 else { return false }
-        budget.puts -= 1
-        let content = PlaceContent.word(nextWord)
-        nextWord += 1
+    private mutating func put(_ ids: PlaceIDs, _ state: inout PlaceState) -> Bool {
+        guard state.budget.puts > 0 else { return false }
+        state.budget.puts -= 1
+        let content = PlaceContent.word(state.nextWord)
+        state.nextWord += 1
+        for id in 0..<state.world.ids where ids.contains(id) {
+            tell(content, id, false)
+            say(content, id, state)
+        }
+        return true
+    }
+
+    private mutating func tell(_ content: PlaceContent, _ id: Int, _ isShared: Bool) {
         step.account.words[id] = content
-        let row = PlaceRow(content: content, rev: step.number, written: step.number)
-        write(id, row, saving: rules.holds(.newsIsSaved), &step, &group)
+        step.account.said[id] = isShared ? step.number : 0
+    }
+
+    /// Stores what was said of an id: where it is claimed, as what is saved, and shows it.
+    private mutating func say(_ content: PlaceContent, _ id: Int, _ state: PlaceState) {
+        let isClaimed = state.memory[id].isClaimed
+        let old = isClaimed ? durable.saved[id]?.row ?? PlaceRow() : cache.rows[id]
+        var row = PlaceRow(content: content, rev: step.number)
+        row.said = state.world.isShared ? step.number : 0
+        if old.content == content { row.rev = old.rev }
+        step.usesState = step.usesState || isClaimed
+        if isClaimed, state.holds(.newsIsSaved) {
+            durable.saved[id]?.row = row
+            if state.holds(.newsIsShown) { show(id, state.world) }
+        } else {
+            store(row, id)
+            step.written[id] = true
+        }
+    }
+
+    // MARK: Pins
+
+    private mutating func pin(_ id: Int, _ state: inout PlaceState) -> Bool {
+        guard state.budget.pins > 0, durable.saved[id]?.isPinned != true else { return false }
+        state.budget.pins -= 1
+        let isTaken = durable.saved[id] == nil && !cache.rows[id].isAbsent
+        var saved = durable.saved[id] ?? PlaceSaved(row: cache.rows[id])
+        saved.isPinned = true
+        durable.saved[id] = saved
+        step.usesState = true
+        step.account.pins[id] = true
+        state.change(.pin(id))
+        if isTaken, state.world.hasHeads { show(id, state.world) }
         return true
     }
 
-    private mutating func pin(
-        _ id: Int,
-        _ step: inout PlaceStep,
-        _ group: inout PlaceGroup
-    ) -> Bool {
-        guard budget.pins > 0, !group.durable.claims[id].isPinned else { return false }
-        budget.pins -= 1
-        group.durable.claims[id].saved = base(id, group.durable, group.cache)
-        group.durable.claims[id].isPresent = true
-        group.durable.claims[id].isPinned = true
-        group.overlay.claims[id].isClaimed = true
-        step.writesState = true
-        if world.hasHeads, !group.cache.rows[id].isAbsent {
-            group.cache.rows[id].isHead = true
-            group.writesCache = true
+    private mutating func unpin(_ id: Int, _ state: PlaceState) -> Bool {
+        guard let saved = durable.saved[id], saved.isPinned else { return false }
+        step.usesState = true
+        step.account.pins[id] = false
+        if durable.isLeftToCache(id, state.world) {
+            unclaim(id)
+        } else {
+            durable.saved[id]?.isPinned = false
+            step.following = [.unpin(id)]
         }
         return true
     }
 
-    private func unpin(
-        _ id: Int,
-        _ step: inout PlaceStep,
-        _ group: inout PlaceGroup
-    ) -> Bool {
-        guard group.durable.claims[id].isPinned else { return false }
-        group.durable.claims[id].isPinned = false
-        step.writesState = true
-        return true
-    }
-
-    private func release(
-        _ id: Int,
-        _ step: inout PlaceStep,
-        _ group: inout PlaceGroup
-    ) -> Bool {
-        let claim = group.durable.claims[id]
-        let isTargeted = (0..<2).contains {
-            group.durable.modifiers[$0].accept > 0 && has($0, on: id)
-        }
-        guard claim.isPresent,
-            !(claim.isPinned || isTargeted) || !rules.holds(.claimLastsForEveryReason)
+    private mutating func drop(_ id: Int, _ state: inout PlaceState) -> Bool {
+        guard state.budget.drops > 0, let saved = durable.saved[id], !saved.row.isAbsent,
+            durable.targets(id, state.world) == 0
         else { return false }
-        let isHead = group.cache.rows[id].isHead
-        guard
-            claim.saved.isAbsent || isHead || synced[id] >= claim.saved.written
-                || !rules.holds(.claimWaitsForCheckpoint)
-        else { return false }
-        group.durable.claims[id] = PlaceClaim()
-        group.overlay.claims[id].isClaimed = false
-        group.overlay.claims[id].gone = step.number
-        step.writesState = true
-        guard isHead else { return true }
+        let hasRow = !cache.rows[id].isAbsent
+        store(PlaceRow(), id)
+        // In a group of its own, which may fail.
+        if hasRow, state.holds(.dropClearsFirst) { return true }
+        state.budget.drops -= 1
+        unclaim(id)
+        step.usesState = true
         step.account.words[id] = .absent
-        step.removed |= 1 << UInt8(id)
-        guard rules.holds(.headGoesWithItsClaim) else { return true }
-        group.cache.rows[id] = PlaceRow()
-        group.cache.log[id] |= 1 << UInt64(step.number)
-        group.writesCache = true
+        step.account.pins[id] = false
         return true
     }
 
-    private mutating func evict(
-        _ id: Int,
-        _ step: inout PlaceStep,
-        _ group: inout PlaceGroup
-    ) -> Bool {
-        let isClaimed = group.durable.claims[id].isPresent
-        guard budget.evictions > 0, !group.cache.rows[id].isAbsent,
-            !isClaimed || !rules.holds(.claimedIsNotEvicted)
+    private mutating func evict(_ id: Int, _ state: inout PlaceState) -> Bool {
+        let isClaimed = state.memory[id].isClaimed
+        guard state.budget.evictions > 0, !cache.rows[id].isAbsent,
+            !isClaimed || !state.holds(.claimedIsNotEvicted)
         else { return false }
-        budget.evictions -= 1
-        group.cache.rows[id] = PlaceRow()
-        group.cache.log[id] |= 1 << UInt64(step.number)
+        state.budget.evictions -= 1
+        store(PlaceRow(), id)
         if !isClaimed { step.account.words[id] = .absent }
-        group.writesCache = true
-        step.removed |= 1 << UInt8(id)
         return true
     }
-}
 
-extension PlaceStep {
-    func numbered(_ number: PlaceNumber) -> Self {
-        var step = Self(command: command, number: number, account: account)
-        step.writesState = writesState
-        return step
+    // MARK: Housekeeping, which does one thing after the other
+
+    private mutating func showAgain(_ id: Int, _ state: PlaceState) -> Bool {
+        guard state.memory[id].isBehind, state.release == nil else { return false }
+        step.usesState = true
+        step.showing = [.notBehind(id)]
+        if !isShown(id), state.holds(.behindIsShown) { show(id, state.world) }
+        return true
+    }
+
+    private mutating func prepare(_ id: Int, _ state: inout PlaceState) -> Bool {
+        guard state.budget.releases > 0, state.release == nil, let saved = durable.saved[id],
+            !saved.isCopy, durable.isReleased(id, state.world)
+        else { return false }
+        state.budget.releases -= 1
+        step.usesState = true
+        let isToBeShown = !isShown(id) || cache.rows[id].isHead
+        if isToBeShown, !saved.row.isAbsent, state.holds(.releasedIsShownWhole) {
+            show(id, state.world, isWhole: true)
+        }
+        state.release = PlaceRelease(id: id, row: saved.row)
+        return true
+    }
+
+    private mutating func remove(_ state: inout PlaceState) -> Bool {
+        guard let release = state.release, release.isSynced || !state.holds(.releasedIsSynced)
+        else { return false }
+        state.release = nil
+        step.usesState = true
+        let id = release.id
+        guard let saved = durable.saved[id],
+            durable.isReleased(id, state.world) || !state.holds(.goesOnlyUnclaimed),
+            !state.memory[id].isBehind || saved.row.isAbsent || !state.holds(.behindStays),
+            saved.row.says(release.row) || !state.holds(.goesOnlyAsSynced)
+        else { return true }
+        unclaim(id)
+        return true
+    }
+
+    private mutating func releaseCopy(_ state: PlaceState) -> Bool {
+        guard let saved = durable.saved[1], saved.isCopy, durable.isReleased(1, state.world),
+            cache.rows[0].said >= saved.row.said || !state.holds(.copyWaits)
+        else { return false }
+        if state.holds(.originalIsRaised) { raise(0) }
+        unclaim(1)
+        step.usesState = true
+        // A confirmed write shows until the origin has said what came of it.
+        step.account.hasCopy = step.account.said[1] > step.account.said[0]
+        return true
     }
 }
