@@ -185,14 +185,13 @@ extension PlaceState {
         group.steps = done
         group.isSeen = true
         group.left = group.changes.isEmpty ? [] : [.memory]
-        self.group = group
-        guard holds(.savedIsDone) else {
-            self.group = nil
+        if !holds(.savedIsDone) {
             for step in done {
                 if case .accept(let modifier) = step.command { told[modifier] = .refused }
             }
-            return
+            group.steps = []
         }
+        self.group = group
         if group.left.isEmpty { answer() }
     }
 

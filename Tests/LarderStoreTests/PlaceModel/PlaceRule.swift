@@ -115,7 +115,8 @@ extension PlaceRule {
         case .memoryClaimsFirst: .pairs
         case .fence, .fenceInTheWriter: .late
         case .stateBeforeCache, .failureIsUndone, .failedSyncLeavesNothing: .failingState
-        case .savedIsDone, .failedCacheRunsAgain, .failureIsBehind, .behindBeforeMemory,
+        case .savedIsDone: .failingPairs
+        case .failedCacheRunsAgain, .failureIsBehind, .behindBeforeMemory,
             .behindIsShown:
             .failingCache
         case .behindStays: .failingHeads
