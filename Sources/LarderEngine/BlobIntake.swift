@@ -56,7 +56,7 @@ package struct BlobIntake: ~Copyable {
             new.client = client
             let receipt =
                 isPinned
-                ? try await context.store.putPinned(new, now: now, if: condition)
+                ? try await context.store.pins.put(new, now: now, if: condition)
                 : try await context.store.put(new, now: now, if: condition)
             return Receipt(
                 revision: receipt.revision,
@@ -64,7 +64,7 @@ package struct BlobIntake: ~Copyable {
                 entityTag: entry.entityTag
             )
         } catch {
-            if case .uploaded(let upload) = body { context.store.abandon(upload) }
+            if case .uploaded(let upload) = body { context.store.bodies.abandon(upload) }
             throw Problem(error)
         }
     }

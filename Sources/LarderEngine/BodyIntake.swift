@@ -104,13 +104,13 @@ struct BodyIntake: ~Copyable {
 
     /// Gives up what was taken so far.
     mutating func abandon() {
-        if let upload { store.abandon(upload) }
+        if let upload { store.bodies.abandon(upload) }
         upload = nil
     }
 
     private func begin() async throws(StoreError) -> UploadID {
-        guard let goal else { return try await store.beginUpload() }
-        return try await store.beginUpload(
+        guard let goal else { return try await store.bodies.begin() }
+        return try await store.bodies.begin(
             for: goal.scope,
             goal.id,
             isPinning: goal.isPinning
@@ -126,7 +126,7 @@ struct BodyIntake: ~Copyable {
                 target = try await begin()
                 upload = target
             }
-            try await store.append(bytes, to: target, now: now)
+            try await store.bodies.append(bytes, to: target, now: now)
         } catch {
             try failed(error)
         }

@@ -48,7 +48,7 @@ package final class Engine: Sendable {
         self.origins = Origins(context, keeping)
         entries = Entries(context)
         monitor = Monitor(context, version: version, maxBytes: maxBytes.bytes, findings: findings)
-        store.whenPinsHaveNews { [keeper = context.keeper] in keeper.post(.wanted) }
+        store.pins.whenNews { [keeper = context.keeper] in keeper.post(.wanted) }
     }
 
     package var store: CacheStore { context.store }

@@ -51,7 +51,7 @@ extension EngineContext {
         _ taken: BodyIntake.Taken
     ) async throws(StoreError) -> [UInt8]? {
         if let bytes = taken.bytes { return bytes }
-        return try await store.bytes(of: new)
+        return try await store.bodies.bytes(of: new)
     }
 
     /// The URL of an entity's own, and whose it is; nil where its type has none.
@@ -92,13 +92,13 @@ extension EngineContext {
     /// Whether unsettled changes show under an id, or in the entity whose own URL it is.
     func isTargeted(_ scope: ScopeKey, _ id: EntryID) -> Bool {
         hasChanges(scope, id)
-            || store.hasTargets
-                && entity(at: id, in: scope).map { store.isTargeted(scope, EntryID($0)) } == true
+            || store.modifiers.hasTargets
+                && entity(at: id, in: scope).map { store.modifiers.isTarget(scope, EntryID($0)) } == true
     }
 
     /// The origin has said something of entities.
     func noteRead(of entities: NewEntities) {
-        guard (store.queueTotals.byState[.accepted] ?? 0) > 0 else { return }
+        guard (store.modifiers.totals.byState[.accepted] ?? 0) > 0 else { return }
         for key in entities.split.keys {
             noteRead(of: EntryID(EntityName(key, of: entities.origin)), in: entities.scope, nil)
         }

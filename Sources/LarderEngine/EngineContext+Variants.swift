@@ -6,9 +6,9 @@ extension EngineContext {
     /// Whether unsettled changes show under an id: they target it, or the URL of which it is a
     /// variant.
     func hasChanges(_ scope: ScopeKey, _ id: EntryID) -> Bool {
-        guard store.hasTargets else { return false }
-        return store.isTargeted(scope, id)
-            || Variants.url(of: id).map { store.isTargeted(scope, $0) } == true
+        guard store.modifiers.hasTargets else { return false }
+        return store.modifiers.isTarget(scope, id)
+            || Variants.url(of: id).map { store.modifiers.isTarget(scope, $0) } == true
     }
 
     /// A variant of which there is a row, and where that stands.

@@ -32,7 +32,7 @@ extension Entries {
                 return
             }
             guard let view = found.popLast() else { break }
-            if case .damaged(let body, let place) = view { store.drop(body, of: place, id) }
+            if case .damaged(let body, let place) = view { store.bodies.drop(body, of: place, id) }
             let frame = BatchFrame(view, id, scope.scope, now: now)
             context.count(isHit: frame.isHit)
             guard await emit(frame) else { return }

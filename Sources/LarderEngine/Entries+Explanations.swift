@@ -24,8 +24,8 @@ extension Entries {
         if scope.scope == .shared { item.scope = .shared }
         let holders = context.followers.holders(of: id, in: scope)
         let reasons = [
-            store.isPinned(scope, id) ? "pinned" : nil,
-            store.isTargeted(scope, id) ? "targeted" : nil,
+            store.pins.isPinned(scope, id) ? "pinned" : nil,
+            store.modifiers.isTarget(scope, id) ? "targeted" : nil,
             store.protections(scope, id) > holders ? "in-flight" : nil,
             holders > 0 ? "followed" : nil,
         ].compactMap { $0 }

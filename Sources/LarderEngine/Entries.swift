@@ -19,7 +19,7 @@ package struct Entries: EnginePart {
         _ scope: ScopeKey
     ) async throws(StoreError) -> BodyReader? {
         for place in context.sight(scope, id).scopes {
-            let reader = try await store.openBody(body, of: place, id, now: clock.now())
+            let reader = try await store.bodies.open(body, of: place, id, now: clock.now())
             if let reader { return reader }
         }
         return nil

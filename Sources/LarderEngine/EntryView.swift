@@ -57,7 +57,7 @@ extension Engine {
         row: (borrowing EntryRow) -> Void
     ) -> Bool {
         // What is written to a URL shows in its variants, too.
-        guard !store.hasTargets || Variants.url(of: id) == nil,
+        guard !store.modifiers.hasTargets || Variants.url(of: id) == nil,
             reader.plainRow(scope, id, now: now, row)
         else { return false }
         context.count(isHit: true)
@@ -192,8 +192,8 @@ struct Views: EnginePart {
         gone: (entry: Entry, place: ScopeKey)?,
         now: Timestamp
     ) throws(StoreError) -> EntryViewRead<Row>? {
-        guard gone != nil || store.hasTargets, let name = context.entity(at: id, in: scope),
-            gone != nil || store.isTargeted(scope, EntryID(name)),
+        guard gone != nil || store.modifiers.hasTargets, let name = context.entity(at: id, in: scope),
+            gone != nil || store.modifiers.isTarget(scope, EntryID(name)),
             var view: EntryView<Row> = try view(of: name, at: id, for: scope, reader, now: now)
         else { return nil }
         view.place = gone?.place ?? scope
@@ -295,7 +295,7 @@ struct EntryLook {
 
     /// What an id is before any change of its own shows, with where it stands.
     struct Base {
-        var value = KeptBase.unknown
+        var value = TargetBase.unknown
         /// Nil where there is nothing.
         var place: ScopeKey?
         var known: Entry?

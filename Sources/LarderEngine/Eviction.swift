@@ -78,7 +78,7 @@ private struct EvictionRun {
         // One of them may be both: pinned, and cached while the pin has no bytes.
         for id in names {
             let kept = try await context.store.read { reader throws(StoreError) in
-                try reader.keptRow(scope, id)
+                try reader.claimRow(scope, id)
             }
             if let kept { try await take(kept) }
         }
@@ -91,7 +91,7 @@ private struct EvictionRun {
         _ filter: RowFilter,
         onlyIDs ids: Set<EntryID>? = nil
     ) async throws(StoreError) {
-        try await evictKept(filter, onlyIDs: ids)
+        try await evictClaimed(filter, onlyIDs: ids)
         var cursor: RowCursor?
         while true {
             let after = cursor
@@ -105,8 +105,8 @@ private struct EvictionRun {
         }
     }
 
-    /// The kept rows of the filter, before the cache's: what is unpinned is protected no more.
-    private mutating func evictKept(
+    /// The claimed rows of the filter, before the cache's: what is unpinned is protected no more.
+    private mutating func evictClaimed(
         _ filter: RowFilter,
         onlyIDs ids: Set<EntryID>?
     ) async throws(StoreError) {
@@ -114,7 +114,7 @@ private struct EvictionRun {
         while true {
             let after = cursor
             let page = try await context.store.read { reader throws(StoreError) in
-                try reader.keptRows(filter, after: after, limit: Limits.evictionBatchRowsMax)
+                try reader.claimRows(filter, after: after, limit: Limits.evictionBatchRowsMax)
             }
             guard let last = page.last else { return }
             cursor = last.cursor
@@ -123,7 +123,7 @@ private struct EvictionRun {
     }
 
     /// What is targeted stays; a pin without bytes is no entry.
-    private mutating func take(_ row: KeptRow) async throws(StoreError) {
+    private mutating func take(_ row: ClaimRow) async throws(StoreError) {
         let hasBytes = row.hasEntry && row.kind != .tombstone
         guard !row.isTargeted, command.includesPinned || !row.isPinned else {
             report.skipped += hasBytes ? 1 : 0
@@ -131,7 +131,7 @@ private struct EvictionRun {
         }
         if !isDryRun {
             let scope = context.store.key(for: row.scope)
-            guard try await context.store.evictKept(scope, row.id, client: client) else { return }
+            guard try await context.store.pins.evict(scope, row.id, client: client) else { return }
         }
         guard hasBytes else { return }
         report.evicted += 1

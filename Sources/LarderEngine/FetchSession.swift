@@ -151,7 +151,7 @@ struct FetchSession<Printer: FetchPrinter> {
         _ = timers.jobs.add { [context, mailbox = mailbox] in
             do throws(StoreError) {
                 let (place, id, now) = (cached.place, cached.entry.id, context.clock.now())
-                let bytes = try await context.store.wholeBody(chunks, of: place, id, now: now)
+                let bytes = try await context.store.bodies.whole(chunks, of: place, id, now: now)
                 mailbox.post(.cacheRead(.success(bytes)))
             } catch {
                 mailbox.post(.cacheRead(.failure(error)))

@@ -345,7 +345,7 @@ struct FlightRun: ~Copyable {
     }
 
     private func abandon(_ body: NewBody?) {
-        if case .uploaded(let upload) = body { context.store.abandon(upload) }
+        if case .uploaded(let upload) = body { context.store.bodies.abandon(upload) }
     }
 
     private mutating func refresh(_ reply: UpstreamReply) async -> Step {

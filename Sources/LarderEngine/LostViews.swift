@@ -13,7 +13,7 @@ struct LostViews: Sendable {
     }
 
     /// The values as JSON; nil where it is nothing, or no JSON.
-    @Sendable func view(_ id: EntryID, _ base: KeptBase) -> LostView {
+    @Sendable func view(_ id: EntryID, _ base: TargetBase) -> LostView {
         let effect = effects[id] ?? .none
         let values = TargetValues(base, of: id, [effect])
         var view = LostView()

@@ -15,7 +15,7 @@ struct ModifierReports: EnginePart {
         _ scope: ScopeKey
     ) async throws(Problem) -> (ModifierNumber, ModifierReport) {
         let number = try await storing { () async throws(StoreError) in
-            try await store.modifierNumber(id, of: scope)
+            try await store.modifiers.number(id, of: scope)
         }
         guard let number else { throw .noSuchModifier(id) }
         return (number, try await report(of: number, id, scope))
@@ -27,10 +27,10 @@ struct ModifierReports: EnginePart {
         _ scope: ScopeKey
     ) async throws(Problem) -> ModifierReport {
         let found = try await storing { () async throws(StoreError) -> ModifierReport? in
-            if let whole = try await store.modifier(number) {
+            if let whole = try await store.modifiers.whole(number) {
                 return try await report(of: whole, scope)
             }
-            return try await store.settledModifier(number, of: scope).flatMap(ModifierReport.init)
+            return try await store.modifiers.settled(number, of: scope).flatMap(ModifierReport.init)
         }
         guard let found else { throw .noSuchModifier(id) }
         return found
@@ -110,7 +110,7 @@ struct ModifierReports: EnginePart {
         while items.count < command.limit {
             let (from, limit) = (last, command.limit - items.count)
             let found = try await storing { () async throws(StoreError) in
-                try await store.modifiers(filter, after: from, limit: limit)
+                try await store.modifiers.page(filter, after: from, limit: limit)
             }
             let rows = found.compactMap(\.readable)
             items += try await storing { () async throws(StoreError) in
@@ -129,7 +129,7 @@ struct ModifierReports: EnginePart {
     ) async throws(Problem) -> ModifierPage {
         let limit = command.limit
         let found = try await storing { () async throws(StoreError) in
-            try await store.settledModifiers(of: scopes, before: before, limit: limit)
+            try await store.modifiers.history(of: scopes, before: before, limit: limit)
         }
         var items = found.compactMap(ModifierReport.init)
         if case .one(let state) = command.selection { items.removeAll { $0.state != state } }
@@ -150,7 +150,7 @@ struct ModifierReports: EnginePart {
     func reports(of rows: [StoredModifier]) async throws(StoreError) -> [ModifierReport] {
         let leftOut = try await inapplicable(among: rows)
         let dead = rows.filter { $0.state == .dead }.map(\.number)
-        let answers = try await store.lastAnswers(of: dead, bytesMax: Limits.toldAnswerBytesMax)
+        let answers = try await store.modifiers.lastAnswers(of: dead, bytesMax: Limits.toldAnswerBytesMax)
         var reports: [ModifierReport] = []
         for row in rows {
             var report = await report(of: row)
@@ -185,7 +185,7 @@ struct ModifierReports: EnginePart {
     private func ids(of numbers: [ModifierNumber]) async -> [ModifierID] {
         var ids: [ModifierID] = []
         for number in numbers.prefix(Limits.toldPendingMax) {
-            if let id = try? await store.modifierHead(number)?.id { ids.append(id) }
+            if let id = try? await store.modifiers.head(number)?.id { ids.append(id) }
         }
         return ids
     }
@@ -228,7 +228,7 @@ struct ModifierReports: EnginePart {
 
     private static func view(
         of id: EntryID,
-        _ base: KeptBase,
+        _ base: TargetBase,
         _ changes: [OpenChange],
         _ reader: StoreReader
     ) throws(StoreError) -> ViewReport {

@@ -23,7 +23,7 @@ extension ModifierSteps {
             for (member, fate) in [(number, outcome)]
                 + dependants.map({ ($0, outcome.ofDependants) })
             {
-                guard let whole = try await self.context.store.modifier(member) else { continue }
+                guard let whole = try await self.context.store.modifiers.whole(member) else { continue }
                 let targets = await self.variedTargets(of: whole)
                 varied += targets
                 settlements.append(self.settlement(of: whole, fate, targets))
@@ -34,7 +34,7 @@ extension ModifierSteps {
                 asked += whole.modifier.targets.map { (scope, $0) }
             }
             let now = self.context.clock.now()
-            let receipt = try await self.context.store.settle(settlements, now: now)
+            let receipt = try await self.context.store.modifiers.settle(settlements, now: now)
             for target in varied { await self.tellVariants(of: target) }
             for settlement in settlements where receipt.settled.contains(settlement.number) {
                 self.count(settlement, reverting.contains(settlement.number))
@@ -83,7 +83,7 @@ extension ModifierSteps {
 
     private func baseUpdate(
         for whole: WholeModifier
-    ) -> @Sendable (EntryID, KeptBase) -> BaseUpdate {
+    ) -> @Sendable (EntryID, TargetBase) -> BaseUpdate {
         let attempted = attempts.withLock { $0[whole.modifier.number] } ?? Attempted()
         var effects: [EntryID: Effect] = [:]
         for change in whole.changes { effects[change.id] = try? Effect(parsing: change.effect) }
@@ -118,7 +118,7 @@ extension ModifierSteps {
     /// What an entity is once a modifier of it was confirmed; nil where it stays what it is.
     private func settledEntity(
         _ id: EntryID,
-        _ base: KeptBase,
+        _ base: TargetBase,
         _ effect: Effect,
         _ whole: WholeModifier,
         _ attempted: Attempted

@@ -67,11 +67,11 @@ final class ModifierSteps: Sendable {
         var failed: Set<ModifierNumber> = []
         await untilDone("the modifiers were not read") { () async throws(StoreError) in
             found = try await self.records(after: nil, isStart: true)
-            paused = try await self.context.store.pausedLanes()
+            paused = try await self.context.store.modifiers.pausedLanes()
             failed = Set(found.unreadable)
             let open = Set(found.records.map(\.number))
             for parent in Set(found.records.flatMap(\.dependsOn)).subtracting(open) {
-                let head = try await self.context.store.modifierHead(parent)
+                let head = try await self.context.store.modifiers.head(parent)
                 if head?.state == .dead { failed.insert(parent) }
             }
         }
@@ -103,7 +103,7 @@ final class ModifierSteps: Sendable {
         var all = FoundRecords()
         all.last = last
         while true {
-            let page = try await context.store.unsettledModifiers(
+            let page = try await context.store.modifiers.unsettled(
                 after: all.last,
                 isKnown: isStart ? isKnown : nil
             )
@@ -130,7 +130,7 @@ final class ModifierSteps: Sendable {
             var (failed, failure): ([ModifierNumber], StoreError?) = ([], nil)
             for number in left {
                 do throws(StoreError) {
-                    try await self.context.store.buryUnreadable(
+                    try await self.context.store.modifiers.buryUnreadable(
                         [number],
                         problem: Problem.unreadableModifier.encoded(),
                         now: self.context.clock.now()
@@ -172,7 +172,7 @@ final class ModifierSteps: Sendable {
         return record
     }
 
-    private func facts(_ modifier: StoredModifier, _ base: KeptBase) -> ModifierRequest {
+    private func facts(_ modifier: StoredModifier, _ base: TargetBase) -> ModifierRequest {
         var headers = modifier.headers
         if let type = modifier.mediaType { headers.set("Content-Type", type) }
         let origin = context.origins[modifier.origin]?.settings
@@ -191,7 +191,7 @@ final class ModifierSteps: Sendable {
 
     private func commitSend(_ number: ModifierNumber) async -> ModifierKeeper.Event? {
         do throws(StoreError) {
-            guard try await context.store.send(number) else { return nil }
+            guard try await context.store.modifiers.send(number) else { return nil }
             return .sendCommitted(number)
         } catch {
             note("a modifier was not sent", error)
@@ -202,7 +202,7 @@ final class ModifierSteps: Sendable {
     private func send(_ number: ModifierNumber) async -> ModifierKeeper.Event? {
         let found: (whole: WholeModifier, targets: [EntryID: Target])?
         do throws(StoreError) {
-            found = try await context.store.modifierAndTargets(number)
+            found = try await context.store.modifiers.withTargets(number)
         } catch {
             note("a modifier was not read", error)
             return .attemptEnded(number, .neverLeft, ModifierRules())
@@ -316,7 +316,7 @@ final class ModifierSteps: Sendable {
             var later: [EntryID: [Effect]] = [:]
             for change in found.changes.reversed() where change.state == .accepted {
                 guard
-                    let (whole, targets) = try await context.store.modifierAndTargets(
+                    let (whole, targets) = try await context.store.modifiers.withTargets(
                         change.number
                     ),
                     let effects = whole.effects
@@ -367,7 +367,7 @@ final class ModifierSteps: Sendable {
         let ready = update
         var transition: ModifierTransition?
         await untilDone("a modifier's state was not written") { () async throws(StoreError) in
-            transition = try await self.context.store.update(ready)
+            transition = try await self.context.store.modifiers.update(ready)
         }
         if let transition { noteCredential(transition) }
         return .changeCommitted(number)

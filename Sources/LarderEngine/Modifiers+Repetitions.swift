@@ -15,7 +15,7 @@ extension Modifiers {
         let ids = command.modifiers.compactMap(\.id)
         guard !ids.isEmpty else { return [:] }
         return try await storing { () async throws(StoreError) in
-            let found = try await store.submissions(of: ids, scope)
+            let found = try await store.modifiers.submissions(of: ids, scope)
             let areSame = try await store.work(onBytes: found.isEmpty ? 0 : byteCount) {
                 command.modifiers.allSatisfy { modifier in
                     guard let submission = modifier.id.flatMap({ found[$0] }) else { return true }
@@ -36,7 +36,7 @@ extension Modifiers {
     ) async throws(Problem) -> WebURL? {
         guard let id = try write.id(under: keyHeader) else { return nil }
         let known = try await storing { () async throws(StoreError) in
-            try await store.submissions(of: [id], scope)[id]
+            try await store.modifiers.submissions(of: [id], scope)[id]
         }
         guard let known, known.origin == write.place.origin.text, let url = known.url,
             write.place.names(url)

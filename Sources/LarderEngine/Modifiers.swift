@@ -46,7 +46,7 @@ package struct Modifiers: EnginePart {
         }
         let ready = new
         let acceptances = try await storing { () async throws(StoreError) in
-            ready.isEmpty ? [] : try await store.accept(ready, now: now)
+            ready.isEmpty ? [] : try await store.modifiers.accept(ready, now: now)
         }
         context.meter.modifiersAccepted(acceptances.count(where: \.isNew))
         let accepted = zip(ready, acceptances).compactMap { modifier, acceptance in
@@ -163,7 +163,7 @@ package struct Modifiers: EnginePart {
         case .bytes(let bytes): return (bytes, type)
         case .chunks(let chunks):
             let bytes = try await storing { () async throws(StoreError) in
-                try await store.wholeBody(chunks, of: found.place, id, now: now)
+                try await store.bodies.whole(chunks, of: found.place, id, now: now)
             }
             guard let bytes else {
                 throw Problem(.miss, "body_entry: '\(id)' was replaced just now")
@@ -230,7 +230,7 @@ package struct Modifiers: EnginePart {
             let outcome = try await context.wait(upTo: time, interest, on: queue.settlements) {
                 () async throws(Problem) -> Void? in
                 let left = try await storing { () async throws(StoreError) in
-                    try await store.modifiers(filter, after: nil, limit: 1)
+                    try await store.modifiers.page(filter, after: nil, limit: 1)
                 }
                 return left.isEmpty ? () : nil
             }
@@ -242,7 +242,7 @@ package struct Modifiers: EnginePart {
     /// Whether a modifier has left the queue, be it as a dead letter.
     private func isSettled(_ number: ModifierNumber) async throws(Problem) -> Bool {
         let head = try await storing { () async throws(StoreError) in
-            try await store.modifierHead(number)
+            try await store.modifiers.head(number)
         }
         return head.map { $0.state == .dead } ?? true
     }
@@ -260,7 +260,7 @@ package struct Modifiers: EnginePart {
         guard report.state != .dead else {
             let now = clock.now()
             let isDropped = try await storing { () async throws(StoreError) in
-                try await store.dropDeadLetter(number, of: scope, now: now)
+                try await store.modifiers.drop(number, of: scope, now: now)
             }
             guard isDropped else { throw .noSuchModifier(id) }
             return
@@ -306,7 +306,7 @@ package struct Modifiers: EnginePart {
             where try await context.targetsSharedRow(target, scope) {
                 shared.insert(target)
             }
-            return try await store.retryDeadLetter(
+            return try await store.modifiers.retry(
                 number,
                 of: scope,
                 sharing: { [shared] in shared.contains($0) },
@@ -315,7 +315,7 @@ package struct Modifiers: EnginePart {
         }
         guard let revived else { throw .noSuchModifier(id) }
         queue.post(.accepted([]))
-        if let whole = try? await store.modifier(revived) {
+        if let whole = try? await store.modifiers.whole(revived) {
             await context.tellVariants(of: [whole.modifier], scope)
         }
         let again = try await reports.report(id, scope).1
@@ -355,7 +355,7 @@ package struct Modifiers: EnginePart {
     ) async throws(Problem) {
         let lane = names.named(lane, scope)
         try await storing { () async throws(StoreError) in
-            try await store.setPaused(scope, lane, isPaused)
+            try await store.modifiers.setPaused(scope, lane, isPaused)
         }
         queue.post(.laneSet(lane, scope.scope, isPaused: isPaused))
     }

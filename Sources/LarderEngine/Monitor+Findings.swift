@@ -10,8 +10,8 @@ extension Monitor {
     /// However long the queue is, this reads no more than the lanes that are paused.
     func findings(for asker: StatusReport.You?) async -> [CheckReport.Finding] {
         let own = asker.flatMap { $0.isAdministrator ? nil : $0.uid }
-        let writes = store.queueTotals.waitingForPerson
-        let pins = store.pinTotals.failed
+        let writes = store.modifiers.totals.waitingForPerson
+        let pins = store.pins.totals.failed
         var findings: [CheckReport.Finding] = []
         for uid in Set(writes.keys).union(pins.keys).sorted() where own == nil || own == uid {
             let whose = Whose(uid: uid, isAsker: uid == asker?.uid)
@@ -24,7 +24,7 @@ extension Monitor {
             }
         }
         do throws(StoreError) {
-            for (scope, lane) in try await store.pausedLanes() {
+            for (scope, lane) in try await store.modifiers.pausedLanes() {
                 guard let uid = scope.uid, own == nil || own == uid else { continue }
                 let whose = Whose(uid: uid, isAsker: uid == asker?.uid)
                 findings.append(CheckReport.Finding(paused: lane, of: scope, whose))

@@ -7,7 +7,7 @@ extension Monitor {
     ///
     /// However long the queue is, this reads one row.
     func queueStatus() async -> (StatusReport.Queue, warnings: [String]) {
-        let totals = store.queueTotals
+        let totals = store.modifiers.totals
         var queue = StatusReport.Queue()
         queue.byState = totals.byState
         queue.stalled = totals.stalled
@@ -17,7 +17,7 @@ extension Monitor {
         var warnings = Self.warnings(of: totals)
         do throws(StoreError) {
             let now = clock.now()
-            queue.oldestAge = try await store.oldestAcceptedAt().map { max(now.since($0), .zero) }
+            queue.oldestAge = try await store.modifiers.oldestAcceptedAt().map { max(now.since($0), .zero) }
         } catch {
             warnings.append("the queue was not read: \(error.message)")
         }

@@ -25,7 +25,7 @@ extension Monitor {
             cacheBytes: totals.bytes,
             cacheBytesMax: maxBytes,
             budgetBytes: totals.budget,
-            pins: UsageReport.Pins(usage.pins, in: store.pinTotals),
+            pins: UsageReport.Pins(usage.pins, in: store.pins.totals),
             files: store.fileLengths.enumerated().map { index, file in
                 UsageReport.File(
                     name: file.name,

@@ -62,7 +62,7 @@ package final class Monitor: EnginePart {
             uptime: now - started,
             state: warnings.isEmpty ? .ok : .degraded,
             cache: cache,
-            pins: StatusReport.Pins(store.pinTotals),
+            pins: StatusReport.Pins(store.pins.totals),
             connections: connections,
             flights: context.flights.count,
             origins: originStatuses(for: asker),
@@ -116,8 +116,8 @@ package final class Monitor: EnginePart {
         if totals.damaged > 0 {
             warnings.append("\(totals.damaged) damaged rows were met and left out")
         }
-        if store.pinTotals.damaged > 0 {
-            warnings.append("\(store.pinTotals.damaged) pinned entries were damaged on the disk")
+        if store.pins.totals.damaged > 0 {
+            warnings.append("\(store.pins.totals.damaged) pinned entries were damaged on the disk")
         }
         return warnings
     }

@@ -111,7 +111,7 @@ extension NetworkView {
     ) throws(StoreError) {
         var changes = try reader.changes(ofVariant: entry.id, scope)
         if changes == nil { changes = try reader.target(scope, entry.id)?.changes }
-        let base = KeptBase.value(entry, entry.body.isJSON ? bytes : nil)
+        let base = TargetBase.value(entry, entry.body.isJSON ? bytes : nil)
         let shown = try ShownEntry(entry.id, base, changes ?? [], in: scope, reader)
         guard let view = shown.entry, view.kind != .tombstone else {
             self = .deleted(

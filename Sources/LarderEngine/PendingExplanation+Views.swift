@@ -8,7 +8,7 @@ extension PendingExplanation {
     /// on the way; what is left without each is worked out with the steps that this has left over.
     init(
         of target: Target,
-        on known: KeptBase,
+        on known: TargetBase,
         _ id: EntryID,
         _ reader: StoreReader,
         _ interest: Interest
@@ -112,7 +112,7 @@ extension ViewReport {
     /// What changes make of a base, in words of the wire.
     init(
         _ view: View,
-        of base: KeptBase,
+        of base: TargetBase,
         _ values: TargetValues,
         _ changes: [OpenChange],
         _ reader: StoreReader

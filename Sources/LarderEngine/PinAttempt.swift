@@ -75,11 +75,11 @@ struct PinAttempt: Sendable {
     /// The answer is in the pin, unless there was no room; or it has only confirmed what the cache
     /// has got meanwhile.
     private func confirm() async throws(StoreError) -> Outcome {
-        guard let pin = try await context.store.pin(scope, id) else { return .notReached(nil) }
+        guard let pin = try await context.store.pins.pin(scope, id) else { return .notReached(nil) }
         if pin.entry != nil { return .held }
         if let trouble = pin.trouble { return .refused(Problem(trouble)) }
         let now = context.clock.now()
-        switch try await context.store.pin(scope, id, origin: origin.name, now: now) {
+        switch try await context.store.pins.pin(scope, id, origin: origin.name, now: now) {
         case .held: return .held
         case .tooLarge(let trouble): return .refused(Problem(trouble))
         case .waiting, .miss: return .notReached(nil)
@@ -88,7 +88,7 @@ struct PinAttempt: Sendable {
 
     private func refuse(_ problem: Problem, _ state: PinState) async throws(StoreError) -> Outcome {
         let trouble = PinTrouble(problem: problem.kind.rawValue, reason: problem.detail)
-        try await context.store.setTrouble(scope, id, state, trouble)
+        try await context.store.pins.setTrouble(scope, id, state, trouble)
         return .refused(problem)
     }
 }

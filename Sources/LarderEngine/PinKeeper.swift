@@ -130,7 +130,7 @@ final class PinKeeper: Sendable {
         do throws(StoreError) {
             var last: Int64 = 0
             while true {
-                let page = try await context.store.wantedPins(after: last)
+                let page = try await context.store.pins.wanted(after: last)
                 guard let end = page.last else { return wanted }
                 last = end.number
                 for pin in page {
@@ -147,7 +147,7 @@ final class PinKeeper: Sendable {
                     } else {
                         let reason = "it belongs to no configured origin"
                         let trouble = PinTrouble(problem: "unknown-origin", reason: reason)
-                        try await context.store.setTrouble(scope, pin.id, .failed, trouble)
+                        try await context.store.pins.setTrouble(scope, pin.id, .failed, trouble)
                     }
                 }
             }

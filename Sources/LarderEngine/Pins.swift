@@ -33,7 +33,7 @@ package struct Pins: EnginePart {
         case .held(let isNew):
             return .held(try await item(of: id, scope), isNew: isNew)
         case .tooLarge(let trouble):
-            throw Problem(trouble).ofKeptPin
+            throw Problem(trouble).ofPin
         case .waiting(let isNew):
             guard let attempt else { throw .nothingToPin(id) }
             return try await follow(
@@ -64,7 +64,7 @@ package struct Pins: EnginePart {
         do throws(Problem) {
             outcome = try await storing { () async throws(StoreError) in
                 let origin = attempt?.origin.name
-                return try await store.pin(
+                return try await store.pins.pin(
                     scope,
                     id,
                     origin: origin,
@@ -133,13 +133,13 @@ package struct Pins: EnginePart {
         isPatient: Bool
     ) async throws(Problem) -> Answer? {
         let outcome = asked.outcome.withLock { $0 }
-        if case .refused(let problem) = outcome { throw problem.ofKeptPin }
+        if case .refused(let problem) = outcome { throw problem.ofPin }
         let item = try await item(of: attempt.id, attempt.scope)
         switch item.state {
         case .held, .gone:
             return .held(item, isNew: isNew)
         case .tooLarge where outcome != nil, .failed where outcome != nil:
-            throw item.trouble.map { Problem($0).ofKeptPin }
+            throw item.trouble.map { Problem($0).ofPin }
                 ?? Problem(.internal, "the pin of '\(attempt.id)' does not say why")
         // What it says is of an attempt from before this client asked.
         case .waiting, .tooLarge, .failed:
@@ -151,7 +151,7 @@ package struct Pins: EnginePart {
     /// Gives an entry back to the cache; false when it was not pinned.
     package func unpin(_ id: EntryID, _ scope: ScopeKey) async throws(Problem) -> Bool {
         try await storing { () async throws(StoreError) in
-            try await store.unpin(scope, id, now: clock.now())
+            try await store.pins.unpin(scope, id, now: clock.now())
         }
     }
 
@@ -161,7 +161,7 @@ package struct Pins: EnginePart {
         _ scope: ScopeKey
     ) async throws(Problem) -> PinPage {
         let pins = try await storing { () async throws(StoreError) in
-            try await store.pins(of: scope, after: command.cursor, limit: command.limit)
+            try await store.pins.page(of: scope, after: command.cursor, limit: command.limit)
         }
         let next = pins.count == command.limit ? pins.last?.id.text : nil
         return PinPage(items: pins.map(PinItem.init), next: next)
@@ -169,7 +169,7 @@ package struct Pins: EnginePart {
 
     private func item(of id: EntryID, _ scope: ScopeKey) async throws(Problem) -> PinItem {
         let pin = try await storing { () async throws(StoreError) in
-            try await store.pin(scope, id)
+            try await store.pins.pin(scope, id)
         }
         guard let pin else { throw Problem(.miss, "'\(id)' was unpinned just now") }
         return PinItem(pin)
@@ -220,7 +220,7 @@ extension Problem {
     }
 
     /// The same when the pin is still there.
-    fileprivate var ofKeptPin: Problem {
+    fileprivate var ofPin: Problem {
         var problem = self
         problem.hint += " The pin stays and says so: pin it again to try again, or unpin it."
         return problem

@@ -49,7 +49,7 @@ enum SettledBase: Equatable, Sendable {
     init(
         _ id: EntryID,
         _ effect: Effect,
-        on base: KeptBase,
+        on base: TargetBase,
         body: [UInt8],
         mediaType: String?,
         isPatchable: Bool,
@@ -93,7 +93,7 @@ enum SettledBase: Equatable, Sendable {
     init(
         _ id: EntryID,
         _ effect: Effect,
-        onEntity base: KeptBase,
+        onEntity base: TargetBase,
         body: [UInt8],
         isPatchable: Bool,
         _ origin: OriginName,
@@ -155,7 +155,7 @@ enum SettledBase: Equatable, Sendable {
         _ id: EntryID,
         _ bytes: [UInt8],
         _ mediaType: String?,
-        _ base: KeptBase,
+        _ base: TargetBase,
         _ origin: OriginName,
         _ now: Timestamp
     ) -> SettledBase {

@@ -91,11 +91,11 @@ struct ShownAnswer: Sendable {
         switch body {
         case .bytes(let bytes): return .bytes(bytes)
         case .chunks(let chunks) where asItIs:
-            return try await store.openBody(chunks, of: place, entry.id, now: now)
+            return try await store.bodies.open(chunks, of: place, entry.id, now: now)
                 .map { .stored($0) }
         case .chunks where chunkedJSON == nil: return .elsewhere
         case .chunks(let chunks):
-            return try await store.wholeBody(chunks, of: place, entry.id, now: now)
+            return try await store.bodies.whole(chunks, of: place, entry.id, now: now)
                 .map { .bytes($0) }
         }
     }

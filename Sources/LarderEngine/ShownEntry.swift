@@ -18,7 +18,7 @@ struct ShownEntry: Sendable {
 
     init(
         _ id: EntryID,
-        _ known: KeptBase,
+        _ known: TargetBase,
         _ changes: [OpenChange],
         in scope: ScopeKey,
         _ reader: StoreReader
@@ -76,7 +76,7 @@ private struct LastStep {
 
 extension View {
     /// Whether only effects say what is shown, and no server.
-    fileprivate func isMade(on base: KeptBase) -> Bool {
+    fileprivate func isMade(on base: TargetBase) -> Bool {
         switch (base, content) {
         case (_, .unknown), (_, .base): false
         case (_, .deleted): isChanged

@@ -46,7 +46,7 @@ extension EngineContext {
             return scope
         }
         if store.isCopy(scope, id) { return sharedScope }
-        return cached?.place == scope || store.isKept(scope, id) ? scope : sharedScope
+        return cached?.place == scope || store.isClaimed(scope, id) ? scope : sharedScope
     }
 
     /// Whether a modifier of a scope changes everybody's row under an id: where it is a shared

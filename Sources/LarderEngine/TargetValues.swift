@@ -10,7 +10,7 @@ struct TargetValues {
     private let entity: EntityValue?
 
     /// `effects` are all that are to be applied.
-    init(_ base: KeptBase, of id: EntryID, _ effects: [Effect]) {
+    init(_ base: TargetBase, of id: EntryID, _ effects: [Effect]) {
         guard id.isEntity, let values = base.held.values(for: effects) else {
             content = TargetContent(base)
             entity = nil
@@ -39,7 +39,7 @@ struct TargetValues {
 
 extension TargetContent {
     /// Of an entity, what it is compared by.
-    init(_ base: KeptBase) {
+    init(_ base: TargetBase) {
         switch base {
         case .unknown: self = .unknown
         case .deleted: self = .deleted
@@ -52,7 +52,7 @@ extension TargetContent {
     }
 }
 
-extension KeptBase {
+extension TargetBase {
     var isKnown: Bool {
         if case .unknown = self { false } else { true }
     }

@@ -399,9 +399,9 @@ package enum Limits {
     /// How many copies do so: one more shows what is shared at once.
     package static let waitingCopiesMax = 1_000
     /// Memory in which each reader of `state.db` keeps pages.
-    package static let keptPageCacheBytes: Int64 = 262_144
+    package static let statePageCacheBytes: Int64 = 262_144
     /// How often a put is tried again when its id is taken in and given back in the same moment.
-    package static let keptRoundsMax = 16
+    package static let commandRoundsMax = 16
     /// Rows of one file's log of changes: hours of a busy device, and read through in 50 ms at start.
     package static let changeLogRowsMax: Int64 = 65_536
     /// What they may hold, where ids are long.

@@ -33,10 +33,7 @@ final class BodyCarrier: Sendable {
             var position: Int64 = 0
             var copied = 0
             while copied < source.byteCount {
-                let next = position
-                let chunk = try await bodies.read { reader throws(StoreError) in
-                    try reader.chunk(next, of: source)
-                }
+                let chunk = try await chunk(position, of: source)
                 guard !chunk.isEmpty, copied + chunk.count <= source.byteCount else {
                     throw .badChunk
                 }
@@ -53,21 +50,20 @@ final class BodyCarrier: Sendable {
 
     /// All of a body that stays in place meanwhile.
     func bytes(of source: ChunkedBody) async throws(StoreError) -> [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(min(source.byteCount, Limits.inlineJSONBytesMax))
-        var position: Int64 = 0
-        while bytes.count < source.byteCount {
-            let next = position
-            let chunk = try await bodies.read { reader throws(StoreError) in
-                try reader.chunk(next, of: source)
-            }
-            guard !chunk.isEmpty, bytes.count + chunk.count <= source.byteCount else {
-                throw .badChunk
-            }
-            bytes += chunk
-            position += 1
+        var gathered = GatheredBody(source)
+        while let position = gathered.next {
+            try gathered.append(try await chunk(position, of: source))
         }
-        return bytes
+        return gathered.bytes
+    }
+
+    private func chunk(
+        _ position: Int64,
+        of source: ChunkedBody
+    ) async throws(StoreError) -> [UInt8] {
+        try await bodies.read { reader throws(StoreError) in
+            try reader.chunk(position, of: source)
+        }
     }
 
     private func begin(
@@ -118,7 +114,7 @@ final class BodyCarrier: Sendable {
             shared.abandon(upload)
             cache.wake()
         case .state:
-            shared.kept.abandon(upload)
+            shared.claims.abandon(upload)
             state.wake()
         }
     }

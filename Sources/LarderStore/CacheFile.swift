@@ -7,6 +7,8 @@ final class CacheFile {
     let connection: SQLiteConnection
     let statements: CacheWriterStatements
     let log: ChangeLog
+    let bodies: BodyTable
+    let chunks: ChunkReader
     let references: ReferenceReader
     let referenceStatements: ReferenceStatements
     let wal: WriteAheadLog
@@ -28,6 +30,8 @@ final class CacheFile {
         self.connection = connection
         statements = try CacheWriterStatements(connection)
         log = try ChangeLog(connection, hasModifiers: false)
+        bodies = try BodyTable(connection, of: .cache)
+        chunks = try ChunkReader(connection)
         references = try ReferenceReader(connection)
         referenceStatements = try ReferenceStatements(connection)
         wal = WriteAheadLog(of: connection)

@@ -8,20 +8,6 @@ extension CacheStore {
         shared.rules.replace(names)
     }
 
-    /// The bytes of an entry that is about to be put, also where they stand in chunks by now.
-    package func bytes(of new: NewEntry) async throws(StoreError) -> [UInt8] {
-        switch new.body {
-        case .inline(let bytes): return bytes
-        case .uploaded(let upload):
-            let body = ChunkedBody(
-                number: upload.body,
-                byteCount: new.entry.body.byteCount,
-                file: upload.file
-            )
-            return try await kept.bytes(of: body)
-        }
-    }
-
     /// Merges an answer's entities into what is known of them and stores its own part, in one step.
     ///
     /// Where its id is kept for good, its entry is stored whole. Where `fence` covers its id or one
@@ -31,7 +17,12 @@ extension CacheStore {
         now: Timestamp,
         fence: AnswerFence? = nil
     ) async throws(StoreError) -> AnswerReceipt {
-        try await kept.put(answer, now: now, fence: fence)
+        try refuseWhileFull(answer.entry)
+        return try await commands.copying(now: now) { (copied) async throws(StoreError) in
+            try await commands.submit { writer throws(StoreError) in
+                try writer.put(answer, fence: fence, copied, now: now)
+            }
+        }
     }
 
     /// Merges entities into what is known of them.
@@ -40,7 +31,9 @@ extension CacheStore {
         _ entities: NewEntities,
         now: Timestamp
     ) async throws(StoreError) -> EntitiesReceipt {
-        try await kept.put(entities, now: now)
+        try await commands.submit { writer throws(StoreError) in
+            try writer.put(entities, now: now)
+        }
     }
 
     /// Leaves a tombstone where an entity was, unless a fetch has told of it that set out later; the
@@ -53,7 +46,9 @@ extension CacheStore {
         cause: ChangeCause,
         now: Timestamp
     ) async throws(StoreError) -> Revision? {
-        try await kept.deleteEntity(name, in: scope, fetch: fetch, cause, now: now)
+        try await commands.submit { writer throws(StoreError) in
+            try writer.deleteEntity(name, in: scope, fetch: fetch, cause, now: now)
+        }
     }
 
     /// Somebody has asked for an entity by its key: it stays while nothing refers to it, until it is

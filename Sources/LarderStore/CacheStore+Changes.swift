@@ -101,9 +101,9 @@ extension StoreReader {
             try ChangeLogReader(file.connection, hasModifiers: false)
                 .changes(after: first, through: last, of: scope, limit: limit)
         }
-        let kept = try keptReader()
+        let saved = try stateReader()
             .changes(after: first, through: last, of: scope, limit: limit)
-        return [cached, kept].compactMap { $0 }
+        return [cached, saved].compactMap { $0 }
     }
 }
 
@@ -118,7 +118,7 @@ extension Change {
     }
 }
 
-extension KeptReader {
+extension StateReader {
     fileprivate func changes(
         after first: Revision,
         through last: Revision,

@@ -14,7 +14,10 @@ package final class CacheStore: Sendable {
     let queue: WriterPart<CacheWriter>
     let stateFile: StateFile
     let revisions: RevisionSource
-    let kept: KeptStore
+    let commands: StoreCommands
+    package let bodies: BodyStore
+    package let pins: PinStore
+    package let modifiers: ModifierStore
     private let stateLock: DirectoryLock
     private let cacheFolder: FolderHold?
     let cacheReserve: Reserve
@@ -81,13 +84,19 @@ package final class CacheStore: Sendable {
         readers = StoreReaders { [database, shared, queue, stateFile] in
             Self.makeReader(database, configuration, shared, queue, stateFile)
         }
-        kept = KeptStore(
+        commands = StoreCommands(
             cache: queue,
             readers: readers,
             cachePath: database.path,
             state: stateFile,
             shared: shared
         )
+        bodies = BodyStore(commands: commands)
+        pins = PinStore(
+            commands: commands,
+            maxEntryBytes: configuration.maxEntryBytes.bytes
+        )
+        modifiers = ModifierStore(commands: commands)
         snapshots = Self.makeSnapshots(configuration, stateFile.file, stateReserve, found)
         commits.wake()
     }
@@ -130,7 +139,7 @@ package final class CacheStore: Sendable {
                     $0.files.cache.readerFailed(error, generation)
                 }
             },
-            openKept: { () throws(StoreError) in try state.makeReader() },
+            openState: { () throws(StoreError) in try state.makeReader() },
             reportDamage: { scope, id, digest in state.dropDamaged(scope, id, digest) }
         )
     }
@@ -191,7 +200,18 @@ package final class CacheStore: Sendable {
         fence: AnswerFence? = nil,
         if condition: WriteCondition? = nil
     ) async throws(StoreError) -> PutReceipt {
-        try await kept.put(new, now: now, fence: fence, if: condition)
+        try refuseWhileFull(new)
+        return try await commands.conditionally(condition, new.scope, new.entry.id, now) {
+            (writer, copied) throws(StoreError) in
+            try writer.put(new, fence: fence, copied, now: now)
+        }
+    }
+
+    func refuseWhileFull(_ new: NewEntry) throws(StoreError) {
+        guard new.entry.kind != .tombstone, shared.claims.concerns(new.scope, new.entry.id) else {
+            return
+        }
+        try stateFile.refuseWhileFull("pin")
     }
 
     /// Confirms a row's bytes; see ``CacheWriter/refresh(_:in:)``.
@@ -199,7 +219,9 @@ package final class CacheStore: Sendable {
         _ confirmed: Entry,
         in scope: ScopeKey
     ) async throws(StoreError) -> RefreshOutcome {
-        try await kept.refresh(confirmed, in: scope)
+        try await commands.submit { writer throws(StoreError) in
+            try writer.refresh(confirmed, in: scope)
+        }
     }
 
     /// Removes an id's row and leaves nothing; what it was, or nil where there was none.
@@ -212,7 +234,12 @@ package final class CacheStore: Sendable {
         client: ClientTag? = nil,
         if condition: WriteCondition? = nil
     ) async throws(StoreError) -> EntryKind? {
-        try await kept.delete(scope, id, client: client, if: condition)
+        // What is targeted is so, whatever it is.
+        if modifiers.isTarget(scope, id) { throw .targeted }
+        return try await commands.conditionally(condition, scope, id, now()) {
+            (writer, _) throws(StoreError) in
+            try writer.delete(scope, id, client: client)
+        }
     }
 
     /// Evicts named rows, in transactions of at most 256.
@@ -268,102 +295,20 @@ package final class CacheStore: Sendable {
         RowWatch(shared.watches, RowKey(scope, id), tell)
     }
 
-    // MARK: Large bodies
-
-    package func beginUpload() async throws(StoreError) -> UploadID {
-        try await queue.submit { writer throws(StoreError) in try writer.beginUpload() }
+    /// Whether `state.db` has a row under an id, or is about to have one or to give it away.
+    package func isClaimed(_ scope: ScopeKey, _ id: EntryID) -> Bool {
+        shared.claims.covers(scope, id)
     }
 
-    /// The same for an id that may be pinned, or with `isPinning` is about to be: its body then goes
-    /// where it is kept, whether the cache has room for it or not.
-    package func beginUpload(
-        for scope: ScopeKey,
-        _ id: EntryID,
-        isPinning: Bool = false
-    ) async throws(StoreError) -> UploadID {
-        if let upload = try await kept.beginUpload(scope, id, isPinning: isPinning) {
-            return upload
-        }
-        return try await beginUpload()
+    /// Whether a scope's row is a copy of the shared one under its id: modifiers target it, or have
+    /// done so, and each answer for the shared row goes into it too.
+    package func isCopy(_ scope: ScopeKey, _ id: EntryID) -> Bool {
+        shared.claims.isCopy(scope, id)
     }
 
-    package func append(
-        _ chunk: [UInt8],
-        to upload: UploadID,
-        now: Timestamp
-    ) async throws(StoreError) {
-        try await kept.append(chunk, to: upload, now: now)
-    }
-
-    /// Gives an upload up.
-    ///
-    /// It does not wait: its chunks go when the writer has time.
-    package func abandon(_ upload: UploadID) {
-        kept.abandon(upload)
-    }
-
-    /// A body that stays readable until ``BodyReader`` is gone, even if its row goes; nil when the
-    /// row no longer names it.
-    package func openBody(
-        _ body: ChunkedBody,
-        of scope: ScopeKey,
-        _ id: EntryID,
-        now: Timestamp
-    ) async throws(StoreError) -> BodyReader? {
-        let owner = owner(of: body, scope, id)
-        let reader = BodyReader(
-            body,
-            leases: body.file == .cache ? shared.leases : stateFile.leases,
-            source: readers.bodies,
-            owner: owner
-        )
-        let state = try await readers.bodies.read { connection throws(StoreError) -> BodyState in
-            defer { connection.endTransaction() }
-            let found = try connection.withEntry(scope, id, now: now, isUse: false) { row in
-                row.chunkedBody
-            }
-            guard found == body else { return .replaced }
-            return try connection.isWhole(body) ? .whole : .incomplete
-        }
-        switch state {
-        case .whole: return reader
-        case .replaced: return nil
-        case .incomplete:
-            // It would be served cut short.
-            shared.countDamagedRow()
-            owner.drop()
-            return nil
-        }
-    }
-
-    private enum BodyState {
-        case whole
-        case incomplete
-        case replaced
-    }
-
-    /// Takes what a damaged body belongs to away; it does not wait.
-    package func drop(_ body: ChunkedBody, of scope: ScopeKey, _ id: EntryID) {
-        owner(of: body, scope, id).drop()
-    }
-
-    private func owner(
-        of body: ChunkedBody,
-        _ scope: ScopeKey,
-        _ id: EntryID
-    ) -> BodyReader.Owner {
-        switch body.file {
-        case .cache:
-            BodyReader.Owner(
-                wake: { [queue] in queue.wake() },
-                drop: { [queue] in queue.dropRow(of: body, scope, id) }
-            )
-        case .state:
-            BodyReader.Owner(
-                wake: { [stateFile] in stateFile.queue.wake() },
-                drop: { [stateFile] in stateFile.dropDamaged(scope, id, body: body.number) }
-            )
-        }
+    /// The scopes that have a copy of a row, which is a shared one's.
+    package func copies(of id: EntryID, in scope: ScopeKey) -> [ScopeKey] {
+        shared.claims.followers(scope, id)
     }
 
     // MARK: Lists and totals
@@ -423,8 +368,8 @@ package final class CacheStore: Sendable {
             try writer.flushTouches()
             try writer.measureSpace()
         }
-        try await kept.showAgain(now: now())
-        try await kept.removeReleased(now: now())
+        try await commands.showAgain(now: now())
+        try await commands.removeReleased(now: now())
         guard commits.isIdle else { return }
         let gaveBack = try await queue.submit { writer throws(StoreError) in
             try writer.vacuumStep()

@@ -17,18 +17,18 @@ extension CacheWriter {
         var bytes: Int64 = 0
         /// Entities that `state.db` keeps, by their places in the answer: what they hold with it,
         /// and who watches them was told.
-        var kept: [Int: MergedEntity] = [:]
+        var saved: [Int: MergedEntity] = [:]
     }
 
     /// Stores an answer and merges its entities into what is known of them; `kept` are those that were
     /// merged in `state.db`.
     func put(
         _ answer: NewAnswer,
-        _ kept: KeptEntities = KeptEntities(),
+        _ saved: SavedEntities = SavedEntities(),
         now: Timestamp
     ) throws(StoreError) -> AnswerReceipt {
         let scope = answer.entry.scope
-        var step = EntityStep(scope: scope, cause: answer.entities.cause, kept)
+        var step = EntityStep(scope: scope, cause: answer.entities.cause, saved)
         let merged = try merge(answer.entities, &step, now: now)
         let receipt: AnswerReceipt
         let split = answer.entities.split
@@ -39,9 +39,9 @@ extension CacheWriter {
                 entry: try put(answer, template, &step, now: now),
                 isNormalized: true
             )
-        } else if let kept = answer.kept {
+        } else if let saved = answer.saved {
             try tell(&step, entry: nil)
-            receipt = AnswerReceipt(entry: kept, isNormalized: false)
+            receipt = AnswerReceipt(entry: saved, isNormalized: false)
         } else {
             // What it brought of its entities still counts.
             try tell(&step, entry: nil)
@@ -57,10 +57,10 @@ extension CacheWriter {
     /// Merges entities into what is known of them.
     func put(
         _ entities: NewEntities,
-        _ kept: KeptEntities = KeptEntities(),
+        _ saved: SavedEntities = SavedEntities(),
         now: Timestamp
     ) throws(StoreError) -> EntitiesReceipt {
-        var step = EntityStep(scope: entities.scope, cause: entities.cause, kept)
+        var step = EntityStep(scope: entities.scope, cause: entities.cause, saved)
         let first = try entities.split.keys.first.map { key throws(StoreError) in
             try findEntity(step.scope, EntityName(key, of: entities.origin))
         }
@@ -108,12 +108,12 @@ extension CacheWriter {
         merged.reserveCapacity(new.split.keys.count)
         for (number, key) in new.split.keys.enumerated() {
             let found = try findEntity(step.scope, EntityName(key, of: new.origin))
-            let kept = step.kept[number]
+            let saved = step.saved[number]
             let entity =
-                kept ?? new.split.merged(number, into: found.held, fetch: new.fetch.number)
+                saved ?? new.split.merged(number, into: found.held, fetch: new.fetch.number)
             if entity.isWritten {
-                let told = kept == nil ? entity.change : nil
-                let isOther = kept != nil && (entity.change != .nothing || found.row == nil)
+                let told = saved == nil ? entity.change : nil
+                let isOther = saved != nil && (entity.change != .nothing || found.row == nil)
                 let given = isOther ? step.sharedRevision : nil
                 try write(entity.held, told, found, &step, at: given, now: now)
             }
@@ -232,8 +232,8 @@ extension CacheWriter {
         var isSame = hasSameForm
         if !isSame { isSame = try shows(new.entry.body, old, step) }
         var entry = new.entry
-        if let kept = answer.kept {
-            entry.revision = kept.revision
+        if let saved = answer.saved {
+            entry.revision = saved.revision
             state.highestRevision = max(state.highestRevision, entry.revision)
         } else {
             entry.revision =
@@ -255,10 +255,10 @@ extension CacheWriter {
         state.totals.entries += old == nil ? 1 : 0
         step.bytes += size
         step.rows.insert(key)
-        if let kept = answer.kept {
+        if let saved = answer.saved {
             // It was told where it is kept, as far as other bytes came.
-            try tell(&step, entry: nil, except: kept.isSame ? nil : key)
-            return kept
+            try tell(&step, entry: nil, except: saved.isSame ? nil : key)
+            return saved
         }
         if case .uploaded(let upload) = new.body { forget(upload) }
         let told = isSame ? nil : (key: key, change: new.change(at: entry.revision))
@@ -273,7 +273,7 @@ extension CacheWriter {
         _ old: FoundRow?,
         _ step: EntityStep
     ) throws(StoreError) -> Bool {
-        guard step.changes.isEmpty, step.kept.isEmpty, let old,
+        guard step.changes.isEmpty, step.saved.isEmpty, let old,
             let row = try normalizedRow(old, step.scope),
             case .shown(let shown) = try rebuild(row)
         else { return false }
@@ -285,7 +285,7 @@ extension CacheWriter {
     /// With a `skeleton` another normalized answer takes its place: that says what of its references
     /// goes, and is counted in the skeleton if it is the same.
     func letGo(of row: FoundRow, replacedBy skeleton: Int64? = nil) throws(StoreError) {
-        if let body = row.body { try unlink(body: body) }
+        if let body = row.body { try bodies.unlink(body, &state.bodies) }
         if let old = row.skeleton, old != skeleton { try giveBackSkeleton(old) }
         guard skeleton == nil else { return }
         if row.skeleton != nil || row.kind == .entity { try dropReferences(of: row.key) }
@@ -336,8 +336,8 @@ extension CacheWriter {
 }
 
 extension CacheWriter.EntityStep {
-    init(scope: ScopeKey, cause: ChangeCause, _ kept: KeptEntities) {
-        self.init(scope: scope, cause: cause, sharedRevision: kept.step, kept: kept.merged)
+    init(scope: ScopeKey, cause: ChangeCause, _ saved: SavedEntities) {
+        self.init(scope: scope, cause: cause, sharedRevision: saved.step, saved: saved.merged)
     }
 }
 

@@ -105,7 +105,7 @@ extension CacheWriter {
         guard try statements.deleteRecency.step() else { return nil }
         let size = try rowSize(statements.deleteRecency, 0)
         statements.deleteRecency.reset()
-        if let body { try unlink(body: body) }
+        if let body { try bodies.unlink(body, &state.bodies) }
         if let skeleton { try giveBackSkeleton(skeleton) }
         if skeleton != nil || kind == .entity { try dropReferences(of: key) }
         state.totals.bytes -= size

@@ -14,14 +14,14 @@ extension CacheWriter {
 
     var nextHousekeeping: Housekeeping? {
         if state.isShrinking { return .shrink }
-        if hasRemovableBodies { return .removeBodies }
+        if state.bodies.hasRemovable(shared.leases) { return .removeBodies }
         return state.orphans.isEmpty ? nil : .sweep
     }
 
     func keepHouse(_ step: Housekeeping, now: Timestamp) throws(StoreError) {
         switch step {
         case .shrink: try shrinkStep(now: now)
-        case .removeBodies: try removeStep()
+        case .removeBodies: try bodies.removeStep(shared.leases, &state.bodies)
         case .sweep: try sweepStep()
         }
     }

@@ -50,10 +50,7 @@ extension CacheWriter {
             kind: EntryKind(rawValue: statement.integer(3)) ?? .blob,
             revision: numbers.revision(4),
             byteCount: numbers.byteCount(5),
-            digest: Digest(
-                high: UInt64(bitPattern: statement.integer(6)),
-                low: UInt64(bitPattern: statement.integer(7))
-            ),
+            digest: statement.digest(6),
             body: statement.integerOrNil(8),
             size: try rowSize(statement, 9),
             etag: statement.text(10),
@@ -73,7 +70,7 @@ extension CacheWriter {
         now: Timestamp
     ) throws(StoreError) -> PutReceipt {
         let (old, key) = try find(new.scope, new.entry.id)
-        let uploaded = try link(new.body)
+        let uploaded = try bodies.link(new.body, &state.bodies)
         let size = new.entry.rowSize(in: new.scope, isChunked: uploaded != nil)
         try checkSize(size, bodyBytes: new.entry.body.byteCount)
         if old == nil { try evictOccupant(of: key) }
@@ -92,7 +89,7 @@ extension CacheWriter {
         try writeRecency(entry, at: key, size: size)
         noteChange(of: key)
         if given == nil, !isSame { try log(new.change(at: entry.revision)) }
-        state.totals.bytes += size - (uploaded?.size ?? 0) - (old?.size ?? 0)
+        state.totals.bytes += size - (uploaded ?? 0) - (old?.size ?? 0)
         state.totals.entries += old == nil ? 1 : 0
         try makeRoom(for: size, keeping: [key], now: now)
         return PutReceipt(revision: entry.revision, isNew: old == nil, isSame: isSame)
@@ -134,28 +131,7 @@ extension CacheWriter {
         statement.bind(1, key.number)
         statement.bind(2, scope.text)
         statement.bind(3, entry.id.text)
-        statement.bind(4, entry.kind.rawValue)
-        statement.bind(5, entry.storedAt.milliseconds)
-        statement.bind(6, entry.freshUntil?.milliseconds)
-        statement.bind(7, entry.revision.number)
-        statement.bind(8, entry.origin?.text)
-        statement.bind(9, Int64(entry.status))
-        statement.bind(10, entry.mediaType)
-        statement.bind(11, entry.etag)
-        statement.bind(12, entry.lastModified)
-        statement.bind(13, entry.headers.lines)
-        statement.bind(14, Int64(entry.body.byteCount))
-        statement.bind(15, entry.body.isJSON ? 1 : 0)
-        statement.bind(16, Int64(bitPattern: entry.body.digest.high))
-        statement.bind(17, Int64(bitPattern: entry.body.digest.low))
-        switch body {
-        case .inline(let bytes):
-            statement.bind(18, isHead ? EntryRow.bodyOfHead : nil)
-            statement.bind(19, bytes)
-        case .uploaded(let upload):
-            statement.bind(18, upload.body)
-            statement.bind(19, [UInt8]?.none)
-        }
+        statement.bind(entry, body, isHead: isHead, from: 4)
         statement.bind(20, form?.skeleton)
         statement.bind(21, form?.checksum)
         try statement.run()
@@ -184,11 +160,7 @@ extension CacheWriter {
         entry.revision = found.revision
         let statement = statements.refreshEntry
         statement.bind(1, key.number)
-        statement.bind(2, entry.storedAt.milliseconds)
-        statement.bind(3, entry.freshUntil?.milliseconds)
-        statement.bind(4, entry.headers.lines)
-        statement.bind(5, entry.origin?.text)
-        statement.bind(6, entry.mediaType)
+        statement.bind(confirmed: entry, from: 2)
         try statement.run()
         // A normalized one counts its template, which stays.
         let size =

@@ -63,6 +63,8 @@ final class CacheWriter {
     }
     var connection: SQLiteConnection { open.connection }
     var statements: CacheWriterStatements { open.statements }
+    var bodies: BodyTable { open.bodies }
+    var chunks: ChunkReader { open.chunks }
     var references: ReferenceReader { open.references }
     var referenceStatements: ReferenceStatements { open.referenceStatements }
 
@@ -238,26 +240,15 @@ struct CacheWriterState {
     var log = ChangeLogState()
     /// Whether eviction is on its way to the low watermark.
     var isShrinking = false
-    /// Bodies that no row names any more, to be removed once nobody reads them.
-    var unlinkedBodies: [Int64] = []
+    var bodies = BodyState()
     /// Entities that something has ceased to refer to: nothing may be left that does.
     var orphans: [RowKey] = []
     /// The open transaction has changed what entries show, and has not said which.
     var hasUntold = false
-    /// Chunks and bytes of uploads that are under way.
-    var uploads: [Int64: Upload] = [:]
-
-    struct Upload {
-        var chunks: Int64 = 0
-        /// With the chunks' overhead, as counted in the totals.
-        var size: Int64 = 0
-    }
 
     /// What the file's total says: an upload is counted in memory only, so that one which a crash
     /// cuts off is not counted for ever.
-    var linkedBytes: Int64 {
-        uploads.values.reduce(totals.bytes) { $0 - $1.size }
-    }
+    var linkedBytes: Int64 { totals.bytes - bodies.uploadedBytes }
 
     /// Of no file.
     init(budget: Int64) {
@@ -269,6 +260,6 @@ struct CacheWriterState {
         totals.entries = contents.entries
         totals.budget = budget
         highestRevision = contents.highestRevision
-        unlinkedBodies = contents.unlinkedBodies
+        bodies = BodyState(unlinked: contents.unlinkedBodies)
     }
 }

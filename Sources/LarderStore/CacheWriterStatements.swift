@@ -16,15 +16,8 @@ final class CacheWriterStatements {
     let deleteRecency: SQLiteStatement
     let oldest: SQLiteStatement
     let expired: SQLiteStatement
-    let insertBody: SQLiteStatement
-    let setBody: SQLiteStatement
-    let deleteBody: SQLiteStatement
-    let insertChunk: SQLiteStatement
-    let deleteChunks: SQLiteStatement
-    let chunk: SQLiteStatement
 
     init(_ connection: SQLiteConnection) throws(StoreError) {
-        chunk = try connection.prepare("SELECT checksum, data FROM chunk WHERE chunk = ?1")
         begin = try connection.prepare("BEGIN IMMEDIATE")
         commit = try connection.prepare("COMMIT")
         setMeta = try connection.prepare("REPLACE INTO meta (name, value) VALUES (?1, ?2)")
@@ -69,18 +62,6 @@ final class CacheWriterStatements {
         oldest = try connection.prepare("SELECT key FROM recency ORDER BY last_used")
         expired = try connection.prepare(
             "SELECT key FROM recency WHERE expires_at <= ?1 ORDER BY expires_at, last_used"
-        )
-        insertBody = try connection.prepare("INSERT INTO body (size, linked) VALUES (0, 0)")
-        setBody = try connection.prepare("UPDATE body SET size = ?2, linked = ?3 WHERE body = ?1")
-        deleteBody = try connection.prepare("DELETE FROM body WHERE body = ?1")
-        insertChunk = try connection.prepare(
-            "INSERT OR REPLACE INTO chunk (chunk, checksum, data) VALUES (?1, ?2, ?3)"
-        )
-        deleteChunks = try connection.prepare(
-            """
-            DELETE FROM chunk WHERE chunk IN
-                (SELECT chunk FROM chunk WHERE chunk >= ?1 AND chunk < ?2 LIMIT ?3)
-            """
         )
     }
 

@@ -69,8 +69,8 @@ extension StoreWriter {
     /// See ``SharedCacheState/byOwnURL(_:isShown:)``.
     private func byOwnURL(_ change: Change) throws(StoreError) -> Change? {
         try shared.byOwnURL(change) { place, id throws(StoreError) in
-            if let kept = try claimed(place, id), kept.hasEntry || kept.isTargeted {
-                return kept.kind != .tombstone
+            if let saved = try claimed(place, id), saved.hasEntry || saved.isTargeted {
+                return saved.kind != .tombstone
             }
             guard files.cache.file != nil, let row = try files.cache.find(place, id).0 else {
                 return false
@@ -103,7 +103,7 @@ extension SharedCacheState {
             return nil
         }
         let scope = key(for: change.scope)
-        let targets = kept.place(scope, EntryID(name))?.targets ?? 0
+        let targets = claims.place(scope, EntryID(name))?.targets ?? 0
         guard cause.source == .modifier || targets > 0 else { return nil }
         for place in places(of: scope) {
             guard try !isShown(place, id) else { return nil }

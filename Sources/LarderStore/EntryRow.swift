@@ -34,10 +34,7 @@ package struct EntryRow: ~Copyable {
         return numbers.byteCount(13)
     }
     package var digest: Digest {
-        Digest(
-            high: UInt64(bitPattern: statement.integer(15)),
-            low: UInt64(bitPattern: statement.integer(16))
-        )
+        statement.digest(15)
     }
 
     /// How the bytes are coded, where the origin said so.
@@ -124,6 +121,58 @@ package struct EntryRow: ~Copyable {
     static let columnsWithForm = columns + ", skeleton, checksum"
     /// The same places, but that no body is read.
     static let columnsWithoutBody = columns.replacing(", data", with: ", NULL")
+}
+
+extension SQLiteStatement {
+    /// Binds the columns of ``EntryRow/columns`` from `kind` to `data`, in their order.
+    ///
+    /// The body of a head stands in `state.db` alone.
+    func bind(_ entry: Entry, _ body: NewBody, isHead: Bool = false, from first: Int32) {
+        bind(first, entry.kind.rawValue)
+        bind(first + 1, entry.storedAt.milliseconds)
+        bind(first + 2, entry.freshUntil?.milliseconds)
+        bind(first + 3, entry.revision.number)
+        bind(first + 4, entry.origin?.text)
+        bind(first + 5, Int64(entry.status))
+        bind(first + 6, entry.mediaType)
+        bind(first + 7, entry.etag)
+        bind(first + 8, entry.lastModified)
+        bind(first + 9, entry.headers.lines)
+        bind(first + 10, Int64(entry.body.byteCount))
+        bind(first + 11, entry.body.isJSON ? 1 : 0)
+        bind(first + 12, entry.body.digest)
+        switch body {
+        case .inline(let bytes):
+            bind(first + 14, isHead ? EntryRow.bodyOfHead : nil)
+            bind(first + 15, bytes)
+        case .uploaded(let upload):
+            bind(first + 14, upload.body)
+            bind(first + 15, [UInt8]?.none)
+        }
+    }
+
+    /// Binds what a confirmation without a new body, as a 304, says anew: `stored_at`, `fresh_until`,
+    /// `headers`, `origin`, `media_type`.
+    func bind(confirmed entry: Entry, from first: Int32) {
+        bind(first, entry.storedAt.milliseconds)
+        bind(first + 1, entry.freshUntil?.milliseconds)
+        bind(first + 2, entry.headers.lines)
+        bind(first + 3, entry.origin?.text)
+        bind(first + 4, entry.mediaType)
+    }
+
+    /// A digest in a column and the next one.
+    func digest(_ column: Int32) -> Digest {
+        Digest(
+            high: UInt64(bitPattern: integer(column)),
+            low: UInt64(bitPattern: integer(column + 1))
+        )
+    }
+
+    func bind(_ position: Int32, _ digest: Digest) {
+        bind(position, Int64(bitPattern: digest.high))
+        bind(position + 1, Int64(bitPattern: digest.low))
+    }
 }
 
 /// A body that is kept in chunks.

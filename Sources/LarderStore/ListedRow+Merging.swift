@@ -48,7 +48,7 @@ extension ListedRow {
     /// Of two lists in one order the first rows; a row that both have is the kept one.
     static func merged(
         _ cached: [ListedRow],
-        _ kept: [ListedRow],
+        _ saved: [ListedRow],
         by order: RowOrder,
         limit: Int
     ) -> [ListedRow] {
@@ -56,16 +56,16 @@ extension ListedRow {
             let scope: Scope
             let id: EntryID
         }
-        let names = Set(kept.map { Name(scope: $0.scope, id: $0.entry.id) })
+        let names = Set(saved.map { Name(scope: $0.scope, id: $0.entry.id) })
         var rest = cached.filter { row in
             !names.contains(Name(scope: row.scope, id: row.entry.id))
         }[...]
-        var kept = kept[...]
+        var saved = saved[...]
         var rows: [ListedRow] = []
-        while rows.count < limit, let next = rest.first ?? kept.first {
-            if let first = kept.first, rest.isEmpty || first.precedes(next, in: order) {
+        while rows.count < limit, let next = rest.first ?? saved.first {
+            if let first = saved.first, rest.isEmpty || first.precedes(next, in: order) {
                 rows.append(first)
-                kept.removeFirst()
+                saved.removeFirst()
             } else {
                 rows.append(next)
                 rest.removeFirst()

@@ -45,9 +45,9 @@ package struct Settlement: Sendable {
     package enum Outcome: Sendable {
         /// What becomes of the base of each target, from what it is now; called on the writer's thread,
         /// once or more often.
-        case confirmed(@Sendable (EntryID, KeptBase) -> BaseUpdate)
+        case confirmed(@Sendable (EntryID, TargetBase) -> BaseUpdate)
         /// A dead letter, with the view of each target before and after.
-        case dead(ModifierReason, @Sendable (EntryID, KeptBase) -> LostView)
+        case dead(ModifierReason, @Sendable (EntryID, TargetBase) -> LostView)
         case cancelled
     }
 
@@ -65,12 +65,12 @@ package struct SettledVariant: Sendable {
     /// Where its row stands.
     package let place: ScopeKey
     /// What a confirmed modifier makes of it; called as that of a target is.
-    package let update: @Sendable (KeptBase) -> BaseUpdate
+    package let update: @Sendable (TargetBase) -> BaseUpdate
 
     package init(
         _ id: EntryID,
         in place: ScopeKey,
-        update: @escaping @Sendable (KeptBase) -> BaseUpdate
+        update: @escaping @Sendable (TargetBase) -> BaseUpdate
     ) {
         self.id = id
         self.place = place

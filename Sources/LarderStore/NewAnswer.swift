@@ -33,7 +33,7 @@ extension NewEntities {
 }
 
 /// Entities of an answer that `state.db` keeps, with it merged into them there.
-struct KeptEntities: Sendable {
+struct SavedEntities: Sendable {
     /// By their places in the answer.
     var merged: [Int: MergedEntity] = [:]
     /// The number of the step, which is open; nil where nothing was merged.
@@ -56,7 +56,7 @@ extension SavedEntity {
         self.init(
             scope: scope,
             name: name,
-            held: KeptBase(entry, bytes).held,
+            held: TargetBase(entry, bytes).held,
             revision: entry.revision,
             storedAt: entry.storedAt
         )
@@ -69,7 +69,7 @@ package struct NewAnswer: Sendable {
     package var entry: NewEntry
     package let entities: NewEntities
     /// What saving it came to, where its id is claimed: then its normalized row shows that.
-    var kept: PutReceipt?
+    var saved: PutReceipt?
 
     package init(_ entry: NewEntry, _ entities: NewEntities) {
         self.entry = entry

@@ -50,7 +50,7 @@ package struct Pin: Equatable, Sendable {
 
     /// The columns of a row as ``EntryRow`` has them, and those of a pin.
     static let columns = """
-        \(KeptRow.entryColumnsWithoutBody), size, pinned_at, state, problem, reason, gone_status, \
+        \(ClaimRow.entryColumnsWithoutBody), size, pinned_at, state, problem, reason, gone_status, \
         wanted
         """
 }

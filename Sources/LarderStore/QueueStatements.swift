@@ -5,6 +5,7 @@ struct QueueStatements {
     let insert: SQLiteStatement
     let insertChange: SQLiteStatement
     let target: SQLiteStatement
+    let otherChange: SQLiteStatement
     let send: SQLiteStatement
     let update: SQLiteStatement
     let answer: SQLiteStatement
@@ -24,6 +25,7 @@ struct QueueStatements {
         insert = try connection.prepare(SQL.insert)
         insertChange = try connection.prepare(SQL.insertChange)
         target = try connection.prepare(SQL.target)
+        otherChange = try connection.prepare(SQL.otherChange)
         send = try connection.prepare(SQL.send)
         update = try connection.prepare(SQL.update)
         answer = try connection.prepare(SQL.answer)
@@ -60,9 +62,13 @@ struct QueueStatements {
             VALUES (?1, ?2, ?3, ?4, 0, ?5)
             """
         static let target = """
-            UPDATE kept SET targeted = max(0, targeted + ?2),
+            UPDATE claim SET targeted = ?2,
                 rev = CASE WHEN kind IS NULL THEN rev ELSE max(rev, ?3) END
-            WHERE kept = ?1
+            WHERE claim = ?1
+            """
+        static let otherChange = """
+            SELECT 1 FROM change INDEXED BY change_target
+            WHERE scope = ?1 AND id = ?2 AND settled = 0 AND modifier <> ?3 LIMIT 1
             """
         static let send = """
             UPDATE modifier SET state = 'in_flight', attempts = attempts + 1,
@@ -114,6 +120,6 @@ struct QueueStatements {
             FROM modifier WHERE number = ?1
             """
         static let forget = "DELETE FROM history WHERE history <= ?1"
-        static let markStale = "UPDATE kept SET fresh_until = NULL WHERE kept = ?1 AND kind = 1"
+        static let markStale = "UPDATE claim SET fresh_until = NULL WHERE claim = ?1 AND kind = 1"
     }
 }

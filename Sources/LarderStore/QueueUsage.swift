@@ -50,7 +50,7 @@ struct QueueUsage: Equatable {
     init(reading connection: SQLiteConnection) throws(StoreError) {
         let bases = try connection.prepare(
             """
-            SELECT scope, sum(\(SQLiteStatement.countedSize)) FROM kept
+            SELECT scope, sum(\(SQLiteStatement.countedSize)) FROM claim
             WHERE pinned_at IS NULL AND targeted > 0 GROUP BY scope
             """
         )

@@ -5,8 +5,7 @@ final class ReaderFile {
     let begin: SQLiteStatement
     let end: SQLiteStatement
     let get: SQLiteStatement
-    let chunk: SQLiteStatement
-    let body: SQLiteStatement
+    let chunks: ChunkReader
     /// Made when a normalized answer is first read.
     private var madeReferences: ReferenceReader?
 
@@ -22,8 +21,7 @@ final class ReaderFile {
         get = try connection.prepare(
             "SELECT \(EntryRow.columnsWithForm) FROM entry WHERE key BETWEEN ?1 AND ?2"
         )
-        chunk = try connection.prepare("SELECT checksum, data FROM chunk WHERE chunk = ?1")
-        body = try connection.prepare("SELECT size FROM body WHERE body = ?1 AND linked = 1")
+        chunks = try ChunkReader(connection)
     }
 
     /// Reads skeletons and references.

@@ -72,12 +72,12 @@ struct RowCopy {
     }
 
     /// The number of a body stands in its chunks' keys, too: others name nothing.
-    private var isNumberedAnew: Bool { table != "kept_body" && table != "kept_chunk" }
+    private var isNumberedAnew: Bool { keyRange == Limits.foundNumbers }
 
     private var keyRange: ClosedRange<Int64> {
         switch table {
-        case "kept_body": Limits.foundBodies
-        case "kept_chunk": 0...(.max)
+        case "body", "kept_body": Limits.foundBodies
+        case "chunk", "kept_chunk": 0...(.max)
         case _: Limits.foundNumbers
         }
     }

@@ -38,8 +38,8 @@ struct RowQuery {
             SELECT \(qualified) FROM entry JOIN recency USING (key)
             \(filtered) ORDER BY \(orderColumns)
             """
-        case .kept, .keptEntries:
-            "SELECT \(columns) FROM kept \(filtered) ORDER BY \(orderColumns)"
+        case .claim, .claimedEntries:
+            "SELECT \(columns) FROM claim \(filtered) ORDER BY \(orderColumns)"
         }
     }
 
@@ -91,11 +91,11 @@ struct RowQuery {
         var conditions = scopeConditions
         switch table {
         case .cache: if filter.shownAt != nil { conditions.append(Self.isShown) }
-        case .kept: break
-        // A kept row outlives its blob's ttl.
-        case .keptEntries:
+        case .claim: break
+        // A claimed row outlives its blob's ttl.
+        case .claimedEntries:
             conditions.append("(kind IS NOT NULL OR targeted > 0)")
-            if filter.shownAt != nil { conditions.append(Self.isShownIfKept) }
+            if filter.shownAt != nil { conditions.append(Self.isShownIfClaimed) }
         }
         switch filter.part {
         case .all: break
@@ -105,7 +105,7 @@ struct RowQuery {
         if filter.prefix != nil { conditions.append("id >= ?2") }
         if prefixEnd != nil { conditions.append("id < ?7") }
         // Whose a bare row is, the URL in its id says.
-        let isBare = table == .keptEntries ? " OR kind IS NULL" : ""
+        let isBare = table == .claimedEntries ? " OR kind IS NULL" : ""
         if filter.origin != nil { conditions.append("(origin = ?3\(isBare))") }
         if filter.storedBefore != nil { conditions.append("\(storedAt) < ?4") }
         if cursor != nil { conditions.append(after) }
@@ -115,11 +115,11 @@ struct RowQuery {
     private var storedAt: String {
         switch table {
         case .cache: "recency.stored_at"
-        case .kept: "stored_at"
-        case .keptEntries: RowTable.storedAtOfKept
+        case .claim: "stored_at"
+        case .claimedEntries: RowTable.storedAtOfClaim
         }
     }
-    private var lastUsed: String { table == .cache ? "last_used" : RowTable.lastUsedOfKept }
+    private var lastUsed: String { table == .cache ? "last_used" : RowTable.lastUsedOfClaim }
 
     private var isOfOneScope: Bool {
         if case .one = filter.scopes { true } else { false }
@@ -152,7 +152,7 @@ struct RowQuery {
         (kind <> \(EntryKind.blob.rawValue) OR fresh_until IS NULL OR fresh_until > ?8)
         """
 
-    private static let isShownIfKept = "kind IS NOT \(EntryKind.variants.rawValue)"
+    private static let isShownIfClaimed = "kind IS NOT \(EntryKind.variants.rawValue)"
 
     private var prefixEnd: String? { filter.prefix.flatMap(Self.end(ofPrefix:)) }
 
@@ -176,17 +176,17 @@ struct RowQuery {
 /// Which rows a ``RowQuery`` is about: those of `cache.db`, or those of `state.db`.
 enum RowTable {
     case cache
-    case kept
+    case claim
     /// Those that have an entry, and the bare ones: what only modifiers have made.
-    case keptEntries
+    case claimedEntries
 
     /// When what is kept was said: of a bare row when the last of its changes was accepted.
-    static let storedAtOfKept = """
+    static let storedAtOfClaim = """
         CASE WHEN kind IS NOT NULL THEN stored_at ELSE (SELECT accepted_at FROM modifier
             WHERE number = (SELECT max(change.modifier) FROM change INDEXED BY change_target
-                WHERE change.id = kept.id AND change.scope = kept.scope AND settled = 0)) END
+                WHERE change.id = claim.id AND change.scope = claim.scope AND settled = 0)) END
         """
 
     /// What is kept is never evicted: in the order of uses it comes after everything else.
-    static let lastUsedOfKept = "(kept + 4503599627370496)"
+    static let lastUsedOfClaim = "(claim + 4503599627370496)"
 }

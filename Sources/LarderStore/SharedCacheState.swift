@@ -11,7 +11,7 @@ final class SharedCacheState: Sendable {
     let leases = BodyLeases()
     let watches = RowWatches()
     let changes = ChangeFeed()
-    let kept: KeptIndex
+    let claims: ClaimIndex
     let rules = OriginRules()
     /// The largest answer that is put together.
     let rebuiltBytesMax: Int
@@ -41,7 +41,7 @@ final class SharedCacheState: Sendable {
         maxEntryBytes: Int64 = .max
     ) {
         rebuiltBytesMax = Int(min(maxEntryBytes, Int64(Limits.normalizedBodyBytesMax)))
-        kept = KeptIndex(
+        claims = ClaimIndex(
             pinsMaxBytes: pinsMaxBytes,
             sharedScope: ScopeKey(.shared, seed: keySeed, hashMask: hashMask)
         )
@@ -55,11 +55,11 @@ final class SharedCacheState: Sendable {
 
     /// Whether a row is not to be evicted: somebody needs it now, or its id is kept.
     func isProtected(_ key: RowKey) -> Bool {
-        protection.covers(key) || kept.covers(key)
+        protection.covers(key) || claims.covers(key)
     }
 
     /// Whether there are such rows at all.
-    var protectsAny: Bool { !protection.isEmpty || !kept.isEmpty }
+    var protectsAny: Bool { !protection.isEmpty || !claims.isEmpty }
 
     func makeTouchLog() -> TouchLog {
         let log = TouchLog()
@@ -98,7 +98,7 @@ final class SharedCacheState: Sendable {
     func fileLost(_ totals: StoreTotals) {
         // Before it is a miss: who reads no log in it sees that there is none.
         changes.setStart(.cache, changes.last)
-        kept.setAllBehind()
+        claims.setAllBehind()
         generations.add(1, ordering: .releasing)
         publish(totals)
         watches.allChanged()

@@ -48,7 +48,7 @@ struct StateCheck {
         func highest(_ column: String, of table: String) -> String {
             "(SELECT coalesce(max(\(column)), 0) FROM \(table) WHERE \(column) BETWEEN 0 AND \(last))"
         }
-        let rows = ["modifier", "kept", "history"].map { highest("rev", of: $0) }
+        let rows = ["modifier", "claim", "history"].map { highest("rev", of: $0) }
         let logged = """
             (SELECT coalesce(max(change), 0) / \(ChangeLog.places) FROM change_log
             WHERE change BETWEEN 0 AND \(last * ChangeLog.places))
@@ -66,9 +66,9 @@ struct StateCheck {
     private func checkNumbers() throws(StoreError) {
         let numbers = Limits.foundNumbers
         let keys = [
-            ("modifier", "number", numbers), ("kept", "kept", numbers),
+            ("modifier", "number", numbers), ("claim", "claim", numbers),
             ("change", "change", numbers), ("history", "history", numbers),
-            ("paused_lane", "paused_lane", numbers), ("kept_body", "body", Limits.foundBodies),
+            ("paused_lane", "paused_lane", numbers), ("body", "body", Limits.foundBodies),
         ]
         for (table, key, range) in keys {
             let row = try connection.prepare("SELECT min(\(key)), max(\(key)) FROM \(table)")
@@ -80,7 +80,7 @@ struct StateCheck {
         let last = numbers.upperBound
         let sequences = """
             SELECT 1 FROM sqlite_sequence WHERE typeof(seq) <> 'integer' OR seq NOT BETWEEN 0 AND
-            CASE name WHEN 'kept_body' THEN \(Limits.foundBodies.upperBound) ELSE \(last) END
+            CASE name WHEN 'body' THEN \(Limits.foundBodies.upperBound) ELSE \(last) END
             UNION ALL SELECT 1 WHERE (SELECT max(number) FROM history
                 WHERE number BETWEEN 0 AND \(last)) >
                 coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'modifier'), 0)
@@ -99,18 +99,18 @@ struct StateCheck {
             """
         ),
         (
-            "count the changes of targets in",
+            "find the changes of targets in",
             """
-            SELECT 1 FROM kept NOT INDEXED WHERE targeted <>
-                (SELECT count(*) FROM change INDEXED BY change_target
-                WHERE settled = 0 AND scope = kept.scope AND id = kept.id) LIMIT 1
+            SELECT 1 FROM claim NOT INDEXED WHERE targeted <>
+                EXISTS (SELECT 1 FROM change INDEXED BY change_target
+                WHERE settled = 0 AND scope = claim.scope AND id = claim.id) LIMIT 1
             """
         ),
         (
             "find the targets of",
             """
             SELECT 1 FROM change INDEXED BY change_target WHERE settled = 0 AND NOT EXISTS
-                (SELECT 1 FROM kept WHERE kept.scope = change.scope AND kept.id = change.id) LIMIT 1
+                (SELECT 1 FROM claim WHERE claim.scope = change.scope AND claim.id = change.id) LIMIT 1
             """
         ),
     ]
@@ -124,8 +124,8 @@ struct StateCheck {
         WHERE settled_at IS NOT NULL AND state <> 'dead';
         UPDATE modifier SET size = \(heldByModifier) WHERE coalesce(size, -1) NOT BETWEEN 0 AND
             1048576 AND coalesce(size, -1) NOT BETWEEN 0 AND 1048576 + 2 * \(heldByModifier);
-        UPDATE kept SET size = \(heldByKept) WHERE coalesce(size, -1) NOT BETWEEN 0 AND 1048576
-            AND coalesce(size, -1) NOT BETWEEN 0 AND 1048576 + 2 * \(heldByKept)
+        UPDATE claim SET size = \(heldByClaim) WHERE coalesce(size, -1) NOT BETWEEN 0 AND 1048576
+            AND coalesce(size, -1) NOT BETWEEN 0 AND 1048576 + 2 * \(heldByClaim)
         """
 
     private static let heldByModifier = """
@@ -136,11 +136,11 @@ struct StateCheck {
                 + coalesce(length(after), 0)), 0) FROM change WHERE change.modifier = number))
         """
 
-    private static let heldByKept = """
+    private static let heldByClaim = """
         (\(Limits.rowOverheadBytes) + coalesce(length(data), 0)
             + coalesce(length(CAST(headers AS BLOB)), 0)
             + coalesce((SELECT count(*) * \(Limits.inlineBodyBytesMax + Limits.chunkOverheadBytes)
-                FROM kept_chunk WHERE chunk >= (kept.body << 20) AND chunk < ((kept.body + 1) << 20)
+                FROM chunk WHERE chunk >= (claim.body << 20) AND chunk < ((claim.body + 1) << 20)
             ), 0))
         """
 

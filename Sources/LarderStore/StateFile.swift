@@ -8,7 +8,7 @@ import LarderModel
 final class StateFile: Sendable {
     let file: DatabaseFile
     private let reserve: Reserve
-    /// Which bodies of kept rows are being read.
+    /// Which bodies of claimed rows are being read.
     let leases = BodyLeases()
     /// The writer of both files.
     let commits: CommitQueue
@@ -32,7 +32,7 @@ final class StateFile: Sendable {
     init(
         directory: String,
         highest: Revision,
-        index: KeptIndex,
+        index: ClaimIndex,
         watches: RowWatches,
         changes: ChangeFeed,
         reserve: Reserve,
@@ -41,7 +41,7 @@ final class StateFile: Sendable {
         checkedBytes: Int64 = Limits.checkedStateBytesMax,
         faults: (any FaultPlan)?,
         now: @escaping @Sendable () -> Timestamp,
-        load: ([KeptRow]) -> Void = { _ in },
+        load: ([ClaimRow]) -> Void = { _ in },
         makeCacheWriter: (RevisionSource, _ foundNextRevision: Int64) -> CacheWriter
     ) throws(StoreError) {
         self.reserve = reserve
@@ -99,7 +99,7 @@ final class StateFile: Sendable {
     /// What a start comes to before anybody is told of it.
     private struct Start {
         let writer: StateWriter
-        let rows: [KeptRow]
+        let rows: [ClaimRow]
         let notices: [String]
         let digestKey: DigestKey
         let foundNextRevision: Int64
@@ -201,33 +201,33 @@ final class StateFile: Sendable {
         guard reserve.take() else { throw .diskFull(file: file.path, step: step) }
     }
 
-    // MARK: Kept rows
+    // MARK: Claimed rows
 
     /// Opens another connection that only reads.
-    func makeReader() throws(StoreError) -> KeptReader {
-        try KeptReader(try file.openReader(cacheBytes: Limits.keptPageCacheBytes))
+    func makeReader() throws(StoreError) -> StateReader {
+        try StateReader(try file.openReader(cacheBytes: Limits.statePageCacheBytes))
     }
 
     /// Says what is kept; nobody knows yet whether the cache says the same of it.
-    private static func load(_ rows: [KeptRow], into shared: SharedCacheState) {
+    private static func load(_ rows: [ClaimRow], into shared: SharedCacheState) {
         for row in rows {
             let scope = shared.key(for: row.scope)
-            shared.kept.insert(scope, row.id)
-            shared.kept.setPinned(scope, row.id, row.isPinned)
-            shared.kept.addTargets(scope, row.id, row.targets)
-            if row.isShared { shared.kept.follow(scope, row.id) }
+            shared.claims.insert(scope, row.id)
+            shared.claims.setPinned(scope, row.id, row.isPinned)
+            shared.claims.addTargets(scope, row.id, row.targets)
+            if row.isShared { shared.claims.follow(scope, row.id) }
         }
-        shared.kept.setAllBehind()
+        shared.claims.setAllBehind()
     }
 
-    /// Drops bytes of a kept row that do not match their checksum, of which nobody waits to hear.
+    /// Drops bytes of a claimed row that do not match their checksum, of which nobody waits to hear.
     func dropDamaged(_ scope: ScopeKey, _ id: EntryID, _ digest: Digest) {
         queue.post { writer throws(StoreError) in
             try writer.dropDamaged(scope, id, where: { $0.digest == digest })
         }
     }
 
-    /// Drops a kept row's body in chunks that is damaged, of which nobody waits to hear.
+    /// Drops a claimed row's body in chunks that is damaged, of which nobody waits to hear.
     func dropDamaged(_ scope: ScopeKey, _ id: EntryID, body: Int64) {
         queue.post { writer throws(StoreError) in
             try writer.dropDamaged(scope, id, where: { $0.body == body })
@@ -285,7 +285,7 @@ extension StateFile {
         try self.init(
             directory: configuration.stateDirectory,
             highest: highest,
-            index: shared.kept,
+            index: shared.claims,
             watches: shared.watches,
             changes: shared.changes,
             reserve: reserve,

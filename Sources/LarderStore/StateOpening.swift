@@ -9,7 +9,7 @@ struct StateOpening {
     /// The first revision that is not reserved.
     let nextRevision: Int64
     /// What is kept.
-    let rows: [KeptRow]
+    let rows: [ClaimRow]
     /// What credentials are digested with.
     let digestKey: DigestKey
     /// What was done to the file and is as it should be.
@@ -42,7 +42,7 @@ struct StateOpening {
         // Of steps that are still to come nothing can be told.
         let first = nextRevision * ChangeLog.places
         try connection.execute("DELETE FROM change_log WHERE change < 0 OR change >= \(first)")
-        rows = try KeptReader(connection).allRows()
+        rows = try StateReader(connection).allRows()
         notices =
             opened.migratedFrom.map { version in
                 [

@@ -52,9 +52,9 @@ extension StateSalvage {
         // What nothing names any more is swept, and what no body has.
         try new.execute(
             """
-            DELETE FROM kept_chunk WHERE (chunk >> 20) NOT IN (SELECT body FROM kept_body);
-            UPDATE kept_body SET linked = 0
-            WHERE body NOT IN (SELECT body FROM kept WHERE body IS NOT NULL)
+            DELETE FROM chunk WHERE (chunk >> 20) NOT IN (SELECT body FROM body);
+            UPDATE body SET linked = 0
+            WHERE body NOT IN (SELECT body FROM claim WHERE body IS NOT NULL)
             """
         )
         return findings
@@ -74,15 +74,15 @@ extension StateSalvage {
     }
 
     private func keepTargets() throws(StoreError) {
-        let counted = "settled = 0 AND change.scope = kept.scope AND change.id = kept.id"
+        let counted = "settled = 0 AND change.scope = claim.scope AND change.id = claim.id"
         try new.execute(
             """
-            UPDATE kept SET targeted = (SELECT count(*) FROM change WHERE \(counted));
-            INSERT INTO kept (scope, id, size, targeted, shared, wanted)
+            UPDATE claim SET targeted = EXISTS (SELECT 1 FROM change WHERE \(counted));
+            INSERT INTO claim (scope, id, size, targeted, shared, wanted)
             SELECT scope, id,
                 \(Limits.rowOverheadBytes) + length(CAST(scope AS BLOB)) + length(CAST(id AS BLOB)),
-                count(*), 0, 0
-            FROM change WHERE settled = 0 AND NOT EXISTS (SELECT 1 FROM kept WHERE \(counted))
+                1, 0, 0
+            FROM change WHERE settled = 0 AND NOT EXISTS (SELECT 1 FROM claim WHERE \(counted))
             GROUP BY scope, id
             """
         )

@@ -1,6 +1,6 @@
 import LarderModel
 
-/// What pins say of a kept row beside its entry, and the room that they have.
+/// What pins say of a claimed row beside its entry, and the room that they have.
 extension StateWriter {
     // MARK: Marks
 
@@ -31,7 +31,7 @@ extension StateWriter {
 
     /// Makes a pin of a row, which is held.
     private func setPinned(
-        _ row: FoundKept,
+        _ row: FoundClaim,
         _ scope: ScopeKey,
         _ now: Timestamp
     ) throws(StoreError) {
@@ -44,14 +44,14 @@ extension StateWriter {
         recount(
             scope,
             from: row,
-            to: KeptCharge(pin: .held, isTargeted: row.isTargeted, size: row.size)
+            to: ClaimCharge(pin: .held, isTargeted: row.isTargeted, size: row.size)
         )
     }
 
     /// Makes a row for an entry that is put and pinned in one, or a pin of the row that there is.
     func makePin(
         _ new: NewEntry,
-        _ old: FoundKept?,
+        _ old: FoundClaim?,
         _ now: Timestamp
     ) throws(StoreError) {
         guard let old else {
@@ -68,7 +68,7 @@ extension StateWriter {
         recount(
             new.scope,
             from: old,
-            to: KeptCharge(pin: .held, isTargeted: old.isTargeted, size: old.size)
+            to: ClaimCharge(pin: .held, isTargeted: old.isTargeted, size: old.size)
         )
     }
 
@@ -98,7 +98,7 @@ extension StateWriter {
         guard found.goneStatus == nil else { return true }
         // What modifiers make of it is something else from this step on.
         if let row = try find(scope, id), row.isTargeted {
-            try addTargets(0, to: row, scope, revision)
+            try setTargeted(true, row, scope, revision)
         }
         try logPut(tombstone, revision, since: view)
         return true
@@ -133,7 +133,7 @@ extension StateWriter {
         recount(
             scope,
             from: pin,
-            to: KeptCharge(pin: nil, isTargeted: pin.isTargeted, size: pin.size)
+            to: ClaimCharge(pin: nil, isTargeted: pin.isTargeted, size: pin.size)
         )
         state.changedRows.append(RowKey(scope, id))
         guard let status = pin.goneStatus, let row = try find(scope, id),
@@ -151,7 +151,7 @@ extension StateWriter {
     }
 
     func setState(
-        of row: FoundKept,
+        of row: FoundClaim,
         in scope: ScopeKey,
         _ newState: PinState,
         _ trouble: PinTrouble?,
@@ -169,14 +169,14 @@ extension StateWriter {
         recount(
             scope,
             from: row,
-            to: KeptCharge(pin: newState, isTargeted: row.isTargeted, size: row.size)
+            to: ClaimCharge(pin: newState, isTargeted: row.isTargeted, size: row.size)
         )
     }
 
     // MARK: Room
 
     /// Whether what comes for a row has to fit beside the other pins.
-    static func hasToFit(_ row: FoundKept?, as keeping: Keeping) -> Bool {
+    static func hasToFit(_ row: FoundClaim?, as keeping: Keeping) -> Bool {
         switch keeping {
         case .pin: row?.isPinned != true || row?.isTargeted != true
         case .answer: row?.isPinned == true && row?.isTargeted != true

@@ -145,9 +145,9 @@ extension StateWriter {
         guard let row = try find(scope, id) else { throw .closed }
         // A pin without bytes may have been there first.
         if isShared, !row.isShared {
-            try connection.execute("UPDATE kept SET shared = 1 WHERE kept = \(row.number)")
+            try connection.execute("UPDATE claim SET shared = 1 WHERE claim = \(row.number)")
         }
-        try addTargets(1, to: row, scope, revision)
+        try setTargeted(true, row, scope, revision)
         state.changedRows.append(RowKey(scope, id))
         guard let base, let targeted = try find(scope, id) else { return }
         if row.hasEntry {
@@ -161,22 +161,24 @@ extension StateWriter {
         }
     }
 
-    /// What the row shows is another thing from `revision` on, also where its base is the same.
-    func addTargets(
-        _ count: Int64,
-        to row: FoundKept,
+    /// Says whether unsettled changes target a row; what it shows is another thing from `revision` on,
+    /// also where its base is the same.
+    ///
+    /// Its size in the file stays, so the page with these columns is all that is written of it.
+    func setTargeted(
+        _ isTargeted: Bool,
+        _ row: FoundClaim,
         _ scope: ScopeKey,
         _ revision: Revision
     ) throws(StoreError) {
         queue.target.bind(1, row.number)
-        queue.target.bind(2, count)
+        queue.target.bind(2, isTargeted ? 1 : 0)
         queue.target.bind(3, revision.number)
         try queue.target.run()
-        let isTargeted = row.targets + count > 0
         recount(
             scope,
             from: row,
-            to: KeptCharge(pin: row.pin, isTargeted: isTargeted, size: row.size)
+            to: ClaimCharge(pin: row.pin, isTargeted: isTargeted, size: row.size)
         )
     }
 

@@ -47,6 +47,7 @@ extension StateWriter {
         var views: [ViewBefore] = []
         for name in settlement.targets.map(\.name).unique { views.append(try view(of: name)) }
         for target in settlement.targets { try change(target.name, target.fate, revision) }
+        for view in views { try release(view.name, from: settlement.number, revision) }
         try logChanges(since: views, without: settlement.number, revision, ChangeCause(row))
         try logModifier(settlement.number, row, settlement.outcome, revision) { told in
             told.reason = settlement.reason
@@ -84,12 +85,24 @@ extension StateWriter {
         case .markStale:
             try markStale(row)
         }
-        state.changedRows.append(RowKey(scope, id))
-        guard let changed = try find(scope, id) else { return }
-        try addTargets(-1, to: changed, scope, revision)
     }
 
-    func markStale(_ row: FoundKept) throws(StoreError) {
+    /// From now on a modifier's changes target a row no more.
+    private func release(
+        _ name: TargetName,
+        from number: ModifierNumber,
+        _ revision: Revision
+    ) throws(StoreError) {
+        guard let row = try find(name.scope, name.id) else { return }
+        state.changedRows.append(RowKey(name.scope, name.id))
+        queue.otherChange.bind(1, name.scope.text)
+        queue.otherChange.bind(2, name.id.text)
+        queue.otherChange.bind(3, number.value)
+        defer { queue.otherChange.reset() }
+        try setTargeted(try queue.otherChange.step(), row, name.scope, revision)
+    }
+
+    func markStale(_ row: FoundClaim) throws(StoreError) {
         queue.markStale.bind(1, row.number)
         try queue.markStale.run()
     }
@@ -135,9 +148,9 @@ extension StateWriter {
     private func countTargets(of number: ModifierNumber) throws(StoreError) {
         try connection.execute(
             """
-            UPDATE kept SET targeted = (SELECT count(*) FROM change INDEXED BY change_target
-                WHERE settled = 0 AND change.scope = kept.scope AND change.id = kept.id)
-            WHERE kept IN (SELECT kept FROM change JOIN kept USING (scope, id)
+            UPDATE claim SET targeted = EXISTS (SELECT 1 FROM change INDEXED BY change_target
+                WHERE settled = 0 AND change.scope = claim.scope AND change.id = claim.id)
+            WHERE claim IN (SELECT claim FROM change JOIN claim USING (scope, id)
                 WHERE modifier = \(number))
             """
         )

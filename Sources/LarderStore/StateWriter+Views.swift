@@ -15,9 +15,10 @@ extension StateWriter {
     /// Whether it is small enough that what it shows is made on this thread.
     private func isCompared(_ name: TargetName) throws(StoreError) -> Bool {
         guard let row = try find(name.scope, name.id) else { return true }
-        guard row.targets <= Limits.comparedChangesMax else { return false }
-        let effects = try reader.effectBytes(name.scope, name.id)
-        return Int64(row.byteCount) + effects <= Limits.comparedBytesMax
+        guard row.isTargeted else { return row.byteCount <= Limits.comparedBytesMax }
+        let effects = try reader.openEffects(name.scope, name.id)
+        return effects.count <= Limits.comparedChangesMax
+            && Int64(row.byteCount) + effects.bytes <= Limits.comparedBytesMax
     }
 
     /// To be called once a modifier was accepted, or is back: what its targets would be without it

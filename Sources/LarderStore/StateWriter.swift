@@ -7,24 +7,25 @@ import LarderModel
 final class StateWriter {
     let connection: SQLiteConnection
     let statements: StateWriterStatements
+    let bodies: BodyTable
     let queue: QueueStatements
     let limits: QueueLimits
     let wal: WriteAheadLog
-    let index: KeptIndex
+    let index: ClaimIndex
     private let watches: RowWatches
     let changes: ChangeFeed
     let log: ChangeLog
     /// Reads inside the open transaction.
-    let reader: KeptReader
+    let reader: StateReader
     let viewChange: ViewChange.Comparison
-    /// Which bodies of kept rows are being read.
+    /// Which bodies of claimed rows are being read.
     let leases: BodyLeases
     var state: StateWriterState
     private(set) var saved: StateWriterState
 
     init(
         connection: SQLiteConnection,
-        index: KeptIndex,
+        index: ClaimIndex,
         watches: RowWatches,
         changes: ChangeFeed,
         leases: BodyLeases,
@@ -32,7 +33,7 @@ final class StateWriter {
         viewChange: @escaping ViewChange.Comparison
     ) throws(StoreError) {
         self.connection = connection
-        reader = try KeptReader(connection)
+        reader = try StateReader(connection)
         self.viewChange = viewChange
         self.index = index
         self.watches = watches
@@ -42,6 +43,7 @@ final class StateWriter {
         wal = WriteAheadLog(of: connection)
         self.limits = limits
         statements = try StateWriterStatements(connection)
+        bodies = try BodyTable(connection, of: .state)
         queue = try QueueStatements(connection)
         state = try StateWriterState(reading: connection, pinsMaxBytes: index.pinTotals.maxBytes)
         saved = state
@@ -102,11 +104,11 @@ final class StateWriter {
         case removeBodies
     }
 
-    var nextHousekeeping: Housekeeping? { hasRemovableBodies ? .removeBodies : nil }
+    var nextHousekeeping: Housekeeping? { state.bodies.hasRemovable(leases) ? .removeBodies : nil }
 
     func keepHouse(_ step: Housekeeping, now: Timestamp) throws(StoreError) {
         switch step {
-        case .removeBodies: try removeStep()
+        case .removeBodies: try bodies.removeStep(leases, &state.bodies)
         }
     }
 
@@ -160,32 +162,20 @@ struct StateWriterState {
     var waitingForPerson: [UInt32: [ModifierState: Int64]] = [:]
     /// Unsettled ones that are marked as stalled.
     var stalled: Int64 = 0
-    /// Bodies that no row names any more, to be removed once nobody reads them.
-    var unlinkedBodies: [Int64] = []
+    var bodies: BodyState
     /// The ids that the open transaction has changed, for those who watch them.
     var changedRows: [RowKey] = []
     /// What the open transaction has made of what entities show.
     var entities: [EntityNews] = []
     /// Whether the open transaction has given a pin what it wanted, or made it want it again.
     var hasNews = false
-    /// Uploads that are under way.
-    var uploads: [Int64: Upload] = [:]
-
-    struct Upload {
-        var chunks: Int64 = 0
-        /// With the chunks' overhead, as counted in the totals once it is linked.
-        var size: Int64 = 0
-        /// Nil where it counts against no bound while it comes.
-        let pin: Replacing?
-    }
-
-    /// What a pin counts now that an upload is to replace.
-    struct Replacing {
-        let size: Int64
-    }
 
     init(reading connection: SQLiteConnection, pinsMaxBytes: Int64) throws(StoreError) {
         pins = PinTotals(maxBytes: pinsMaxBytes)
+        let unlinked = try connection.prepare("SELECT body FROM body WHERE linked = 0")
+        bodies = BodyState(
+            unlinked: try unlinked.all { $0.integer(0) }.filter(Limits.bodies.contains)
+        )
         queue = try QueueUsage(reading: connection)
         let states = try connection.prepare(
             "SELECT scope, state, count(*) FROM modifier GROUP BY scope, state"
@@ -202,7 +192,7 @@ struct StateWriterState {
         let sums = try connection.prepare(
             """
             SELECT count(*), coalesce(sum(\(SQLiteStatement.countedSize)), 0),
-                coalesce(sum(state = \(waiting)), 0) FROM kept
+                coalesce(sum(state = \(waiting)), 0) FROM claim
             WHERE pinned_at IS NOT NULL
             """
         )
@@ -214,18 +204,13 @@ struct StateWriterState {
         let failures = PinState.failures.map { String($0.rawValue) }.joined(separator: ", ")
         let failed = try connection.prepare(
             """
-            SELECT scope, count(*) FROM kept
+            SELECT scope, count(*) FROM claim
             WHERE pinned_at IS NOT NULL AND state IN (\(failures)) GROUP BY scope
             """
         )
         while try failed.step() {
             guard let uid = failed.text(0).flatMap(Scope.init(text:))?.uid else { continue }
             pins.failed[uid, default: 0] += failed.integer(1)
-        }
-        let statement = try connection.prepare("SELECT body FROM kept_body WHERE linked = 0")
-        while try statement.step() {
-            let body = statement.integer(0)
-            if Limits.bodies.contains(body) { unlinkedBodies.append(body) }
         }
     }
 

@@ -73,16 +73,16 @@ extension StoreReader {
         guard hold == .none else { return try work() }
         var round = 0
         while true {
-            let departures = shared.kept.departures
+            let departures = shared.claims.departures
             hold = .begun
             defer {
                 hold = .none
-                letKeptGo()
+                letStateGo()
             }
             let value = try work()
             round += 1
             // What has left `state.db` meanwhile may be older in the moment that was seen.
-            if shared.kept.departures == departures || round == Limits.keptRoundsMax {
+            if shared.claims.departures == departures || round == Limits.commandRoundsMax {
                 return value
             }
         }
@@ -156,7 +156,7 @@ extension StoreReader {
         _ isUse: Bool,
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> ShownRow<Value>? {
-        guard let (entry, value) = try kept(scope, id, read) else { return nil }
+        guard let (entry, value) = try saved(scope, id, read) else { return nil }
         let shown = try entry.flatMap { entry throws(StoreError) in
             try rebuilt(saved: entry, scope, for: sight, now: now, isUse: isUse)
         }
@@ -169,12 +169,12 @@ extension StoreReader {
         case normalized(NormalizedRow)
     }
 
-    func kept<Value>(
+    func saved<Value>(
         _ scope: ScopeKey,
         _ id: EntryID,
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> (Entry?, Value)? {
-        try withKept(scope, id) { row in (row.kind == .fetched ? row.entry() : nil, read(row)) }
+        try withSaved(scope, id) { row in (row.kind == .fetched ? row.entry() : nil, read(row)) }
     }
 
     /// A kept answer with its entities as they are now; nil where one is not there, or nothing says
@@ -237,7 +237,7 @@ extension StoreReader {
         isUse: Bool = true
     ) throws(StoreError) -> KnownEntity? {
         let isSaved = readsState(sight.scope, id)
-        if isSaved, let kept = try keptEntity(id, for: sight) { return kept }
+        if isSaved, let saved = try savedEntity(id, for: sight) { return saved }
         let cached: KnownEntity??
         do throws(StoreError) {
             cached = try withCached(scope, id, now: now, isUse: isUse) { row in
@@ -246,11 +246,11 @@ extension StoreReader {
                 }
             }
         } catch {
-            guard !isSaved, let kept = try keptEntity(id, for: sight) else { throw error }
-            return kept
+            guard !isSaved, let saved = try savedEntity(id, for: sight) else { throw error }
+            return saved
         }
         guard let known = cached ?? nil else {
-            return isSaved ? nil : try keptEntity(id, for: sight)
+            return isSaved ? nil : try savedEntity(id, for: sight)
         }
         try allowance.takeEntity(bytes: known.held.byteCount)
         return known
@@ -272,16 +272,16 @@ extension StoreReader {
         return found
     }
 
-    private func keptEntity(
+    private func savedEntity(
         _ id: EntryID,
         for sight: EntitySight
     ) throws(StoreError) -> KnownEntity? {
         let scope = sight.scope
-        guard let place = shared.kept.place(scope, id) else { return nil }
+        guard let place = shared.claims.place(scope, id) else { return nil }
         try allowance.admit(changes: place.targets)
         var damaged: Digest?
-        if hold != .none { try keptReader().hold() }
-        let target = try keptReader().target(scope, id, .all, &damaged)
+        if hold != .none { try stateReader().hold() }
+        let target = try stateReader().target(scope, id, .all, &damaged)
         if let damaged { reportDamage(scope, id, damaged) }
         // What is being accepted is not there yet, what was released is not there any more.
         guard let target, target.entry != nil || !target.changes.isEmpty else { return nil }

@@ -1,43 +1,52 @@
 import LarderModel
 
 extension StoreReader {
+    /// Whether a body has as many chunks as its row says, and a row names it.
+    func isWhole(_ body: ChunkedBody) throws(StoreError) -> Bool {
+        try withChunks(of: body) { chunks throws(StoreError) in try chunks.isWhole(body) } ?? false
+    }
+
+    /// One chunk of a body, from a transaction of its own; throws `badChunk` when it is missing or
+    /// damaged.
+    func chunk(_ position: Int64, of body: ChunkedBody) throws(StoreError) -> [UInt8] {
+        defer { if body.file == .cache { endTransaction() } }
+        let chunk = try withChunks(of: body) { chunks throws(StoreError) in
+            try chunks.chunk(position, of: body)
+        }
+        guard let chunk else { throw .badChunk }
+        return chunk
+    }
+
     /// All chunks of a body that a row names, from the transaction that the row was read in: call it
     /// within ``atOneMoment(_:)`` with that.
     ///
-    /// Nil when one is missing or damaged. No transaction holds the chunks of what is kept for good:
-    /// another body may have taken their place.
+    /// Nil when one is missing or damaged. No transaction holds the chunks of what is saved in
+    /// `state.db`: another body may have taken their place.
     package func wholeBody(_ body: ChunkedBody) throws(StoreError) -> [UInt8]? {
         guard try isWhole(body) else { return nil }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(min(body.byteCount, Limits.inlineJSONBytesMax))
-        var position: Int64 = 0
-        while bytes.count < body.byteCount {
-            let chunk: [UInt8]
-            do throws(StoreError) {
-                chunk = try bodyChunk(position, of: body)
-            } catch {
-                guard error == .badChunk else { throw error }
-                return nil
+        do throws(StoreError) {
+            return try withChunks(of: body) { chunks throws(StoreError) in
+                try chunks.bytes(of: body)
             }
-            guard !chunk.isEmpty else { return nil }
-            bytes += chunk
-            position += 1
+        } catch .badChunk {
+            return nil
         }
-        return bytes.count == body.byteCount ? bytes : nil
     }
 
-    private func bodyChunk(
-        _ position: Int64,
-        of body: ChunkedBody
-    ) throws(StoreError) -> [UInt8] {
-        let bytes: [UInt8]? =
-            switch body.file {
-            case .cache:
-                try reading { file throws(StoreError) in try readChunk(position, of: body, file) }
-            case .state: try keptReader().chunk(position, of: body)
+    /// Nil while there is no file.
+    private func withChunks<Value>(
+        of body: ChunkedBody,
+        _ read: (ChunkReader) throws(StoreError) -> Value
+    ) throws(StoreError) -> Value? {
+        guard body.file == .cache else { return try read(try stateReader().chunks) }
+        return try reading { file throws(StoreError) in
+            do throws(StoreError) {
+                return try read(file.chunks)
+            } catch {
+                if error == .badChunk { shared.countDamagedRow() }
+                throw error
             }
-        guard let bytes else { throw .badChunk }
-        return bytes
+        }
     }
 }
 

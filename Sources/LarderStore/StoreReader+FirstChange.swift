@@ -7,7 +7,7 @@ extension StoreReader {
         of id: ModifierID,
         in scope: ScopeKey
     ) throws(StoreError) -> (state: ModifierState, effect: [UInt8])? {
-        let statement = try keptReader().connection.statement(
+        let statement = try stateReader().connection.statement(
             """
             SELECT state, effect, change.id FROM modifier JOIN change ON modifier = number
             WHERE modifier.scope = ?1 AND modifier.id = ?2 AND settled_at IS NULL

@@ -9,7 +9,7 @@ extension StoreReader {
         after cursor: RowCursor?,
         limit: Int
     ) throws(StoreError) -> [ListedRow] {
-        guard !shared.kept.isEmpty else {
+        guard !shared.claims.isEmpty else {
             return try cachedRows(filter, order: order, after: cursor, limit: limit)
         }
         defer { endTransaction() }
@@ -23,16 +23,16 @@ extension StoreReader {
             guard page.count == limit else { break }
             last = page.last?.cursor(order)
         }
-        let query = RowQuery(filter: filter, order: order, cursor: cursor, table: .keptEntries)
-        let kept = try keptReader().listed(query, limit: limit) { row throws(StoreError) in
+        let query = RowQuery(filter: filter, order: order, cursor: cursor, table: .claimedEntries)
+        let saved = try stateReader().listed(query, limit: limit) { row throws(StoreError) in
             try isListed(row, filter)
         }
-        let rows = ListedRow.merged(cached.map(marked), kept.map(named), by: order, limit: limit)
+        let rows = ListedRow.merged(cached.map(marked), saved.map(named), by: order, limit: limit)
         let made = try entitiesByURL(filter, order: order, after: cursor, limit: limit)
         return made.isEmpty ? rows : ListedRow.merged(rows, made, by: order, limit: limit)
     }
 
-    /// Whether a kept row is one of a list: not a bare one of another origin, nor one under whose id
+    /// Whether a claimed row is one of a list: not a bare one of another origin, nor one under whose id
     /// the cache has a row.
     private func isListed(_ row: ListedRow, _ filter: RowFilter) throws(StoreError) -> Bool {
         guard row.isBare else { return true }
@@ -62,13 +62,13 @@ extension StoreReader {
         var targets = RowFilter(filter.scopes)
         targets.part = .entities
         targets.prefix = filter.origin.map { EntryID.entityPrefix($0) }
-        let query = RowQuery(filter: targets, order: .id, cursor: nil, table: .keptEntries)
+        let query = RowQuery(filter: targets, order: .id, cursor: nil, table: .claimedEntries)
         var found: [ListedRow] = []
-        _ = try keptReader().listed(query, limit: .max) { row throws(StoreError) in
+        _ = try stateReader().listed(query, limit: .max) { row throws(StoreError) in
             guard let name = row.entry.id.entity, let id = shared.rules.ownID(of: name),
                 filter.prefix.map({ id.text.utf8.starts(with: $0.utf8) }) ?? true,
                 filter.storedBefore.map({ row.entry.storedAt < $0 }) ?? true,
-                (shared.kept.place(key(for: row.scope), row.entry.id)?.targets ?? 0) > 0
+                (shared.claims.place(key(for: row.scope), row.entry.id)?.targets ?? 0) > 0
             else { return false }
             let byURL = ListedRow(
                 bare: id,
@@ -93,15 +93,15 @@ extension StoreReader {
 
     /// Whether a row of the cache shows one that is saved.
     private func isSaved(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Bool {
-        guard shared.kept.covers(scope, id) else { return false }
-        return try keptReader().listed(scope, id)?.isBare == false
+        guard shared.claims.covers(scope, id) else { return false }
+        return try stateReader().listed(scope, id)?.isBare == false
     }
 
     /// Whether a row of the cache is one of a pinned id, which has no bytes there yet.
     private func marked(_ row: ListedRow) -> ListedRow {
         var row = row
         let scope = shared.key(for: row.scope)
-        row.isPinned = shared.kept.place(scope, row.entry.id)?.isPinned == true
+        row.isPinned = shared.claims.place(scope, row.entry.id)?.isPinned == true
         return row
     }
 
@@ -131,10 +131,10 @@ extension StoreReader {
 
     /// One id's row as a list shows it; nil when there is none.
     package func row(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ListedRow? {
-        guard shared.kept.covers(scope, id) else { return try cachedRow(scope, id) }
-        let kept = try keptReader().listed(scope, id)
-        if let kept, !kept.isBare { return kept }
-        return try cachedRow(scope, id).map(marked) ?? kept.map(named)
+        guard shared.claims.covers(scope, id) else { return try cachedRow(scope, id) }
+        let saved = try stateReader().listed(scope, id)
+        if let saved, !saved.isBare { return saved }
+        return try cachedRow(scope, id).map(marked) ?? saved.map(named)
     }
 
     private func cachedRow(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ListedRow? {
@@ -219,22 +219,22 @@ extension StoreReader {
         )
     }
 
-    /// Kept rows that an eviction names: a page of them, in the order of their ids; those without
+    /// Claimed rows that an eviction names: a page of them, in the order of their ids; those without
     /// an entry too.
-    package func keptRows(
+    package func claimRows(
         _ filter: RowFilter,
         after cursor: RowCursor?,
         limit: Int
-    ) throws(StoreError) -> [KeptRow] {
-        guard !shared.kept.isEmpty else { return [] }
-        let query = RowQuery(filter: filter, order: .id, cursor: cursor, table: .kept)
-        return try keptReader().rows(query, limit: limit)
+    ) throws(StoreError) -> [ClaimRow] {
+        guard !shared.claims.isEmpty else { return [] }
+        let query = RowQuery(filter: filter, order: .id, cursor: cursor, table: .claim)
+        return try stateReader().rows(query, limit: limit)
     }
 
     /// One id's row in `state.db`; nil when it is not kept.
-    package func keptRow(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> KeptRow? {
-        guard shared.kept.covers(scope, id) else { return nil }
-        return try keptReader().row(scope, id)
+    package func claimRow(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ClaimRow? {
+        guard shared.claims.covers(scope, id) else { return nil }
+        return try stateReader().row(scope, id)
     }
 
     private func select(

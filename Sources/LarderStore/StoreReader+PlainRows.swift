@@ -12,8 +12,8 @@ extension StoreReader {
         now: Timestamp,
         _ read: (borrowing EntryRow) -> Void
     ) -> Bool {
-        let departures = shared.kept.departures
-        guard !readsState(scope, id), shared.kept.queueTotals.dead == 0 else {
+        let departures = shared.claims.departures
+        guard !readsState(scope, id), shared.claims.queueTotals.dead == 0 else {
             return false
         }
         do throws(StoreError) {
@@ -30,7 +30,7 @@ extension StoreReader {
                 read(row)
                 if touches.touch(RowKey(get.integer(0)), at: shared.clock.tick()) { requestFlush() }
                 // What has left `state.db` meanwhile may be older here.
-                return shared.kept.departures == departures
+                return shared.claims.departures == departures
             }
             return false
         } catch {

@@ -56,7 +56,7 @@ extension StoreReader {
     package func usage(_ scopes: RowScopes) throws(StoreError) -> StoreUsage {
         defer { endTransaction() }
         let isOfOneScope = if case .one = scopes { true } else { false }
-        let pins = try keptReader().usage(scopes)
+        let pins = try stateReader().usage(scopes)
         let nothing = UsageGroup(name: nil, entries: 0, bytes: 0, bodyBytes: 0)
         let usage = try reading { file throws(StoreError) in
             let pages = try file.connection.integer("PRAGMA freelist_count") ?? 0

@@ -21,7 +21,7 @@ package final class StoreReader {
     let requestFlush: @Sendable () -> Void
     /// Tells the writer what is wrong with the file of a generation.
     private let report: @Sendable (StoreError, Generation) -> Void
-    private let openKept: @Sendable () throws(StoreError) -> KeptReader
+    private let openState: @Sendable () throws(StoreError) -> StateReader
     let reportDamage: @Sendable (ScopeKey, EntryID, Digest) -> Void
     /// Whether the open transaction is renewed: several reads may be to see one moment.
     enum Hold {
@@ -34,7 +34,7 @@ package final class StoreReader {
     var hold = Hold.none
     let allowance = ReadAllowance()
     /// Opened when something pinned is first read.
-    private var openedKept: KeptReader?
+    private var openedState: StateReader?
     /// Told once whenever a transaction was opened, so that the owner can see to its end.
     package var transactionOpened: () -> Void = {}
 
@@ -45,7 +45,7 @@ package final class StoreReader {
         shared: SharedCacheState,
         requestFlush: @escaping @Sendable () -> Void,
         report: @escaping @Sendable (StoreError, Generation) -> Void,
-        openKept: @escaping @Sendable () throws(StoreError) -> KeptReader,
+        openState: @escaping @Sendable () throws(StoreError) -> StateReader,
         reportDamage: @escaping @Sendable (ScopeKey, EntryID, Digest) -> Void
     ) {
         self.database = database
@@ -53,7 +53,7 @@ package final class StoreReader {
         self.shared = shared
         self.requestFlush = requestFlush
         self.report = report
-        self.openKept = openKept
+        self.openState = openState
         self.reportDamage = reportDamage
         touches = shared.makeTouchLog()
         _ = try? openFile()
@@ -77,16 +77,16 @@ package final class StoreReader {
         isUse: Bool = true,
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> Value? {
-        if readsState(scope, id), let value = try withKept(scope, id, read) { return value }
-        let departures = shared.kept.departures
+        if readsState(scope, id), let value = try withSaved(scope, id, read) { return value }
+        let departures = shared.claims.departures
         do throws(StoreError) {
             if let value = try withCached(scope, id, now: now, isUse: isUse, read) { return value }
         } catch {
-            if let value = try withKept(scope, id, read) { return value }
+            if let value = try withSaved(scope, id, read) { return value }
             throw error
         }
-        if let value = try withKept(scope, id, read) { return value }
-        guard shared.kept.departures != departures else { return nil }
+        if let value = try withSaved(scope, id, read) { return value }
+        guard shared.claims.departures != departures else { return nil }
         // It may have left the one file between the two looks, and have been shown by the other before.
         return try withCached(scope, id, now: now, isUse: isUse, read)
     }
@@ -94,20 +94,20 @@ package final class StoreReader {
     /// Whether `state.db` has the word on an id before the cache; to be asked before a transaction is
     /// opened there.
     func readsState(_ scope: ScopeKey, _ id: EntryID) -> Bool {
-        shared.kept.place(scope, id)?.isReadFromState ?? false
+        shared.claims.place(scope, id)?.isReadFromState ?? false
     }
 
-    func covers(_ scope: ScopeKey, _ id: EntryID) -> Bool { shared.kept.covers(scope, id) }
+    func covers(_ scope: ScopeKey, _ id: EntryID) -> Bool { shared.claims.covers(scope, id) }
 
     /// A pin outlives the `ttl` of its blob, and is no use that eviction goes by.
-    func withKept<Value>(
+    func withSaved<Value>(
         _ scope: ScopeKey,
         _ id: EntryID,
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> Value? {
-        guard shared.kept.covers(scope, id) else { return nil }
+        guard shared.claims.covers(scope, id) else { return nil }
         var damaged: Digest?
-        let value = try keptReader().withEntry(scope, id) { row -> Value? in
+        let value = try stateReader().withEntry(scope, id) { row -> Value? in
             guard row.isSound else {
                 damaged = row.digest
                 return nil
@@ -119,13 +119,13 @@ package final class StoreReader {
     }
 
     /// Ends what reads of several things as of one commit have begun in `state.db`.
-    func letKeptGo() { openedKept?.letGo() }
+    func letStateGo() { openedState?.letGo() }
 
-    func keptReader() throws(StoreError) -> KeptReader {
-        if let openedKept { return openedKept }
-        let opened = try openKept()
+    func stateReader() throws(StoreError) -> StateReader {
+        if let openedState { return openedState }
+        let opened = try openState()
         opened.allowance = allowance
-        openedKept = opened
+        openedState = opened
         return opened
     }
 
@@ -308,53 +308,6 @@ package final class StoreReader {
 
     private func tell(_ error: StoreError, _ generation: Generation) {
         if shared.isFirstTrouble(of: generation) { report(error, generation) }
-    }
-
-    // MARK: Bodies
-
-    /// Whether a body has as many chunks as its row says, and a row names it.
-    func isWhole(_ body: ChunkedBody) throws(StoreError) -> Bool {
-        switch body.file {
-        case .state: try keptReader().isWhole(body)
-        case .cache: try reading { file throws(StoreError) in try isWhole(body, file) } ?? false
-        }
-    }
-
-    /// The same from the transaction that is open.
-    func isWhole(_ body: ChunkedBody, _ file: ReaderFile) throws(StoreError) -> Bool {
-        file.body.bind(1, body.number)
-        defer { file.body.reset() }
-        return try file.body.step() && file.body.integer(0) == body.accountedBytes
-    }
-
-    /// One chunk of a body, from a transaction of its own.
-    func chunk(_ position: Int64, of body: ChunkedBody) throws(StoreError) -> [UInt8] {
-        if body.file == .state {
-            guard let bytes = try keptReader().chunk(position, of: body) else { throw .badChunk }
-            return bytes
-        }
-        defer { endTransaction() }
-        let bytes = try reading { file throws(StoreError) in
-            try readChunk(position, of: body, file)
-        }
-        guard let bytes else { throw .badChunk }
-        return bytes
-    }
-
-    /// The same from the transaction that is open.
-    func readChunk(
-        _ position: Int64,
-        of body: ChunkedBody,
-        _ file: ReaderFile
-    ) throws(StoreError) -> [UInt8] {
-        let chunk = file.chunk
-        chunk.bind(1, CacheWriter.chunkKey(body.number, position))
-        defer { chunk.reset() }
-        guard try chunk.step(), Checksum.chunk(chunk.bytes(1)) == chunk.integer(0) else {
-            shared.countDamagedRow()
-            throw .badChunk
-        }
-        return Array(chunk.bytes(1))
     }
 }
 

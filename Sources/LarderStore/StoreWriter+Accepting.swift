@@ -79,7 +79,7 @@ extension StoreWriter {
         _ found: FoundBases,
         isCacheGone: Bool
     ) throws(StoreError) {
-        let index = shared.kept
+        let index = shared.claims
         for aim in aims {
             let (scope, id) = (aim.name.scope, aim.name.id)
             let isNew = !index.covers(scope, id)

@@ -22,7 +22,7 @@ extension StoreWriter {
         let isKeptOut = fence?.covers(scope, id) == true
         let isClaimed = try claimed(scope, id) != nil
         var answer = answer
-        if isKeptOut || isClaimed || !shared.kept.followers(scope, id).isEmpty {
+        if isKeptOut || isClaimed || !shared.claims.followers(scope, id).isEmpty {
             let whole = try put(
                 answer.entry,
                 fence: fence,
@@ -38,17 +38,17 @@ extension StoreWriter {
                 _ = try put(answer.entities, now: now)
                 return .done(AnswerReceipt(entry: receipt, isNormalized: false))
             case .done(let receipt):
-                if isClaimed { answer.kept = receipt }
+                if isClaimed { answer.saved = receipt }
             }
         } else if let large = largeBody(of: answer.entry, to: .cache, as: .answer, copied) {
             return .needs([large])
         }
         let merged = try mergeClaimed(answer.entities, now)
         guard let cache = try cacheIfAny else {
-            guard let kept = answer.kept else { throw shared.absence }
-            return .done(AnswerReceipt(entry: kept, isNormalized: false))
+            guard let saved = answer.saved else { throw shared.absence }
+            return .done(AnswerReceipt(entry: saved, isNormalized: false))
         }
-        if answer.kept == nil {
+        if answer.saved == nil {
             answer.entry = try ready(answer.entry, in: .cache, as: .answer, copied)
         }
         let receipt = try cache.put(answer, merged, now: now)
@@ -70,22 +70,22 @@ extension StoreWriter {
     private func mergeClaimed(
         _ entities: NewEntities,
         _ now: Timestamp
-    ) throws(StoreError) -> KeptEntities {
-        let (index, scope) = (shared.kept, entities.scope)
-        var kept = KeptEntities()
-        guard !index.isEmpty else { return kept }
+    ) throws(StoreError) -> SavedEntities {
+        let (index, scope) = (shared.claims, entities.scope)
+        var saved = SavedEntities()
+        guard !index.isEmpty else { return saved }
         for (number, id) in entities.ids.enumerated() where index.concerns(scope, id) {
             let step: Revision
-            if let known = kept.step { step = known } else { step = try revisions.next() }
-            kept.step = step
+            if let known = saved.step { step = known } else { step = try revisions.next() }
+            saved.step = step
             for place in [scope] + index.followers(scope, id) where index.covers(place, id) {
                 let found = try state.merge(entities, number, id, in: place, step, now)
                 guard place == scope else { continue }
-                kept.merged[number] = found
+                saved.merged[number] = found
                 noteShown(scope, id)
             }
         }
-        return kept
+        return saved
     }
 
     /// Leaves a tombstone where an entity was; nil where nothing has changed.
@@ -96,12 +96,12 @@ extension StoreWriter {
         _ cause: ChangeCause,
         now: Timestamp
     ) throws(StoreError) -> Revision? {
-        let (id, index) = (EntryID(name), shared.kept)
+        let (id, index) = (EntryID(name), shared.claims)
         let places = ([scope] + index.followers(scope, id)).filter { index.covers($0, id) }
         var step: Revision?
         for place in places {
             guard let row = try state.entry(place, id) else { continue }
-            let base = row.entry.map { KeptBase($0, row.inline) } ?? .unknown
+            let base = row.entry.map { TargetBase($0, row.inline) } ?? .unknown
             guard let held = base.held.deleted(byFetch: fetch.number),
                 let entry = Entry(held, id, of: name.origin, now)
             else { continue }
@@ -131,7 +131,7 @@ extension StateWriter {
         _ now: Timestamp
     ) throws(StoreError) -> MergedEntity? {
         guard let row = try entry(place, id) else { return nil }
-        let base = row.entry.map { KeptBase($0, row.inline) } ?? .unknown
+        let base = row.entry.map { TargetBase($0, row.inline) } ?? .unknown
         let merged = entities.split.merged(
             number,
             into: base.held,

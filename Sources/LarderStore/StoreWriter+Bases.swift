@@ -27,8 +27,9 @@ extension StoreWriter {
         for aim in aims {
             let name = aim.name
             guard try isWanted(name), found.entries[name] == nil else { continue }
-            if aim.isShared, let kept = try state.entry(original, name.id), let entry = kept.entry {
-                try add(kept.taken(entry), name, copied, to: &found)
+            if aim.isShared, let saved = try state.entry(original, name.id), let entry = saved.entry
+            {
+                try add(saved.taken(entry), name, copied, to: &found)
                 continue
             }
             guard !isCacheGone else { continue }
@@ -83,7 +84,7 @@ extension StoreWriter {
     }
 
     /// What a target is now; of an answer its entities as they are, where the cache has it normalized.
-    func base(of name: TargetName, now: Timestamp) throws(StoreError) -> KeptBase {
+    func base(of name: TargetName, now: Timestamp) throws(StoreError) -> TargetBase {
         let saved = try state.entry(name.scope, name.id)
         guard let saved, let entry = saved.entry else {
             guard saved?.isTargeted != true else { return .unknown }
@@ -92,24 +93,24 @@ extension StoreWriter {
         if let status = saved.goneStatus { return .deleted(entry.tombstone(status)) }
         let isNormalized = entry.kind == .fetched && entry.body.isJSON && shared.rules.hasAny
         if isNormalized, let shown = try cacheIfAny?.rebuilt(saved: entry, name.scope) {
-            return KeptBase(shown.entry, shown.answer.bytes)
+            return TargetBase(shown.entry, shown.answer.bytes)
         }
-        guard let chunked = saved.chunked else { return KeptBase(entry, saved.inline) }
-        return KeptBase(entry, entry.body.isJSON ? try bytes(of: chunked) : nil)
+        guard let chunked = saved.chunked else { return TargetBase(entry, saved.inline) }
+        return TargetBase(entry, entry.body.isJSON ? try bytes(of: chunked) : nil)
     }
 
-    private func cachedBase(_ name: TargetName, _ now: Timestamp) throws(StoreError) -> KeptBase {
+    private func cachedBase(_ name: TargetName, _ now: Timestamp) throws(StoreError) -> TargetBase {
         guard let row = try cacheIfAny?.base(name.scope, name.id, now: now) else { return .unknown }
         switch row.body {
-        case .inline(let bytes): return KeptBase(row.entry, bytes)
+        case .inline(let bytes): return TargetBase(row.entry, bytes)
         case .chunked(let body):
             defer { _ = shared.leases.giveBack(body.number) }
-            return KeptBase(row.entry, row.entry.body.isJSON ? try bytes(of: body) : nil)
+            return TargetBase(row.entry, row.entry.body.isJSON ? try bytes(of: body) : nil)
         }
     }
 }
 
-extension StateWriter.KeptEntry {
+extension StateWriter.SavedEntry {
     /// Its row as one that can be kept under another id: of what its origin has deleted a tombstone.
     fileprivate func taken(_ entry: Entry) -> CacheWriter.Takeable {
         if let status = goneStatus {

@@ -152,22 +152,10 @@ extension StoreWriter {
 
     /// All of a body, in whichever file it stands.
     func bytes(of body: ChunkedBody) throws(StoreError) -> [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(min(body.byteCount, Limits.inlineJSONBytesMax))
-        var position: Int64 = 0
-        while bytes.count < body.byteCount {
-            let chunk =
-                switch body.file {
-                case .state: try state.reader.chunk(position, of: body)
-                case .cache: try cache.chunk(position, of: body)
-                }
-            guard let chunk, !chunk.isEmpty, bytes.count + chunk.count <= body.byteCount else {
-                throw .badChunk
-            }
-            bytes += chunk
-            position += 1
+        switch body.file {
+        case .state: try state.reader.chunks.bytes(of: body)
+        case .cache: try cache.chunks.bytes(of: body)
         }
-        return bytes
     }
 }
 
@@ -181,17 +169,5 @@ extension NewEntry {
                 file: upload.file
             )
         }
-    }
-}
-
-extension CacheWriter {
-    /// One chunk of a body; nil when it is missing or damaged.
-    func chunk(_ position: Int64, of body: ChunkedBody) throws(StoreError) -> [UInt8]? {
-        let statement = statements.chunk
-        statement.bind(1, Self.chunkKey(body.number, position))
-        defer { statement.reset() }
-        guard try statement.step(), Checksum.chunk(statement.bytes(1)) == statement.integer(0)
-        else { return nil }
-        return Array(statement.bytes(1))
     }
 }

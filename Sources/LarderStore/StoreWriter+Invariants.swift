@@ -6,7 +6,7 @@ extension StoreWriter {
     /// It goes through all that is claimed.
     func brokenInvariants() throws(StoreError) -> [String] {
         var broken: [String] = []
-        let index = shared.kept
+        let index = shared.claims
         let rows = try state.reader.allRows()
         if rows.isEmpty != index.isEmpty { broken.append("4: the index has other ids") }
         for row in rows {
@@ -29,7 +29,7 @@ extension StoreWriter {
 
     private func whyWronglyShown(
         _ name: TargetName,
-        _ place: KeptIndex.Place
+        _ place: ClaimIndex.Place
     ) throws(StoreError) -> String? {
         guard let saved = try state.find(name.scope, name.id),
             let shown = try cache.find(name.scope, name.id).0

@@ -160,7 +160,7 @@ extension StoreWriter {
         }
         try state.unpin(scope, id)
         if found.goneStatus != nil { try show(scope, id, now: now) }
-        afterCommit { [index = shared.kept] in index.setPinned(scope, id, false) }
+        afterCommit { [index = shared.claims] in index.setPinned(scope, id, false) }
         guard try cacheIfAny != nil else { return true }
         try remove(try prepare([TargetName(scope, id)], [:], now: now).filter(\.isLost))
         return true
@@ -188,7 +188,7 @@ extension StoreWriter {
 
     /// An id is pinned from now on.
     private func claim(_ scope: ScopeKey, _ id: EntryID) {
-        let index = shared.kept
+        let index = shared.claims
         let (isNew, wasPinned) = (!index.covers(scope, id), index.place(scope, id)?.isPinned)
         apply {
             index.insert(scope, id)

@@ -33,7 +33,7 @@ extension StoreWriter {
 
     private func prepare(
         _ name: TargetName,
-        _ saved: StateWriter.KeptEntry,
+        _ saved: StateWriter.SavedEntry,
         _ copied: CopiedBodies,
         _ now: Timestamp
     ) throws(StoreError) -> Release {
@@ -75,7 +75,7 @@ extension StoreWriter {
             guard let (name, reason) = release.going else { continue }
             guard let found = try claimed(name.scope, name.id), found.isReleased else { continue }
             // What was to show it was not committed: it is shown again first.
-            let isBehind = shared.kept.place(name.scope, name.id)?.isBehind == true
+            let isBehind = shared.claims.place(name.scope, name.id)?.isBehind == true
             if isBehind, reason == nil, found.hasEntry { continue }
             try unclaim(found, name.scope, name.id)
             guard let reason else { continue }
@@ -138,13 +138,13 @@ extension CacheWriter.Takeable {
     /// What it says of an entity.
     fileprivate var held: HeldEntity {
         guard case .inline(let bytes) = body else { return .unknown }
-        return KeptBase(entry, bytes).held
+        return TargetBase(entry, bytes).held
     }
 }
 
-extension StateWriter.KeptEntry {
+extension StateWriter.SavedEntry {
     /// What it says of an entity.
-    fileprivate var held: HeldEntity { entry.map { KeptBase($0, inline).held } ?? .unknown }
+    fileprivate var held: HeldEntity { entry.map { TargetBase($0, inline).held } ?? .unknown }
 
     /// Whether it says what the shared row does not say yet.
     fileprivate func isAhead(of original: Entry?, _ now: Timestamp) -> Bool {

@@ -2,7 +2,7 @@ import LarderModel
 
 /// Rows of both files: each command stores in `cache.db`, and of a claimed row in `state.db` first.
 ///
-/// Terms: an id is *claimed* while ``KeptIndex`` has it: `state.db` has a row of it, as it is *pinned*,
+/// Terms: an id is *claimed* while ``ClaimIndex`` has it: `state.db` has a row of it, as it is *pinned*,
 /// or *targeted* by unsettled changes, or as neither is true any more but its row is not synced in
 /// `cache.db` yet: then it is *released*. Its row there is *saved*: the last word of its origin, or of
 /// the client. `cache.db` *shows* it: it says the same, as a whole or as a head whose body stands in
@@ -29,8 +29,8 @@ extension StoreWriter {
     func claimed(
         _ scope: ScopeKey,
         _ id: EntryID
-    ) throws(StoreError) -> StateWriter.FoundKept? {
-        shared.kept.covers(scope, id) ? try state.find(scope, id) : nil
+    ) throws(StoreError) -> StateWriter.FoundClaim? {
+        shared.claims.covers(scope, id) ? try state.find(scope, id) : nil
     }
 
     // MARK: Showing
@@ -39,7 +39,7 @@ extension StoreWriter {
     ///
     /// What it has no room for as a whole it shows as a head.
     func show(_ scope: ScopeKey, _ id: EntryID, now: Timestamp) throws(StoreError) {
-        let index = shared.kept
+        let index = shared.claims
         guard !index.isCopy(scope, id) else { return }
         noteShown(scope, id)
         guard let cache = try cacheIfAny else {
@@ -80,7 +80,7 @@ extension StoreWriter {
 
     /// Has `cache.db` say from a step on what it says of a claimed row.
     func raise(_ scope: ScopeKey, _ id: EntryID, to step: Revision) throws(StoreError) {
-        let index = shared.kept
+        let index = shared.claims
         guard !index.isCopy(scope, id) else { return }
         noteShown(scope, id)
         if let cache = try cacheIfAny { return try cache.raise(scope, id, to: step) }
@@ -92,7 +92,7 @@ extension StoreWriter {
 
     /// Has `cache.db` say of rows what is saved of them, where it may say something older.
     func showAgain(_ names: [TargetName], now: Timestamp) throws(StoreError) {
-        let index = shared.kept
+        let index = shared.claims
         for name in names where index.place(name.scope, name.id)?.isBehind == true {
             if try isShown(name) {
                 try countShown(name)
@@ -107,7 +107,7 @@ extension StoreWriter {
     func countShown(_ name: TargetName) throws(StoreError) {
         guard let row = try cacheIfAny?.find(name.scope, name.id).0, !row.isHead else { return }
         let bytes = Int64(row.byteCount)
-        afterCacheCommit { [index = shared.kept] in index.setShown(name.scope, name.id, bytes) }
+        afterCacheCommit { [index = shared.claims] in index.setShown(name.scope, name.id, bytes) }
     }
 
     /// Whether `cache.db` says what is saved of a row.
@@ -136,8 +136,8 @@ extension StoreWriter {
     ) throws(StoreError) -> Entrance<PutReceipt> {
         let (scope, id) = (new.scope, new.entry.id)
         let found = try claimed(scope, id)
-        var places: [(new: NewEntry, row: StateWriter.FoundKept)] = []
-        for follower in shared.kept.followers(scope, id) {
+        var places: [(new: NewEntry, row: StateWriter.FoundClaim)] = []
+        for follower in shared.claims.followers(scope, id) {
             guard fence?.keepsOut(follower, id) != true,
                 let row = try state.find(follower, id)
             else { continue }
@@ -189,7 +189,7 @@ extension StoreWriter {
 
     private func destination(
         of new: NewEntry,
-        _ found: StateWriter.FoundKept?
+        _ found: StateWriter.FoundClaim?
     ) throws(StoreError) -> Destination {
         guard let found else { return Destination(file: .cache) }
         guard new.entry.kind != .tombstone else {
@@ -210,7 +210,7 @@ extension StoreWriter {
     /// Says of a pin that there is no room for what has come.
     private func tellRefusal(
         of new: NewEntry,
-        _ found: StateWriter.FoundKept,
+        _ found: StateWriter.FoundClaim,
         _ error: StoreError
     ) throws(StoreError) {
         let (scope, id) = (new.scope, new.entry.id)
@@ -227,7 +227,7 @@ extension StoreWriter {
     /// One that cannot take it stays as it is: it is one user's, and keeps it from nobody else.
     private func put(
         _ copy: NewEntry,
-        intoCopy found: StateWriter.FoundKept,
+        intoCopy found: StateWriter.FoundClaim,
         _ copied: CopiedBodies,
         _ now: Timestamp
     ) throws(StoreError) {
@@ -249,7 +249,7 @@ extension StoreWriter {
     /// Stores an entry in what is saved of its id, and shows it.
     private func put(
         _ new: NewEntry,
-        into found: StateWriter.FoundKept,
+        into found: StateWriter.FoundClaim,
         isShown: Bool,
         _ now: Timestamp
     ) throws(StoreError) -> PutReceipt {
@@ -277,7 +277,7 @@ extension StoreWriter {
     /// The origin has deleted it: the bytes of a pin stay, a base is a tombstone from then on.
     private func bury(
         _ new: NewEntry,
-        _ found: StateWriter.FoundKept,
+        _ found: StateWriter.FoundClaim,
         _ now: Timestamp
     ) throws(StoreError) -> PutReceipt {
         let (scope, id) = (new.scope, new.entry.id)
@@ -298,17 +298,17 @@ extension StoreWriter {
         in scope: ScopeKey
     ) throws(StoreError) -> RefreshOutcome {
         let id = confirmed.id
-        for follower in shared.kept.followers(scope, id) {
+        for follower in shared.claims.followers(scope, id) {
             do throws(StoreError) {
                 _ = try state.refresh(confirmed, in: follower)
             } catch .pinsFull {
             }
         }
-        guard shared.kept.covers(scope, id) else {
+        guard shared.claims.covers(scope, id) else {
             return try cache.refresh(confirmed, in: scope)
         }
         switch try state.refresh(confirmed, in: scope) {
-        case .notKept, .noBytes: return try cache.refresh(confirmed, in: scope)
+        case .notClaimed, .noBytes: return try cache.refresh(confirmed, in: scope)
         case .refreshed(let outcome):
             guard case .refreshed = outcome else { return outcome }
             noteShown(scope, id)
@@ -351,12 +351,12 @@ extension StoreWriter {
 
     /// Takes what is saved of an id away; what the cache says of it is the caller's.
     func unclaim(
-        _ found: StateWriter.FoundKept,
+        _ found: StateWriter.FoundClaim,
         _ scope: ScopeKey,
         _ id: EntryID
     ) throws(StoreError) {
         try state.remove(found, scope, id)
-        afterCommit { [index = shared.kept] in index.remove(scope, id) }
+        afterCommit { [index = shared.claims] in index.remove(scope, id) }
     }
 
     /// Has rows say from a step of their own on what they say, and tells it to those who watch them.
@@ -368,7 +368,7 @@ extension StoreWriter {
         for row in rows {
             let change = Change(revision, row.viewer, row.event)
             if let found = try claimed(row.place, row.id) {
-                try state.addTargets(0, to: found, row.place, revision)
+                try state.setTargeted(found.isTargeted, found, row.place, revision)
                 try state.noteChange(of: row.place, row.id)
                 try state.log(change)
                 try raise(row.place, row.id, to: revision)

@@ -30,7 +30,7 @@ extension StoreWriter {
             settled.append(settlement.number)
             revision = step
             for (name, _) in ready.targets {
-                afterCommit { [index = shared.kept] in index.addTargets(name.scope, name.id, -1) }
+                afterCommit { [index = shared.claims] in index.addTargets(name.scope, name.id, -1) }
             }
         }
         return SettleReceipt(settled: settled, revision: revision)
@@ -49,12 +49,12 @@ extension StoreWriter {
             problem: settlement.problem,
             targets: []
         )
-        var bases: [TargetName: KeptBase] = [:]
+        var bases: [TargetName: TargetBase] = [:]
         for target in try state.targets(of: settlement.number) {
             guard let scope = Scope(text: target.scope), let id = try? EntryID(stored: target.id)
             else { continue }
             let name = TargetName(shared.key(for: scope), id)
-            let base: KeptBase
+            let base: TargetBase
             if let known = bases[name] {
                 base = known
             } else {
@@ -69,10 +69,10 @@ extension StoreWriter {
 
     private func fate(
         of name: TargetName,
-        _ base: KeptBase,
+        _ base: TargetBase,
         _ outcome: Settlement.Outcome,
         _ now: Timestamp
-    ) throws(StoreError) -> (fate: StateWriter.TargetFate, base: KeptBase?) {
+    ) throws(StoreError) -> (fate: StateWriter.TargetFate, base: TargetBase?) {
         switch outcome {
         case .cancelled:
             return (.keep, nil)
@@ -88,7 +88,7 @@ extension StoreWriter {
             case .put(let entry, let bytes):
                 let isRead = entry.body.isJSON || name.id.isEntity
                 let body = try linkable(bytes, name, in: .state, as: .base)
-                return (.put(entry, body), KeptBase(entry, isRead ? bytes : nil))
+                return (.put(entry, body), TargetBase(entry, isRead ? bytes : nil))
             }
         }
     }
@@ -97,7 +97,7 @@ extension StoreWriter {
     private func markSharedStale(_ settlement: StateWriter.ReadySettlement) throws(StoreError) {
         guard settlement.outcome == .confirmed else { return }
         let original = shared.key(for: .shared)
-        for (name, _) in settlement.targets where shared.kept.isCopy(name.scope, name.id) {
+        for (name, _) in settlement.targets where shared.claims.isCopy(name.scope, name.id) {
             try markStale(original, name.id)
         }
     }
@@ -172,7 +172,7 @@ extension Settlement.Outcome {
     }
 }
 
-extension KeptBase {
+extension TargetBase {
     fileprivate func tombstone(_ id: EntryID, _ status: Int, _ now: Timestamp) -> Entry {
         let origin: OriginName? =
             switch self {

@@ -137,7 +137,7 @@ final class StoreWriter {
         undoing.removeAll(keepingCapacity: true)
         if hasCommittedState {
             // What `state.db` has, `cache.db` has not heard of.
-            for name in shown { shared.kept.setBehind(name.scope, name.id, true) }
+            for name in shown { shared.claims.setBehind(name.scope, name.id, true) }
         } else {
             following.removeAll(keepingCapacity: true)
         }

@@ -228,18 +228,3 @@ package struct OpenChange: Equatable, Sendable {
     package let acceptedAt: Timestamp
     package let effect: [UInt8]
 }
-
-extension SQLiteStatement {
-    /// A digest in a column and the next one.
-    func digest(_ column: Int32) -> Digest {
-        Digest(
-            high: UInt64(bitPattern: integer(column)),
-            low: UInt64(bitPattern: integer(column + 1))
-        )
-    }
-
-    func bind(_ position: Int32, _ digest: Digest) {
-        bind(position, Int64(bitPattern: digest.high))
-        bind(position + 1, Int64(bitPattern: digest.low))
-    }
-}

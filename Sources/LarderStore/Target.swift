@@ -19,12 +19,12 @@ package struct Target: Sendable {
     }
 
     /// The base that the changes are applied to.
-    package var base: KeptBase {
+    package var base: TargetBase {
         guard let entry else { return .unknown }
         var bytes: [UInt8]?
         if case .inline(let inline) = body { bytes = inline }
         guard !isDeleted || entry.id.isEntity else { return .deleted(entry) }
-        return KeptBase(entry, bytes)
+        return TargetBase(entry, bytes)
     }
 }
 

@@ -30,7 +30,7 @@ package struct WriteCondition: Sendable {
         try await readers.read(Reading.current) { [self] reader throws(StoreError) -> Seen in
             // The row first: what changes it after this look is seen by the writer.
             let saved =
-                reader.covers(scope, id) ? try reader.keptReader().revision(scope, id) : nil
+                reader.covers(scope, id) ? try reader.stateReader().revision(scope, id) : nil
             let seen = Seen(
                 cached: try? reader.withRow(scope, id) { $0.revision },
                 saved: saved

@@ -204,7 +204,7 @@ extension EngineFixture {
         }
         guard let found = chunked, let found else { return inline }
         let now = clock.now()
-        guard let body = try await engine.store.openBody(found, of: scope, id, now: now) else {
+        guard let body = try await engine.store.bodies.open(found, of: scope, id, now: now) else {
             return nil
         }
         var bytes: [UInt8] = []

@@ -181,8 +181,8 @@ struct ModifierReadTests {
             let effect = #"{"type":"merge","value":{"liked":true}}"#
             let id = try await accept(fixture, "m-1", effect, hold: Self.wait)
             let store = fixture.engine.store
-            let number = try #require(try await store.modifierNumber(id, of: fixture.scope))
-            let whole = try #require(try await store.modifier(number))
+            let number = try #require(try await store.modifiers.number(id, of: fixture.scope))
+            let whole = try #require(try await store.modifiers.whole(number))
             fixture.upstream.answer(url, with: answer)
             #expect(await EffectCheck(fixture.engine.context, whole, [:]).verdict() == verdict)
             #expect(reads(fixture).last?.purpose == .write)
@@ -208,7 +208,7 @@ struct ModifierReadTests {
     // MARK: Answers that are not kept
 
     @Test("P-04: an answer that is not kept shows what the modifiers make of it, not of base")
-    func notKept() async throws {
+    func notClaimed() async throws {
         try await EngineFixture.run { fixture in
             let noStore = ["Cache-Control": "no-store"]
             let url = try fixture.url("/a")

@@ -176,7 +176,7 @@ struct ModifierTests {
             async let first: Void = engine.modifiers.remove(parent, scope, discarding: true)
             _ = try await hold.reached.element(0)
             let keeper = engine.context.modifiers
-            let found = try await engine.store.modifierNumber(child, of: scope)
+            let found = try await engine.store.modifiers.number(child, of: scope)
             let number = try #require(found)
             // The parent's step is being written, and the child leaves with it.
             guard case .failure(.notNow) = await keeper.ask(number, .cancel) else {

@@ -32,7 +32,7 @@ struct QueueStatusTests {
         isStalled: Bool
     ) async throws {
         let number = try #require(
-            try await fixture.engine.store.modifierNumber(id, of: fixture.scope)
+            try await fixture.engine.store.modifiers.number(id, of: fixture.scope)
         )
         let update = ModifierUpdate(
             number: number,
@@ -42,7 +42,7 @@ struct QueueStatusTests {
             answersNotApplied: 1,
             isStalled: isStalled
         )
-        _ = try await fixture.engine.store.update(update)
+        _ = try await fixture.engine.store.modifiers.update(update)
     }
 
     @Test("Status tells the states, the oldest age and the bytes, and an empty queue is none")
@@ -62,7 +62,7 @@ struct QueueStatusTests {
             #expect(queue.unsettled == 2)
             #expect(queue.dead == 0)
             #expect(queue.oldestAge == .seconds(7))
-            #expect(queue.bytes == fixture.engine.store.queueTotals.bytes)
+            #expect(queue.bytes == fixture.engine.store.modifiers.totals.bytes)
             #expect(queue.bytes > 0)
             #expect(queue.maxModifiers == 100_000)
             #expect(queue.maxBytes == 256 << 20)

@@ -173,7 +173,7 @@ struct SharedTests {
             #expect(report.state == .dead)
             #expect(try fixture.view(url, alice) == #"{"liked":false}"#)
             try await fixture.engine.store.maintain()
-            #expect(!fixture.engine.store.isKept(key, try EntryID(url)))
+            #expect(!fixture.engine.store.isClaimed(key, try EntryID(url)))
             #expect(try fixture.view(url, alice) == #"{"liked":false}"#)
             read.open()
         }

@@ -6,7 +6,7 @@ enum StoreStep {
     static let putChunk = "INTO chunk ("
     static let readEntry = "FROM entry WHERE key BETWEEN"
     static let readChunk = "SELECT checksum, data FROM chunk"
-    static let readWanted = "wanted = 1 ORDER BY kept"
+    static let readWanted = "wanted = 1 ORDER BY claim"
     static let check = "FROM meta"
     static let oldest = "SELECT accepted_at FROM modifier"
 }

@@ -59,7 +59,7 @@ struct StuckStepTests {
         try await run { fixture, faults in
             // What is confirmed becomes base, which is too large for its row.
             let large = String(repeating: "x", count: Limits.inlineBodyBytesMax)
-            faults.arm(1, of: "INTO kept_chunk", .forGood)
+            faults.arm(1, of: "INTO chunk", .forGood)
             for number in 0...Limits.modifiersInFlightMax {
                 let url = try fixture.url("/\(number)")
                 fixture.upstream.answer(url, with: .reply(status: 204))
@@ -68,7 +68,7 @@ struct StuckStepTests {
             }
             try await expectOthersToSettle(fixture)
             #expect(faults.failures > 0)
-            #expect(fixture.engine.store.queueTotals.unsettled > Limits.modifiersInFlightMax)
+            #expect(fixture.engine.store.modifiers.totals.unsettled > Limits.modifiersInFlightMax)
         }
     }
 

@@ -137,7 +137,7 @@ struct RawWriteTests {
                 )
             )
             #expect(try await other.response(to: "PATCH").problem().kind == .bodyTooLarge)
-            #expect(server.store.queueTotals.count == 0)
+            #expect(server.store.modifiers.totals.count == 0)
             try await server.expectServing()
         }
     }
@@ -154,7 +154,7 @@ struct RawWriteTests {
             #expect(again.headers["Location"] == "/v1/modifiers/k-1")
             let other = try await write(server, "POST", "/a", [key], "2")
             #expect(try other.problem().kind == .modifierExists)
-            #expect(server.store.queueTotals.count == 1)
+            #expect(server.store.modifiers.totals.count == 1)
             let sent = try await server.upstream.asked.element(0)
             #expect(sent.headers["Idempotency-Key"] == "k-1")
         }
@@ -221,7 +221,7 @@ struct RawWriteTests {
             let response = try await write(server, method, path, [header], body)
             #expect(response.status == status)
             #expect(try response.problem().kind == kind)
-            #expect(server.store.queueTotals.count == 0)
+            #expect(server.store.modifiers.totals.count == 0)
             #expect(server.upstream.asked.all.isEmpty)
         }
     }
@@ -238,7 +238,7 @@ struct RawWriteTests {
             #expect(response.status == 405)
             #expect(response.headers["Allow"] == "GET, HEAD")
             #expect(try response.problem().hint.contains("Prefer: respond-async"))
-            #expect(server.store.queueTotals.count == 0)
+            #expect(server.store.modifiers.totals.count == 0)
         }
     }
 }

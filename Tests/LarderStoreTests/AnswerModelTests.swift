@@ -139,7 +139,7 @@ private struct AnswerLife {
         switch random.next() % 20 {
         case 0:
             let id = random.pick(ids)
-            _ = try await answers.store.unpin(answers.scope, try EntryID(id), now: .epoch)
+            _ = try await answers.store.pins.unpin(answers.scope, try EntryID(id), now: .epoch)
             _ = try await answers.store.delete(answers.scope, try EntryID(id))
             kept[id] = nil
             pinned.remove(id)
@@ -173,7 +173,7 @@ private struct AnswerLife {
         case 4, 5, 6: return try await accept()
         case 7, 8: return try await settleOne()
         case 9:
-            try await answers.store.kept.removeReleased(now: .epoch)
+            try await answers.store.commands.removeReleased(now: .epoch)
             try await settle()
             return "give back"
         case 10:
@@ -181,7 +181,7 @@ private struct AnswerLife {
             let isPinned = random.next() % 2 == 0
             if isPinned {
                 pinned.insert(id)
-                _ = try await answers.store.pin(
+                _ = try await answers.store.pins.pin(
                     answers.scope,
                     try EntryID(id),
                     origin: nil,
@@ -189,7 +189,7 @@ private struct AnswerLife {
                 )
             } else {
                 pinned.remove(id)
-                _ = try await answers.store.unpin(answers.scope, try EntryID(id), now: .epoch)
+                _ = try await answers.store.pins.unpin(answers.scope, try EntryID(id), now: .epoch)
             }
             try await settle()
             return "\(isPinned ? "pin" : "unpin") \(id)"
@@ -212,7 +212,7 @@ private struct AnswerLife {
         let effect = try Effect(parsing: Array(text.utf8))
         var new = NewModifier.changing([], "m\(accepted)", answers.scope)
         new.changes = [NewChange(id: id, effect: effect.bytes, isOfSharedRow: false)]
-        let number = try await answers.store.accept([new], now: .epoch)[0].number
+        let number = try await answers.store.modifiers.accept([new], now: .epoch)[0].number
         open.append((number, key, effect))
         try await settle()
         return "accept m\(accepted) on \(key): \(text)"
@@ -238,7 +238,7 @@ private struct AnswerLife {
             if held.stored != nil { entities[key] = held }
         }
         let settlement = Settlement(number: number, outcome: outcome)
-        _ = try await answers.store.settle([settlement], now: .epoch)
+        _ = try await answers.store.modifiers.settle([settlement], now: .epoch)
         try await settle()
         return "\(word) \(number) of \(key)"
     }

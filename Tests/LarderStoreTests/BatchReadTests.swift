@@ -93,7 +93,7 @@ struct BatchReadTests {
             Issue.record("a damaged body was read")
             return
         }
-        temporary.store.drop(body, of: temporary.scope, try EntryID("json"))
+        temporary.store.bodies.drop(body, of: temporary.scope, try EntryID("json"))
         try await temporary.store.settle()
         #expect(try await temporary.ids() == [])
     }

@@ -50,10 +50,10 @@ struct ChangeFeedTests {
             guard let id = try? EntryID(name) else { return }
             let byte = UInt8.random(in: 0..<4, using: &random)
             switch Int.random(in: 0..<8, using: &random) {
-            case 0: _ = try? await store.pin(scope, id, origin: nil, now: .epoch)
-            case 1: _ = try? await store.unpin(scope, id, now: .epoch)
+            case 0: _ = try? await store.pins.pin(scope, id, origin: nil, now: .epoch)
+            case 1: _ = try? await store.pins.unpin(scope, id, now: .epoch)
             case 2: _ = try? await store.delete(scope, id)
-            case 3: _ = try? await store.evictKept(scope, id)
+            case 3: _ = try? await store.pins.evict(scope, id)
             case _: _ = try? await store.put(.fetched(scope, name, [byte]), now: .epoch)
             }
         }

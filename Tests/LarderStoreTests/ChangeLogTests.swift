@@ -45,7 +45,7 @@ struct ChangeLogTests {
         let (scope, id) = (temporary.scope, try EntryID("a"))
         _ = try await temporary.store.put(.fetched(scope, "a", [1]), now: .epoch)
         let before = temporary.store.changes.released.number
-        _ = try await temporary.store.pin(scope, id, origin: nil, now: .epoch)
+        _ = try await temporary.store.pins.pin(scope, id, origin: nil, now: .epoch)
         #expect(try await temporary.events(after: before) == [])
         _ = try await temporary.store.put(.fetched(scope, "a", [2]), now: .epoch)
         try await temporary.put("b", [1])
@@ -56,7 +56,7 @@ struct ChangeLogTests {
             .delete(id, ChangeCause(.network)),
         ]
         #expect(try await temporary.events(after: before) == told)
-        _ = try await temporary.store.unpin(scope, id, now: .epoch)
+        _ = try await temporary.store.pins.unpin(scope, id, now: .epoch)
         #expect(try await temporary.events(after: before) == told)
     }
 
@@ -71,9 +71,9 @@ struct ChangeLogTests {
         }
         let left = try await temporary.ids()
         #expect(evicted + left == ["a", "b", "c"])
-        _ = try await temporary.store.pin(temporary.scope, EntryID("c"), origin: nil, now: .epoch)
+        _ = try await temporary.store.pins.pin(temporary.scope, EntryID("c"), origin: nil, now: .epoch)
         let before = temporary.store.changes.released.number
-        _ = try await temporary.store.evictKept(temporary.scope, EntryID("c"))
+        _ = try await temporary.store.pins.evict(temporary.scope, EntryID("c"))
         let event = Change.Event.evict(try EntryID("c"), .request, client: nil)
         #expect(try await temporary.events(after: before) == [event])
     }

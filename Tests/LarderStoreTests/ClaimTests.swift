@@ -27,7 +27,7 @@ struct ClaimTests {
         var number: ModifierNumber?
         switch command {
         case .news, .refusedNews, .unpinned, .renewed:
-            _ = try await store.pin(scope, id, origin: nil, now: .epoch)
+            _ = try await store.pins.pin(scope, id, origin: nil, now: .epoch)
         case .confirmed, .cancelled: number = try await temporary.accept("one", "a")
         case .putPinned, .pinned: break
         }
@@ -43,12 +43,12 @@ struct ClaimTests {
         case .confirmed: _ = try await temporary.confirm(try #require(number), "[2]")
         case .cancelled:
             let settlement = Settlement(number: try #require(number), outcome: .cancelled)
-            _ = try await store.settle([settlement], now: .epoch)
+            _ = try await store.modifiers.settle([settlement], now: .epoch)
         case .putPinned:
             let new = NewEntry.fetched(scope, id, "[2]")
-            _ = try await store.putPinned(new, now: .epoch)
-        case .pinned: _ = try await store.pin(scope, id, origin: nil, now: .epoch)
-        case .unpinned: #expect(try await store.unpin(scope, id, now: .epoch))
+            _ = try await store.pins.put(new, now: .epoch)
+        case .pinned: _ = try await store.pins.pin(scope, id, origin: nil, now: .epoch)
+        case .unpinned: #expect(try await store.pins.unpin(scope, id, now: .epoch))
         case .renewed:
             let event = Change.Event.put(id, ChangeCause(.modifier))
             try await store.renew([RowNews(id, in: scope, seenBy: scope.scope, event)])
@@ -59,7 +59,7 @@ struct ClaimTests {
         #expect(try await temporary.text("a") == expected)
         try await again.requireInvariants()
         try await again.maintain()
-        #expect(!again.shared.kept.hasBehind)
+        #expect(!again.shared.claims.hasBehind)
         try await again.requireInvariants()
         #expect(try await temporary.text("a") == expected)
         _ = try FileAudit(temporary.cachePath)
@@ -74,7 +74,7 @@ struct ClaimTests {
         try await temporary.upload("large", bytes)
         let before = try FileAudit(temporary.cachePath).bytes
         #expect(
-            try await store.pin(scope, named("large"), origin: nil, now: .epoch)
+            try await store.pins.pin(scope, named("large"), origin: nil, now: .epoch)
                 == .held(isNew: true)
         )
         try await store.settle()
@@ -82,12 +82,12 @@ struct ClaimTests {
         #expect(try await temporary.bytes("large") == bytes)
         #expect(try await temporary.ids() == ["large"])
         // Released it stands in the cache again, and only then no more in state.db.
-        #expect(try await store.unpin(scope, named("large"), now: .epoch))
+        #expect(try await store.pins.unpin(scope, named("large"), now: .epoch))
         #expect(try await temporary.bytes("large") == bytes)
         try await store.maintain()
         try await store.settle()
-        #expect(!store.isKept(scope, named("large")))
-        #expect(try temporary.count("kept") == 0)
+        #expect(!store.isClaimed(scope, named("large")))
+        #expect(try temporary.count("claim") == 0)
         #expect(try FileAudit(temporary.cachePath).bytes >= before)
         #expect(try await temporary.bytes("large") == bytes)
         try await temporary.close()
@@ -99,7 +99,7 @@ struct ClaimTests {
         let (store, scope) = (temporary.store, temporary.scope)
         for number in 0..<9 {
             let new = NewEntry.blob(scope, named("p\(number)"), .pattern(20_000, UInt8(number)))
-            _ = try await store.putPinned(new, now: .epoch)
+            _ = try await store.pins.put(new, now: .epoch)
         }
         #expect(try FileAudit(temporary.cachePath).entries == 9)
         #expect(store.totals.bytes < 60_000)
@@ -121,12 +121,12 @@ struct ClaimTests {
         try await temporary.put("watched", .pattern(60_000))
         store.protect(scope, named("watched"))
         let new = NewEntry.blob(scope, named("pin"), .pattern(45_000))
-        _ = try await store.putPinned(new, now: .epoch)
+        _ = try await store.pins.put(new, now: .epoch)
         #expect(try await temporary.bytes("other") == .pattern(5_000))
         #expect(try await temporary.bytes("pin") == .pattern(45_000))
         #expect(try FileAudit(temporary.cachePath).entries == 3)
         // Unpinned it is lost, and nothing else is.
-        #expect(try await store.unpin(scope, named("pin"), now: .epoch))
+        #expect(try await store.pins.unpin(scope, named("pin"), now: .epoch))
         #expect(try await temporary.bytes("pin") == nil)
         #expect(try await temporary.bytes("other") == .pattern(5_000))
         #expect(try FileAudit(temporary.cachePath).entries == 2)
@@ -139,16 +139,16 @@ struct ClaimTests {
         let (store, scope) = (temporary.store, temporary.scope)
         let count = Limits.copiedAtOnceBytesMax + 1_000_000
         try await temporary.upload("large", .pattern(count))
-        _ = try await store.pin(scope, named("large"), origin: nil, now: .epoch)
+        _ = try await store.pins.pin(scope, named("large"), origin: nil, now: .epoch)
         try await store.settle()
         try await temporary.upload("watched", .pattern(7_000_000))
         store.protect(scope, named("watched"))
-        _ = try await store.putPinned(.blob(scope, named("small"), [1]), now: .epoch)
+        _ = try await store.pins.put(.blob(scope, named("small"), [1]), now: .epoch)
         for id in ["large", "small"] {
-            #expect(try await store.unpin(scope, named(id), now: .epoch))
+            #expect(try await store.pins.unpin(scope, named(id), now: .epoch))
         }
         try await store.maintain()
-        #expect(try temporary.count("kept") == 0)
+        #expect(try temporary.count("claim") == 0)
         #expect(try await temporary.bytes("large") == nil)
         #expect(try await temporary.bytes("small") == [1])
         #expect(try await temporary.bytes("watched") == .pattern(7_000_000))

@@ -69,14 +69,14 @@ final class FaultFixture {
 
     func upload(_ id: String, _ bytes: [UInt8]) async throws(StoreError) {
         allowed[id] = bytes
-        let upload = try await store.beginUpload()
+        let upload = try await store.bodies.begin()
         do throws(StoreError) {
-            for chunk in bytes.chunks { try await store.append(chunk, to: upload, now: .epoch) }
+            for chunk in bytes.chunks { try await store.bodies.append(chunk, to: upload, now: .epoch) }
             var new = NewEntry.blob(temporary.scope, named(id), bytes)
             new.body = .uploaded(upload)
             highestRevision = try await store.put(new, now: .epoch).revision
         } catch {
-            store.abandon(upload)
+            store.bodies.abandon(upload)
             throw error
         }
         promised[id] = bytes

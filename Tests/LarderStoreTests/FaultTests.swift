@@ -142,8 +142,8 @@ struct FaultTests {
     )
     func openingFilesThatAreThere(code: FaultInjection.Code) async throws {
         let fixture = try await FaultFixture()
-        let left = try await fixture.store.beginUpload()
-        try await fixture.store.append(.pattern(100), to: left, now: .epoch)
+        let left = try await fixture.store.bodies.begin()
+        try await fixture.store.bodies.append(.pattern(100), to: left, now: .epoch)
         for n in 1... {
             if n % 2 == 0 { try await fixture.temporary.close() } else { fixture.temporary.drop() }
             fixture.faults.arm(n, with: code)

@@ -105,7 +105,7 @@ struct FileAudit {
         while try chunks.step() {
             let bytes = chunks.bytes(2)
             try require(
-                chunks.integer(0) == CacheWriter.chunkKey(body, position),
+                chunks.integer(0) == BodyTable.chunkKey(body, position),
                 "\(id): chunk missing"
             )
             try require(digest.byteCount % Limits.inlineBodyBytesMax == 0, "\(id): short chunk")

@@ -44,9 +44,9 @@ extension TemporaryStore {
     /// Puts a body in chunks, as an upload of any size is kept.
     @discardableResult
     func upload(_ id: String, _ bytes: [UInt8]) async throws -> PutReceipt {
-        let upload = try await store.beginUpload()
+        let upload = try await store.bodies.begin()
         for chunk in bytes.chunks {
-            try await store.append(chunk, to: upload, now: .epoch)
+            try await store.bodies.append(chunk, to: upload, now: .epoch)
         }
         var new = NewEntry.blob(scope, try EntryID(id), bytes)
         new.body = .uploaded(upload)
@@ -77,7 +77,7 @@ extension CacheStore {
         }
         guard let (chunked, inline) = found else { return nil }
         guard let chunked else { return inline }
-        guard let body = try await openBody(chunked, of: scope, id, now: .epoch) else { return nil }
+        guard let body = try await bodies.open(chunked, of: scope, id, now: .epoch) else { return nil }
         return try await body.rest()
     }
 

@@ -65,29 +65,29 @@ struct LargeBodyTests {
         let id = try EntryID("large")
         let body = try #require(try await temporary.store.chunkedBody(temporary.scope, id))
         let reader = try #require(
-            try await temporary.store.openBody(body, of: temporary.scope, id, now: .epoch)
+            try await temporary.store.bodies.open(body, of: temporary.scope, id, now: .epoch)
         )
         let first = try #require(try await reader.next())
         try await remove()
         try await temporary.store.settle()
         #expect(try FileAudit(temporary.cachePath).unlinkedBodies == 1)
         #expect(try await first + reader.rest() == bytes)
-        let late = try await temporary.store.openBody(body, of: temporary.scope, id, now: .epoch)
+        let late = try await temporary.store.bodies.open(body, of: temporary.scope, id, now: .epoch)
         #expect(late == nil)
     }
 
     @Test("An upload that is given up is removed and counts no more")
     func abandoned() async throws {
         let temporary = try TemporaryStore()
-        let upload = try await temporary.store.beginUpload()
-        try await temporary.store.append(.pattern(65_536), to: upload, now: .epoch)
+        let upload = try await temporary.store.bodies.begin()
+        try await temporary.store.bodies.append(.pattern(65_536), to: upload, now: .epoch)
         #expect(temporary.store.totals.bytes == 65_600)
-        temporary.store.abandon(upload)
+        temporary.store.bodies.abandon(upload)
         try await temporary.store.settle()
         #expect(temporary.store.totals.bytes == 0)
         #expect(try FileAudit(temporary.cachePath).unlinkedBodies == 0)
         await #expect(throws: StoreError.uploadLost) {
-            try await temporary.store.append([1], to: upload, now: .epoch)
+            try await temporary.store.bodies.append([1], to: upload, now: .epoch)
         }
     }
 
@@ -95,21 +95,21 @@ struct LargeBodyTests {
     func uploadTooLarge() async throws {
         let temporary = try TemporaryStore(configure: { $0.maxBytes = ByteSize(bytes: 100_000) })
         try await temporary.put("kept", [1])
-        let upload = try await temporary.store.beginUpload()
-        try await temporary.store.append(.pattern(65_536), to: upload, now: .epoch)
+        let upload = try await temporary.store.bodies.begin()
+        try await temporary.store.bodies.append(.pattern(65_536), to: upload, now: .epoch)
         await #expect(throws: StoreError.tooLarge(bytes: 131_200, limit: 100_000)) {
-            try await temporary.store.append(.pattern(65_536), to: upload, now: .epoch)
+            try await temporary.store.bodies.append(.pattern(65_536), to: upload, now: .epoch)
         }
-        temporary.store.abandon(upload)
+        temporary.store.bodies.abandon(upload)
         #expect(try await temporary.ids() == ["kept"])
     }
 
     @Test("What an upload left is swept at the next start", arguments: [true, false])
     func swept(isOrderly: Bool) async throws {
         let temporary = try TemporaryStore()
-        let upload = try await temporary.store.beginUpload()
+        let upload = try await temporary.store.bodies.begin()
         for _ in 0..<300 {
-            try await temporary.store.append(.pattern(65_536), to: upload, now: .epoch)
+            try await temporary.store.bodies.append(.pattern(65_536), to: upload, now: .epoch)
         }
         try await temporary.put("a", [1])
         if isOrderly { try await temporary.reopen() } else { try temporary.crash() }
@@ -134,7 +134,7 @@ struct LargeBodyTests {
         let id = try EntryID("large")
         let body = try #require(try await temporary.store.chunkedBody(temporary.scope, id))
         let reader = try #require(
-            try await temporary.store.openBody(body, of: temporary.scope, id, now: .epoch)
+            try await temporary.store.bodies.open(body, of: temporary.scope, id, now: .epoch)
         )
         #expect(try await reader.next() == bytes.chunks[0])
         await #expect(throws: StoreError.badChunk) { try await reader.next() }

@@ -77,7 +77,7 @@ struct ListTests {
         for (number, id) in ["a~", "made", "z"].enumerated() {
             let now = Timestamp(milliseconds: Int64(number) + 2)
             let new = NewModifier.changing([id], "m\(number)", temporary.scope)
-            _ = try await temporary.store.accept([new], now: now)
+            _ = try await temporary.store.modifiers.accept([new], now: now)
         }
         // This one has a row; what is settled shows no more.
         try await temporary.accept("m3", Self.ids[0])

@@ -29,10 +29,10 @@ struct LongQueueTests {
             INSERT INTO change (modifier, position, scope, id, settled, effect)
             SELECT number, 0, scope, 't' || (number % \(Self.targets)), 0, x'7b7d' FROM modifier
             WHERE id <> 'first';
-            INSERT OR IGNORE INTO kept (scope, id, size, targeted, shared, wanted)
+            INSERT OR IGNORE INTO claim (scope, id, size, targeted, shared, wanted)
             SELECT DISTINCT scope, id, 300, 0, 0, 0 FROM change;
-            UPDATE kept SET targeted = (SELECT count(*) FROM change
-                WHERE change.scope = kept.scope AND change.id = kept.id);
+            UPDATE claim SET targeted = EXISTS (SELECT 1 FROM change
+                WHERE change.scope = claim.scope AND change.id = claim.id);
             COMMIT
             """
         )
@@ -45,9 +45,9 @@ struct LongQueueTests {
         let faults = FaultInjection()
         temporary.faults = faults
         try temporary.open()
-        // Each kept row is one step, beside a few for the files.
+        // Each claimed row is one step, beside a few for the files.
         #expect(faults.operations < Self.targets + 500, "opening: \(faults.operations)")
-        #expect(temporary.store.queueTotals.unsettled == Self.modifiers + 1)
+        #expect(temporary.store.modifiers.totals.unsettled == Self.modifiers + 1)
         func cost(_ work: () async throws -> Void) async throws -> Int {
             let before = faults.operations
             try await work()
@@ -58,13 +58,13 @@ struct LongQueueTests {
         let onOld = try await cost { try await temporary.accept("more", "t1") }
         #expect(onOld < 80, "an accept on a target of many: \(onOld)")
         let number = ModifierNumber(50_000)
-        let send = try await cost { _ = try await temporary.store.send(number) }
+        let send = try await cost { _ = try await temporary.store.modifiers.send(number) }
         #expect(send < 20, "a send: \(send)")
         let settle = try await cost { try await temporary.confirm(number, "[1]") }
         #expect(settle < 120, "a settlement: \(settle)")
         var found: [FoundModifier] = []
         let page = try await cost {
-            found = try await temporary.store.unsettledModifiers(
+            found = try await temporary.store.modifiers.unsettled(
                 after: ModifierNumber(90_000),
                 limit: 100
             )

@@ -73,11 +73,11 @@ struct LostFileTests {
         let id = try EntryID("large")
         let chunked = try #require(try await store.chunkedBody(temporary.scope, id))
         let body = try #require(
-            try await store.openBody(chunked, of: temporary.scope, id, now: .epoch)
+            try await store.bodies.open(chunked, of: temporary.scope, id, now: .epoch)
         )
         #expect(try await body.next() == large.chunks[0])
-        let upload = try await store.beginUpload()
-        try await store.append(.pattern(65_536), to: upload, now: .epoch)
+        let upload = try await store.bodies.begin()
+        try await store.bodies.append(.pattern(65_536), to: upload, now: .epoch)
         let protected = try EntryID("protected")
         store.protect(temporary.scope, protected)
 
@@ -100,13 +100,13 @@ struct LostFileTests {
         #expect(try await temporary.ids() == [])
         #expect(store.isProtected(temporary.scope, protected))
         // What was under way fails, and meets nobody else's bytes.
-        let other = try await store.beginUpload()
+        let other = try await store.bodies.begin()
         #expect(other != upload)
         await #expect(throws: StoreError.uploadLost) {
-            try await store.append([1], to: upload, now: .epoch)
+            try await store.bodies.append([1], to: upload, now: .epoch)
         }
         await #expect(throws: StoreError.badChunk) { try await body.next() }
-        store.abandon(other)
+        store.bodies.abandon(other)
         // What is stored from now on is found, by readers of before and later ones.
         #expect(try await temporary.put("new", [1, 2]).revision > last)
         try await temporary.upload("large", large)

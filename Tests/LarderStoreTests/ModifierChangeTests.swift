@@ -30,7 +30,7 @@ struct ModifierChangeTests {
     ) async throws {
         var settlement = Settlement(number: number, outcome: outcome)
         settlement.problem = Array(#"{"status":422}"#.utf8)
-        _ = try await store.settle([settlement], now: .epoch)
+        _ = try await store.modifiers.settle([settlement], now: .epoch)
     }
 
     private static let refused = Settlement.Outcome.dead(.refused) { _, _ in LostView() }
@@ -135,7 +135,7 @@ struct ModifierChangeTests {
         )
         let before = store.changes.last.number
         let settlements = [first, second].map { Settlement(number: $0, outcome: Self.refused) }
-        let receipt = try await store.settle(settlements, now: .epoch)
+        let receipt = try await store.modifiers.settle(settlements, now: .epoch)
         let changes = try await temporary.changes(after: before)
         #expect(
             changes.map(\.event.told) == [
@@ -164,7 +164,7 @@ struct ModifierChangeTests {
                 entry.body.isJSON = false
                 return .put(entry, [1, 2, 3])
             }
-            _ = try await store.settle([Settlement(number: number, outcome: outcome)], now: .epoch)
+            _ = try await store.modifiers.settle([Settlement(number: number, outcome: outcome)], now: .epoch)
         }
         #expect(told == ["one confirmed file"])
         #expect(try await temporary.text("file") == "\u{1}\u{2}\u{3}")
@@ -204,7 +204,7 @@ struct ModifierChangeTests {
     func states(_ state: ModifierState, isStalled: Bool, expected: [String]) async throws {
         let number = try await temporary.accept("one", "a", effect: Self.like)
         let told = try await told {
-            #expect(try await store.send(number))
+            #expect(try await store.modifiers.send(number))
             let update = ModifierUpdate(
                 number: number,
                 state: state,
@@ -213,9 +213,9 @@ struct ModifierChangeTests {
                 answersNotApplied: 1,
                 isStalled: isStalled
             )
-            #expect(try await store.update(update)?.from == .inFlight)
+            #expect(try await store.modifiers.update(update)?.from == .inFlight)
             // The same once more is none.
-            try await store.update(update)
+            try await store.modifiers.update(update)
         }
         #expect(told == expected)
         let again = try await self.told {
@@ -227,7 +227,7 @@ struct ModifierChangeTests {
                 answersNotApplied: 0,
                 isStalled: false
             )
-            try await store.update(queued)
+            try await store.modifiers.update(queued)
         }
         #expect(again == (expected.isEmpty ? [] : ["one queued a"]))
     }
@@ -239,7 +239,7 @@ struct ModifierChangeTests {
         let scope = temporary.scope
         var revived: ModifierNumber?
         let again = try await told {
-            revived = try await store.retryDeadLetter(
+            revived = try await store.modifiers.retry(
                 number,
                 of: scope,
                 sharing: { _ in false },
@@ -250,7 +250,7 @@ struct ModifierChangeTests {
         let second = try #require(revived)
         try await settle(second, Self.refused)
         let dropped = try await told {
-            _ = try await store.dropDeadLetter(second, of: scope, now: .epoch)
+            _ = try await store.modifiers.drop(second, of: scope, now: .epoch)
         }
         #expect(dropped == ["one dead dropped a"])
     }

@@ -140,12 +140,12 @@ final class PinSimulation {
         do throws(StoreError) {
             let put = NewEntry(scope: scope, entry: entry, body: body)
             if isPinning {
-                _ = try await temporary.store.putPinned(put, now: .epoch)
+                _ = try await temporary.store.pins.put(put, now: .epoch)
             } else {
                 _ = try await temporary.store.put(put, now: .epoch)
             }
         } catch {
-            if let upload = body.upload { temporary.store.abandon(upload) }
+            if let upload = body.upload { temporary.store.bodies.abandon(upload) }
             throw error
         }
         if isPinned, model.fits(size, in: id) { settle(id, as: new) }
@@ -161,12 +161,12 @@ final class PinSimulation {
         let isTold = isPinning || Bool.random(using: &random)
         let upload =
             isTold
-            ? try await store.beginUpload(for: scope, named(id), isPinning: isPinning)
-            : try await store.beginUpload()
+            ? try await store.bodies.begin(for: scope, named(id), isPinning: isPinning)
+            : try await store.bodies.begin()
         do throws(StoreError) {
-            for chunk in bytes.chunks { try await store.append(chunk, to: upload, now: .epoch) }
+            for chunk in bytes.chunks { try await store.bodies.append(chunk, to: upload, now: .epoch) }
         } catch {
-            store.abandon(upload)
+            store.bodies.abandon(upload)
             throw error
         }
         return .uploaded(upload)
@@ -189,7 +189,7 @@ final class PinSimulation {
             held = PinModel.Pinned(bytes: cached.bytes, state: .held, size: size)
         }
         if old?.bytes == nil { allowed[id] = [old, held, marked, full] }
-        let outcome = try await temporary.store.pin(
+        let outcome = try await temporary.store.pins.pin(
             scope,
             named(id),
             origin: isURL ? origin : nil,
@@ -208,7 +208,7 @@ final class PinSimulation {
         log.append("unpin \(id)")
         let old = model.pins[id]
         allowed[id] = [old, nil]
-        let wasPinned = try await temporary.store.unpin(scope, named(id), now: .epoch)
+        let wasPinned = try await temporary.store.pins.unpin(scope, named(id), now: .epoch)
         if wasPinned != (old != nil) { throw .corrupt(file: "", step: "unpin \(id): \(wasPinned)") }
         settle(id, as: nil)
     }
@@ -218,8 +218,8 @@ final class PinSimulation {
         let old = model.pins[id]
         allowed[id] = [old, nil]
         // What was unpinned may be saved still.
-        let isReleased = old == nil && temporary.store.isKept(scope, named(id))
-        let wasKept = try await temporary.store.evictKept(scope, named(id))
+        let isReleased = old == nil && temporary.store.isClaimed(scope, named(id))
+        let wasKept = try await temporary.store.pins.evict(scope, named(id))
         guard wasKept == (old != nil) || isReleased else {
             throw .corrupt(file: "", step: "evict \(id): \(wasKept)")
         }
@@ -297,10 +297,10 @@ final class PinSimulation {
     private func judge() async throws {
         let store = temporary.store
         try await store.requireInvariants()
-        let totals = store.pinTotals
+        let totals = store.pins.totals
         try require(totals.bytes <= model.maxBytes, "over pins.max_bytes: \(totals)")
         for id in Self.names {
-            let found = try await store.pin(scope, named(id))
+            let found = try await store.pins.pin(scope, named(id))
             try await settleDoubt(id, found)
             let expected = model.pins[id]
             try require(
@@ -308,7 +308,7 @@ final class PinSimulation {
                 "\(id) is \(String(describing: found)), not \(String(describing: expected?.state))"
             )
             try require(
-                store.isPinned(scope, named(id)) == (expected != nil),
+                store.pins.isPinned(scope, named(id)) == (expected != nil),
                 "the index differs for \(id)"
             )
             guard let bytes = expected?.bytes else { continue }
@@ -352,13 +352,13 @@ final class PinSimulation {
         try await temporary.store.settle()
         let file = try SQLiteConnection(path: temporary.statePath, mode: .readOnly)
         try require(try file.text("PRAGMA integrity_check") == "ok", "state.db is damaged")
-        let rows = try file.integer("SELECT count(*) FROM kept") ?? -1
+        let rows = try file.integer("SELECT count(*) FROM claim") ?? -1
         try require(rows == Int64(model.pins.count), "\(rows) rows of pins")
         let orphans = try file.integer(
-            "SELECT count(*) FROM kept_chunk WHERE chunk >> 20 NOT IN (SELECT body FROM kept)"
+            "SELECT count(*) FROM chunk WHERE chunk >> 20 NOT IN (SELECT body FROM claim)"
         )
         try require(orphans == 0, "\(orphans ?? -1) chunks that no pin names")
-        let bodies = try file.integer("SELECT count(*) FROM kept_body WHERE linked = 0")
+        let bodies = try file.integer("SELECT count(*) FROM body WHERE linked = 0")
         try require(bodies == 0, "\(bodies ?? -1) bodies that no pin names")
     }
 

@@ -16,17 +16,17 @@ struct PinTests {
         if kind == .fetched { new.entry.origin = try OriginName("host") }
         if count > Limits.inlineBodyBytesMax {
             let id = try named("a")
-            let upload = try await temporary.store.beginUpload(
+            let upload = try await temporary.store.bodies.begin(
                 for: temporary.scope,
                 id,
                 isPinning: true
             )
             for chunk in [UInt8].pattern(count).chunks {
-                try await temporary.store.append(chunk, to: upload, now: .epoch)
+                try await temporary.store.bodies.append(chunk, to: upload, now: .epoch)
             }
             new.body = .uploaded(upload)
         }
-        _ = try await temporary.store.putPinned(new, now: .epoch)
+        _ = try await temporary.store.pins.put(new, now: .epoch)
         return temporary
     }
 
@@ -37,7 +37,7 @@ struct PinTests {
     func damaged(count: Int, kind: EntryKind) async throws {
         let temporary = try await pinned(count, kind: kind)
         let news = Recorder<Bool>()
-        temporary.store.whenPinsHaveNews { news.record(true) }
+        temporary.store.pins.whenNews { news.record(true) }
         // What the cache shows of it is not damaged.
         let (scope, id) = (temporary.scope, try named("a"))
         try await temporary.store.queue.submit { writer throws(StoreError) in
@@ -45,8 +45,8 @@ struct PinTests {
         }
         try SQLiteConnection(path: temporary.statePath, mode: .readWrite).execute(
             """
-            UPDATE kept SET data = randomblob(length(data));
-            UPDATE kept_chunk SET data = randomblob(length(data)) WHERE chunk & 1048575 = 1
+            UPDATE claim SET data = randomblob(length(data));
+            UPDATE chunk SET data = randomblob(length(data)) WHERE chunk & 1048575 = 1
             """
         )
         if count > Limits.inlineBodyBytesMax {
@@ -56,17 +56,17 @@ struct PinTests {
         }
         if kind == .fetched { _ = try await news.element(0) }
         try await temporary.store.settle()
-        let pin = try #require(try await temporary.store.pin(temporary.scope, named("a")))
+        let pin = try #require(try await temporary.store.pins.pin(temporary.scope, named("a")))
         #expect(pin.state == .failed && pin.entry == nil)
         #expect(pin.isWanted == (kind == .fetched))
         #expect(pin.trouble?.problem == "storage")
-        #expect(temporary.store.pinTotals.damaged == 1)
+        #expect(temporary.store.pins.totals.damaged == 1)
         #expect(try await temporary.bytes("a") == nil)
-        let wanted = try await temporary.store.wantedPins(after: 0)
+        let wanted = try await temporary.store.pins.wanted(after: 0)
         #expect(wanted.count == (kind == .fetched ? 1 : 0))
         try await temporary.put("a", [7])
         #expect(try await temporary.bytes("a") == [7])
-        #expect(try await temporary.store.pin(temporary.scope, named("a"))?.state == .held)
+        #expect(try await temporary.store.pins.pin(temporary.scope, named("a"))?.state == .held)
     }
 
     @Test("A replaced or unpinned body stays until its reader is done, and then goes")
@@ -75,15 +75,15 @@ struct PinTests {
         let (store, scope, id) = (temporary.store, temporary.scope, try named("a"))
         let body = try #require(try await store.chunkedBody(scope, id))
         do {
-            let reader = try #require(try await store.openBody(body, of: scope, id, now: .epoch))
+            let reader = try #require(try await store.bodies.open(body, of: scope, id, now: .epoch))
             try await temporary.put("a", [1])
             try await store.settle()
             #expect(try await reader.rest() == .pattern(200_000))
         }
         try await store.settle()
         let file = try SQLiteConnection(path: temporary.statePath, mode: .readOnly)
-        #expect(try file.integer("SELECT count(*) FROM kept_chunk") == 0)
-        #expect(try await store.openBody(body, of: scope, id, now: .epoch) == nil)
+        #expect(try file.integer("SELECT count(*) FROM chunk") == 0)
+        #expect(try await store.bodies.open(body, of: scope, id, now: .epoch) == nil)
     }
 
     // MARK: What is told of those that go
@@ -94,7 +94,7 @@ struct PinTests {
         in temporary: TemporaryStore,
         by work: (EntryID) async throws -> Void
     ) async throws -> [Change.Event] {
-        _ = try await temporary.store.putPinned(new, now: .epoch)
+        _ = try await temporary.store.pins.put(new, now: .epoch)
         let before = temporary.store.changes.last.number
         try await work(new.entry.id)
         return try await temporary.events(after: before)
@@ -106,20 +106,20 @@ struct PinTests {
         let (store, scope) = (temporary.store, temporary.scope)
         let large = NewEntry.blob(scope, try named("large"), .pattern(8_000))
         let events = try await told(of: large, in: temporary) { id in
-            let isGone = try await store.unpin(scope, id, now: .epoch)
+            let isGone = try await store.pins.unpin(scope, id, now: .epoch)
             #expect(isGone)
         }
         #expect(events == [.evict(try named("large"), .lru, client: nil)])
         var old = NewEntry.blob(scope, try named("old"), .pattern(8))
         old.entry.freshUntil = Timestamp(milliseconds: 5)
         let expired = try await told(of: old, in: temporary) { id in
-            let isGone = try await store.unpin(scope, id, now: Timestamp(milliseconds: 6))
+            let isGone = try await store.pins.unpin(scope, id, now: Timestamp(milliseconds: 6))
             #expect(isGone)
         }
         #expect(expired == [.evict(try named("old"), .expired, client: nil)])
         let small = NewEntry.blob(scope, try named("small"), .pattern(8))
         let kept = try await told(of: small, in: temporary) { id in
-            let isGone = try await store.unpin(scope, id, now: .epoch)
+            let isGone = try await store.pins.unpin(scope, id, now: .epoch)
             #expect(isGone)
         }
         #expect(kept == [])
@@ -145,13 +145,13 @@ struct PinTests {
         let temporary = try TemporaryStore(configure: { $0.pinsMaxBytes = ByteSize(bytes: 1_000) })
         let (store, scope, id) = (temporary.store, temporary.scope, try named("a"))
         try await temporary.put("a", .pattern(2_000))
-        let outcome = try await store.pin(scope, id, origin: nil, now: .epoch)
+        let outcome = try await store.pins.pin(scope, id, origin: nil, now: .epoch)
         guard case .tooLarge = outcome else {
             Issue.record("\(outcome)")
             return
         }
         let before = store.changes.last.number
-        #expect(try await store.evictKept(scope, id))
+        #expect(try await store.pins.evict(scope, id))
         #expect(try await temporary.bytes("a") == nil)
         #expect(try await temporary.events(after: before) == [.evict(id, .request, client: nil)])
     }
@@ -164,7 +164,7 @@ struct PinTests {
             """
             WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n
                 WHERE n < \(Limits.pinsPerUserMax))
-            INSERT INTO kept (scope, id, size, targeted, shared, pinned_at, state, wanted)
+            INSERT INTO claim (scope, id, size, targeted, shared, pinned_at, state, wanted)
             SELECT '1000:' || CASE n % 2 WHEN 0 THEN 'default' ELSE 'work' END, 'n' || n, 300, 0,
                 0, 0, 4, 0 FROM n
             """
@@ -173,12 +173,12 @@ struct PinTests {
         try await temporary.put("a", [1])
         let scope = temporary.scope
         await #expect(throws: StoreError.tooManyPins(limit: Limits.pinsPerUserMax)) {
-            _ = try await temporary.store.pin(scope, EntryID("a"), origin: nil, now: .epoch)
+            _ = try await temporary.store.pins.pin(scope, EntryID("a"), origin: nil, now: .epoch)
         }
-        #expect(!temporary.store.isPinned(scope, try named("a")))
+        #expect(!temporary.store.pins.isPinned(scope, try named("a")))
         let other = temporary.store.key(for: .own(uid: 1_001, account: .default))
         let new = NewEntry.blob(other, try named("a"), [1])
-        #expect(try await temporary.store.putPinned(new, now: .epoch).isNew)
+        #expect(try await temporary.store.pins.put(new, now: .epoch).isNew)
     }
 
     @Test("Without cache.db what is pinned is still put, read and confirmed")
@@ -187,7 +187,7 @@ struct PinTests {
         let temporary = try TemporaryStore(configure: { $0.faults = faults })
         try await temporary.put("a", .pattern(10))
         let (store, scope, id) = (temporary.store, temporary.scope, try named("a"))
-        #expect(try await store.pin(scope, id, origin: nil, now: .epoch) == .held(isNew: true))
+        #expect(try await store.pins.pin(scope, id, origin: nil, now: .epoch) == .held(isNew: true))
         let reader = try store.makeReader()
         #expect(try reader.withEntry(scope, id, now: .epoch) { $0.byteCount } == 10)
         faults.arm(1, of: "FROM entry", with: .corrupt, .forGood)
@@ -203,7 +203,7 @@ struct PinTests {
         let temporary = try TemporaryStore(configure: { $0.faults = faults })
         try await temporary.put("a", .pattern(10))
         let (store, scope, id) = (temporary.store, temporary.scope, try named("a"))
-        #expect(try await store.pin(scope, id, origin: nil, now: .epoch) == .held(isNew: true))
+        #expect(try await store.pins.pin(scope, id, origin: nil, now: .epoch) == .held(isNew: true))
         faults.arm(1, of: "INSERT INTO entry", with: .full, .forGood)
         try await temporary.put("a", .pattern(20, 3))
         #expect(try await temporary.bytes("a") == .pattern(20, 3))
@@ -211,9 +211,9 @@ struct PinTests {
         faults.disarm()
         try temporary.crash()
         #expect(try await temporary.bytes("a") == .pattern(20, 3))
-        #expect(store.shared.kept.hasBehind)
+        #expect(store.shared.claims.hasBehind)
         try await temporary.store.maintain()
-        #expect(!temporary.store.shared.kept.hasBehind)
+        #expect(!temporary.store.shared.claims.hasBehind)
         #expect(try FileAudit(temporary.cachePath).entries == 1)
         #expect(try await temporary.bytes("a") == .pattern(20, 3))
     }

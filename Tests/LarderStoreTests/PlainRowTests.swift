@@ -36,9 +36,9 @@ struct PlainRowTests {
     func pinned() async throws {
         let temporary = try TemporaryStore()
         try await temporary.put("small", [1])
-        _ = try await temporary.store.pin(temporary.scope, named("small"), origin: nil, now: .epoch)
+        _ = try await temporary.store.pins.pin(temporary.scope, named("small"), origin: nil, now: .epoch)
         try await temporary.upload("large", .pattern(200_000))
-        _ = try await temporary.store.pin(temporary.scope, named("large"), origin: nil, now: .epoch)
+        _ = try await temporary.store.pins.pin(temporary.scope, named("large"), origin: nil, now: .epoch)
         #expect(try isPlain(temporary, "small"))
         #expect(try !isPlain(temporary, "large"))
         // Nobody knows yet whether the cache says the same.
@@ -56,7 +56,7 @@ struct PlainRowTests {
         let number = try await temporary.accept("m-1", "https://a/2")
         #expect(try isPlain(temporary, "https://a/1"))
         #expect(try !isPlain(temporary, "https://a/2"))
-        try await temporary.store.buryUnreadable([number], now: .epoch)
+        try await temporary.store.modifiers.buryUnreadable([number], now: .epoch)
         #expect(try !isPlain(temporary, "https://a/1"))
         try await temporary.close()
     }

@@ -16,15 +16,15 @@ extension TemporaryStore {
         guard text.utf8.count > Limits.inlineBodyBytesMax else {
             return try await store.put(new, now: .epoch, fence: fence)
         }
-        let upload = try await store.beginUpload(for: new.scope, new.entry.id)
+        let upload = try await store.bodies.begin(for: new.scope, new.entry.id)
         new.body = .uploaded(upload)
         do throws(StoreError) {
             for chunk in Array(text.utf8).chunks {
-                try await store.append(chunk, to: upload, now: .epoch)
+                try await store.bodies.append(chunk, to: upload, now: .epoch)
             }
             return try await store.put(new, now: .epoch, fence: fence)
         } catch {
-            store.abandon(upload)
+            store.bodies.abandon(upload)
             throw error
         }
     }
@@ -45,7 +45,7 @@ extension TemporaryStore {
             effect: effect,
             isOfSharedRow: isOfSharedRow
         )
-        return try await store.accept([new], now: .epoch)[0].number
+        return try await store.modifiers.accept([new], now: .epoch)[0].number
     }
 
     /// Confirms a modifier; `text` is what its targets are from then on, nil leaves them.
@@ -62,7 +62,7 @@ extension TemporaryStore {
                 return .put(.fetched(id, bytes), bytes)
             }
         )
-        return try await store.settle([settlement], now: .epoch)
+        return try await store.modifiers.settle([settlement], now: .epoch)
     }
 
     /// What a target's view is made of, as a loop reads it.
@@ -90,7 +90,7 @@ extension TemporaryStore {
     }
 }
 
-extension KeptBase {
+extension TargetBase {
     /// The bytes as a text; `deleted` for a tombstone, nil for what is unknown.
     var text: String? {
         switch self {

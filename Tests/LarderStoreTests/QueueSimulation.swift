@@ -133,12 +133,12 @@ final class QueueSimulation {
         log.append("accept \(name) on \(targets)")
         let new = NewModifier.changing(targets, name, scope)
         do throws(StoreError) {
-            let number = try await temporary.store.accept([new], now: .epoch)[0].number
+            let number = try await temporary.store.modifiers.accept([new], now: .epoch)[0].number
             queue.append(Queued(number: number, name: name, targets: targets))
         } catch {
             faults.disarm()
             guard let id = try? ModifierID(name) else { throw error }
-            let number = try await temporary.store.modifierNumber(id, of: scope)
+            let number = try await temporary.store.modifiers.number(id, of: scope)
             if let number { queue.append(Queued(number: number, name: name, targets: targets)) }
             throw error
         }
@@ -165,10 +165,10 @@ final class QueueSimulation {
         }
         let settlement = Settlement(number: queued.number, outcome: outcome)
         do throws(StoreError) {
-            _ = try await temporary.store.settle([settlement], now: .epoch)
+            _ = try await temporary.store.modifiers.settle([settlement], now: .epoch)
         } catch {
             faults.disarm()
-            let found = try await temporary.store.unsettledModifiers(after: nil)
+            let found = try await temporary.store.modifiers.unsettled(after: nil)
             guard !found.contains(where: { $0.number == queued.number }) else { throw error }
         }
         queue.removeAll { $0 == queued }
@@ -179,7 +179,7 @@ final class QueueSimulation {
         log.append("pin \(id)")
         doubtedPins = [id]
         let origin = try? OriginName("host")
-        let outcome = try await temporary.store.pin(scope, named(id), origin: origin, now: .epoch)
+        let outcome = try await temporary.store.pins.pin(scope, named(id), origin: origin, now: .epoch)
         log.append("  \(outcome)")
         if outcome != .miss { pinned.insert(id) }
         doubtedPins = []
@@ -188,7 +188,7 @@ final class QueueSimulation {
     private func unpin(_ id: String) async throws(StoreError) {
         log.append("unpin \(id)")
         doubtedPins = [id]
-        let wasPinned = try await temporary.store.unpin(scope, named(id), now: .epoch)
+        let wasPinned = try await temporary.store.pins.unpin(scope, named(id), now: .epoch)
         if wasPinned != pinned.contains(id) { throw .corrupt(file: "", step: "unpin \(id)") }
         pinned.remove(id)
         doubtedPins = []
@@ -204,7 +204,7 @@ final class QueueSimulation {
     private func evict(_ id: String) async throws(StoreError) {
         log.append("evict \(id)")
         doubtedPins = [id]
-        guard try await temporary.store.evictKept(scope, named(id)) else { return }
+        guard try await temporary.store.pins.evict(scope, named(id)) else { return }
         pinned.remove(id)
         say(id, .unknown)
     }
@@ -220,10 +220,10 @@ final class QueueSimulation {
 
     private func judge() async throws {
         try await temporary.store.requireInvariants()
-        let found = try await temporary.store.unsettledModifiers(after: nil)
+        let found = try await temporary.store.modifiers.unsettled(after: nil)
         let expected = queue.map(\.number)
         try require(found.map(\.number) == expected, "\(found.map(\.number)), not \(expected)")
-        let totals = temporary.store.queueTotals
+        let totals = temporary.store.modifiers.totals
         try require(totals.unsettled == Int64(queue.count), "\(totals.unsettled) unsettled")
         for id in Self.names {
             try await judgePin(id)
@@ -233,13 +233,13 @@ final class QueueSimulation {
     }
 
     private func judgePin(_ id: String) async throws {
-        let isPinned = try await temporary.store.pin(scope, named(id)) != nil
+        let isPinned = try await temporary.store.pins.pin(scope, named(id)) != nil
         if doubtedPins.contains(id) {
             if isPinned { pinned.insert(id) } else { pinned.remove(id) }
         }
         try require(isPinned == pinned.contains(id), "\(id) is \(isPinned ? "" : "not ")pinned")
         try require(
-            temporary.store.isPinned(scope, named(id)) == isPinned,
+            temporary.store.pins.isPinned(scope, named(id)) == isPinned,
             "the index differs for \(id)"
         )
     }
@@ -290,28 +290,28 @@ final class QueueSimulation {
         try require(try file.text("PRAGMA integrity_check") == "ok", "state.db is damaged")
         let wrong = try file.integer(
             """
-            SELECT count(*) FROM kept WHERE targeted <> (SELECT count(*) FROM change
-                WHERE change.scope = kept.scope AND change.id = kept.id AND settled = 0)
+            SELECT count(*) FROM claim WHERE targeted <> EXISTS (SELECT 1 FROM change
+                WHERE change.scope = claim.scope AND change.id = claim.id AND settled = 0)
             """
         )
-        try require(wrong == 0, "\(wrong ?? -1) rows count their changes wrong")
+        try require(wrong == 0, "\(wrong ?? -1) rows say wrongly whether they are targeted")
         let orphans = try file.integer(
             """
             SELECT count(*) FROM change WHERE modifier NOT IN (SELECT number FROM modifier)
-                OR settled = 0 AND NOT EXISTS (SELECT 1 FROM kept
-                    WHERE kept.scope = change.scope AND kept.id = change.id)
+                OR settled = 0 AND NOT EXISTS (SELECT 1 FROM claim
+                    WHERE claim.scope = change.scope AND claim.id = change.id)
             """
         )
         try require(orphans == 0, "\(orphans ?? -1) changes without modifier or base")
-        let bodies = try file.integer("SELECT count(*) FROM kept_body WHERE linked = 0") ?? -1
+        let bodies = try file.integer("SELECT count(*) FROM body WHERE linked = 0") ?? -1
         try require(bodies == 0, "\(bodies) bodies that no row names")
         let bytes = try file.integer(
             """
             SELECT (SELECT coalesce(sum(size), 0) FROM modifier) + (SELECT coalesce(sum(size), 0)
-                FROM kept WHERE pinned_at IS NULL AND targeted > 0)
+                FROM claim WHERE pinned_at IS NULL AND targeted > 0)
             """
         )
-        let counted = temporary.store.queueTotals.bytes
+        let counted = temporary.store.modifiers.totals.bytes
         try require(counted == bytes, "\(counted) bytes are counted, not \(bytes ?? -1)")
     }
 
@@ -319,16 +319,16 @@ final class QueueSimulation {
     private func settleAll() async throws {
         for queued in queue {
             let settlement = Settlement(number: queued.number, outcome: .cancelled)
-            _ = try await temporary.store.settle([settlement], now: .epoch)
+            _ = try await temporary.store.modifiers.settle([settlement], now: .epoch)
         }
         queue = []
-        for id in pinned { _ = try await temporary.store.unpin(scope, named(id), now: .epoch) }
+        for id in pinned { _ = try await temporary.store.pins.unpin(scope, named(id), now: .epoch) }
         pinned = []
         doubts = [:]
         try await temporary.store.maintain()
         try await temporary.store.settle()
         try await judge()
-        try require(try temporary.count("kept") == 0, "rows stay")
-        try require(try temporary.count("kept_chunk") == 0, "chunks stay")
+        try require(try temporary.count("claim") == 0, "rows stay")
+        try require(try temporary.count("chunk") == 0, "chunks stay")
     }
 }

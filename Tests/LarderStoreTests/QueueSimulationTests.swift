@@ -90,7 +90,7 @@ struct QueueSimulationTests {
     }
 
     private func check(_ temporary: TemporaryStore, _ text: String, _ when: String) async throws {
-        let found = try await temporary.store.unsettledModifiers(after: nil)
+        let found = try await temporary.store.modifiers.unsettled(after: nil)
         let names = found.compactMap { found -> String? in
             if case .readable(let modifier) = found { modifier.id.text } else { nil }
         }

@@ -42,9 +42,32 @@ struct QueueTests {
         #expect(try await temporary.text("a") == text + " ")
         try await temporary.store.maintain()
         try await temporary.store.settle()
-        #expect(try temporary.count("kept") == 0 && temporary.count("kept_chunk") == 0)
+        #expect(try temporary.count("claim") == 0 && temporary.count("chunk") == 0)
         #expect(try await temporary.text("a") == text + " ")
         #expect(try FileAudit(temporary.cachePath).entries == 1)
+    }
+
+    @Test("What targets a large base once more, or no more, does not write its bytes again")
+    func writtenOnce() async throws {
+        let temporary = try TemporaryStore()
+        let state = temporary.store.stateFile
+        try await temporary.answer("a", "\"" + String(repeating: "x", count: 60_000) + "\"")
+        func written(_ step: () async throws -> Void) async throws -> Int64 {
+            try await state.queue.checkpoint(truncating: true)
+            try await step()
+            return DiskSpace.fileBytes(at: temporary.statePath + "-wal")
+        }
+        var accepted: [ModifierNumber] = []
+        for n in 1...4 {
+            let bytes = try await written {
+                accepted.append(try await temporary.accept("m\(n)", "a"))
+            }
+            #expect(n == 1 ? bytes > 60_000 : bytes < 50_000, "accept \(n)")
+        }
+        for number in accepted {
+            let bytes = try await written { try await temporary.confirm(number) }
+            #expect(bytes < 60_000, "\(number)")
+        }
     }
 
     @Test("What is settled is given back to the cache only after it is synced there")
@@ -55,9 +78,9 @@ struct QueueTests {
         try await temporary.confirm(number, "[2]")
         #expect(try temporary.target("a") == nil)
         #expect(try await temporary.text("a") == "[2]")
-        #expect(try temporary.count("kept") == 1)
+        #expect(try temporary.count("claim") == 1)
         try await temporary.store.maintain()
-        #expect(try temporary.count("kept") == 0)
+        #expect(try temporary.count("claim") == 0)
         #expect(try await temporary.text("a") == "[2]")
         // As after the power's loss: what was not written back to the file is gone.
         try temporary.crash { try $0.write("cache/cache.db-wal", []) }
@@ -71,19 +94,19 @@ struct QueueTests {
         try await temporary.answer("a", "[1]")
         let number = try await temporary.accept("one", "a")
         await #expect(throws: StoreError.targeted) { try await store.delete(scope, named("a")) }
-        #expect(try await store.evictKept(scope, named("a")) == false)
+        #expect(try await store.pins.evict(scope, named("a")) == false)
         let origin = try OriginName("host")
-        let outcome = try await store.pin(scope, named("a"), origin: origin, now: .epoch)
-        #expect(outcome == .held(isNew: true) && store.pinTotals.count == 1)
-        #expect(try await store.pins(of: scope, after: nil, limit: 9).map(\.id) == [named("a")])
-        #expect(try await store.unpin(scope, named("a"), now: .epoch))
-        #expect(store.pinTotals.count == 0)
-        #expect(try await store.pins(of: scope, after: nil, limit: 9) == [])
+        let outcome = try await store.pins.pin(scope, named("a"), origin: origin, now: .epoch)
+        #expect(outcome == .held(isNew: true) && store.pins.totals.count == 1)
+        #expect(try await store.pins.page(of: scope, after: nil, limit: 9).map(\.id) == [named("a")])
+        #expect(try await store.pins.unpin(scope, named("a"), now: .epoch))
+        #expect(store.pins.totals.count == 0)
+        #expect(try await store.pins.page(of: scope, after: nil, limit: 9) == [])
         #expect(try temporary.target("a")?.base == "[1]")
-        _ = try await store.pin(scope, named("a"), origin: origin, now: .epoch)
+        _ = try await store.pins.pin(scope, named("a"), origin: origin, now: .epoch)
         try await temporary.confirm(number, "[2]")
         try await store.maintain()
-        #expect(store.isPinned(scope, named("a")) && store.pinTotals.count == 1)
+        #expect(store.pins.isPinned(scope, named("a")) && store.pins.totals.count == 1)
         #expect(try await temporary.text("a") == "[2]")
         #expect(try FileAudit(temporary.cachePath).entries == 1)
     }
@@ -98,12 +121,12 @@ struct QueueTests {
         #expect(try temporary.target("a")?.base == "deleted")
         #expect(try await temporary.text("a") == nil)
         try await temporary.answer("a", "[2]")
-        _ = try await store.pin(scope, named("a"), origin: nil, now: .epoch)
+        _ = try await store.pins.pin(scope, named("a"), origin: nil, now: .epoch)
         _ = try await store.put(.tombstone(scope, named("a")), now: .epoch)
         #expect(try await temporary.text("a") == "[2]")
         #expect(try temporary.target("a")?.base == "deleted")
-        #expect(try await store.pin(scope, named("a"))?.state == .gone)
-        #expect(try await store.unpin(scope, named("a"), now: .epoch))
+        #expect(try await store.pins.pin(scope, named("a"))?.state == .gone)
+        #expect(try await store.pins.unpin(scope, named("a"), now: .epoch))
         #expect(try await temporary.text("a") == nil)
         #expect(try temporary.target("a")?.base == "deleted")
     }
@@ -115,7 +138,7 @@ struct QueueTests {
         let number = try await temporary.accept("one", "a")
         try await temporary.confirm(number)
         try await temporary.store.maintain()
-        #expect(try temporary.count("kept") == 0)
+        #expect(try temporary.count("claim") == 0)
         try await temporary.accept("one", "a")
         try await temporary.store.settle()
         #expect(try await temporary.text("a") == "[1]")
@@ -139,12 +162,12 @@ struct QueueTests {
         full.key = "key"
         full.client = ClientTag(text: "1000:tag")
         let new = [NewModifier.changing(["c"], "plain", temporary.scope), full]
-        let acceptances = try await store.accept(new, now: now)
+        let acceptances = try await store.modifiers.accept(new, now: now)
         for (modifier, acceptance) in zip(new, acceptances) {
-            let whole = try #require(try await store.modifier(acceptance.number))
+            let whole = try #require(try await store.modifiers.whole(acceptance.number))
             #expect(StoredModifier(modifier, acceptance, at: now) == whole.modifier)
         }
-        let again = try await store.accept(new, now: now)
+        let again = try await store.modifiers.accept(new, now: now)
         #expect(zip(new, again).allSatisfy { StoredModifier($0, $1, at: now) == nil })
     }
 
@@ -169,7 +192,7 @@ struct QueueTests {
         }
         #expect(entry?.isStale(at: .epoch) == true)
         try await temporary.store.maintain()
-        #expect(try temporary.count("kept") == 0)
+        #expect(try temporary.count("claim") == 0)
         #expect(try await temporary.text("a") == nil)
     }
 
@@ -210,22 +233,22 @@ struct QueueTests {
         let second = try await temporary.accept("two", "a", "b", effect: "2")
         #expect(first < second)
         try temporary.crash()
-        let found = try await temporary.store.unsettledModifiers(after: nil)
+        let found = try await temporary.store.modifiers.unsettled(after: nil)
         #expect(found.map(\.number) == [first, second])
         #expect(try temporary.target("a")?.1 == ["one", "two"])
-        let whole = try #require(try await temporary.store.modifier(second))
+        let whole = try #require(try await temporary.store.modifiers.whole(second))
         #expect(whole.body == [1, 2, 3] && whole.request.method == "PATCH")
         #expect(whole.modifier.targets == [named("a"), named("b")])
         #expect(whole.changes.map(\.effect) == [[50], [50]])
         #expect(whole.modifier.state == .queued && whole.modifier.round == 1)
-        #expect(temporary.store.queueTotals.byState == [.queued: 2])
+        #expect(temporary.store.modifiers.totals.byState == [.queued: 2])
     }
 
     @Test("While an accept is under way its target is shown as it was before")
     func notYet() async throws {
         let temporary = try TemporaryStore()
         try await temporary.answer("a", "[1]")
-        let index = temporary.store.shared.kept
+        let index = temporary.store.shared.claims
         // As far as an accept has come before its commit.
         index.insert(temporary.scope, named("a"))
         index.addTargets(temporary.scope, named("a"), 1)
@@ -247,9 +270,9 @@ struct QueueTests {
         try await temporary.confirm(number)
         #expect(try await temporary.accept("one", "a") == number)
         #expect(try temporary.target("a") == nil)
-        #expect(temporary.store.queueTotals.unsettled == 1)
+        #expect(temporary.store.modifiers.totals.unsettled == 1)
         try await temporary.store.maintain()
-        #expect(try temporary.count("kept") == 1)
+        #expect(try temporary.count("claim") == 1)
     }
 
     @Test("A batch is accepted as a whole or not at all")
@@ -259,11 +282,11 @@ struct QueueTests {
         try await temporary.accept("taken", "a")
         let new = ["new", "taken"].map { NewModifier.changing(["b"], $0, scope, effect: $0) }
         await #expect(throws: StoreError.modifierExists) {
-            try await temporary.store.accept(new, now: .epoch)
+            try await temporary.store.modifiers.accept(new, now: .epoch)
         }
         #expect(try temporary.target("b") == nil)
         #expect(try temporary.count("modifier") == 1)
-        #expect(try temporary.count("kept") == 1)
+        #expect(try temporary.count("claim") == 1)
     }
 
     @Test("The queue takes so many modifiers and bytes, and of one user a share once there are two")
@@ -280,19 +303,19 @@ struct QueueTests {
             try await temporary.accept("more", "a")
         }
         try await temporary.accept("other2", "a", in: other)
-        #expect(store.queueTotals.isNearlyFull)
+        #expect(store.modifiers.totals.isNearlyFull)
         let large = NewModifier.changing(["c"], "large", other, body: .pattern(100_000))
         await #expect(throws: StoreError.queueFull(.bytes, limit: 100_000)) {
-            try await store.accept([large], now: .epoch)
+            try await store.modifiers.accept([large], now: .epoch)
         }
         #expect(try temporary.target("c", in: other) == nil)
-        #expect(store.queueTotals.unsettled == 7)
+        #expect(store.modifiers.totals.unsettled == 7)
         let bytes = try SQLiteConnection(path: temporary.statePath, mode: .readOnly).integer(
-            "SELECT (SELECT sum(size) FROM modifier) + (SELECT sum(size) FROM kept)"
+            "SELECT (SELECT sum(size) FROM modifier) + (SELECT sum(size) FROM claim)"
         )
-        #expect(store.queueTotals.bytes == bytes)
+        #expect(store.modifiers.totals.bytes == bytes)
         try temporary.crash()
-        #expect(temporary.store.queueTotals.bytes == bytes)
+        #expect(temporary.store.modifiers.totals.bytes == bytes)
     }
 
     @Test("What waits is accepted in one transaction, and one that is refused holds up no other")

@@ -87,7 +87,7 @@ struct RowWatchTests {
         let id = try EntryID("large")
         let body = try #require(try await temporary.store.chunkedBody(temporary.scope, id))
         let reader = try #require(
-            try await temporary.store.openBody(body, of: temporary.scope, id, now: .epoch)
+            try await temporary.store.bodies.open(body, of: temporary.scope, id, now: .epoch)
         )
         await #expect(throws: StoreError.badChunk) { try await reader.rest() }
         _ = try await watched.told.element(0)

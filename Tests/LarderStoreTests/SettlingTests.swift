@@ -24,8 +24,8 @@ struct SettlingTests {
         let temporary = try TemporaryStore()
         let store = temporary.store
         let number = try await temporary.accept("one", "a")
-        #expect(try await store.send(number))
-        #expect(store.queueTotals.byState == [.inFlight: 1])
+        #expect(try await store.modifiers.send(number))
+        #expect(store.modifiers.totals.byState == [.inFlight: 1])
         var update = ModifierUpdate(
             number: number,
             state: .retryWait,
@@ -40,36 +40,36 @@ struct SettlingTests {
             body: [1],
             at: Timestamp(milliseconds: 7)
         )
-        #expect(try await store.update(update)?.from == .inFlight)
-        #expect(store.queueTotals.stalled == 1)
-        #expect(try await store.update(update)?.from == .retryWait)
-        #expect(store.queueTotals.stalled == 1)
+        #expect(try await store.modifiers.update(update)?.from == .inFlight)
+        #expect(store.modifiers.totals.stalled == 1)
+        #expect(try await store.modifiers.update(update)?.from == .retryWait)
+        #expect(store.modifiers.totals.stalled == 1)
         try temporary.crash()
-        #expect(temporary.store.queueTotals.stalled == 1)
-        let whole = try #require(try await temporary.store.modifier(number))
+        #expect(temporary.store.modifiers.totals.stalled == 1)
+        let whole = try #require(try await temporary.store.modifiers.whole(number))
         #expect(whole.modifier.state == .retryWait && whole.modifier.attempts == 1)
         #expect(whole.modifier.nextAttemptAt == Timestamp(milliseconds: 5_000))
         #expect(whole.modifier.isStalled && whole.modifier.mayHaveLeft)
         #expect(whole.answer?.status == 503 && whole.answer?.body == [1])
         #expect(whole.answer?.at == Timestamp(milliseconds: 7))
         try await temporary.confirm(number)
-        #expect(temporary.store.queueTotals.stalled == 0)
-        #expect(try await temporary.store.send(number) == false)
-        #expect(try await temporary.store.update(update) == nil)
-        #expect(try await temporary.store.modifier(number) == nil)
+        #expect(temporary.store.modifiers.totals.stalled == 0)
+        #expect(try await temporary.store.modifiers.send(number) == false)
+        #expect(try await temporary.store.modifiers.update(update) == nil)
+        #expect(try await temporary.store.modifiers.whole(number) == nil)
     }
 
     @Test("What waits for a person is counted by its user, also after a crash")
     func waitingForPerson() async throws {
         let temporary = try TemporaryStore()
         let number = try await temporary.accept("one", "a")
-        #expect(temporary.store.queueTotals.waitingForPerson == [:])
+        #expect(temporary.store.modifiers.totals.waitingForPerson == [:])
         let now = Timestamp(milliseconds: 1)
-        _ = try await temporary.store.settle([dead(number)], now: now)
-        let counted = temporary.store.queueTotals.waitingForPerson
+        _ = try await temporary.store.modifiers.settle([dead(number)], now: now)
+        let counted = temporary.store.modifiers.totals.waitingForPerson
         #expect(counted.values.map { $0 } == [[.dead: 1]])
         try temporary.crash()
-        #expect(temporary.store.queueTotals.waitingForPerson == counted)
+        #expect(temporary.store.modifiers.totals.waitingForPerson == counted)
     }
 
     @Test("22: an attempt is a repeat unless each before it was answered that it was not applied")
@@ -89,12 +89,12 @@ struct SettlingTests {
                 answersNotApplied: notApplied,
                 isStalled: false
             )
-            #expect(try await temporary.store.update(update) != nil)
-            let waiting = try await temporary.store.modifier(number)
+            #expect(try await temporary.store.modifiers.update(update) != nil)
+            let waiting = try await temporary.store.modifiers.whole(number)
             #expect(waiting?.modifier.isRepeat == false)
-            #expect(try await temporary.store.send(number))
+            #expect(try await temporary.store.modifiers.send(number))
             try temporary.crash()
-            let sent = try await temporary.store.modifier(number)
+            let sent = try await temporary.store.modifiers.whole(number)
             return try #require(sent).modifier.isRepeat
         }
         #expect(try await !isRepeat(after: .queued, attempts: 0, notApplied: 0))
@@ -118,24 +118,24 @@ struct SettlingTests {
                 return .put(.fetched(id, bytes), bytes)
             }
         )
-        let receipt = try await temporary.store.settle([settlement], now: .epoch)
+        let receipt = try await temporary.store.modifiers.settle([settlement], now: .epoch)
         #expect(receipt.settled == [number])
         let target = try #require(try temporary.target("a"))
         #expect(target.base == "{\"was\":[2]}" && target.1 == ["two"])
-        let again = try await temporary.store.settle([settlement], now: .epoch)
+        let again = try await temporary.store.modifiers.settle([settlement], now: .epoch)
         #expect(again.settled == [])
         #expect(try temporary.target("a")?.base == "{\"was\":[2]}")
-        let history = try await temporary.store.settledModifiers(
+        let history = try await temporary.store.modifiers.history(
             of: .one(temporary.scope),
             before: nil,
             limit: 9
         )
         #expect(history.map(\.number) == [number] && history[0].outcome == .confirmed)
         let cancelled = Settlement(number: later, outcome: .cancelled)
-        _ = try await temporary.store.settle([cancelled], now: .epoch)
-        #expect(temporary.store.queueTotals.byState == [:])
+        _ = try await temporary.store.modifiers.settle([cancelled], now: .epoch)
+        #expect(temporary.store.modifiers.totals.byState == [:])
         try await temporary.store.maintain()
-        #expect(temporary.store.queueTotals.bytes == 0)
+        #expect(temporary.store.modifiers.totals.bytes == 0)
         #expect(try await temporary.text("a") == "{\"was\":[2]}")
     }
 
@@ -156,7 +156,7 @@ struct SettlingTests {
                 )
             )
         }
-        _ = try await temporary.store.settle(settlements, now: .epoch)
+        _ = try await temporary.store.modifiers.settle(settlements, now: .epoch)
         #expect(try await temporary.text("a") == "[[1]]")
     }
 
@@ -166,18 +166,18 @@ struct SettlingTests {
         let (store, scope) = (temporary.store, temporary.scope)
         try await temporary.answer("a", "[1]")
         let number = try await temporary.accept("one", "a")
-        _ = try await store.settle([dead(number)], now: .epoch)
+        _ = try await store.modifiers.settle([dead(number)], now: .epoch)
         #expect(try await temporary.text("a") == "[1]")
-        #expect(store.queueTotals.byState == [.dead: 1])
+        #expect(store.modifiers.totals.byState == [.dead: 1])
         let reader = try store.makeReader()
         #expect(try reader.deadLetters(scope, named("a")) == 1)
-        let whole = try #require(try await store.modifier(number))
+        let whole = try #require(try await store.modifiers.whole(number))
         #expect(whole.modifier.state == .dead && whole.modifier.reason == .refused)
         #expect(whole.answer?.body == [7] && whole.changes[0].before == [1])
         #expect(whole.changes[0].after == Array("[1]".utf8))
         try await store.maintain()
-        #expect(try temporary.count("kept") == 0)
-        let revived = try await store.retryDeadLetter(
+        #expect(try temporary.count("claim") == 0)
+        let revived = try await store.modifiers.retry(
             number,
             of: scope,
             sharing: { _ in false },
@@ -187,17 +187,17 @@ struct SettlingTests {
         #expect(next > number)
         #expect(try temporary.target("a")?.base == "[1]")
         #expect(try temporary.target("a")?.1 == ["one"])
-        #expect(try await store.modifier(next)?.modifier.round == 2)
+        #expect(try await store.modifiers.whole(next)?.modifier.round == 2)
         #expect(try await temporary.accept("two", "a") > next)
-        _ = try await store.settle([dead(next)], now: .epoch)
-        #expect(try await store.dropDeadLetter(next, of: scope, now: .epoch))
-        #expect(try await store.dropDeadLetter(next, of: scope, now: .epoch) == false)
+        _ = try await store.modifiers.settle([dead(next)], now: .epoch)
+        #expect(try await store.modifiers.drop(next, of: scope, now: .epoch))
+        #expect(try await store.modifiers.drop(next, of: scope, now: .epoch) == false)
         #expect(try reader.deadLetters(scope, named("a")) == 0)
-        #expect(store.queueTotals.byState == [.queued: 1])
+        #expect(store.modifiers.totals.byState == [.queued: 1])
         let bytes = try SQLiteConnection(path: temporary.statePath, mode: .readOnly).integer(
-            "SELECT (SELECT sum(size) FROM modifier) + (SELECT sum(size) FROM kept)"
+            "SELECT (SELECT sum(size) FROM modifier) + (SELECT sum(size) FROM claim)"
         )
-        #expect(store.queueTotals.bytes == bytes)
+        #expect(store.modifiers.totals.bytes == bytes)
     }
 
     @Test(
@@ -210,10 +210,10 @@ struct SettlingTests {
         let second = try await temporary.accept("second", "b")
         var child = NewModifier.changing(["c"], "child", scope)
         child.dependsOn = [first, second]
-        let third = try await store.accept([child], now: .epoch)[0].number
-        _ = try await store.settle([first, second, third].map { dead($0) }, now: .epoch)
+        let third = try await store.modifiers.accept([child], now: .epoch)[0].number
+        _ = try await store.modifiers.settle([first, second, third].map { dead($0) }, now: .epoch)
         func retry(_ number: ModifierNumber) async throws -> ModifierNumber {
-            let revived = try await store.retryDeadLetter(
+            let revived = try await store.modifiers.retry(
                 number,
                 of: scope,
                 sharing: { _ in false },
@@ -223,7 +223,7 @@ struct SettlingTests {
         }
         let again = try await retry(second)
         let revived = try await retry(third)
-        #expect(try await store.modifier(revived)?.modifier.dependsOn == [again])
+        #expect(try await store.modifiers.whole(revived)?.modifier.dependsOn == [again])
     }
 
     @Test("What cannot be read is found as such, kept as it is, and dies as unreadable")
@@ -235,16 +235,16 @@ struct SettlingTests {
             "UPDATE modifier SET state = 'levitating' WHERE number = \(number)"
         )
         try temporary.crash()
-        let found = try await temporary.store.unsettledModifiers(after: nil)
+        let found = try await temporary.store.modifiers.unsettled(after: nil)
         #expect(found.map(\.number) == [number, other] && found[0] == .unreadable(number))
-        try await temporary.store.buryUnreadable([number], now: .epoch)
-        let whole = try #require(try await temporary.store.modifier(number))
+        try await temporary.store.modifiers.buryUnreadable([number], now: .epoch)
+        let whole = try #require(try await temporary.store.modifiers.whole(number))
         #expect(whole.modifier.reason == .unreadable && whole.body == [1, 2, 3])
         #expect(try temporary.target("a")?.1 == ["two"])
-        #expect(temporary.store.queueTotals.byState == [.dead: 1, .queued: 1])
+        #expect(temporary.store.modifiers.totals.byState == [.dead: 1, .queued: 1])
         try await temporary.confirm(other)
         try await temporary.store.maintain()
-        #expect(try temporary.count("kept") == 0)
+        #expect(try temporary.count("claim") == 0)
     }
 
     @Test("As many settled ones are remembered as the configuration says")
@@ -253,9 +253,9 @@ struct SettlingTests {
         for number in 0..<5 {
             try await temporary.confirm(try await temporary.accept("m\(number)", "a"))
         }
-        let page = try await temporary.store.settledModifiers(of: .all, before: nil, limit: 9)
+        let page = try await temporary.store.modifiers.history(of: .all, before: nil, limit: 9)
         #expect(page.map(\.id) == ["m4", "m3", "m2"])
-        let rest = try await temporary.store.settledModifiers(
+        let rest = try await temporary.store.modifiers.history(
             of: .user(1_000),
             before: page[1].place,
             limit: 9
@@ -268,24 +268,24 @@ struct SettlingTests {
         let temporary = try TemporaryStore()
         let (store, scope) = (temporary.store, temporary.scope)
         let number = try await temporary.accept("one", "b", "a")
-        _ = try await store.send(number)
-        _ = try await store.settle([dead(number)], now: .epoch)
-        let revived = try await store.retryDeadLetter(
+        _ = try await store.modifiers.send(number)
+        _ = try await store.modifiers.settle([dead(number)], now: .epoch)
+        let revived = try await store.modifiers.retry(
             number,
             of: scope,
             sharing: { _ in false },
             now: .epoch
         )
         let again = try #require(revived)
-        _ = try await store.send(again)
-        _ = try await store.send(again)
+        _ = try await store.modifiers.send(again)
+        _ = try await store.modifiers.send(again)
         try await temporary.confirm(again)
         let ids = (1...20).map { "t\($0)" }
         let new = NewModifier.changing(ids, "many", scope)
-        let many = try await store.accept([new], now: .epoch)[0].number
-        _ = try await store.settle([Settlement(number: many, outcome: .cancelled)], now: .epoch)
+        let many = try await store.modifiers.accept([new], now: .epoch)[0].number
+        _ = try await store.modifiers.settle([Settlement(number: many, outcome: .cancelled)], now: .epoch)
         try temporary.crash()
-        let rows = try await temporary.store.settledModifiers(of: .all, before: nil, limit: 9)
+        let rows = try await temporary.store.modifiers.history(of: .all, before: nil, limit: 9)
         #expect(rows.map(\.outcome) == [.cancelled, .confirmed])
         #expect(rows.map { $0.targets.map(\.text) } == [Array(ids.prefix(16)), ["b", "a"]])
         #expect(rows.map(\.attempts) == [0, 2])
@@ -301,7 +301,7 @@ struct SettlingTests {
             "UPDATE history SET targets = NULL, attempts = NULL, key = NULL, bytes = NULL"
         )
         try temporary.crash()
-        let rows = try await temporary.store.settledModifiers(of: .all, before: nil, limit: 9)
+        let rows = try await temporary.store.modifiers.history(of: .all, before: nil, limit: 9)
         #expect(rows.map(\.id) == ["one"])
         #expect(rows.map(\.targets) == [[]] && rows.map(\.attempts) == [0])
         #expect(rows.map(\.idempotencyKey) == ["one"])
@@ -311,11 +311,11 @@ struct SettlingTests {
     func lanes() async throws {
         let temporary = try TemporaryStore()
         let (store, scope) = (temporary.store, temporary.scope)
-        try await store.setPaused(scope, .name(try LaneName("cart")), true)
-        try await store.setPaused(scope, .id(named("a")), true)
-        try await store.setPaused(scope, .id(named("a")), false)
+        try await store.modifiers.setPaused(scope, .name(try LaneName("cart")), true)
+        try await store.modifiers.setPaused(scope, .id(named("a")), true)
+        try await store.modifiers.setPaused(scope, .id(named("a")), false)
         try temporary.crash()
-        let lanes = try await temporary.store.pausedLanes()
+        let lanes = try await temporary.store.modifiers.pausedLanes()
         #expect(lanes.map(\.lane.text) == ["name:cart"])
     }
 }

@@ -17,7 +17,7 @@ struct SharedCopyTests {
         let shared = store.key(for: .shared)
         try await temporary.answer("a", "[1]", in: shared)
         let number = try await temporary.accept("one", "a", isOfSharedRow: true)
-        _ = try await store.pin(
+        _ = try await store.pins.pin(
             temporary.scope,
             named("a"),
             origin: try OriginName("host"),
@@ -38,7 +38,7 @@ struct SharedCopyTests {
         let temporary = try Self.temporary()
         let shared = temporary.store.key(for: .shared)
         let origin = try OriginName("host")
-        let pin = try await temporary.store.pin(
+        let pin = try await temporary.store.pins.pin(
             temporary.scope,
             named("a"),
             origin: origin,

@@ -39,7 +39,7 @@ struct ShownCostTests {
         try await temporary.accept("b", "b")
         try await temporary.accept("theirs", "a", in: other)
         func found(_ filter: ModifierFilter) async throws -> [String] {
-            try await store.modifiers(filter, after: nil, limit: 9)
+            try await store.modifiers.page(filter, after: nil, limit: 9)
                 .compactMap { $0.readable?.id.text }
         }
         var filter = ModifierFilter(.one(temporary.scope))
@@ -71,7 +71,7 @@ struct ShownCostTests {
     private func bury(_ number: ModifierNumber, _ store: CacheStore) async throws {
         let outcome = Settlement.Outcome.dead(.refused) { _, _ in LostView() }
         let settlement = Settlement(number: number, outcome: outcome)
-        _ = try await store.settle([settlement], now: .epoch)
+        _ = try await store.modifiers.settle([settlement], now: .epoch)
     }
 
     @Test("A read of an answer counts the dead letters of what it shows, and of nothing else")
@@ -91,7 +91,7 @@ struct ShownCostTests {
                 changes: [NewChange(id: id, effect: Array("{}".utf8), isOfSharedRow: false)],
                 digest: new.digest
             )
-            try await bury(try await store.accept([changing], now: .epoch)[0].number, store)
+            try await bury(try await store.modifiers.accept([changing], now: .epoch)[0].number, store)
         }
         func failed() async throws -> Int {
             let id = try EntryID("feed")

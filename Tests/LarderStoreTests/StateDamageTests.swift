@@ -18,8 +18,8 @@ struct StateDamageTests {
         try await temporary.close()
         try SQLiteConnection(path: temporary.statePath, mode: .readWrite).execute(
             """
-            INSERT INTO kept_body (body, size, linked) VALUES (1, 0, 1);
-            INSERT INTO kept_chunk (chunk, checksum, data)
+            INSERT INTO body (body, size, linked) VALUES (1, 0, 1);
+            INSERT INTO chunk (chunk, checksum, data)
             WITH RECURSIVE number(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM number WHERE n < 4)
             SELECT (1 << 20) + n, 0, zeroblob(16 << 20) FROM number
             """
@@ -30,7 +30,7 @@ struct StateDamageTests {
 
     @Test(
         "A large file is salvaged, wherever the start meets its damage",
-        arguments: ["kept", "modifier", "change", "modifier_id", "change_target", "paused_lane"]
+        arguments: ["claim", "modifier", "change", "modifier_id", "change_target", "paused_lane"]
     )
     func largeFile(table: String) async throws {
         let temporary = try await large()
@@ -58,9 +58,9 @@ struct StateDamageTests {
         try pages.write(.noise(StatePages.bytes), at: pages.count - 1_000)
         try temporary.open()
         #expect(temporary.store.findings == [] && temporary.store.warnings == [])
-        faults.arm(1, of: "FROM kept", with: .corrupt)
+        faults.arm(1, of: "FROM claim", with: .corrupt)
         await #expect(throws: StoreError.self) {
-            _ = try await temporary.store.pin(temporary.scope, named("a0"))
+            _ = try await temporary.store.pins.pin(temporary.scope, named("a0"))
         }
         #expect(temporary.store.warnings.contains { $0.contains("restart the daemon") })
         try await temporary.reopen()
@@ -78,7 +78,7 @@ struct StateDamageTests {
         for number in 0..<400 { try await temporary.accept("m\(number)", "a\(number)") }
         try await temporary.close()
         let pages = StatePages(path: temporary.statePath)
-        for table in ["modifier", "kept"] {
+        for table in ["modifier", "claim"] {
             let leaves = try pages.children(of: pages.root(of: table))
             try #require(leaves.count > 4)
             try pages.write(try pages.read(leaves[0]), at: leaves[leaves.count / 2])
@@ -113,7 +113,7 @@ struct StateDamageTests {
             try SQLiteConnection(path: path, mode: .readWrite).execute(sql)
             try temporary.open()
             #expect(temporary.store.findings.count == 1, "\(temporary.store.findings)")
-            #expect(try await temporary.store.unsettledModifiers(after: nil).count == 1)
+            #expect(try await temporary.store.modifiers.unsettled(after: nil).count == 1)
             #expect(try await temporary.bytes("a") == (isState ? [1] : nil))
         }
     }
@@ -130,7 +130,7 @@ struct StateDamageTests {
             .execute("PRAGMA user_version=\(version)")
         try temporary.open()
         #expect(temporary.store.findings.count == 1, "\(temporary.store.findings)")
-        #expect(try await temporary.store.unsettledModifiers(after: nil).count == 1)
+        #expect(try await temporary.store.modifiers.unsettled(after: nil).count == 1)
         try await temporary.reopen()
         #expect(temporary.store.findings == [])
     }
@@ -147,7 +147,7 @@ struct StateDamageTests {
         )
         try temporary.open()
         #expect(temporary.store.findings.count == 1, "\(temporary.store.findings)")
-        #expect(try await temporary.store.unsettledModifiers(after: nil).count == 1)
+        #expect(try await temporary.store.modifiers.unsettled(after: nil).count == 1)
     }
 
     // MARK: Whose damage it is
@@ -185,7 +185,7 @@ struct StateDamageTests {
             let temporary = try TemporaryStore(configure: { $0.faults = faults })
             try await temporary.put("cached", [1])
             try await temporary.put("pinned", [2])
-            _ = try await temporary.store.pin(
+            _ = try await temporary.store.pins.pin(
                 temporary.scope,
                 named("pinned"),
                 origin: nil,
@@ -194,7 +194,7 @@ struct StateDamageTests {
             try await temporary.answer("target", "[1]")
             try await temporary.accept("m", "target")
             let generation = temporary.store.shared.generation
-            faults.arm(n, of: "kept", with: code)
+            faults.arm(n, of: "claim", with: code)
             await reads(temporary)
             let failures = faults.failures
             faults.disarm()

@@ -117,7 +117,7 @@ final class StateFuzz {
         case 9:
             let origin = try? OriginName("host")
             for name in [id, "large", "waiting"] {
-                _ = try await temporary.store.pin(
+                _ = try await temporary.store.pins.pin(
                     temporary.scope,
                     named(name),
                     origin: origin,
@@ -125,11 +125,11 @@ final class StateFuzz {
                 )
             }
         case 10:
-            _ = try await temporary.store.unpin(temporary.scope, named(id), now: .epoch)
+            _ = try await temporary.store.pins.unpin(temporary.scope, named(id), now: .epoch)
         default:
             guard let lane = try? Lane("name:\(id)") else { return }
             let isPaused = Bool.random(using: &random)
-            try await temporary.store.setPaused(temporary.scope, lane, isPaused)
+            try await temporary.store.modifiers.setPaused(temporary.scope, lane, isPaused)
             try await temporary.store.setOffline(id, isPaused)
         }
     }
@@ -144,33 +144,33 @@ final class StateFuzz {
             scope,
             isOfSharedRow: random.next() % 8 == 0
         )
-        let open = try await temporary.store.unsettledModifiers(after: nil).compactMap(\.readable)
+        let open = try await temporary.store.modifiers.unsettled(after: nil).compactMap(\.readable)
         if let parent = open.filter({ $0.scope == scope.scope }).last, random.next() % 3 == 0 {
             new.dependsOn = [parent.number]
         }
         if random.next() % 4 == 0 { new.lane = try? LaneName("x") }
         do throws(StoreError) {
-            _ = try await temporary.store.accept([new], now: .epoch)
+            _ = try await temporary.store.modifiers.accept([new], now: .epoch)
         } catch .modifierExists {
             // A harmed row may have its id.
         }
     }
 
     private func settle() async throws(StoreError) {
-        let found = try await temporary.store.unsettledModifiers(after: nil)
+        let found = try await temporary.store.modifiers.unsettled(after: nil)
         let lost = found.filter { $0.readable == nil }.map(\.number)
-        try await temporary.store.buryUnreadable(lost, now: .epoch)
+        try await temporary.store.modifiers.buryUnreadable(lost, now: .epoch)
         guard let one = found.compactMap(\.readable).randomElement(using: &random) else { return }
-        _ = try await temporary.store.send(one.number)
+        _ = try await temporary.store.modifiers.send(one.number)
         switch random.next() % 4 {
         case 0: try await temporary.confirm(one.number, "[\(random.next() % 100)]")
         case 1:
             let outcome = Settlement.Outcome.dead(.attempts) { _, _ in LostView() }
             let settlement = Settlement(number: one.number, outcome: outcome)
-            _ = try await temporary.store.settle([settlement], now: .epoch)
+            _ = try await temporary.store.modifiers.settle([settlement], now: .epoch)
         case 2:
             let settlement = Settlement(number: one.number, outcome: .cancelled)
-            _ = try await temporary.store.settle([settlement], now: .epoch)
+            _ = try await temporary.store.modifiers.settle([settlement], now: .epoch)
         default:
             var update = ModifierUpdate(
                 number: one.number,
@@ -186,7 +186,7 @@ final class StateFuzz {
                 body: [1, 2],
                 at: .epoch
             )
-            try await temporary.store.update(update)
+            try await temporary.store.modifiers.update(update)
         }
     }
 
@@ -195,8 +195,8 @@ final class StateFuzz {
         try await temporary.close()
         try SQLiteConnection(path: temporary.statePath, mode: .readWrite).execute(
             """
-            INSERT INTO kept_body (body, size, linked) VALUES (1000, 0, 1);
-            INSERT INTO kept_chunk (chunk, checksum, data)
+            INSERT INTO body (body, size, linked) VALUES (1000, 0, 1);
+            INSERT INTO chunk (chunk, checksum, data)
             WITH RECURSIVE number(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM number WHERE n < 4)
             SELECT (1000 << 20) + n, 0, zeroblob(16 << 20) FROM number
             """

@@ -25,7 +25,7 @@ struct StateReading {
         try await rows(of: .all)
         try await rows(of: .user(1_000))
         _ = try store.offlineOrigins()
-        _ = (store.queueTotals.unsettled, store.queueTotals.isNearlyFull, store.pinTotals)
+        _ = (store.modifiers.totals.unsettled, store.modifiers.totals.isNearlyFull, store.pins.totals)
         _ = (store.warnings, store.asideSets, store.totals)
     }
 
@@ -33,17 +33,17 @@ struct StateReading {
     private func queue() async throws(StoreError) {
         var last: ModifierNumber?
         while true {
-            let page = try await store.unsettledModifiers(after: last, limit: 2) { _ in true }
+            let page = try await store.modifiers.unsettled(after: last, limit: 2) { _ in true }
             guard let end = page.last else { break }
             last = end.number
             let lost = page.filter { $0.readable == nil }.map(\.number)
-            if !lost.isEmpty { try await store.buryUnreadable(lost, now: .epoch) }
+            if !lost.isEmpty { try await store.modifiers.buryUnreadable(lost, now: .epoch) }
         }
-        let lanes = try await store.pausedLanes()
+        let lanes = try await store.modifiers.pausedLanes()
         _ = lanes.map(\.lane.text)
-        _ = try await store.oldestAcceptedAt()?.rfc3339
+        _ = try await store.modifiers.oldestAcceptedAt()?.rfc3339
         var after: Int64 = 0
-        while let end = try await store.wantedPins(after: after).last { after = end.number }
+        while let end = try await store.pins.wanted(after: after).last { after = end.number }
     }
 
     private func modifiers(of scope: ScopeKey) async throws(StoreError) {
@@ -58,19 +58,19 @@ struct StateReading {
         for filter in filters + [ofTarget] {
             var last: ModifierNumber?
             while true {
-                let page = try await store.modifiers(filter, after: last, limit: 3)
+                let page = try await store.modifiers.page(filter, after: last, limit: 3)
                 guard let end = page.last else { break }
                 last = end.number
                 for found in page { try await modifier(found, scope) }
             }
         }
         var before: Int64?
-        while let end = try await store.settledModifiers(
+        while let end = try await store.modifiers.history(
             of: .one(scope),
             before: before,
             limit: 2
         ).last {
-            _ = try await store.settledModifier(end.number, of: scope)
+            _ = try await store.modifiers.settled(end.number, of: scope)
             _ = (end.settledAt.rfc3339, end.acceptedAt.rfc3339)
             before = end.place
         }
@@ -80,11 +80,11 @@ struct StateReading {
         _ found: FoundModifier,
         _ scope: ScopeKey
     ) async throws(StoreError) {
-        _ = try await store.modifier(found.number)
-        _ = try await store.modifierAndTargets(found.number)
+        _ = try await store.modifiers.whole(found.number)
+        _ = try await store.modifiers.withTargets(found.number)
         guard let modifier = found.readable else { return }
         _ = (modifier.acceptedAt.rfc3339, modifier.isRepeat)
-        _ = try await store.modifierNumber(modifier.id, of: scope)
+        _ = try await store.modifiers.number(modifier.id, of: scope)
         _ = try await store.read { reader throws(StoreError) in
             try reader.requestBody(of: modifier.number)?.bytes
         }
@@ -92,8 +92,8 @@ struct StateReading {
 
     private func pins(of scope: ScopeKey) async throws(StoreError) {
         var last: String?
-        while let end = try await store.pins(of: scope, after: last, limit: 2).last {
-            _ = try await store.pin(scope, end.id)
+        while let end = try await store.pins.page(of: scope, after: last, limit: 2).last {
+            _ = try await store.pins.pin(scope, end.id)
             _ = (end.pinnedAt.rfc3339, end.entry?.rowSize(in: scope, isChunked: true))
             last = end.id.text
         }
@@ -115,7 +115,7 @@ struct StateReading {
         _ = try await store.read { reader throws(StoreError) in
             _ = try reader.candidates(RowFilter(scopes), after: nil, limit: 100)
             _ = try reader.usage(scopes)
-            return try reader.keptRows(RowFilter(scopes), after: nil, limit: 100).count
+            return try reader.claimRows(RowFilter(scopes), after: nil, limit: 100).count
         }
     }
 
@@ -125,7 +125,7 @@ struct StateReading {
             _ = try await store.read { reader throws(StoreError) in
                 let base = try reader.target(scope, id)?.base.text
                 let dead = try reader.deadLetters(scope, id)
-                let row = try reader.keptRow(scope, id)?.size
+                let row = try reader.claimRow(scope, id)?.size
                 return "\(base ?? "") \(dead) \(row ?? 0)"
             }
             do throws(StoreError) {

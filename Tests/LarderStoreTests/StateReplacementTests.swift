@@ -20,7 +20,7 @@ struct StateReplacementTests {
     /// Damages a page that the salvage does not read.
     private func damage(_ folder: TemporaryDirectory) throws {
         let pages = StatePages(path: folder.path("state/state.db"))
-        try pages.write(.noise(StatePages.bytes), at: pages.root(of: "kept_pinned"))
+        try pages.write(.noise(StatePages.bytes), at: pages.root(of: "claim_pinned"))
     }
 
     private func names(_ temporary: TemporaryStore) throws -> Set<String> {
@@ -52,7 +52,7 @@ struct StateReplacementTests {
             let failures = faults.failures
             faults.disarm()
             if !isOpen { try temporary.open() }
-            let found = try await temporary.store.unsettledModifiers(after: nil)
+            let found = try await temporary.store.modifiers.unsettled(after: nil)
             #expect(found.compactMap(\.readable).count == 40, "n \(n)")
             #expect(original[1].count > 0)
             let path = temporary.statePath + ".aside"
@@ -117,7 +117,7 @@ struct StateReplacementTests {
             try damage(folder)
         }
         #expect(temporary.store.asideSets.count == 2)
-        #expect(try await temporary.store.unsettledModifiers(after: nil).count == 40)
+        #expect(try await temporary.store.modifiers.unsettled(after: nil).count == 40)
     }
 
     @Test("A WAL whose file is gone or empty is set aside, and read as far as it goes")
@@ -136,7 +136,7 @@ struct StateReplacementTests {
             try await temporary.accept("next", "a0")
             try await temporary.reopen()
             #expect(temporary.store.findings == [])
-            let found = try await temporary.store.unsettledModifiers(after: nil)
+            let found = try await temporary.store.modifiers.unsettled(after: nil)
             #expect(found.contains { $0.readable?.id.text == "next" })
         }
     }

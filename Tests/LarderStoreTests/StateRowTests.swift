@@ -17,15 +17,16 @@ struct StateRowTests {
     /// What harms nobody, or costs the bytes of one row.
     static let ofRows = [
         "modifier SET size", "modifier SET stalled", "modifier SET digest_high",
-        "kept SET size", "kept SET bytes", "kept SET rev", "kept SET stored_at", "kept SET status",
-        "kept SET kind", "kept SET body", "kept SET targeted", "kept SET pinned_at",
-        "kept SET kept",
-        "kept SET state", "kept SET gone_status", "kept SET fresh_until", "kept SET shared",
+        "claim SET size", "claim SET bytes", "claim SET rev", "claim SET stored_at",
+        "claim SET status",
+        "claim SET kind", "claim SET body", "claim SET targeted", "claim SET pinned_at",
+        "claim SET claim",
+        "claim SET state", "claim SET gone_status", "claim SET fresh_until", "claim SET shared",
         "change SET settled", "change SET change", "change SET modifier", "change SET position",
         "history SET number", "history SET history", "history SET rev", "history SET attempts",
-        "history SET answer_status", "history SET settled_at", "kept_body SET body",
-        "kept_body SET size", "kept_body SET linked", "kept_chunk SET chunk",
-        "kept_chunk SET checksum", "revision_block SET next_rev", "sqlite_sequence SET seq",
+        "history SET answer_status", "history SET settled_at", "body SET body",
+        "body SET size", "body SET linked", "chunk SET chunk",
+        "chunk SET checksum", "revision_block SET next_rev", "sqlite_sequence SET seq",
         "change_log SET change", "change_log SET kind", "change_log_start SET rev",
         "paused_lane SET paused_lane",
     ]
@@ -37,12 +38,12 @@ struct StateRowTests {
         try await temporary.answer("large", "\"" + String(repeating: "x", count: 150_000) + "\"")
         for id in ["large", "c"] {
             let pinned = named(id)
-            _ = try await temporary.store.pin(temporary.scope, pinned, origin: nil, now: .epoch)
+            _ = try await temporary.store.pins.pin(temporary.scope, pinned, origin: nil, now: .epoch)
         }
         for name in ["m0", "m1", "m2"] { try await temporary.accept(name, "a", "b") }
         try await temporary.confirm(try await temporary.accept("gone", "a"))
         let lane = try Lane("name:x")
-        try await temporary.store.setPaused(temporary.scope, lane, true)
+        try await temporary.store.modifiers.setPaused(temporary.scope, lane, true)
         return temporary
     }
 
@@ -68,11 +69,11 @@ struct StateRowTests {
         try damage(temporary, sql)
         let reading = StateReading(temporary)
         try await reading.all()
-        let left = try await temporary.store.unsettledModifiers(after: nil).compactMap(\.readable)
+        let left = try await temporary.store.modifiers.unsettled(after: nil).compactMap(\.readable)
         #expect(left.map(\.id.text).filter { $0 != "m1" } == ["m0", "m2"])
         #expect(try temporary.count("modifier") ?? 0 >= 3)
         let isOf = Set(left.map(\.id.text)).contains("m1")
-        #expect(isOf || temporary.store.queueTotals.dead > 0)
+        #expect(isOf || temporary.store.modifiers.totals.dead > 0)
         try await goOn(temporary, reading)
     }
 

@@ -18,7 +18,7 @@ struct StateSalvageTests {
         try state.execute(
             """
             BEGIN;
-            INSERT INTO kept (scope, id, kind, stored_at, rev, status, headers, bytes, json,
+            INSERT INTO claim (scope, id, kind, stored_at, rev, status, headers, bytes, json,
                 digest_high, digest_low, data, size, targeted, shared, pinned_at, state, wanted)
             WITH RECURSIVE number(n) AS (
                 SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < \(Self.pins))
@@ -59,7 +59,7 @@ struct StateSalvageTests {
             let damaged = try Data(contentsOf: URL(filePath: temporary.statePath))
             try temporary.open()
             #expect(temporary.store.findings.count == 1, "\(temporary.store.findings)")
-            let left = try count(temporary, "kept")
+            let left = try count(temporary, "claim")
             lost.append(Self.pins - left)
             #expect(left < Self.pins + 1 && left > Self.pins * 8 / 10, "\(left) left")
             #expect(try count(temporary, "offline_origin") == 2)
@@ -68,7 +68,7 @@ struct StateSalvageTests {
             try await temporary.put("b", [1])
             try await temporary.reopen()
             #expect(temporary.store.findings == [])
-            #expect(try count(temporary, "kept") == left)
+            #expect(try count(temporary, "claim") == left)
         }
         #expect(lost.contains { $0 > 0 })
     }
@@ -80,7 +80,7 @@ struct StateSalvageTests {
         for part in 4...6 as ClosedRange<Int64> { try damage(temporary, pages * part / 10) }
         try temporary.open()
         #expect(temporary.store.findings.count == 1)
-        #expect(try count(temporary, "kept") > Self.pins / 3)
+        #expect(try count(temporary, "claim") > Self.pins / 3)
     }
 
     @Test("Of a file that is noise nothing is saved, and the store begins anew above the cache")
@@ -89,7 +89,7 @@ struct StateSalvageTests {
         try Data.noise(80_000).write(to: URL(filePath: temporary.statePath))
         try temporary.open()
         #expect(temporary.store.findings.count == 1)
-        #expect(try count(temporary, "kept") == 0)
+        #expect(try count(temporary, "claim") == 0)
         #expect(try await temporary.bytes("a") == [1])
     }
 
@@ -106,7 +106,7 @@ struct StateSalvageTests {
         try temporary.open()
         #expect(temporary.store.findings.count == 1)
         #expect(temporary.store.findings.allSatisfy { $0.count < 400 && !$0.contains("\n") })
-        #expect(try count(temporary, "kept") == Self.pins)
+        #expect(try count(temporary, "claim") == Self.pins)
         #expect(try count(temporary, "offline_origin") == 2)
         let folder = (temporary.statePath as NSString).deletingLastPathComponent
         let left = try FileManager.default.contentsOfDirectory(atPath: folder)
@@ -130,8 +130,8 @@ struct StateSalvageTests {
                 try pages.write(.noise(StatePages.bytes), at: page)
             }
             #expect(temporary.store.findings.count == 1)
-            #expect(try count(temporary, "kept") == Self.pins + 40)
-            #expect(try await temporary.store.unsettledModifiers(after: nil).count == 40)
+            #expect(try count(temporary, "claim") == Self.pins + 40)
+            #expect(try await temporary.store.modifiers.unsettled(after: nil).count == 40)
         }
     }
 
@@ -144,7 +144,7 @@ struct StateSalvageTests {
                 .truncate(atOffset: UInt64(size))
             try temporary.open()
             #expect(temporary.store.findings.count == 1)
-            let left = try count(temporary, "kept")
+            let left = try count(temporary, "claim")
             #expect(left >= Self.pins - 4 && left <= Self.pins, "\(left) left of \(Self.pins)")
         }
         let temporary = try await prepared()
@@ -152,7 +152,7 @@ struct StateSalvageTests {
         try FileHandle(forWritingTo: URL(filePath: temporary.statePath))
             .truncate(atOffset: UInt64(half))
         try temporary.open()
-        #expect(try count(temporary, "kept") > Self.pins / 4)
+        #expect(try count(temporary, "claim") > Self.pins / 4)
     }
 
     @Test("Revisions go on where the damaged file says")
@@ -180,7 +180,7 @@ struct StateSalvageTests {
             let failures = faults.failures
             faults.disarm()
             if !isOpen { try temporary.open() }
-            #expect(try count(temporary, "kept") > Self.pins * 8 / 10, "n \(n)")
+            #expect(try count(temporary, "claim") > Self.pins * 8 / 10, "n \(n)")
             if failures == 0 { return }
         }
     }
@@ -198,21 +198,21 @@ struct StateSalvageTests {
             """
             DELETE FROM modifier WHERE number = \(numbers[1]);
             DELETE FROM change WHERE modifier = \(numbers[2]) AND position = 1;
-            DELETE FROM kept WHERE id = 'a3';
+            DELETE FROM claim WHERE id = 'a3';
             """
         )
         // A page of an index is damaged, and nothing that the salvage reads.
         let state = try SQLiteConnection(path: temporary.statePath, mode: .readOnly)
         let page = try state.integer(
-            "SELECT rootpage FROM sqlite_schema WHERE name = 'kept_pinned'"
+            "SELECT rootpage FROM sqlite_schema WHERE name = 'claim_pinned'"
         )
         try damage(temporary, try #require(page))
         try temporary.open()
         #expect(temporary.store.findings.count == 3, "\(temporary.store.findings)")
-        let found = try await temporary.store.unsettledModifiers(after: nil)
+        let found = try await temporary.store.modifiers.unsettled(after: nil)
         #expect(found.map(\.number) == [0, 2, 3, 4, 5].map { numbers[$0] })
         #expect(found[1] == .unreadable(numbers[2]))
-        #expect(temporary.store.queueTotals.dead == 1)
+        #expect(temporary.store.modifiers.totals.dead == 1)
         #expect(try temporary.target("b")?.1 == ["m0", "m3", "m4", "m5"])
         #expect(try temporary.target("a3")?.1 == ["m3"])
         #expect(try await temporary.accept("next", "a") > numbers[5])

@@ -69,7 +69,9 @@ struct StateVersionTests {
                 try file.execute("INSERT INTO kept_chunk VALUES (7, 0, zeroblob(100000))")
             }
         }
-        for (needed, sql) in Self.rows where needed <= version { try file.execute(sql) }
+        for (needed, sql) in Self.rows where needed <= version {
+            try file.execute(version < 11 ? sql : sql.replacing("INTO kept", with: "INTO claim"))
+        }
         try file.execute(
             """
             UPDATE revision_block SET next_rev = 500000;
@@ -85,7 +87,7 @@ struct StateVersionTests {
         try await temporary.close()
         let file = try SQLiteConnection(path: temporary.statePath, mode: .readOnly)
         #expect(try file.integer("PRAGMA user_version") == Int64(Schema.stateSteps.count))
-        var tables = ["revision_block", "kept", "kept_body", "kept_chunk", "offline_origin"]
+        var tables = ["revision_block", "claim", "body", "chunk", "offline_origin"]
         tables += ["modifier", "change", "history", "paused_lane"]
         // An earlier one has none: each file draws its own.
         if version >= 7 { tables.append("secret") }
@@ -116,7 +118,9 @@ struct StateVersionTests {
             let whole = try await store(of: version, isGrown: isGrown)
             let pages = StatePages(path: whole.statePath)
             // The root of an index, the first page, and those that list the tables.
-            var lost = version > 1 ? [try pages.root(of: "kept_pinned")] : []
+            var lost =
+                version > 1
+                ? [try pages.root(of: version < 11 ? "kept_pinned" : "claim_pinned")] : []
             lost += try [1] + pages.children(of: 1)
             for page in lost {
                 // Without its first page, a file does not say whether it is of this one or the next.

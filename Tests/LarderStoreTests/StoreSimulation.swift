@@ -131,13 +131,13 @@ final class StoreSimulation {
         let id = anyID()
         let (entry, bytes) = try newEntry(id, maxBytes: 150_000)
         log.append("upload \(id) \(bytes.count)")
-        let upload = try await temporary.store.beginUpload()
+        let upload = try await temporary.store.bodies.begin()
         for chunk in bytes.chunks {
             let expected = attempt { model throws(StoreModel.Failure) in
                 try model.append(chunk.count, now: self.clock.now)
             }
             let actual = await outcome { [temporary, clock] () throws(StoreError) in
-                try await temporary.store.append(chunk, to: upload, now: clock.now)
+                try await temporary.store.bodies.append(chunk, to: upload, now: clock.now)
             }
             try agree(expected, actual)
             guard case .success = actual else { return try await abandon(upload) }
@@ -152,7 +152,7 @@ final class StoreSimulation {
     }
 
     private func abandon(_ upload: UploadID) async throws {
-        temporary.store.abandon(upload)
+        temporary.store.bodies.abandon(upload)
         model.abandon()
         try await settle()
     }

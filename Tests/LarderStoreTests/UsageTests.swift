@@ -58,16 +58,16 @@ struct UsageTests {
             _ = try await store.put(.blob(scope, try EntryID("row"), .pattern(10)), now: .epoch)
             for index in 0...number {
                 let new = NewEntry.blob(scope, try EntryID("held \(index)"), .pattern(100 * index))
-                _ = try await store.putPinned(new, now: .epoch)
+                _ = try await store.pins.put(new, now: .epoch)
             }
             let id = try EntryID("https://a.example/")
             let origin = try OriginName("host")
-            _ = try await store.pin(scope, id, origin: origin, now: .epoch)
+            _ = try await store.pins.pin(scope, id, origin: origin, now: .epoch)
         }
         let all = try await usage(.all, in: temporary)
         #expect(all.pins.count == 10 + 4)
         #expect(all.pins.waiting == 4)
-        #expect(all.pins.bytes == store.pinTotals.bytes)
+        #expect(all.pins.bytes == store.pins.totals.bytes)
         #expect(all.pins.bytes > 100 * (1 + 1 + 2 + 1 + 2 + 3))
         // The cache shows what is held, too.
         #expect(all.total.entries == 10 + 4)

@@ -42,7 +42,7 @@ final class WriterFixture {
         let state = try StateFile(
             directory: directory.path,
             highest: start.highestRevision,
-            index: shared.kept,
+            index: shared.claims,
             watches: shared.watches,
             changes: shared.changes,
             reserve: reserve,

@@ -40,7 +40,7 @@ start_daemon
 accept 41 80
 end_daemon KILL
 cp "$db" "$work/look.db"
-page=$(sqlite3 "$work/look.db" "SELECT rootpage FROM sqlite_schema WHERE name = 'kept_pinned'")
+page=$(sqlite3 "$work/look.db" "SELECT rootpage FROM sqlite_schema WHERE name = 'claim_pinned'")
 head -c 4096 /dev/urandom | dd of="$db" bs=4096 seek=$((page - 1)) conv=notrunc status=none
 printf 'a copy' >"$db.snapshot"
 rm -f "$db-shm"

@@ -254,7 +254,7 @@ struct AgreementTests {
             let behind = try await life.revision(of: id)
             #expect(pending < dead)
             #expect(dead < behind)
-            #expect(!server.store.isKept(life.round.scope, id))
+            #expect(!server.store.isClaimed(life.round.scope, id))
         }
     }
 

@@ -1,7 +1,7 @@
 import LarderModel
 
 /// Reads of the modifier queue.
-extension KeptReader {
+extension StateReader {
     // MARK: Modifiers
 
     /// A page of the unsettled ones, in the order of their numbers; one with an effect that is not
@@ -294,11 +294,12 @@ extension KeptReader {
         var body = row.body
         if case .chunked(let chunked) = body, entry.body.isJSON {
             try allowance.admitChunks()
-            guard let bytes = try wholeBody(chunked) else {
+            do throws(StoreError) {
+                body = .inline(try chunks.bytes(of: chunked))
+            } catch .badChunk {
                 damaged = entry.body.digest
                 return unknown
             }
-            body = .inline(bytes)
         } else if case .inline(let bytes) = body {
             try allowance.take(bytes: bytes.count)
             guard bytes.withUnsafeBytes({ Checksum.digest($0) }) == entry.body.digest else {
@@ -314,7 +315,7 @@ extension KeptReader {
         _ id: EntryID
     ) throws(StoreError) -> (entry: Entry?, isDeleted: Bool, body: Target.Body, digest: Digest)? {
         let get = try connection.statement(
-            "SELECT \(KeptRow.entryColumns), gone_status FROM kept WHERE scope = ?1 AND id = ?2"
+            "SELECT \(ClaimRow.entryColumns), gone_status FROM claim WHERE scope = ?1 AND id = ?2"
         )
         get.bind(1, scope.text)
         get.bind(2, id.text)
@@ -362,17 +363,20 @@ extension KeptReader {
         return changes
     }
 
-    /// What the effects of a target's unsettled changes hold, without reading them.
-    func effectBytes(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Int64 {
+    /// How many effects a target's unsettled changes have, and what they hold, without reading them.
+    func openEffects(
+        _ scope: ScopeKey,
+        _ id: EntryID
+    ) throws(StoreError) -> (count: Int64, bytes: Int64) {
         let statement = try connection.statement(
             """
-            SELECT coalesce(sum(length(effect)), 0) FROM change INDEXED BY change_target
+            SELECT count(*), coalesce(sum(length(effect)), 0) FROM change INDEXED BY change_target
             WHERE scope = ?1 AND id = ?2 AND settled = 0
             """
         )
         statement.bind(1, scope.text)
         statement.bind(2, id.text)
-        return try statement.step() ? statement.integer(0) : 0
+        return try statement.step() ? (statement.integer(0), statement.integer(1)) : (0, 0)
     }
 
     /// The body of a modifier's request with its type; nil where it has none.
@@ -385,18 +389,6 @@ extension KeptReader {
         statement.bind(1, number.value)
         guard try statement.step() else { return nil }
         return (Array(statement.bytes(0)), statement.text(1))
-    }
-
-    private func wholeBody(_ body: ChunkedBody) throws(StoreError) -> [UInt8]? {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(min(body.byteCount, Limits.inlineJSONBytesMax))
-        var position: Int64 = 0
-        while bytes.count < body.byteCount {
-            guard let chunk = try chunk(position, of: body), !chunk.isEmpty else { return nil }
-            bytes += chunk
-            position += 1
-        }
-        return bytes.count == body.byteCount ? bytes : nil
     }
 
     func deadLetters(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Int {

@@ -2,7 +2,7 @@ package import LarderModel
 package import LarderNormalize
 
 /// The last thing that the server, or a client of its own blob, said an id is.
-package enum KeptBase: Sendable {
+package enum TargetBase: Sendable {
     /// Nothing is known of it.
     case unknown
     /// It is deleted; the entry says with which status.

@@ -1,9 +1,9 @@
 import LarderModel
 
-/// Which kept row: 128 bits of a keyed hash of scope and id, under a secret seed.
+/// Which claimed row: 128 bits of a keyed hash of scope and id, under a secret seed.
 ///
 /// It routes: what it leads to is compared by scope and id in full before anything is read.
-struct KeptKey: Hashable, Sendable {
+struct ClaimKey: Hashable, Sendable {
     private let digest: Digest
 
     init(_ scope: ScopeKey, _ id: EntryID) {
@@ -11,9 +11,9 @@ struct KeptKey: Hashable, Sendable {
     }
 }
 
-extension KeptKey: Comparable {
+extension ClaimKey: Comparable {
     /// One order for all, in which several turns are taken.
-    static func < (left: KeptKey, right: KeptKey) -> Bool {
+    static func < (left: ClaimKey, right: ClaimKey) -> Bool {
         (left.digest.high, left.digest.low) < (right.digest.high, right.digest.low)
     }
 }

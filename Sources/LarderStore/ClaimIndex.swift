@@ -1,14 +1,13 @@
 import LarderModel
 import Synchronization
 
-/// Which ids are kept in `state.db`, in memory: what readers ask at a miss and the cache's writer at
-/// a put.
+/// Which ids are claimed, in memory: what readers ask before they look, and the writer at each put.
 ///
-/// Guarded by its lock. An id is in it from before its row is made in `state.db` until after that
-/// row is gone, so whoever does not find it here need not look there. Only who has an id's turn
-/// (``KeptTurns``) changes what is said of it.
-final class KeptIndex: Sendable {
-    /// What is said of a kept id.
+/// Guarded by its lock, changed by the writer's thread alone. An id is in it from before the commit
+/// that makes its row in `state.db` until after the one that takes it away, so whoever does not find
+/// it here need not look there.
+final class ClaimIndex: Sendable {
+    /// What is said of a claimed id.
     struct Place: Equatable {
         /// By the hash under which a row of the cache would stand.
         let row: RowKey
@@ -28,14 +27,14 @@ final class KeptIndex: Sendable {
     }
 
     private struct Keys {
-        var places: [KeptKey: Place] = [:]
+        var places: [ClaimKey: Place] = [:]
         var counts: [RowKey: Int] = [:]
         var shownBytes: Int64 = 0
         var behind = 0
         /// The scopes that have a copy of a shared row, by the key of that.
-        var followers: [KeptKey: [ScopeKey]] = [:]
+        var followers: [ClaimKey: [ScopeKey]] = [:]
 
-        mutating func unfollow(_ original: KeptKey, _ scope: ScopeKey) {
+        mutating func unfollow(_ original: ClaimKey, _ scope: ScopeKey) {
             followers[original]?.removeAll { $0 == scope }
             if followers[original]?.isEmpty == true { followers[original] = nil }
         }
@@ -62,14 +61,14 @@ final class KeptIndex: Sendable {
 
     var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
 
-    /// What is said of an id; nil when it is not kept, nor being taken in or out.
+    /// What is said of an id; nil when it is not claimed.
     func place(_ scope: ScopeKey, _ id: EntryID) -> Place? {
         guard count.load(ordering: .acquiring) > 0 else { return nil }
-        let key = KeptKey(scope, id)
+        let key = ClaimKey(scope, id)
         return keys.withLock { $0.places[key] }
     }
 
-    /// Whether an id is kept, or is being taken in or out.
+    /// Whether an id is claimed.
     func covers(_ scope: ScopeKey, _ id: EntryID) -> Bool {
         place(scope, id) != nil
     }
@@ -77,11 +76,11 @@ final class KeptIndex: Sendable {
     /// Whether an answer for an id concerns this file: its row is here, or a copy of it.
     func concerns(_ scope: ScopeKey, _ id: EntryID) -> Bool {
         guard count.load(ordering: .acquiring) > 0 else { return false }
-        let key = KeptKey(scope, id)
+        let key = ClaimKey(scope, id)
         return keys.withLock { $0.places[key] != nil || $0.followers[key] != nil }
     }
 
-    /// Whether a row of the cache may be one of a kept id.
+    /// Whether a row of the cache may be one of a claimed id.
     func covers(_ key: RowKey) -> Bool {
         guard count.load(ordering: .acquiring) > 0 else { return false }
         return keys.withLock { $0.counts[key.first] != nil }
@@ -90,7 +89,7 @@ final class KeptIndex: Sendable {
     // MARK: Changes
 
     func insert(_ scope: ScopeKey, _ id: EntryID) {
-        let (key, row) = (KeptKey(scope, id), RowKey(scope, id))
+        let (key, row) = (ClaimKey(scope, id), RowKey(scope, id))
         keys.withLock { keys in
             guard keys.places[key] == nil else { return }
             keys.places[key] = Place(row: row)
@@ -100,8 +99,8 @@ final class KeptIndex: Sendable {
     }
 
     func remove(_ scope: ScopeKey, _ id: EntryID) {
-        let key = KeptKey(scope, id)
-        let original = KeptKey(sharedScope, id)
+        let key = ClaimKey(scope, id)
+        let original = ClaimKey(sharedScope, id)
         keys.withLock { keys in
             guard let place = keys.places.removeValue(forKey: key) else { return }
             let row = place.row
@@ -116,12 +115,12 @@ final class KeptIndex: Sendable {
     }
 
     func setPinned(_ scope: ScopeKey, _ id: EntryID, _ isPinned: Bool) {
-        let key = KeptKey(scope, id)
+        let key = ClaimKey(scope, id)
         keys.withLock { $0.places[key]?.isPinned = isPinned }
     }
 
     func addTargets(_ scope: ScopeKey, _ id: EntryID, _ count: Int) {
-        let key = KeptKey(scope, id)
+        let key = ClaimKey(scope, id)
         keys.withLock { keys in
             keys.places[key]?.targets += count
             if keys.places[key]?.isReadFromState == false { departed.add(1, ordering: .releasing) }
@@ -136,7 +135,7 @@ final class KeptIndex: Sendable {
 
     /// Says whether `cache.db` may say something older of an id.
     func setBehind(_ scope: ScopeKey, _ id: EntryID, _ isBehind: Bool) {
-        let key = KeptKey(scope, id)
+        let key = ClaimKey(scope, id)
         keys.withLock { keys in
             guard let place = keys.places[key], place.isBehind != isBehind else { return }
             keys.places[key]?.isBehind = isBehind
@@ -165,7 +164,7 @@ final class KeptIndex: Sendable {
 
     /// Says what an id's bytes take in `cache.db`.
     func setShown(_ scope: ScopeKey, _ id: EntryID, _ bytes: Int64) {
-        let key = KeptKey(scope, id)
+        let key = ClaimKey(scope, id)
         keys.withLock { keys in
             guard let place = keys.places[key] else { return }
             keys.shownBytes += bytes - place.shownBytes
@@ -175,7 +174,7 @@ final class KeptIndex: Sendable {
 
     /// What the bytes of the others take there.
     func shownBytes(without scope: ScopeKey, _ id: EntryID) -> Int64 {
-        let key = KeptKey(scope, id)
+        let key = ClaimKey(scope, id)
         return keys.withLock { $0.shownBytes - ($0.places[key]?.shownBytes ?? 0) }
     }
 
@@ -183,33 +182,33 @@ final class KeptIndex: Sendable {
 
     /// From now on what comes for the shared row under an id goes into a scope's copy too.
     func follow(_ scope: ScopeKey, _ id: EntryID) {
-        let original = KeptKey(sharedScope, id)
+        let original = ClaimKey(sharedScope, id)
         keys.withLock { keys in
             guard keys.followers[original]?.contains(scope) != true else { return }
             keys.followers[original, default: []].append(scope)
-            keys.places[KeptKey(scope, id)]?.isCopy = true
+            keys.places[ClaimKey(scope, id)]?.isCopy = true
         }
     }
 
     func unfollow(_ scope: ScopeKey, _ id: EntryID) {
-        let original = KeptKey(sharedScope, id)
+        let original = ClaimKey(sharedScope, id)
         keys.withLock { keys in
             keys.unfollow(original, scope)
-            keys.places[KeptKey(scope, id)]?.isCopy = false
+            keys.places[ClaimKey(scope, id)]?.isCopy = false
         }
     }
 
     /// The scopes that have a copy of a row.
     func followers(_ scope: ScopeKey, _ id: EntryID) -> [ScopeKey] {
         guard scope == sharedScope, count.load(ordering: .acquiring) > 0 else { return [] }
-        let original = KeptKey(scope, id)
+        let original = ClaimKey(scope, id)
         return keys.withLock { $0.followers[original] ?? [] }
     }
 
     /// Whether a scope's row is a copy of the shared one.
     func isCopy(_ scope: ScopeKey, _ id: EntryID) -> Bool {
         guard count.load(ordering: .acquiring) > 0 else { return false }
-        let original = KeptKey(sharedScope, id)
+        let original = ClaimKey(sharedScope, id)
         return keys.withLock { $0.followers[original]?.contains(scope) ?? false }
     }
 

@@ -2,8 +2,8 @@ import LarderModel
 
 /// The rows that are kept, whatever for: found, filled, confirmed, emptied, taken away.
 extension StateWriter {
-    /// A kept row as the writer finds it before it changes it.
-    struct FoundKept {
+    /// A claimed row as the writer finds it before it changes it.
+    struct FoundClaim {
         let number: Int64
         /// Nil while there is no entry.
         let kind: EntryKind?
@@ -20,12 +20,11 @@ extension StateWriter {
         /// What the origin answered when it had deleted what a pin keeps.
         let goneStatus: Int64?
         let isWanted: Bool
-        /// How many unsettled changes target it.
-        let targets: Int64
+        /// Whether an unsettled change targets it.
+        let isTargeted: Bool
         let isShared: Bool
 
         var isPinned: Bool { pin != nil }
-        var isTargeted: Bool { targets > 0 }
         /// Whether nothing keeps it any more, so that it goes once the cache has it synced.
         var isReleased: Bool { !isPinned && !isTargeted }
         /// Whether the entry under its id is the cache's: it is a pin that has none.
@@ -37,8 +36,8 @@ extension StateWriter {
         var hasBytes: Bool { kind != nil && kind != .tombstone }
     }
 
-    /// A kept row with its entry and the body where it stands.
-    struct KeptEntry: Sendable {
+    /// A claimed row with its entry and the body where it stands.
+    struct SavedEntry: Sendable {
         /// Nil while there is none.
         let entry: Entry?
         let inline: [UInt8]
@@ -51,21 +50,21 @@ extension StateWriter {
         var isReleased: Bool { !isPinned && !isTargeted }
     }
 
-    /// What a put into a kept row came to.
-    enum KeptPut {
-        case notKept
+    /// What a put into a claimed row came to.
+    enum SavedPut {
+        case notClaimed
         case stored(PutReceipt, hadEntry: Bool)
     }
 
-    /// What a confirmation of a kept row's bytes came to.
-    enum KeptRefresh {
-        case notKept
+    /// What a confirmation of a claimed row's bytes came to.
+    enum SavedRefresh {
+        case notClaimed
         /// A pin without bytes: it is the cache's row that is to be confirmed.
         case noBytes
         case refreshed(RefreshOutcome)
     }
 
-    func find(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> FoundKept? {
+    func find(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> FoundClaim? {
         let statement = statements.find
         statement.bind(1, scope.text)
         statement.bind(2, id.text)
@@ -73,15 +72,12 @@ extension StateWriter {
         guard try statement.step() else { return nil }
         let state = PinState(rawValue: statement.integer(8)) ?? .failed
         var numbers = RowNumbers(statement)
-        return FoundKept(
+        return FoundClaim(
             number: statement.integer(0),
             kind: statement.integerOrNil(1).map { EntryKind(rawValue: $0) ?? .blob },
             revision: numbers.revision(2),
             byteCount: numbers.byteCount(3),
-            digest: Digest(
-                high: UInt64(bitPattern: statement.integer(4)),
-                low: UInt64(bitPattern: statement.integer(5))
-            ),
+            digest: statement.digest(4),
             body: statement.integerOrNil(6),
             size: numbers.size(7),
             pin: statement.isNull(14) ? nil : state,
@@ -90,13 +86,13 @@ extension StateWriter {
             origin: statement.text(11),
             goneStatus: numbers.statusOrNil(12).map(Int64.init),
             isWanted: statement.integer(13) != 0,
-            targets: Int64(numbers.count(15)),
+            isTargeted: statement.integer(15) != 0,
             isShared: statement.integer(16) != 0
         )
     }
 
     /// A row with the body that stands in it; nil when there is none.
-    func entry(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> KeptEntry? {
+    func entry(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> SavedEntry? {
         let statement = statements.get
         statement.bind(1, scope.text)
         statement.bind(2, id.text)
@@ -107,13 +103,13 @@ extension StateWriter {
         let entry = statement.isNull(3) || !row.isSound ? nil : row.entry()
         let hasEntry = entry != nil
         var numbers = RowNumbers(statement)
-        return KeptEntry(
+        return SavedEntry(
             entry: entry,
             inline: hasEntry ? row.withBody { Array($0) } : [],
             chunked: hasEntry ? row.chunkedBody : nil,
             goneStatus: numbers.statusOrNil(19),
             isPinned: !statement.isNull(20),
-            isTargeted: statement.integer(21) > 0,
+            isTargeted: statement.integer(21) != 0,
             isShared: statement.integer(22) != 0
         )
     }
@@ -129,15 +125,15 @@ extension StateWriter {
         _ new: NewEntry,
         pinnedAt: Timestamp? = nil,
         isNews: Bool = true
-    ) throws(StoreError) -> KeptPut {
+    ) throws(StoreError) -> SavedPut {
         let old = try find(new.scope, new.entry.id)
-        guard old != nil || pinnedAt != nil else { return .notKept }
+        guard old != nil || pinnedAt != nil else { return .notClaimed }
         let size = new.entry.rowSize(in: new.scope, isChunked: new.body.isUploaded)
         if Self.hasToFit(old, as: pinnedAt == nil ? .answer : .pin) {
             try checkRoom(for: size, replacing: old?.pinnedSize ?? 0)
         }
         if let pinnedAt { try makePin(new, old, pinnedAt) }
-        guard let row = try find(new.scope, new.entry.id) else { return .notKept }
+        guard let row = try find(new.scope, new.entry.id) else { return .notClaimed }
         let isSame = row.hasEntry && row.goneStatus == nil && row.matches(new.entry)
         let name = TargetName(new.scope, new.entry.id)
         let isCompared = row.isTargeted || name.id.isEntity
@@ -160,50 +156,29 @@ extension StateWriter {
         _ entry: Entry,
         _ body: NewBody,
         size: Int64,
-        to row: FoundKept,
+        to row: FoundClaim,
         in scope: ScopeKey
     ) throws(StoreError) {
-        try link(body)
-        if let replaced = row.body { try unlink(body: replaced) }
+        try bodies.link(body, &state.bodies)
+        if let replaced = row.body { try bodies.unlink(replaced, &state.bodies) }
         let isDeleted = entry.kind == .tombstone
         let pin: PinState? = row.isPinned ? (isDeleted ? .failed : .held) : nil
         let trouble = row.isPinned && isDeleted ? PinTrouble(deleted: entry.status) : nil
         let statement = statements.setEntry
         statement.bind(1, row.number)
-        statement.bind(2, entry.kind.rawValue)
-        statement.bind(3, entry.storedAt.milliseconds)
-        statement.bind(4, entry.freshUntil?.milliseconds)
-        statement.bind(5, entry.revision.number)
-        statement.bind(6, entry.origin?.text)
-        statement.bind(7, Int64(entry.status))
-        statement.bind(8, entry.mediaType)
-        statement.bind(9, entry.etag)
-        statement.bind(10, entry.lastModified)
-        statement.bind(11, entry.headers.lines)
-        statement.bind(12, Int64(entry.body.byteCount))
-        statement.bind(13, entry.body.isJSON ? 1 : 0)
-        statement.bind(14, Int64(bitPattern: entry.body.digest.high))
-        statement.bind(15, Int64(bitPattern: entry.body.digest.low))
-        switch body {
-        case .inline(let bytes):
-            statement.bind(16, Int64?.none)
-            statement.bind(17, bytes)
-        case .uploaded(let upload):
-            statement.bind(16, upload.body)
-            statement.bind(17, [UInt8]?.none)
-        }
+        statement.bind(entry, body, from: 2)
         statement.bind(18, size)
         statement.bind(19, pin?.rawValue)
         statement.bind(20, trouble?.problem)
         statement.bind(21, trouble?.reason)
         try statement.run()
-        recount(scope, from: row, to: KeptCharge(pin: pin, isTargeted: row.isTargeted, size: size))
+        recount(scope, from: row, to: ClaimCharge(pin: pin, isTargeted: row.isTargeted, size: size))
         state.changedRows.append(RowKey(scope, entry.id))
     }
 
     /// Confirms a row's bytes without a new body, as a 304 does, if it still has the validators.
-    func refresh(_ confirmed: Entry, in scope: ScopeKey) throws(StoreError) -> KeptRefresh {
-        guard let row = try find(scope, confirmed.id) else { return .notKept }
+    func refresh(_ confirmed: Entry, in scope: ScopeKey) throws(StoreError) -> SavedRefresh {
+        guard let row = try find(scope, confirmed.id) else { return .notClaimed }
         guard row.hasEntry else { return row.isTargeted ? .refreshed(.gone) : .noBytes }
         guard row.kind == .fetched, row.etag == confirmed.etag,
             row.lastModified == confirmed.lastModified, row.digest == confirmed.body.digest
@@ -215,31 +190,27 @@ extension StateWriter {
         let pin: PinState? = row.isPinned ? .held : nil
         let statement = statements.refresh
         statement.bind(1, row.number)
-        statement.bind(2, entry.storedAt.milliseconds)
-        statement.bind(3, entry.freshUntil?.milliseconds)
-        statement.bind(4, entry.headers.lines)
-        statement.bind(5, entry.origin?.text)
-        statement.bind(6, entry.mediaType)
+        statement.bind(confirmed: entry, from: 2)
         statement.bind(7, size)
         statement.bind(8, pin?.rawValue)
         try statement.run()
-        recount(scope, from: row, to: KeptCharge(pin: pin, isTargeted: row.isTargeted, size: size))
+        recount(scope, from: row, to: ClaimCharge(pin: pin, isTargeted: row.isTargeted, size: size))
         state.changedRows.append(RowKey(scope, entry.id))
         return .refreshed(.refreshed(entry))
     }
 
     /// Leaves a row without an entry.
-    func clear(_ row: FoundKept, _ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
+    func clear(_ row: FoundClaim, _ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
         let size = Self.sizeWithoutEntry(scope, id, row.origin)
         statements.clearEntry.bind(1, row.number)
         statements.clearEntry.bind(2, size)
         try statements.clearEntry.run()
-        if let body = row.body { try unlink(body: body) }
+        if let body = row.body { try bodies.unlink(body, &state.bodies) }
         state.changedRows.append(RowKey(scope, id))
         recount(
             scope,
             from: row,
-            to: KeptCharge(pin: row.pin, isTargeted: row.isTargeted, size: size)
+            to: ClaimCharge(pin: row.pin, isTargeted: row.isTargeted, size: size)
         )
     }
 
@@ -249,7 +220,7 @@ extension StateWriter {
     func dropDamaged(
         _ scope: ScopeKey,
         _ id: EntryID,
-        where isDamaged: (FoundKept) -> Bool
+        where isDamaged: (FoundClaim) -> Bool
     ) throws(StoreError) {
         guard let found = try find(scope, id), found.hasEntry, isDamaged(found) else { return }
         state.pins.damaged += 1
@@ -265,10 +236,10 @@ extension StateWriter {
     }
 
     /// Takes a row away with its entry.
-    func remove(_ row: FoundKept, _ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
+    func remove(_ row: FoundClaim, _ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
         statements.delete.bind(1, row.number)
         try statements.delete.run()
-        if let body = row.body { try unlink(body: body) }
+        if let body = row.body { try bodies.unlink(body, &state.bodies) }
         recount(scope, from: row, to: nil)
         state.changedRows.append(RowKey(scope, id))
     }
@@ -289,13 +260,13 @@ extension StateWriter {
         statement.bind(2, id.text)
         statement.bind(3, row.origin?.text)
         statement.bind(4, size)
-        statement.bind(5, row.targets)
+        statement.bind(5, 0)
         statement.bind(6, row.isShared ? 1 : 0)
         statement.bind(7, row.pinnedAt?.milliseconds)
         statement.bind(8, row.pin?.rawValue)
         statement.bind(9, row.pin == .waiting ? 1 : 0)
         try statement.run()
-        let charge = KeptCharge(pin: row.pin, isTargeted: row.targets > 0, size: size)
+        let charge = ClaimCharge(pin: row.pin, isTargeted: false, size: size)
         recount(scope, from: nil, to: charge)
     }
 
@@ -305,7 +276,6 @@ extension StateWriter {
         var pinnedAt: Timestamp?
         /// Nil when it is not pinned.
         var pin: PinState?
-        var targets: Int64 = 0
         var isShared = false
     }
 
@@ -324,16 +294,16 @@ extension StateWriter {
 
     /// What a row counts, and against which bound: a pinned one against that of pins, one that is
     /// only targeted against that of the queue, a released one against none.
-    struct KeptCharge {
+    struct ClaimCharge {
         var pin: PinState?
         var isTargeted: Bool
         var size: Int64
     }
 
     /// To be called by whatever makes, changes or removes a row.
-    func recount(_ scope: ScopeKey, from old: FoundKept?, to new: KeptCharge?) {
-        let before = old.map { KeptCharge(pin: $0.pin, isTargeted: $0.isTargeted, size: $0.size) }
-        for (charge, sign) in [(before, -1), (new, 1)] as [(KeptCharge?, Int64)] {
+    func recount(_ scope: ScopeKey, from old: FoundClaim?, to new: ClaimCharge?) {
+        let before = old.map { ClaimCharge(pin: $0.pin, isTargeted: $0.isTargeted, size: $0.size) }
+        for (charge, sign) in [(before, -1), (new, 1)] as [(ClaimCharge?, Int64)] {
             guard let charge else { continue }
             if let pin = charge.pin {
                 state.pins.count += sign
@@ -350,7 +320,7 @@ extension StateWriter {
     }
 }
 
-extension StateWriter.FoundKept {
+extension StateWriter.FoundClaim {
     /// Whether the row has the bytes that an entry brings.
     func matches(_ entry: Entry) -> Bool {
         kind == entry.kind && byteCount == entry.body.byteCount && digest == entry.body.digest

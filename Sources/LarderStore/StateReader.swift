@@ -4,35 +4,26 @@ import LarderModel
 ///
 /// Each read is a transaction of its own, so it sees every commit that was answered and never keeps
 /// the WAL from starting anew.
-final class KeptReader {
+final class StateReader {
     let connection: SQLiteConnection
     private let get: SQLiteStatement
     private var isHeld = false
     /// That of the reader that it belongs to.
     var allowance = ReadAllowance()
-    private let chunk: SQLiteStatement
-    private let body: SQLiteStatement
+    let chunks: ChunkReader
 
     init(_ connection: SQLiteConnection) throws(StoreError) {
         self.connection = connection
         get = try connection.prepare(
             """
-            SELECT \(KeptRow.entryColumns) FROM kept
+            SELECT \(ClaimRow.entryColumns) FROM claim
             WHERE scope = ?1 AND id = ?2 AND kind IS NOT NULL
             """
         )
-        chunk = try connection.prepare("SELECT checksum, data FROM kept_chunk WHERE chunk = ?1")
-        body = try connection.prepare("SELECT size FROM kept_body WHERE body = ?1 AND linked = 1")
+        chunks = try ChunkReader(connection)
     }
 
-    /// Whether a body has as many chunks as its row says, and a row names it.
-    func isWhole(_ chunked: ChunkedBody) throws(StoreError) -> Bool {
-        body.bind(1, chunked.number)
-        defer { body.reset() }
-        return try body.step() && body.integer(0) == chunked.accountedBytes
-    }
-
-    /// Hands a kept row that has an entry to `read` as the row of an entry; nil when there is none.
+    /// Hands a claimed row that has an entry to `read` as the row of an entry; nil when there is none.
     func withEntry<Value>(
         _ scope: ScopeKey,
         _ id: EntryID,
@@ -49,23 +40,13 @@ final class KeptReader {
     /// That of an id's row; nil where there is none.
     func revision(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Revision? {
         let statement = try connection.statement(
-            "SELECT rev FROM kept WHERE scope = ?1 AND id = ?2"
+            "SELECT rev FROM claim WHERE scope = ?1 AND id = ?2"
         )
         statement.bind(1, scope.text)
         statement.bind(2, id.text)
         guard try statement.step() else { return nil }
         var numbers = RowNumbers(statement)
         return numbers.revision(0)
-    }
-
-    /// One chunk of a kept row's body; nil when it is missing or damaged.
-    func chunk(_ position: Int64, of body: ChunkedBody) throws(StoreError) -> [UInt8]? {
-        chunk.bind(1, CacheWriter.chunkKey(body.number, position))
-        defer { chunk.reset() }
-        guard try chunk.step(), Checksum.chunk(chunk.bytes(1)) == chunk.integer(0) else {
-            return nil
-        }
-        return Array(chunk.bytes(1))
     }
 
     /// Reads several things as of one commit.
@@ -97,7 +78,7 @@ final class KeptReader {
     func pin(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Pin? {
         let statement = try connection.statement(
             """
-            SELECT \(Pin.columns) FROM kept
+            SELECT \(Pin.columns) FROM claim
             WHERE scope = ?1 AND id = ?2 AND pinned_at IS NOT NULL
             """
         )
@@ -114,7 +95,7 @@ final class KeptReader {
     ) throws(StoreError) -> [Pin] {
         let statement = try connection.statement(
             """
-            SELECT \(Pin.columns) FROM kept INDEXED BY kept_pinned
+            SELECT \(Pin.columns) FROM claim INDEXED BY claim_pinned
             WHERE scope = ?1 AND id > ?2 AND pinned_at IS NOT NULL ORDER BY id LIMIT ?3
             """
         )
@@ -128,8 +109,8 @@ final class KeptReader {
     func wantedPins(after number: Int64, limit: Int) throws(StoreError) -> [Pin] {
         let statement = try connection.statement(
             """
-            SELECT \(Pin.columns) FROM kept
-            WHERE kept > ?1 AND wanted = 1 ORDER BY kept LIMIT ?2
+            SELECT \(Pin.columns) FROM claim
+            WHERE claim > ?1 AND wanted = 1 ORDER BY claim LIMIT ?2
             """
         )
         statement.bind(1, number)
@@ -139,14 +120,14 @@ final class KeptReader {
 
     /// Adds up the pins of some scopes, also those without bytes.
     func usage(_ scopes: RowScopes) throws(StoreError) -> PinUsage {
-        let query = RowQuery(filter: RowFilter(scopes), order: .id, cursor: nil, table: .kept)
+        let query = RowQuery(filter: RowFilter(scopes), order: .id, cursor: nil, table: .claim)
         let waiting = PinState.waiting.rawValue
         let condition = query.scopeCondition
         let statement = try connection.statement(
             """
             SELECT count(*), coalesce(sum(\(SQLiteStatement.countedSize)), 0),
                 coalesce(sum(state = \(waiting)), 0)
-            FROM kept \(condition.isEmpty ? "WHERE" : "\(condition) AND") pinned_at IS NOT NULL
+            FROM claim \(condition.isEmpty ? "WHERE" : "\(condition) AND") pinned_at IS NOT NULL
             """
         )
         query.bindScope(to: statement)
@@ -161,55 +142,57 @@ final class KeptReader {
     // MARK: Rows
 
     /// All rows.
-    func allRows() throws(StoreError) -> [KeptRow] {
-        try connection.prepare("SELECT \(KeptRow.columns) FROM kept NOT INDEXED").all(KeptRow.init)
+    func allRows() throws(StoreError) -> [ClaimRow] {
+        try connection.prepare("SELECT \(ClaimRow.columns) FROM claim NOT INDEXED").all(
+            ClaimRow.init
+        )
     }
 
     /// A page of all rows in the order of their numbers.
-    func rows(after number: Int64, limit: Int) throws(StoreError) -> [KeptRow] {
+    func rows(after number: Int64, limit: Int) throws(StoreError) -> [ClaimRow] {
         let statement = try connection.statement(
-            "SELECT \(KeptRow.columns) FROM kept WHERE kept > ?1 ORDER BY kept LIMIT ?2"
+            "SELECT \(ClaimRow.columns) FROM claim WHERE claim > ?1 ORDER BY claim LIMIT ?2"
         )
         statement.bind(1, number)
         statement.bind(2, Int64(limit))
-        return try statement.page(after: number) { row throws(StoreError) in KeptRow(row) }
+        return try statement.page(after: number) { row throws(StoreError) in ClaimRow(row) }
     }
 
     /// Rows that nothing keeps any more, in the order of their numbers.
-    func released(after number: Int64, limit: Int) throws(StoreError) -> [KeptRow] {
+    func released(after number: Int64, limit: Int) throws(StoreError) -> [ClaimRow] {
         let statement = try connection.statement(
             """
-            SELECT \(KeptRow.columns) FROM kept INDEXED BY kept_released
-            WHERE kept > ?1 AND pinned_at IS NULL AND targeted = 0 ORDER BY kept LIMIT ?2
+            SELECT \(ClaimRow.columns) FROM claim INDEXED BY claim_released
+            WHERE claim > ?1 AND pinned_at IS NULL AND targeted = 0 ORDER BY claim LIMIT ?2
             """
         )
         statement.bind(1, number)
         statement.bind(2, Int64(limit))
-        return try statement.page(after: number) { row throws(StoreError) in KeptRow(row) }
+        return try statement.page(after: number) { row throws(StoreError) in ClaimRow(row) }
     }
 
     /// One id's row; nil when it is not kept.
-    func row(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> KeptRow? {
+    func row(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ClaimRow? {
         let statement = try connection.statement(
-            "SELECT \(KeptRow.columns) FROM kept WHERE scope = ?1 AND id = ?2"
+            "SELECT \(ClaimRow.columns) FROM claim WHERE scope = ?1 AND id = ?2"
         )
         statement.bind(1, scope.text)
         statement.bind(2, id.text)
-        return try statement.step() ? KeptRow(statement) : nil
+        return try statement.step() ? ClaimRow(statement) : nil
     }
 
     /// The rows that a query names, also those without an entry.
-    func rows(_ query: RowQuery, limit: Int) throws(StoreError) -> [KeptRow] {
-        let statement = try connection.statement(query.sql(KeptRow.columns))
+    func rows(_ query: RowQuery, limit: Int) throws(StoreError) -> [ClaimRow] {
+        let statement = try connection.statement(query.sql(ClaimRow.columns))
         query.bind(to: statement)
-        return try statement.all(KeptRow.init, atMost: limit)
+        return try statement.all(ClaimRow.init, atMost: limit)
     }
 
     // MARK: Lists of entries
 
     private static let listedColumns = """
-        \(KeptRow.entryColumnsWithoutBody), size, \(RowTable.lastUsedOfKept), pinned_at,
-        \(RowTable.storedAtOfKept)
+        \(ClaimRow.entryColumnsWithoutBody), size, \(RowTable.lastUsedOfClaim), pinned_at,
+        \(RowTable.storedAtOfClaim)
         """
 
     /// The rows of a list that are wanted, bare ones among them.
@@ -231,7 +214,7 @@ final class KeptReader {
     func listed(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ListedRow? {
         let statement = try connection.statement(
             """
-            SELECT \(Self.listedColumns) FROM kept
+            SELECT \(Self.listedColumns) FROM claim
             WHERE scope = ?1 AND id = ?2 AND (kind IS NOT NULL OR targeted > 0)
             """
         )

@@ -1,7 +1,7 @@
 package import LarderModel
 
-/// What is known of a kept row, without its entry.
-package struct KeptRow: Equatable, Sendable {
+/// What is known of a claimed row, without its entry.
+package struct ClaimRow: Equatable, Sendable {
     package let id: EntryID
     package let scope: Scope
     /// Nil while there is no entry.
@@ -40,10 +40,15 @@ package struct KeptRow: Equatable, Sendable {
         size = numbers.size(7)
     }
 
-    static let columns = "kept, scope, id, kind, pinned_at, targeted, shared, size"
+    static let columns = """
+        claim, scope, id, kind, pinned_at,
+            CASE WHEN targeted THEN (SELECT count(*) FROM change INDEXED BY change_target
+                WHERE change.scope = claim.scope AND change.id = claim.id AND settled = 0) END,
+            shared, size
+        """
 
     /// The columns of an entry as ``EntryRow`` has them, but that its number is the row's.
-    static let entryColumns = "kept" + EntryRow.columns.dropFirst("key".count)
+    static let entryColumns = "claim" + EntryRow.columns.dropFirst("key".count)
     /// The same places, but that no body is read.
     static let entryColumnsWithoutBody = entryColumns.replacing(", data", with: ", NULL")
 }

@@ -1,16 +1,16 @@
 import LarderModel
 
 /// What is due for what is claimed, in an idle moment.
-extension KeptStore {
+extension StoreCommands {
     /// Has the cache say again what is saved, where it may say something older.
     func showAgain(now: Timestamp) async throws(StoreError) {
-        guard shared.kept.hasBehind else { return }
+        guard shared.claims.hasBehind else { return }
         var last: Int64 = 0
         while true {
             let after = last
             let page = try await readers.read(.current) { reader throws(StoreError) in
                 let limit = Limits.evictionBatchRowsMax
-                return try reader.keptReader().rows(after: after, limit: limit)
+                return try reader.stateReader().rows(after: after, limit: limit)
             }
             guard let end = page.last else { return }
             last = end.number
@@ -23,13 +23,13 @@ extension KeptStore {
 
     /// Takes out of `state.db` what nothing claims any more, a batch at a time.
     func removeReleased(now: Timestamp) async throws(StoreError) {
-        guard !shared.kept.isEmpty else { return }
+        guard !shared.claims.isEmpty else { return }
         var waiting = 0
         var last: Int64 = 0
         while true {
             let after = last
             let page = try await readers.read(.current) { reader throws(StoreError) in
-                try reader.keptReader().released(after: after, limit: Limits.releasedBatchRowsMax)
+                try reader.stateReader().released(after: after, limit: Limits.releasedBatchRowsMax)
             }
             guard let end = page.last else { return }
             last = end.number

@@ -1,0 +1,218 @@
+import LarderModel
+
+/// The bodies of a file that are too large for a row: written in chunks that no row names, linked by
+/// one, unlinked when it goes, and removed once nobody reads them.
+///
+/// What is in memory of them is ``BodyState``, which goes back with the writer's transaction.
+struct BodyTable {
+    private let connection: SQLiteConnection
+    private let file: BodyFile
+    private let insertBody: SQLiteStatement
+    private let setBody: SQLiteStatement
+    private let deleteBody: SQLiteStatement
+    private let insertChunk: SQLiteStatement
+    private let deleteChunks: SQLiteStatement
+
+    init(_ connection: SQLiteConnection, of file: BodyFile) throws(StoreError) {
+        self.connection = connection
+        self.file = file
+        insertBody = try connection.prepare("INSERT INTO body (size, linked) VALUES (0, 0)")
+        setBody = try connection.prepare("UPDATE body SET size = ?2, linked = ?3 WHERE body = ?1")
+        deleteBody = try connection.prepare("DELETE FROM body WHERE body = ?1")
+        insertChunk = try connection.prepare(
+            "INSERT OR REPLACE INTO chunk (chunk, checksum, data) VALUES (?1, ?2, ?3)"
+        )
+        deleteChunks = try connection.prepare(
+            """
+            DELETE FROM chunk WHERE chunk IN
+                (SELECT chunk FROM chunk WHERE chunk >= ?1 AND chunk < ?2 LIMIT ?3)
+            """
+        )
+    }
+
+    /// Begins a body; `replaced` is what a pin counts now that it is to take the place of, nil where it
+    /// counts against no bound of pins while it comes.
+    func begin(
+        replacing replaced: Int64? = nil,
+        _ state: inout BodyState
+    ) throws(StoreError) -> UploadID {
+        try insertBody.run()
+        let body = connection.lastInsertedRow
+        guard Limits.bodies.contains(body) else { throw connection.damaged("number a body") }
+        state.uploads[body] = BodyState.Upload(replaced: replaced)
+        return UploadID(body: body, file: file)
+    }
+
+    /// Adds the next chunk; every chunk but the last has ``Limits/inlineBodyBytesMax`` bytes.
+    func append(
+        _ chunk: [UInt8],
+        to upload: UploadID,
+        _ state: inout BodyState
+    ) throws(StoreError) {
+        var progress = try state.upload(upload)
+        insertChunk.bind(1, Self.chunkKey(upload.body, progress.chunks))
+        insertChunk.bind(2, chunk.withUnsafeBytes { Checksum.chunk($0) })
+        insertChunk.bind(3, chunk)
+        try insertChunk.run()
+        progress.chunks += 1
+        progress.size += BodyState.size(of: chunk)
+        state.uploads[upload.body] = progress
+    }
+
+    /// Marks an uploaded body as one that a row names, and what it counts; nil for a body that stands
+    /// in its row.
+    @discardableResult
+    func link(_ body: NewBody, _ state: inout BodyState) throws(StoreError) -> Int64? {
+        guard let upload = body.upload else { return nil }
+        guard upload.file == file else { throw .uploadLost }
+        let size = try state.upload(upload).size
+        state.uploads[upload.body] = nil
+        try mark(upload.body, size: size, isLinked: true)
+        return size
+    }
+
+    /// Marks a body as one that no row names; it is removed by a later transaction.
+    ///
+    /// A number that no body can have is a damaged row's, and names nothing.
+    func unlink(_ body: Int64, _ state: inout BodyState) throws(StoreError) {
+        guard Limits.bodies.contains(body) else { return }
+        try mark(body, size: 0, isLinked: false)
+        state.unlinked.append(body)
+    }
+
+    private func mark(_ body: Int64, size: Int64, isLinked: Bool) throws(StoreError) {
+        setBody.bind(1, body)
+        setBody.bind(2, size)
+        setBody.bind(3, isLinked ? 1 : 0)
+        try setBody.run()
+    }
+
+    /// Takes away at most 256 chunks of bodies that nobody names and nobody reads.
+    func removeStep(_ leases: BodyLeases, _ state: inout BodyState) throws(StoreError) {
+        guard let index = state.unlinked.firstIndex(where: { !leases.isHeld($0) }) else { return }
+        let body = state.unlinked[index]
+        deleteChunks.bind(1, Self.chunkKey(body, 0))
+        deleteChunks.bind(2, Self.chunkKey(body + 1, 0))
+        deleteChunks.bind(3, Int64(Limits.evictionBatchRowsMax))
+        let before = connection.totalChanges
+        try deleteChunks.run()
+        guard connection.totalChanges - before < Limits.evictionBatchRowsMax else { return }
+        deleteBody.bind(1, body)
+        try deleteBody.run()
+        state.unlinked.remove(at: index)
+    }
+
+    /// A body's chunks stand together: body · 2^20 + position.
+    ///
+    /// 2^20 chunks are 64 GiB. The number of a body is within ``Limits/bodies``.
+    static func chunkKey(_ body: Int64, _ position: Int64) -> Int64 {
+        body << 20 | position
+    }
+}
+
+/// What a writer remembers of the bodies in its file.
+struct BodyState {
+    /// Those that are under way.
+    fileprivate(set) var uploads: [Int64: Upload] = [:]
+    /// Those that no row names any more, to be removed once nobody reads them.
+    fileprivate(set) var unlinked: [Int64]
+
+    struct Upload {
+        fileprivate var chunks: Int64 = 0
+        /// With the chunks' overhead, as a row counts it once it is linked.
+        fileprivate(set) var size: Int64 = 0
+        /// What a pin counts that it is to take the place of.
+        let replaced: Int64?
+    }
+
+    init(unlinked: [Int64] = []) {
+        self.unlinked = unlinked
+    }
+
+    /// What all that are under way count.
+    var uploadedBytes: Int64 { uploads.values.reduce(0) { $0 + $1.size } }
+    /// What those count that are to be pinned.
+    var pinnedBytes: Int64 {
+        uploads.values.reduce(0) { $0 + ($1.replaced == nil ? 0 : $1.size) }
+    }
+
+    /// What a chunk counts.
+    static func size(of chunk: [UInt8]) -> Int64 { Int64(chunk.count + Limits.chunkOverheadBytes) }
+
+    func upload(_ upload: UploadID) throws(StoreError) -> Upload {
+        guard let progress = uploads[upload.body] else { throw .uploadLost }
+        return progress
+    }
+
+    /// Gives an upload up; its chunks go like those of a replaced body. What it counted.
+    @discardableResult
+    mutating func forget(_ upload: UploadID) -> Int64 {
+        guard let progress = uploads.removeValue(forKey: upload.body) else { return 0 }
+        unlinked.append(upload.body)
+        return progress.size
+    }
+
+    /// Whether there are chunks that one ``BodyTable/removeStep(_:_:)`` can take away.
+    func hasRemovable(_ leases: BodyLeases) -> Bool {
+        unlinked.contains { !leases.isHeld($0) }
+    }
+}
+
+/// Reads the chunks of bodies in one file.
+struct ChunkReader {
+    private let chunk: SQLiteStatement
+    private let body: SQLiteStatement
+
+    init(_ connection: SQLiteConnection) throws(StoreError) {
+        chunk = try connection.prepare("SELECT checksum, data FROM chunk WHERE chunk = ?1")
+        body = try connection.prepare("SELECT size FROM body WHERE body = ?1 AND linked = 1")
+    }
+
+    /// Whether a body has as many chunks as its row says, and a row names it.
+    func isWhole(_ chunked: ChunkedBody) throws(StoreError) -> Bool {
+        body.bind(1, chunked.number)
+        defer { body.reset() }
+        return try body.step() && body.integer(0) == chunked.accountedBytes
+    }
+
+    /// One chunk of a body; throws `badChunk` when it is missing or damaged.
+    func chunk(_ position: Int64, of body: ChunkedBody) throws(StoreError) -> [UInt8] {
+        chunk.bind(1, BodyTable.chunkKey(body.number, position))
+        defer { chunk.reset() }
+        guard try chunk.step(), Checksum.chunk(chunk.bytes(1)) == chunk.integer(0) else {
+            throw .badChunk
+        }
+        return Array(chunk.bytes(1))
+    }
+
+    /// All of a body; throws `badChunk` for one that is missing a part, or damaged.
+    func bytes(of body: ChunkedBody) throws(StoreError) -> [UInt8] {
+        var gathered = GatheredBody(body)
+        while let position = gathered.next {
+            try gathered.append(try chunk(position, of: body))
+        }
+        return gathered.bytes
+    }
+}
+
+/// A body in one piece, as its chunks come.
+struct GatheredBody {
+    private(set) var bytes: [UInt8] = []
+    private let body: ChunkedBody
+    private var position: Int64 = 0
+
+    init(_ body: ChunkedBody) {
+        self.body = body
+        bytes.reserveCapacity(min(body.byteCount, Limits.inlineJSONBytesMax))
+    }
+
+    /// The position of the chunk that comes next; nil when all have come.
+    var next: Int64? { bytes.count < body.byteCount ? position : nil }
+
+    /// Throws `badChunk` for one that is none of its chunks.
+    mutating func append(_ chunk: [UInt8]) throws(StoreError) {
+        guard !chunk.isEmpty, bytes.count + chunk.count <= body.byteCount else { throw .badChunk }
+        bytes += chunk
+        position += 1
+    }
+}

@@ -1,0 +1,133 @@
+package import LarderModel
+
+/// What a user has saved, which is never evicted and never lost with the cache; see
+/// `StoreWriter+Rows.swift`.
+package struct PinStore: Sendable {
+    let commands: StoreCommands
+    let maxEntryBytes: Int64
+    private var claims: ClaimIndex { commands.shared.claims }
+
+    /// Keeps what is cached under an id, or has it wait when there is an `origin` to fetch it from.
+    ///
+    /// What it says is synced when it returns. With `adoptsShared`, what is shared counts as cached
+    /// where the scope itself has nothing.
+    package func pin(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        origin: OriginName?,
+        adoptsShared: Bool = false,
+        now: Timestamp
+    ) async throws(StoreError) -> PinOutcome {
+        try commands.file.refuseWhileFull("pin")
+        return try await commands.copying(now: now) { (copied) async throws(StoreError) in
+            let command = { @Sendable (writer: StoreWriter) throws(StoreError) in
+                try writer.pin(
+                    scope,
+                    id,
+                    origin: origin,
+                    adoptsShared: adoptsShared,
+                    copied,
+                    now: now
+                )
+            }
+            // Without the cache it can be fetched all the same.
+            return origin == nil
+                ? try await commands.file.commits.submit(command)
+                : try await commands.submit(command)
+        }
+    }
+
+    /// Takes a pin's mark away; false when it was not pinned.
+    package func unpin(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        now: Timestamp
+    ) async throws(StoreError) -> Bool {
+        guard claims.covers(scope, id) else { return false }
+        return try await commands.settling { writer throws(StoreError) in
+            try writer.unpin(scope, id, now: now)
+        }
+    }
+
+    /// Takes a pin away with its entry, or what is released; false when there
+    /// was none, or unsettled changes target it.
+    package func evict(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        client: ClientTag? = nil
+    ) async throws(StoreError) -> Bool {
+        guard claims.covers(scope, id) else { return false }
+        return try await commands.settling { writer throws(StoreError) in
+            try writer.drop(scope, id, client: client)
+        }
+    }
+
+    /// Stores an entry and pins it, both or neither; synced when it returns.
+    package func put(
+        _ new: NewEntry,
+        now: Timestamp,
+        if condition: WriteCondition? = nil
+    ) async throws(StoreError) -> PutReceipt {
+        let limit = maxEntryBytes
+        guard Int64(new.entry.body.byteCount) <= limit else {
+            throw .tooLarge(bytes: Int64(new.entry.body.byteCount), limit: limit)
+        }
+        try commands.file.refuseWhileFull("pin")
+        return try await commands.conditionally(condition, new.scope, new.entry.id, now) {
+            (writer, copied) throws(StoreError) in
+            try writer.putPinned(new, copied, now: now)
+        }
+    }
+
+    /// Says of a pin that has no bytes why it has none.
+    package func setTrouble(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        _ state: PinState,
+        _ trouble: PinTrouble
+    ) async throws(StoreError) {
+        _ = try await commands.file.settle { writer throws(StoreError) in
+            try writer.setTrouble(scope, id, state, trouble)
+        }
+    }
+
+    /// Whether an id is pinned, whatever the pin's state.
+    package func isPinned(_ scope: ScopeKey, _ id: EntryID) -> Bool {
+        claims.place(scope, id)?.isPinned == true
+    }
+
+    /// What is known of an id's pin; nil when there is none.
+    package func pin(_ scope: ScopeKey, _ id: EntryID) async throws(StoreError) -> Pin? {
+        try await commands.read { reader throws(StoreError) in
+            try reader.stateReader().pin(scope, id)
+        }
+    }
+
+    /// A page of a scope's pins in the order of their ids.
+    package func page(
+        of scope: ScopeKey,
+        after cursor: String?,
+        limit: Int
+    ) async throws(StoreError) -> [Pin] {
+        try await commands.read { reader throws(StoreError) in
+            try reader.stateReader().pins(of: scope, after: cursor, limit: limit)
+        }
+    }
+
+    /// A page of the pins that are to be fetched as soon as their origins answer, in the order of
+    /// their numbers.
+    package func wanted(after number: Int64) async throws(StoreError) -> [Pin] {
+        try await commands.read { reader throws(StoreError) in
+            let limit = Limits.pageRowsMax
+            return try reader.stateReader().wantedPins(after: number, limit: limit)
+        }
+    }
+
+    package var totals: PinTotals { claims.pinTotals }
+
+    /// Has `tell` called whenever a pin has got what it waited for, or wants it again as its bytes
+    /// were damaged.
+    package func whenNews(_ tell: @escaping @Sendable () -> Void) {
+        claims.whenNews(tell)
+    }
+}
