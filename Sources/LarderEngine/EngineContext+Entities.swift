@@ -93,7 +93,8 @@ extension EngineContext {
     func isTargeted(_ scope: ScopeKey, _ id: EntryID) -> Bool {
         hasChanges(scope, id)
             || store.modifiers.hasTargets
-                && entity(at: id, in: scope).map { store.modifiers.isTarget(scope, EntryID($0)) } == true
+                && entity(at: id, in: scope).map { store.modifiers.isTarget(scope, EntryID($0)) }
+                    == true
     }
 
     /// The origin has said something of entities.

@@ -94,8 +94,8 @@ struct Views: EnginePart {
     /// Reads what a client of `scope` sees under an id.
     ///
     /// A row that is shown as it lies is handed to `row` with where it stands and with what is to be
-    /// said of it; where nothing targets an id and nothing failed on it, that is known by two looks
-    /// into memory. Everything is of one moment within ``StoreReader/atOneMoment(_:)``.
+    /// said of it, once more where a commit came between; where nothing targets an id and nothing
+    /// failed on it, that is known by two looks into memory. Everything is of one moment.
     ///
     /// It is looked for where `sight` says, or else where every client looks. With the form `base` it
     /// is what the origin said last, whatever modifiers make of it. With `isPartial` a normalized
@@ -119,14 +119,26 @@ struct Views: EnginePart {
             isPartial: isPartial,
             isHead: isHead
         )
+        return try reader.atOneMoment { () throws(StoreError) in
+            try view(by: look, for: scope, in: sight, reader, as: form, row)
+        }
+    }
+
+    private func view<Row>(
+        by look: EntryLook,
+        for scope: ScopeKey,
+        in sight: Sight?,
+        _ reader: StoreReader,
+        as form: ShownForm,
+        _ row: (borrowing EntryRow, ScopeKey, Overlay) -> Row
+    ) throws(StoreError) -> EntryViewRead<Row> {
+        let (id, now) = (look.id, look.now)
         var overlay = Overlay.none
         if form == .view {
             if let changes = try reader.changes(ofVariant: id, scope) {
                 let places = (sight ?? context.sight(scope, id)).scopes
-                return try reader.atOneMoment { () throws(StoreError) in
-                    let base = try look.base(in: places, reader)
-                    return try look.view(of: changes, on: base, for: scope, reader, row)
-                }
+                let base = try look.base(in: places, reader)
+                return try look.view(of: changes, on: base, for: scope, reader, row)
             }
             if let target = try reader.target(scope, id) {
                 let base = try target.base(in: scope, reader, now: now)
@@ -192,7 +204,8 @@ struct Views: EnginePart {
         gone: (entry: Entry, place: ScopeKey)?,
         now: Timestamp
     ) throws(StoreError) -> EntryViewRead<Row>? {
-        guard gone != nil || store.modifiers.hasTargets, let name = context.entity(at: id, in: scope),
+        guard gone != nil || store.modifiers.hasTargets,
+            let name = context.entity(at: id, in: scope),
             gone != nil || store.modifiers.isTarget(scope, EntryID(name)),
             var view: EntryView<Row> = try view(of: name, at: id, for: scope, reader, now: now)
         else { return nil }

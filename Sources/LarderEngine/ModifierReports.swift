@@ -150,7 +150,10 @@ struct ModifierReports: EnginePart {
     func reports(of rows: [StoredModifier]) async throws(StoreError) -> [ModifierReport] {
         let leftOut = try await inapplicable(among: rows)
         let dead = rows.filter { $0.state == .dead }.map(\.number)
-        let answers = try await store.modifiers.lastAnswers(of: dead, bytesMax: Limits.toldAnswerBytesMax)
+        let answers = try await store.modifiers.lastAnswers(
+            of: dead,
+            bytesMax: Limits.toldAnswerBytesMax
+        )
         var reports: [ModifierReport] = []
         for row in rows {
             var report = await report(of: row)

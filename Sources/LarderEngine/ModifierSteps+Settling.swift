@@ -23,7 +23,9 @@ extension ModifierSteps {
             for (member, fate) in [(number, outcome)]
                 + dependants.map({ ($0, outcome.ofDependants) })
             {
-                guard let whole = try await self.context.store.modifiers.whole(member) else { continue }
+                guard let whole = try await self.context.store.modifiers.whole(member) else {
+                    continue
+                }
                 let targets = await self.variedTargets(of: whole)
                 varied += targets
                 settlements.append(self.settlement(of: whole, fate, targets))

@@ -17,7 +17,9 @@ extension Monitor {
         var warnings = Self.warnings(of: totals)
         do throws(StoreError) {
             let now = clock.now()
-            queue.oldestAge = try await store.modifiers.oldestAcceptedAt().map { max(now.since($0), .zero) }
+            queue.oldestAge = try await store.modifiers.oldestAcceptedAt().map {
+                max(now.since($0), .zero)
+            }
         } catch {
             warnings.append("the queue was not read: \(error.message)")
         }

@@ -46,7 +46,8 @@ struct TargetNames: EnginePart {
     /// The name that modifiers of an id have: the entity whose own URL it is, unless some stand under
     /// the id.
     func name(of id: EntryID, _ scope: ScopeKey) -> EntryID {
-        guard !store.modifiers.isTarget(scope, id), let name = context.entity(at: id, in: scope) else {
+        guard !store.modifiers.isTarget(scope, id), let name = context.entity(at: id, in: scope)
+        else {
             return id
         }
         return EntryID(name)
@@ -57,7 +58,8 @@ struct TargetNames: EnginePart {
         _ effect: Effect,
         _ scope: ScopeKey
     ) async throws(Problem) -> EntryID {
-        guard let name = context.entity(at: id, in: scope), !store.modifiers.isTarget(scope, id) else {
+        guard let name = context.entity(at: id, in: scope), !store.modifiers.isTarget(scope, id)
+        else {
             return id
         }
         switch effect {

@@ -201,8 +201,13 @@ package final class CacheStore: Sendable {
         if condition: WriteCondition? = nil
     ) async throws(StoreError) -> PutReceipt {
         try refuseWhileFull(new)
-        return try await commands.conditionally(condition, new.scope, new.entry.id, now) {
-            (writer, copied) throws(StoreError) in
+        return try await commands.conditionally(
+            condition,
+            new.scope,
+            new.entry.id,
+            now,
+            isRepeatable: new.entry.kind != .blob
+        ) { (writer, copied) throws(StoreError) in
             try writer.put(new, fence: fence, copied, now: now)
         }
     }
@@ -236,6 +241,7 @@ package final class CacheStore: Sendable {
     ) async throws(StoreError) -> EntryKind? {
         // What is targeted is so, whatever it is.
         if modifiers.isTarget(scope, id) { throw .targeted }
+        if isClaimed(scope, id), !pins.isPinned(scope, id) { try await commands.hide(scope, id) }
         return try await commands.conditionally(condition, scope, id, now()) {
             (writer, _) throws(StoreError) in
             try writer.delete(scope, id, client: client)

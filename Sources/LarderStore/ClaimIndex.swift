@@ -45,8 +45,9 @@ final class ClaimIndex: Sendable {
     // Released after a change of the keys, acquired before a look at them, so that readers need no
     // lock while nothing is kept.
     private let count = Atomic<Int>(0)
-    // Released when a row has left `state.db`, or is read from the cache again; acquired by a read
-    // before and after its looks.
+    // Released when an id is read from the one file or the other from now on; acquired by a read before
+    // and after its looks.
+    private let arrived = Atomic<Int>(0)
     private let departed = Atomic<Int>(0)
     private let publishedPins: Mutex<PinTotals>
     private let publishedQueue = Mutex(QueueTotals(maxModifiers: 0, maxBytes: 0))
@@ -115,33 +116,50 @@ final class ClaimIndex: Sendable {
     }
 
     func setPinned(_ scope: ScopeKey, _ id: EntryID, _ isPinned: Bool) {
-        let key = ClaimKey(scope, id)
-        keys.withLock { $0.places[key]?.isPinned = isPinned }
+        change(scope, id) { $0.isPinned = isPinned }
     }
 
     func addTargets(_ scope: ScopeKey, _ id: EntryID, _ count: Int) {
+        change(scope, id) { $0.targets += count }
+    }
+
+    private func change(_ scope: ScopeKey, _ id: EntryID, _ make: (inout Place) -> Void) {
         let key = ClaimKey(scope, id)
         keys.withLock { keys in
-            keys.places[key]?.targets += count
-            if keys.places[key]?.isReadFromState == false { departed.add(1, ordering: .releasing) }
+            guard var place = keys.places[key] else { return }
+            let before = place
+            make(&place)
+            keys.places[key] = place
+            keys.behind += (place.isBehind ? 1 : 0) - (before.isBehind ? 1 : 0)
+            keys.shownBytes += place.shownBytes - before.shownBytes
+            guard place.isReadFromState != before.isReadFromState else { return }
+            if place.isReadFromState {
+                arrived.add(1, ordering: .releasing)
+            } else {
+                departed.add(1, ordering: .releasing)
+            }
         }
     }
 
-    /// Moves when a row has left `state.db`, or is read from the cache again: a read of several things
-    /// may have met what it was before.
-    var departures: Int { departed.load(ordering: .acquiring) }
+    /// How often an id came to be read from `state.db` first, and how often one has left it, or is read
+    /// from the cache again: where one moves, a read may have met what was before.
+    struct Moves: Equatable {
+        let arrivals: Int
+        let departures: Int
+    }
+
+    var moves: Moves {
+        Moves(
+            arrivals: arrived.load(ordering: .acquiring),
+            departures: departed.load(ordering: .acquiring)
+        )
+    }
 
     // MARK: What the cache says of it
 
     /// Says whether `cache.db` may say something older of an id.
     func setBehind(_ scope: ScopeKey, _ id: EntryID, _ isBehind: Bool) {
-        let key = ClaimKey(scope, id)
-        keys.withLock { keys in
-            guard let place = keys.places[key], place.isBehind != isBehind else { return }
-            keys.places[key]?.isBehind = isBehind
-            keys.behind += isBehind ? 1 : -1
-            if keys.places[key]?.isReadFromState == false { departed.add(1, ordering: .releasing) }
-        }
+        change(scope, id) { $0.isBehind = isBehind }
     }
 
     /// The cache is another one, of which nobody knows what it says.
@@ -153,6 +171,7 @@ final class ClaimIndex: Sendable {
             }
             keys.behind = keys.places.count
             keys.shownBytes = 0
+            arrived.add(1, ordering: .releasing)
         }
     }
 
@@ -164,12 +183,7 @@ final class ClaimIndex: Sendable {
 
     /// Says what an id's bytes take in `cache.db`.
     func setShown(_ scope: ScopeKey, _ id: EntryID, _ bytes: Int64) {
-        let key = ClaimKey(scope, id)
-        keys.withLock { keys in
-            guard let place = keys.places[key] else { return }
-            keys.shownBytes += bytes - place.shownBytes
-            keys.places[key]?.shownBytes = bytes
-        }
+        change(scope, id) { $0.shownBytes = bytes }
     }
 
     /// What the bytes of the others take there.
@@ -186,16 +200,14 @@ final class ClaimIndex: Sendable {
         keys.withLock { keys in
             guard keys.followers[original]?.contains(scope) != true else { return }
             keys.followers[original, default: []].append(scope)
-            keys.places[ClaimKey(scope, id)]?.isCopy = true
         }
+        change(scope, id) { $0.isCopy = true }
     }
 
     func unfollow(_ scope: ScopeKey, _ id: EntryID) {
         let original = ClaimKey(sharedScope, id)
-        keys.withLock { keys in
-            keys.unfollow(original, scope)
-            keys.places[ClaimKey(scope, id)]?.isCopy = false
-        }
+        keys.withLock { $0.unfollow(original, scope) }
+        change(scope, id) { $0.isCopy = false }
     }
 
     /// The scopes that have a copy of a row.

@@ -10,8 +10,8 @@ import Synchronization
 /// group fails, the group is rolled back and each of its commands is run again alone, so that one
 /// does not take the others with it: a command must not change anything but the writer. Where the
 /// writer could do something about the failure, a command is run once more. What `state.db` has
-/// committed stands, whatever becomes of `cache.db` then: a command that has a part in it is not run
-/// again.
+/// committed stands, whatever becomes of `cache.db` then: a command that has a part in it is run again
+/// only if it may be, as it stores an answer, of which the other part would be missing.
 final class CommitQueue: Sendable {
     private struct Waiting {
         var commands = Deque<any CommitCommand>()
@@ -42,10 +42,13 @@ final class CommitQueue: Sendable {
 
     /// Runs `work` in a transaction and returns after its commit.
     func submit<Value: Sendable>(
+        isRepeatable: Bool = false,
         _ work: @escaping @Sendable (StoreWriter) throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
         let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
-            enqueue(Task(work) { continuation.resume(returning: $0) })
+            enqueue(
+                Task(isRepeatable: isRepeatable, work) { continuation.resume(returning: $0) }
+            )
         }
         return try result.get()
     }
@@ -184,25 +187,32 @@ final class CommitQueue: Sendable {
         if let left = transact([command], writer) { command.finish(left.failure) }
     }
 
-    /// Commands of which nothing was committed.
+    /// Commands of which nothing was committed, or not all.
     private struct Left {
         let commands: [any CommitCommand]
         let failure: StoreError
-        /// Whether others of their group were committed.
+        /// Whether something of their group was committed.
         let isPart: Bool
     }
 
     /// Carries a group out in one transaction over both files, and answers what was committed; the
     /// rest, if there is any.
     private func transact(_ group: [any CommitCommand], _ writer: StoreWriter) -> Left? {
+        // Those of which nothing is missing once `state.db` is committed, and the others.
         var saved: [any CommitCommand] = []
-        var unsaved: [any CommitCommand] = []
+        var left: [any CommitCommand] = []
+        var changesState = false
         do throws(StoreError) {
             try writer.begin()
             for command in group {
                 try command.apply(to: writer)
-                let isSaved = writer.takeUseOfState()
-                if isSaved { saved.append(command) } else { unsaved.append(command) }
+                let isSaved = writer.takeChangeOfState()
+                changesState = changesState || isSaved
+                if isSaved, !command.isRepeatable {
+                    saved.append(command)
+                } else {
+                    left.append(command)
+                }
             }
             try writer.commitState()
         } catch {
@@ -214,7 +224,7 @@ final class CommitQueue: Sendable {
         } catch {
             writer.rollBack()
             for command in saved { command.finish(nil) }
-            return Left(commands: unsaved, failure: error, isPart: !saved.isEmpty)
+            return Left(commands: left, failure: error, isPart: changesState)
         }
         for command in group { command.finish(nil) }
         return nil
@@ -244,11 +254,14 @@ final class CommitQueue: Sendable {
         private let work: @Sendable (StoreWriter) throws(StoreError) -> Value
         private let answer: @Sendable (Result<Value, StoreError>) -> Void
         private let value = Mutex<Value?>(nil)
+        let isRepeatable: Bool
 
         init(
+            isRepeatable: Bool = false,
             _ work: @escaping @Sendable (StoreWriter) throws(StoreError) -> Value,
             finish answer: @escaping @Sendable (Result<Value, StoreError>) -> Void
         ) {
+            self.isRepeatable = isRepeatable
             self.work = work
             self.answer = answer
         }

@@ -57,6 +57,7 @@ package struct PinStore: Sendable {
         client: ClientTag? = nil
     ) async throws(StoreError) -> Bool {
         guard claims.covers(scope, id) else { return false }
+        try await commands.hide(scope, id)
         return try await commands.settling { writer throws(StoreError) in
             try writer.drop(scope, id, client: client)
         }

@@ -1,3 +1,5 @@
+import LarderModel
+
 /// An open `cache.db` as one reader has it, with what it asks again and again.
 final class ReaderFile {
     let generation: Generation
@@ -6,6 +8,7 @@ final class ReaderFile {
     let end: SQLiteStatement
     let get: SQLiteStatement
     let chunks: ChunkReader
+    private let last: SQLiteStatement
     /// Made when a normalized answer is first read.
     private var madeReferences: ReferenceReader?
 
@@ -22,7 +25,11 @@ final class ReaderFile {
             "SELECT \(EntryRow.columnsWithForm) FROM entry WHERE key BETWEEN ?1 AND ?2"
         )
         chunks = try ChunkReader(connection)
+        last = try connection.prepare(ChangeLog.lastSQL)
     }
+
+    /// The last step in the log of changes, as of the open transaction.
+    func lastLogged() throws(StoreError) -> Revision { try ChangeLog.last(last) }
 
     /// Reads skeletons and references.
     func references() throws(StoreError) -> ReferenceReader {

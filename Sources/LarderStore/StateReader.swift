@@ -7,7 +7,9 @@ import LarderModel
 final class StateReader {
     let connection: SQLiteConnection
     private let get: SQLiteStatement
-    private var isHeld = false
+    /// Whether every read sees one commit.
+    private(set) var isHeld = false
+    private let last: SQLiteStatement
     /// That of the reader that it belongs to.
     var allowance = ReadAllowance()
     let chunks: ChunkReader
@@ -21,6 +23,7 @@ final class StateReader {
             """
         )
         chunks = try ChunkReader(connection)
+        last = try connection.prepare(ChangeLog.lastSQL)
     }
 
     /// Hands a claimed row that has an entry to `read` as the row of an entry; nil when there is none.
@@ -48,6 +51,9 @@ final class StateReader {
         var numbers = RowNumbers(statement)
         return numbers.revision(0)
     }
+
+    /// The last step in the log of changes, as of the commit that is read.
+    func lastLogged() throws(StoreError) -> Revision { try ChangeLog.last(last) }
 
     /// Reads several things as of one commit.
     func inTransaction<Value>(

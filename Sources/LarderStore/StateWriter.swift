@@ -22,6 +22,8 @@ final class StateWriter {
     let leases: BodyLeases
     var state: StateWriterState
     private(set) var saved: StateWriterState
+    /// Whether a commit has failed of which the WAL may hold everything.
+    private var isInDoubt = false
 
     init(
         connection: SQLiteConnection,
@@ -58,13 +60,34 @@ final class StateWriter {
     }
 
     func begin() throws(StoreError) {
+        try settleDoubt()
         saved = state
         try statements.begin.run()
     }
 
+    /// Has a commit follow one that has failed, in its place in the WAL: what was told as not done would
+    /// be found there after a crash, where only its sync has failed.
+    ///
+    /// Of frames behind others than they were written behind no checksum is right
+    /// (https://sqlite.org/fileformat2.html#walformat). The number that it skips makes it a change.
+    private func settleDoubt() throws(StoreError) {
+        guard isInDoubt else { return }
+        try connection.execute("UPDATE revision_block SET next_rev = next_rev + 1 WHERE one = 1")
+        isInDoubt = false
+    }
+
+    /// To be called before anybody is told that a commit has failed; where it fails, too, the next
+    /// transaction begins with it.
+    func overwriteDoubtful() { try? settleDoubt() }
+
     func commit() throws(StoreError) {
         publishLogStart()
-        try statements.commit.run()
+        do throws(StoreError) {
+            try statements.commit.run()
+        } catch {
+            isInDoubt = true
+            throw error
+        }
         publish()
         watches.rowsChanged(state.changedRows)
         publishChanges()

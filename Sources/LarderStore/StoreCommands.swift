@@ -35,11 +35,14 @@ final class StoreCommands: Sendable {
 
     /// Carries a command out; where `cache.db` cannot be used, once more without it, for what is
     /// claimed.
+    ///
+    /// One that may be carried out twice is so where `cache.db` could not commit its part.
     func submit<Value: Sendable>(
+        isRepeatable: Bool = false,
         _ command: @escaping @Sendable (StoreWriter) throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
         do throws(StoreError) {
-            return try await file.commits.submit(command)
+            return try await file.commits.submit(isRepeatable: isRepeatable, command)
         } catch {
             guard isOfCache(error), !shared.claims.isEmpty else { throw error }
             return try await file.commits.submit { writer throws(StoreError) in
@@ -152,6 +155,7 @@ final class StoreCommands: Sendable {
         _ scope: ScopeKey,
         _ id: EntryID,
         _ now: Timestamp,
+        isRepeatable: Bool = false,
         _ write:
             @escaping @Sendable (StoreWriter, StoreWriter.CopiedBodies) throws(StoreError)
             -> StoreWriter.Entrance<Value>
@@ -160,7 +164,7 @@ final class StoreCommands: Sendable {
             let seen = try await condition?.check(readers)
             let value = try await copying(now: now) {
                 (copied) async throws(StoreError) -> StoreWriter.Entrance<Value?> in
-                try await submit { writer throws(StoreError) in
+                try await submit(isRepeatable: isRepeatable) { writer throws(StoreError) in
                     guard try writer.isStill(seen, scope, id) else { return .done(nil) }
                     return switch try write(writer, copied) {
                     case .done(let value): .done(value)
@@ -172,6 +176,11 @@ final class StoreCommands: Sendable {
             if let value { return value }
         }
         throw .overloaded
+    }
+
+    /// See ``StoreWriter/hide(_:_:)``.
+    func hide(_ scope: ScopeKey, _ id: EntryID) async throws(StoreError) {
+        try await file.commits.submit { writer throws(StoreError) in try writer.hide(scope, id) }
     }
 
     /// Carries out what shrinks `state.db` or settles what is under way.

@@ -67,24 +67,50 @@ package enum EntitySight: Sendable {
 /// What a normalized answer is put together from.
 extension StoreReader {
     /// Carries out reads that see one moment: no commit comes between them (rule: no torn tree).
+    ///
+    /// Of `state.db` they see one commit, from their first look on. Where it or `cache.db` had a group
+    /// by then that was not done with in memory, or an id came to be read from the other file, they are
+    /// carried out again, and then both files are opened first, until neither is ahead.
     package func atOneMoment<Value, Failure: Error>(
         _ work: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
         guard hold == .none else { return try work() }
         var round = 0
         while true {
-            let departures = shared.claims.departures
+            let moves = shared.claims.moves
+            let released = shared.changes.released
             hold = .begun
             defer {
                 hold = .none
                 letStateGo()
             }
-            let value = try work()
-            round += 1
-            // What has left `state.db` meanwhile may be older in the moment that was seen.
-            if shared.claims.departures == departures || round == Limits.commandRoundsMax {
-                return value
+            if round > 0, isAhead(of: released, opening: true), round < Limits.commandRoundsMax {
+                round += 1
+                continue
             }
+            let value = try work()
+            let now = shared.claims.moves
+            let isOne =
+                round > 0
+                ? now.departures == moves.departures
+                : now == moves && !isAhead(of: released, opening: false)
+            if isOne || round >= Limits.commandRoundsMax { return value }
+            round += 1
+        }
+    }
+
+    /// Whether a file that is read has steps of a group that is not done with; `opening` has both read
+    /// from now on, else it is asked where both may have been.
+    private func isAhead(of released: Revision, opening: Bool) -> Bool {
+        if shared.claims.isEmpty { return false }
+        do throws(StoreError) {
+            let state = opening ? try stateReader() : heldState
+            guard let state else { return false }
+            let last = try reading { file throws(StoreError) in try file.lastLogged() }
+            return try max(state.lastLogged(), last ?? Revision(0)) > released
+        } catch {
+            // Who reads meets it.
+            return false
         }
     }
 
@@ -280,7 +306,6 @@ extension StoreReader {
         guard let place = shared.claims.place(scope, id) else { return nil }
         try allowance.admit(changes: place.targets)
         var damaged: Digest?
-        if hold != .none { try stateReader().hold() }
         let target = try stateReader().target(scope, id, .all, &damaged)
         if let damaged { reportDamage(scope, id, damaged) }
         // What is being accepted is not there yet, what was released is not there any more.

@@ -12,7 +12,7 @@ extension StoreReader {
         now: Timestamp,
         _ read: (borrowing EntryRow) -> Void
     ) -> Bool {
-        let departures = shared.claims.departures
+        let moves = shared.claims.moves
         guard !readsState(scope, id), shared.claims.queueTotals.dead == 0 else {
             return false
         }
@@ -29,8 +29,8 @@ extension StoreReader {
                 guard row.isPlain(at: now) else { return false }
                 read(row)
                 if touches.touch(RowKey(get.integer(0)), at: shared.clock.tick()) { requestFlush() }
-                // What has left `state.db` meanwhile may be older here.
-                return shared.claims.departures == departures
+                // What has moved between the files meanwhile may be older here, or newer.
+                return shared.claims.moves == moves
             }
             return false
         } catch {

@@ -32,9 +32,6 @@ extension StoreReader {
     /// memory.
     package func deadLetters(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Int {
         guard shared.claims.queueTotals.dead > 0 else { return 0 }
-        let file = try stateReader()
-        // One transaction for all that is read at one moment, not one for each.
-        if hold != .none { try file.hold() }
-        return try file.deadLetters(scope, id)
+        return try stateReader().deadLetters(scope, id)
     }
 }

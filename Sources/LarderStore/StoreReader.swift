@@ -78,7 +78,7 @@ package final class StoreReader {
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> Value? {
         if readsState(scope, id), let value = try withSaved(scope, id, read) { return value }
-        let departures = shared.claims.departures
+        let departures = shared.claims.moves.departures
         do throws(StoreError) {
             if let value = try withCached(scope, id, now: now, isUse: isUse, read) { return value }
         } catch {
@@ -86,7 +86,7 @@ package final class StoreReader {
             throw error
         }
         if let value = try withSaved(scope, id, read) { return value }
-        guard shared.claims.departures != departures else { return nil }
+        guard shared.claims.moves.departures != departures else { return nil }
         // It may have left the one file between the two looks, and have been shown by the other before.
         return try withCached(scope, id, now: now, isUse: isUse, read)
     }
@@ -121,13 +121,22 @@ package final class StoreReader {
     /// Ends what reads of several things as of one commit have begun in `state.db`.
     func letStateGo() { openedState?.letGo() }
 
+    /// That of `state.db`, which within ``atOneMoment(_:)`` sees one commit from now on.
     func stateReader() throws(StoreError) -> StateReader {
-        if let openedState { return openedState }
-        let opened = try openState()
-        opened.allowance = allowance
-        openedState = opened
-        return opened
+        let state: StateReader
+        if let openedState {
+            state = openedState
+        } else {
+            state = try openState()
+            state.allowance = allowance
+            openedState = state
+        }
+        if hold != .none { try state.hold() }
+        return state
     }
+
+    /// That of `state.db` where it sees one commit; nil where nothing has been read of it.
+    var heldState: StateReader? { openedState?.isHeld == true ? openedState : nil }
 
     /// Hands a row of the cache's own to `read`; nil where there is none, and for a lost file.
     @inline(__always)

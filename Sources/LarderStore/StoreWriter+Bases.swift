@@ -27,6 +27,8 @@ extension StoreWriter {
         for aim in aims {
             let name = aim.name
             guard try isWanted(name), found.entries[name] == nil else { continue }
+            // Where what this group has done there is not committed, it is not what is saved.
+            noteShown(name.scope, name.id)
             if aim.isShared, let saved = try state.entry(original, name.id), let entry = saved.entry
             {
                 try add(saved.taken(entry), name, copied, to: &found)

@@ -108,6 +108,7 @@ extension StoreWriter {
             return try refusal(error)
         }
         claim(scope, id)
+        noteShown(scope, id)
         if try !isShown(name) || row.isChunked {
             try show(scope, id, now: now)
         } else {
@@ -164,6 +165,18 @@ extension StoreWriter {
         guard try cacheIfAny != nil else { return true }
         try remove(try prepare([TargetName(scope, id)], [:], now: now).filter(\.isLost))
         return true
+    }
+
+    /// Takes out of `cache.db` what it shows of a claim that is about to be given up: what nobody claims
+    /// any more it would show for good, where it could not commit that this is gone.
+    func hide(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
+        guard let cache = try cacheIfAny, try claimed(scope, id)?.hasEntry == true else { return }
+        let index = shared.claims
+        apply {
+            index.setBehind(scope, id, true)
+        } undoing: {
+        }
+        try cache.removeQuietly(scope, id)
     }
 
     /// Takes what is pinned away with its bytes, or what is released, and leaves nothing in the cache;

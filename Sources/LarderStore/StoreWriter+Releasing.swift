@@ -5,8 +5,9 @@ import LarderNormalize
 extension StoreWriter {
     /// What has to be done before a released row may leave `state.db`.
     enum Release: Sendable {
-        /// The cache shows it, or there is nothing to be shown: it goes once that is synced.
-        case ready(TargetName)
+        /// The cache shows it as it is, or nil where there is nothing to be shown: it goes once that is
+        /// synced, unless it is another by then.
+        case ready(TargetName, as: SavedVersion?)
         /// The cache cannot take it: it is lost, as any entry there may be at any time.
         case lost(TargetName, EvictionReason)
         /// Its body, which stands here alone, is to be copied first.
@@ -38,15 +39,16 @@ extension StoreWriter {
         _ now: Timestamp
     ) throws(StoreError) -> Release {
         let (scope, id) = (name.scope, name.id)
-        guard let entry = saved.entry else { return .ready(name) }
+        guard let entry = saved.entry else { return .ready(name, as: nil) }
+        let ready = Release.ready(name, as: SavedVersion(entry))
         guard !entry.isExpired(at: now) else { return .lost(name, .expired) }
-        if try isShown(name), try cache.find(scope, id).0?.isHead == false { return .ready(name) }
+        if try isShown(name), try cache.find(scope, id).0?.isHead == false { return ready }
         noteShown(scope, id)
         let isMade = id.isEntity || entry.kind == .tombstone
         do throws(StoreError) {
             guard !isMade, try !cache.showNormalized(entry, scope) else {
                 try show(scope, id, now: now)
-                return .ready(name)
+                return ready
             }
             let size = entry.rowSize(in: scope, isChunked: saved.chunked != nil)
             try cache.checkSize(size, bodyBytes: entry.body.byteCount)
@@ -62,7 +64,7 @@ extension StoreWriter {
                 }
                 _ = try cache.put(new, given: entry.revision, now: now)
             }
-            return .ready(name)
+            return ready
         } catch .tooLarge, .noRoom, .badChunk {
             return .lost(name, .lru)
         }
@@ -72,8 +74,14 @@ extension StoreWriter {
     func remove(_ releases: [Release]) throws(StoreError) {
         var step: Revision?
         for release in releases {
-            guard let (name, reason) = release.going else { continue }
+            let (name, reason): (TargetName, EvictionReason?)
+            switch release {
+            case .ready(let ready, _): (name, reason) = (ready, nil)
+            case .lost(let lost, let why): (name, reason) = (lost, why)
+            case .large: continue
+            }
             guard let found = try claimed(name.scope, name.id), found.isReleased else { continue }
+            if case .ready(_, let version) = release, found.version != version { continue }
             // What was to show it was not committed: it is shown again first.
             let isBehind = shared.claims.place(name.scope, name.id)?.isBehind == true
             if isBehind, reason == nil, found.hasEntry { continue }
@@ -123,15 +131,24 @@ extension StoreWriter {
     }
 }
 
-extension StoreWriter.Release {
-    /// What leaves `state.db`, and why it is lost with that; nil for what stays for now.
-    fileprivate var going: (name: TargetName, reason: EvictionReason?)? {
-        switch self {
-        case .ready(let name): (name, nil)
-        case .lost(let name, let reason): (name, reason)
-        case .large: nil
-        }
+/// Which one of the things that an id has been is saved.
+struct SavedVersion: Equatable {
+    private let kind: EntryKind
+    private let revision: Revision
+    private let digest: Digest
+
+    init(_ entry: Entry) {
+        (kind, revision, digest) = (entry.kind, entry.revision, entry.body.digest)
     }
+
+    fileprivate init(_ kind: EntryKind, _ revision: Revision, _ digest: Digest) {
+        (self.kind, self.revision, self.digest) = (kind, revision, digest)
+    }
+}
+
+extension StateWriter.FoundClaim {
+    /// Nil where there is no entry.
+    fileprivate var version: SavedVersion? { kind.map { SavedVersion($0, revision, digest) } }
 }
 
 extension CacheWriter.Takeable {

@@ -11,7 +11,8 @@ final class StoreWriter {
     let revisions: RevisionSource
     private var isStateOpen = false
     private var isCacheOpen = false
-    private var hasUsedState = false
+    /// How many rows `state.db` had changed when that was asked last.
+    private var changesOfState: Int64 = 0
     private var hasCommittedState = false
     /// Whether the command that is carried out does without `cache.db`.
     private(set) var isCacheLeftOut = false
@@ -39,7 +40,6 @@ final class StoreWriter {
     /// That of `state.db`, in the open transaction.
     var state: StateWriter {
         get throws(StoreError) {
-            hasUsedState = true
             if !isStateOpen { try stateWriter.begin() }
             isStateOpen = true
             return stateWriter
@@ -80,7 +80,6 @@ final class StoreWriter {
     // MARK: Transactions
 
     func begin() throws(StoreError) {
-        hasUsedState = false
         hasCommittedState = false
         revisions.reserveAhead { end throws(StoreError) in
             try stateWriter.reserveRevisions(upTo: end)
@@ -88,12 +87,14 @@ final class StoreWriter {
         // Before anything is saved for a way back: what was given up stays so, whatever fails.
         stateWriter.forgetAbandoned()
         cacheWriter.forgetAbandoned()
+        changesOfState = stateWriter.connection.totalChanges
     }
 
-    /// Whether a command has used `state.db` since this was asked last.
-    func takeUseOfState() -> Bool {
-        defer { hasUsedState = false }
-        return hasUsedState
+    /// Whether a command has changed `state.db` since this was asked last.
+    func takeChangeOfState() -> Bool {
+        let changes = stateWriter.connection.totalChanges
+        defer { changesOfState = changes }
+        return isStateOpen && changes != changesOfState
     }
 
     /// Commits what commands did to `state.db`, synced, and makes it known.
@@ -129,7 +130,10 @@ final class StoreWriter {
 
     /// Undoes what the open transaction did and has not committed, in the files and in memory.
     func rollBack() {
-        if isStateOpen { stateWriter.rollBack() }
+        if isStateOpen {
+            stateWriter.rollBack()
+            stateWriter.overwriteDoubtful()
+        }
         if isCacheOpen { cacheWriter.rollBack() }
         isStateOpen = false
         isCacheOpen = false
@@ -207,6 +211,8 @@ final class StoreWriter {
 
 /// What somebody wants of the writer, and waits for.
 protocol CommitCommand: AnyObject, Sendable {
+    /// Whether it may be carried out once more after `state.db` has committed what it did there.
+    var isRepeatable: Bool { get }
     /// Carries it out inside a transaction; remembers what came of it.
     func apply(to writer: StoreWriter) throws(StoreError)
     /// Tells the caller: what ``apply(to:)`` remembered, or why nothing of it is there.

@@ -93,6 +93,7 @@ final class WriterFixture {
     }
 
     private final class Put: CommitCommand {
+        let isRepeatable = false
         private let name: String
         private let new: NewEntry
         private let answers: Recorder<Answer>
