@@ -144,7 +144,9 @@ struct BodyState {
         return progress
     }
 
-    /// Gives an upload up; its chunks go like those of a replaced body. What it counted.
+    /// Gives an upload up; its chunks go like those of a replaced body.
+    ///
+    /// What it counted.
     @discardableResult
     mutating func forget(_ upload: UploadID) -> Int64 {
         guard let progress = uploads.removeValue(forKey: upload.body) else { return 0 }

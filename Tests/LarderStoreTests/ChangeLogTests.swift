@@ -71,7 +71,12 @@ struct ChangeLogTests {
         }
         let left = try await temporary.ids()
         #expect(evicted + left == ["a", "b", "c"])
-        _ = try await temporary.store.pins.pin(temporary.scope, EntryID("c"), origin: nil, now: .epoch)
+        _ = try await temporary.store.pins.pin(
+            temporary.scope,
+            EntryID("c"),
+            origin: nil,
+            now: .epoch
+        )
         let before = temporary.store.changes.released.number
         _ = try await temporary.store.pins.evict(temporary.scope, EntryID("c"))
         let event = Change.Event.evict(try EntryID("c"), .request, client: nil)

@@ -25,7 +25,9 @@ struct ClientReadersTests {
         try await store.holdingReaders(by: .all) {
             try await store.check()
             let read = try await Reading.$current.withValue(.sending) {
-                try await (store.modifiers.withTargets(number), store.modifiers.unsettled(after: nil))
+                try await (
+                    store.modifiers.withTargets(number), store.modifiers.unsettled(after: nil)
+                )
             }
             #expect(read.0?.1.count == 1 && read.1.count == 1)
             #expect(try await store.modifiers.send(number))

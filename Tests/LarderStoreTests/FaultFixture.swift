@@ -71,7 +71,9 @@ final class FaultFixture {
         allowed[id] = bytes
         let upload = try await store.bodies.begin()
         do throws(StoreError) {
-            for chunk in bytes.chunks { try await store.bodies.append(chunk, to: upload, now: .epoch) }
+            for chunk in bytes.chunks {
+                try await store.bodies.append(chunk, to: upload, now: .epoch)
+            }
             var new = NewEntry.blob(temporary.scope, named(id), bytes)
             new.body = .uploaded(upload)
             highestRevision = try await store.put(new, now: .epoch).revision

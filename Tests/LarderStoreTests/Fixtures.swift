@@ -77,7 +77,9 @@ extension CacheStore {
         }
         guard let (chunked, inline) = found else { return nil }
         guard let chunked else { return inline }
-        guard let body = try await bodies.open(chunked, of: scope, id, now: .epoch) else { return nil }
+        guard let body = try await bodies.open(chunked, of: scope, id, now: .epoch) else {
+            return nil
+        }
         return try await body.rest()
     }
 

@@ -164,7 +164,10 @@ struct ModifierChangeTests {
                 entry.body.isJSON = false
                 return .put(entry, [1, 2, 3])
             }
-            _ = try await store.modifiers.settle([Settlement(number: number, outcome: outcome)], now: .epoch)
+            _ = try await store.modifiers.settle(
+                [Settlement(number: number, outcome: outcome)],
+                now: .epoch
+            )
         }
         #expect(told == ["one confirmed file"])
         #expect(try await temporary.text("file") == "\u{1}\u{2}\u{3}")

@@ -164,7 +164,9 @@ final class PinSimulation {
             ? try await store.bodies.begin(for: scope, named(id), isPinning: isPinning)
             : try await store.bodies.begin()
         do throws(StoreError) {
-            for chunk in bytes.chunks { try await store.bodies.append(chunk, to: upload, now: .epoch) }
+            for chunk in bytes.chunks {
+                try await store.bodies.append(chunk, to: upload, now: .epoch)
+            }
         } catch {
             store.bodies.abandon(upload)
             throw error

@@ -36,9 +36,19 @@ struct PlainRowTests {
     func pinned() async throws {
         let temporary = try TemporaryStore()
         try await temporary.put("small", [1])
-        _ = try await temporary.store.pins.pin(temporary.scope, named("small"), origin: nil, now: .epoch)
+        _ = try await temporary.store.pins.pin(
+            temporary.scope,
+            named("small"),
+            origin: nil,
+            now: .epoch
+        )
         try await temporary.upload("large", .pattern(200_000))
-        _ = try await temporary.store.pins.pin(temporary.scope, named("large"), origin: nil, now: .epoch)
+        _ = try await temporary.store.pins.pin(
+            temporary.scope,
+            named("large"),
+            origin: nil,
+            now: .epoch
+        )
         #expect(try isPlain(temporary, "small"))
         #expect(try !isPlain(temporary, "large"))
         // Nobody knows yet whether the cache says the same.

@@ -179,7 +179,12 @@ final class QueueSimulation {
         log.append("pin \(id)")
         doubtedPins = [id]
         let origin = try? OriginName("host")
-        let outcome = try await temporary.store.pins.pin(scope, named(id), origin: origin, now: .epoch)
+        let outcome = try await temporary.store.pins.pin(
+            scope,
+            named(id),
+            origin: origin,
+            now: .epoch
+        )
         log.append("  \(outcome)")
         if outcome != .miss { pinned.insert(id) }
         doubtedPins = []

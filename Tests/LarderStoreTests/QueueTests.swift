@@ -98,7 +98,9 @@ struct QueueTests {
         let origin = try OriginName("host")
         let outcome = try await store.pins.pin(scope, named("a"), origin: origin, now: .epoch)
         #expect(outcome == .held(isNew: true) && store.pins.totals.count == 1)
-        #expect(try await store.pins.page(of: scope, after: nil, limit: 9).map(\.id) == [named("a")])
+        #expect(
+            try await store.pins.page(of: scope, after: nil, limit: 9).map(\.id) == [named("a")]
+        )
         #expect(try await store.pins.unpin(scope, named("a"), now: .epoch))
         #expect(store.pins.totals.count == 0)
         #expect(try await store.pins.page(of: scope, after: nil, limit: 9) == [])

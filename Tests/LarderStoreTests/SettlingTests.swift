@@ -283,7 +283,10 @@ struct SettlingTests {
         let ids = (1...20).map { "t\($0)" }
         let new = NewModifier.changing(ids, "many", scope)
         let many = try await store.modifiers.accept([new], now: .epoch)[0].number
-        _ = try await store.modifiers.settle([Settlement(number: many, outcome: .cancelled)], now: .epoch)
+        _ = try await store.modifiers.settle(
+            [Settlement(number: many, outcome: .cancelled)],
+            now: .epoch
+        )
         try temporary.crash()
         let rows = try await temporary.store.modifiers.history(of: .all, before: nil, limit: 9)
         #expect(rows.map(\.outcome) == [.cancelled, .confirmed])

@@ -91,7 +91,10 @@ struct ShownCostTests {
                 changes: [NewChange(id: id, effect: Array("{}".utf8), isOfSharedRow: false)],
                 digest: new.digest
             )
-            try await bury(try await store.modifiers.accept([changing], now: .epoch)[0].number, store)
+            try await bury(
+                try await store.modifiers.accept([changing], now: .epoch)[0].number,
+                store
+            )
         }
         func failed() async throws -> Int {
             let id = try EntryID("feed")

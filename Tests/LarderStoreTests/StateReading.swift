@@ -25,7 +25,9 @@ struct StateReading {
         try await rows(of: .all)
         try await rows(of: .user(1_000))
         _ = try store.offlineOrigins()
-        _ = (store.modifiers.totals.unsettled, store.modifiers.totals.isNearlyFull, store.pins.totals)
+        _ = (
+            store.modifiers.totals.unsettled, store.modifiers.totals.isNearlyFull, store.pins.totals
+        )
         _ = (store.warnings, store.asideSets, store.totals)
     }
 

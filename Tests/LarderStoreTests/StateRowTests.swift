@@ -38,7 +38,12 @@ struct StateRowTests {
         try await temporary.answer("large", "\"" + String(repeating: "x", count: 150_000) + "\"")
         for id in ["large", "c"] {
             let pinned = named(id)
-            _ = try await temporary.store.pins.pin(temporary.scope, pinned, origin: nil, now: .epoch)
+            _ = try await temporary.store.pins.pin(
+                temporary.scope,
+                pinned,
+                origin: nil,
+                now: .epoch
+            )
         }
         for name in ["m0", "m1", "m2"] { try await temporary.accept(name, "a", "b") }
         try await temporary.confirm(try await temporary.accept("gone", "a"))

@@ -155,7 +155,12 @@ struct ConformanceTests {
         }
         if operation.description == "DELETE /v1/pins/{id}" {
             let id = try EntryID("notes/1")
-            _ = try await server.store.pins.pin(server.scope, id, origin: nil, now: server.clock.now())
+            _ = try await server.store.pins.pin(
+                server.scope,
+                id,
+                origin: nil,
+                now: server.clock.now()
+            )
         }
         let url = try ServerFixture.url("/articles/42")
         if operation.path.hasPrefix("/v1/modifiers/{modifier}") {

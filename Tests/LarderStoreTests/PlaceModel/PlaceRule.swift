@@ -70,7 +70,7 @@ enum PlaceRule: UInt8, CaseIterable {
     case copyWaits
     /// The shared row is raised as the copy goes.
     case originalIsRaised
-    // What the store does not keep yet.
+    // What the model has found.
     /// No frame of a commit of `state.db` that failed counts after a crash.
     case failedSyncLeavesNothing
     /// A place changes also when it comes to be read from `state.db`.
