@@ -61,7 +61,7 @@
 /// 8. Left alone nothing stays behind, and what is released leaves `state.db`.
 ///
 /// The rules by which it goes are ``PlaceRule``; each is needed for one of these, as the tests show.
-/// The last of them the store does not keep yet: a fault that a test finds without one is its own.
+/// The last of them the model has found: `ClaimFaultTests` has each at the store itself.
 ///
 /// Not modelled: bytes, deletions by the origin, quotas, chunks and leases; the logs of changes and who
 /// reads them; a time without any `cache.db`; variants, and the merging of entities, of which several
