@@ -49,6 +49,7 @@ final class ClaimIndex: Sendable {
     // and after its looks.
     private let arrived = Atomic<Int>(0)
     private let departed = Atomic<Int>(0)
+    private let removed = Atomic<Int>(0)
     private let publishedPins: Mutex<PinTotals>
     private let publishedQueue = Mutex(QueueTotals(maxModifiers: 0, maxBytes: 0))
     /// Uploads given up, until the writer's next transaction.
@@ -111,7 +112,7 @@ final class ClaimIndex: Sendable {
             keys.counts[row] = left == 0 ? nil : left
             keys.unfollow(original, scope)
             count.store(keys.places.count, ordering: .releasing)
-            departed.add(1, ordering: .releasing)
+            removed.add(1, ordering: .releasing)
         }
     }
 
@@ -141,17 +142,19 @@ final class ClaimIndex: Sendable {
         }
     }
 
-    /// How often an id came to be read from `state.db` first, and how often one has left it, or is read
-    /// from the cache again: where one moves, a read may have met what was before.
+    /// How often an id came to be read from `state.db` first, or from the cache again, or was claimed no
+    /// more: where one moves, a read may have met what was before.
     struct Moves: Equatable {
         let arrivals: Int
         let departures: Int
+        let removals: Int
     }
 
     var moves: Moves {
         Moves(
             arrivals: arrived.load(ordering: .acquiring),
-            departures: departed.load(ordering: .acquiring)
+            departures: departed.load(ordering: .acquiring),
+            removals: removed.load(ordering: .acquiring)
         )
     }
 

@@ -178,53 +178,59 @@ final class CommitQueue: Sendable {
             for command in left.commands { command.finish(left.failure) }
             return
         }
-        for command in left.commands { carryOutAlone(command, writer) }
+        for command in left.commands {
+            guard let failure = carryOutAlone(command, writer) else { continue }
+            // What it has saved stands, as of any other.
+            let isSaved = left.saved.contains(ObjectIdentifier(command))
+            command.finish(isSaved ? nil : failure)
+        }
     }
 
-    private func carryOutAlone(_ command: any CommitCommand, _ writer: StoreWriter) {
-        guard let left = transact([command], writer) else { return }
-        guard writer.recover(from: left.failure) else { return command.finish(left.failure) }
-        if let left = transact([command], writer) { command.finish(left.failure) }
+    /// Why it could not be carried out; nil where it was, and has been told so.
+    private func carryOutAlone(_ command: any CommitCommand, _ writer: StoreWriter) -> StoreError? {
+        guard let left = transact([command], writer) else { return nil }
+        guard writer.recover(from: left.failure) else { return left.failure }
+        return transact([command], writer)?.failure
     }
 
     /// Commands of which nothing was committed, or not all.
     private struct Left {
         let commands: [any CommitCommand]
         let failure: StoreError
+        /// Those that have changed `state.db`, which is committed.
+        var saved: Set<ObjectIdentifier> = []
         /// Whether something of their group was committed.
-        let isPart: Bool
+        var isPart = false
     }
 
     /// Carries a group out in one transaction over both files, and answers what was committed; the
     /// rest, if there is any.
     private func transact(_ group: [any CommitCommand], _ writer: StoreWriter) -> Left? {
-        // Those of which nothing is missing once `state.db` is committed, and the others.
-        var saved: [any CommitCommand] = []
-        var left: [any CommitCommand] = []
-        var changesState = false
+        var saved: Set<ObjectIdentifier> = []
         do throws(StoreError) {
             try writer.begin()
             for command in group {
                 try command.apply(to: writer)
-                let isSaved = writer.takeChangeOfState()
-                changesState = changesState || isSaved
-                if isSaved, !command.isRepeatable {
-                    saved.append(command)
-                } else {
-                    left.append(command)
-                }
+                if writer.takeChangeOfState() { saved.insert(ObjectIdentifier(command)) }
             }
             try writer.commitState()
         } catch {
             writer.rollBack()
-            return Left(commands: group, failure: error, isPart: false)
+            return Left(commands: group, failure: error)
         }
         do throws(StoreError) {
             try writer.commitCache()
         } catch {
             writer.rollBack()
-            for command in saved { command.finish(nil) }
-            return Left(commands: left, failure: error, isPart: changesState)
+            var left: [any CommitCommand] = []
+            for command in group {
+                if saved.contains(ObjectIdentifier(command)), !command.isRepeatable {
+                    command.finish(nil)
+                } else {
+                    left.append(command)
+                }
+            }
+            return Left(commands: left, failure: error, saved: saved, isPart: !saved.isEmpty)
         }
         for command in group { command.finish(nil) }
         return nil

@@ -1,3 +1,4 @@
+import Glibc
 package import LarderModel
 package import LarderNormalize
 
@@ -70,7 +71,8 @@ extension StoreReader {
     ///
     /// Of `state.db` they see one commit, from their first look on. Where it or `cache.db` had a group
     /// by then that was not done with in memory, or an id came to be read from the other file, they are
-    /// carried out again, and then both files are opened first, until neither is ahead.
+    /// carried out again. Then both files are opened first, until neither is ahead, and of all that is
+    /// claimed `state.db` has the word, so that no settlement has them carried out once more.
     package func atOneMoment<Value, Failure: Error>(
         _ work: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
@@ -79,20 +81,22 @@ extension StoreReader {
         while true {
             let moves = shared.claims.moves
             let released = shared.changes.released
-            hold = .begun
+            (hold, looksIntoState) = (.begun, round > 0)
             defer {
-                hold = .none
+                (hold, looksIntoState) = (.none, false)
                 letStateGo()
             }
             if round > 0, isAhead(of: released, opening: true), round < Limits.commandRoundsMax {
                 round += 1
+                // The writer is about to be done.
+                sched_yield()
                 continue
             }
             let value = try work()
             let now = shared.claims.moves
             let isOne =
                 round > 0
-                ? now.departures == moves.departures
+                ? now.removals == moves.removals
                 : now == moves && !isAhead(of: released, opening: false)
             if isOne || round >= Limits.commandRoundsMax { return value }
             round += 1
@@ -106,6 +110,8 @@ extension StoreReader {
         do throws(StoreError) {
             let state = opening ? try stateReader() : heldState
             guard let state else { return false }
+            // Where nothing has been read of the cache it is as of no moment.
+            guard opening || hold == .held else { return try state.lastLogged() > released }
             let last = try reading { file throws(StoreError) in try file.lastLogged() }
             return try max(state.lastLogged(), last ?? Revision(0)) > released
         } catch {

@@ -11,7 +11,9 @@ extension StoreReader {
         upTo last: ModifierNumber = ModifierNumber(.max),
         changesMax: Int = .max
     ) throws(StoreError) -> Target? {
-        guard let place = shared.claims.place(scope, id), place.targets > 0 else { return nil }
+        guard let place = shared.claims.place(scope, id), place.targets > 0 || looksIntoState else {
+            return nil
+        }
         try allowance.admit(changes: place.targets)
         var damaged: Digest?
         let range = ChangeRange(last: last.value, max: Int64(changesMax))

@@ -32,6 +32,9 @@ package final class StoreReader {
     }
 
     var hold = Hold.none
+    /// Whether `state.db` has the word on all that is claimed, and not only where the cache may have
+    /// another.
+    var looksIntoState = false
     let allowance = ReadAllowance()
     /// Opened when something pinned is first read.
     private var openedState: StateReader?
@@ -78,7 +81,7 @@ package final class StoreReader {
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> Value? {
         if readsState(scope, id), let value = try withSaved(scope, id, read) { return value }
-        let departures = shared.claims.moves.departures
+        let moves = shared.claims.moves
         do throws(StoreError) {
             if let value = try withCached(scope, id, now: now, isUse: isUse, read) { return value }
         } catch {
@@ -86,7 +89,7 @@ package final class StoreReader {
             throw error
         }
         if let value = try withSaved(scope, id, read) { return value }
-        guard shared.claims.moves.departures != departures else { return nil }
+        guard shared.claims.moves != moves else { return nil }
         // It may have left the one file between the two looks, and have been shown by the other before.
         return try withCached(scope, id, now: now, isUse: isUse, read)
     }
@@ -94,7 +97,7 @@ package final class StoreReader {
     /// Whether `state.db` has the word on an id before the cache; to be asked before a transaction is
     /// opened there.
     func readsState(_ scope: ScopeKey, _ id: EntryID) -> Bool {
-        shared.claims.place(scope, id)?.isReadFromState ?? false
+        shared.claims.place(scope, id).map { $0.isReadFromState || looksIntoState } ?? false
     }
 
     func covers(_ scope: ScopeKey, _ id: EntryID) -> Bool { shared.claims.covers(scope, id) }
