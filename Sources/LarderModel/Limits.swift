@@ -390,8 +390,6 @@ package enum Limits {
     package static let modifierLifetimeMax = Duration.seconds(366 * 86_400)
     /// Modifiers remembered that have just failed: more than are written between two steps.
     package static let lateFailuresMax = 4_096
-    /// Modifiers that one may depend on.
-    package static let dependenciesMax = 64
     /// Rows that are given back to the cache in one step: whoever wants one of them waits for it.
     package static let releasedBatchRowsMax = 64
     /// How long a copy of a shared row shows what a confirmed write made of it, at most.
@@ -400,8 +398,12 @@ package enum Limits {
     package static let waitingCopiesMax = 1_000
     /// Memory in which each reader of `state.db` keeps pages.
     package static let statePageCacheBytes: Int64 = 262_144
-    /// How often a put is tried again when its id is taken in and given back in the same moment.
+    /// How often a command is begun again whose condition, or what it has to copy first, has changed.
     package static let commandRoundsMax = 16
+    /// How often a view is read again that a commit came between, at most: 100 µs after one another.
+    package static let momentRoundsMax = 1_000
+    /// How many of these times an event loop looks, without a pause.
+    package static let yieldedRoundsMax = 8
     /// Rows of one file's log of changes: hours of a busy device, and read through in 50 ms at start.
     package static let changeLogRowsMax: Int64 = 65_536
     /// What they may hold, where ids are long.

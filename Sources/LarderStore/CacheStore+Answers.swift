@@ -46,7 +46,7 @@ extension CacheStore {
         cause: ChangeCause,
         now: Timestamp
     ) async throws(StoreError) -> Revision? {
-        try await commands.submit { writer throws(StoreError) in
+        try await commands.submit(isRepeatable: true) { writer throws(StoreError) in
             try writer.deleteEntity(name, in: scope, fetch: fetch, cause, now: now)
         }
     }

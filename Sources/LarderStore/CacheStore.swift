@@ -224,7 +224,7 @@ package final class CacheStore: Sendable {
         _ confirmed: Entry,
         in scope: ScopeKey
     ) async throws(StoreError) -> RefreshOutcome {
-        try await commands.submit { writer throws(StoreError) in
+        try await commands.submit(isRepeatable: true) { writer throws(StoreError) in
             try writer.refresh(confirmed, in: scope)
         }
     }

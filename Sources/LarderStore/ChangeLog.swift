@@ -25,15 +25,6 @@ struct ChangeLog {
     /// Changes of one step.
     static let places: Int64 = 512
 
-    /// The place of the last change; see ``last(_:)``.
-    static let lastSQL = "SELECT max(change) FROM change_log"
-
-    /// The last step that a log has a change of.
-    static func last(_ statement: SQLiteStatement) throws(StoreError) -> Revision {
-        defer { statement.reset() }
-        return Revision(try statement.step() ? statement.integer(0) / places : 0)
-    }
-
     private let insert: SQLiteStatement
     private let oldest: SQLiteStatement
     private let setStart: SQLiteStatement

@@ -10,10 +10,3 @@ struct ClaimKey: Hashable, Sendable {
         digest = Checksum.keyedDigest(id.text, seed: scope.seed)
     }
 }
-
-extension ClaimKey: Comparable {
-    /// One order for all, in which several turns are taken.
-    static func < (left: ClaimKey, right: ClaimKey) -> Bool {
-        (left.digest.high, left.digest.low) < (right.digest.high, right.digest.low)
-    }
-}

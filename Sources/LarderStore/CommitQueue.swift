@@ -179,18 +179,28 @@ final class CommitQueue: Sendable {
             return
         }
         for command in left.commands {
-            guard let failure = carryOutAlone(command, writer) else { continue }
-            // What it has saved stands, as of any other.
             let isSaved = left.saved.contains(ObjectIdentifier(command))
-            command.finish(isSaved ? nil : failure)
+            carryOutAlone(command, writer, isSaved: isSaved)
         }
     }
 
-    /// Why it could not be carried out; nil where it was, and has been told so.
-    private func carryOutAlone(_ command: any CommitCommand, _ writer: StoreWriter) -> StoreError? {
-        guard let left = transact([command], writer) else { return nil }
-        guard writer.recover(from: left.failure) else { return left.failure }
-        return transact([command], writer)?.failure
+    /// Carries a command out by itself, and once more where something could be done about its failure.
+    ///
+    /// What it has saved in `state.db`, now or in its group, stands, as of any other.
+    private func carryOutAlone(
+        _ command: any CommitCommand,
+        _ writer: StoreWriter,
+        isSaved: Bool
+    ) {
+        var isSaved = isSaved
+        for isLast in [false, true] {
+            guard let left = transact([command], writer) else { return }
+            let isRecovered = writer.recover(from: left.failure)
+            // It has been told what `state.db` has committed.
+            guard !left.commands.isEmpty else { return }
+            isSaved = isSaved || !left.saved.isEmpty
+            if isLast || !isRecovered { return command.finish(isSaved ? nil : left.failure) }
+        }
     }
 
     /// Commands of which nothing was committed, or not all.

@@ -25,11 +25,14 @@ final class ReaderFile {
             "SELECT \(EntryRow.columnsWithForm) FROM entry WHERE key BETWEEN ?1 AND ?2"
         )
         chunks = try ChunkReader(connection)
-        last = try connection.prepare(ChangeLog.lastSQL)
+        last = try connection.prepare("SELECT value FROM meta WHERE name = 'rev'")
     }
 
-    /// The last step in the log of changes, as of the open transaction.
-    func lastLogged() throws(StoreError) -> Revision { try ChangeLog.last(last) }
+    /// The last step that is in the file, as of the open transaction.
+    func lastStep() throws(StoreError) -> Revision {
+        defer { last.reset() }
+        return Revision(try last.step() ? last.integer(0) : 0)
+    }
 
     /// Reads skeletons and references.
     func references() throws(StoreError) -> ReferenceReader {

@@ -429,7 +429,7 @@ extension Schema {
         #"""
         -- state.db, version 11: what stands here of a row is its claim, and bodies are named as in cache.db.
         --
-        -- No body is written again by it. A row of claim says that an id is claimed, as it is pinned or as
+        -- It writes no body again but those that several changes target. A row of claim says that an id is claimed, as it is pinned or as
         -- unsettled changes target it, and what is saved of it; one that is neither any more is released.
         ALTER TABLE kept RENAME TO claim;
         ALTER TABLE claim RENAME COLUMN kept TO claim;
@@ -448,6 +448,9 @@ extension Schema {
         CREATE INDEX claim_pinned ON claim (scope, id) WHERE pinned_at IS NOT NULL;
         CREATE INDEX claim_wanted ON claim (claim) WHERE wanted = 1;
         CREATE INDEX claim_released ON claim (claim) WHERE pinned_at IS NULL AND targeted = 0;
+
+        -- How many commits have failed: the one that counts them stands in the WAL in their place.
+        ALTER TABLE revision_block ADD COLUMN failed_commits INTEGER NOT NULL DEFAULT 0;
         """#,
     ]
 }

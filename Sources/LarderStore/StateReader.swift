@@ -2,8 +2,8 @@ import LarderModel
 
 /// What a ``StoreReader`` knows of `state.db`: a connection that only reads it, with the same owner.
 ///
-/// Each read is a transaction of its own, so it sees every commit that was answered and never keeps
-/// the WAL from starting anew.
+/// Each read is a transaction of its own, so it sees every commit that was answered and keeps the WAL
+/// from starting anew no longer than that; but those of one moment are one (``hold()``).
 final class StateReader {
     let connection: SQLiteConnection
     private let get: SQLiteStatement
@@ -23,7 +23,12 @@ final class StateReader {
             """
         )
         chunks = try ChunkReader(connection)
-        last = try connection.prepare(ChangeLog.lastSQL)
+        last = try connection.prepare(
+            """
+            SELECT max(coalesce((SELECT max(change) FROM change_log), 0) / \(ChangeLog.places),
+                coalesce((SELECT rev FROM change_log_start), 0))
+            """
+        )
     }
 
     /// Hands a claimed row that has an entry to `read` as the row of an entry; nil when there is none.
@@ -52,8 +57,11 @@ final class StateReader {
         return numbers.revision(0)
     }
 
-    /// The last step in the log of changes, as of the commit that is read.
-    func lastLogged() throws(StoreError) -> Revision { try ChangeLog.last(last) }
+    /// The last step that has changed what anybody sees, as of the commit that is read.
+    func lastStep() throws(StoreError) -> Revision {
+        defer { last.reset() }
+        return Revision(try last.step() ? last.integer(0) : 0)
+    }
 
     /// Reads several things as of one commit.
     func inTransaction<Value>(
@@ -177,7 +185,7 @@ final class StateReader {
         return try statement.page(after: number) { row throws(StoreError) in ClaimRow(row) }
     }
 
-    /// One id's row; nil when it is not kept.
+    /// One id's row; nil when it is not claimed.
     func row(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ClaimRow? {
         let statement = try connection.statement(
             "SELECT \(ClaimRow.columns) FROM claim WHERE scope = ?1 AND id = ?2"

@@ -244,14 +244,6 @@ extension StateWriter {
         state.changedRows.append(RowKey(scope, id))
     }
 
-    /// Takes a row away that nothing keeps any more; false when something does again.
-    func removeReleased(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Bool {
-        guard let row = try find(scope, id) else { return true }
-        guard row.isReleased else { return false }
-        try remove(row, scope, id)
-        return true
-    }
-
     /// Makes a row without an entry.
     func insert(_ row: BareRow, _ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
         let size = Self.sizeWithoutEntry(scope, id, row.origin?.text)

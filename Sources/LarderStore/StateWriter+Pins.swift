@@ -143,13 +143,6 @@ extension StateWriter {
         try write(entry, .inline([]), size: size, to: row, in: scope)
     }
 
-    /// Takes a pin away with its bytes; false when there was none.
-    func removePin(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Bool {
-        guard let found = try find(scope, id), found.isPinned else { return false }
-        try remove(found, scope, id)
-        return true
-    }
-
     func setState(
         of row: FoundClaim,
         in scope: ScopeKey,

@@ -69,10 +69,10 @@ final class StateWriter {
     /// be found there after a crash, where only its sync has failed.
     ///
     /// Of frames behind others than they were written behind no checksum is right
-    /// (https://sqlite.org/fileformat2.html#walformat). The number that it skips makes it a change.
+    /// (https://sqlite.org/fileformat2.html#walformat).
     private func settleDoubt() throws(StoreError) {
         guard isInDoubt else { return }
-        try connection.execute("UPDATE revision_block SET next_rev = next_rev + 1 WHERE one = 1")
+        try connection.execute("UPDATE revision_block SET failed_commits = failed_commits + 1")
         isInDoubt = false
     }
 

@@ -164,7 +164,8 @@ final class StoreCommands: Sendable {
             let seen = try await condition?.check(readers)
             let value = try await copying(now: now) {
                 (copied) async throws(StoreError) -> StoreWriter.Entrance<Value?> in
-                try await submit(isRepeatable: isRepeatable) { writer throws(StoreError) in
+                try await submit(isRepeatable: isRepeatable && condition == nil) {
+                    writer throws(StoreError) in
                     guard try writer.isStill(seen, scope, id) else { return .done(nil) }
                     return switch try write(writer, copied) {
                     case .done(let value): .done(value)
@@ -178,7 +179,7 @@ final class StoreCommands: Sendable {
         throw .overloaded
     }
 
-    /// See ``StoreWriter/hide(_:_:)``.
+    /// See ``StoreWriter/hide(_:_:)``; throws while `cache.db` cannot commit.
     func hide(_ scope: ScopeKey, _ id: EntryID) async throws(StoreError) {
         try await file.commits.submit { writer throws(StoreError) in try writer.hide(scope, id) }
     }

@@ -73,9 +73,9 @@ extension StoreReader {
     /// by then that was not done with in memory, or an id came to be read from the other file, they are
     /// carried out again. Then both files are opened first, until neither is ahead, and of all that is
     /// claimed `state.db` has the word, so that no settlement has them carried out once more.
-    package func atOneMoment<Value, Failure: Error>(
-        _ work: () throws(Failure) -> Value
-    ) throws(Failure) -> Value {
+    package func atOneMoment<Value>(
+        _ work: () throws(StoreError) -> Value
+    ) throws(StoreError) -> Value {
         guard hold == .none else { return try work() }
         var round = 0
         while true {
@@ -85,11 +85,11 @@ extension StoreReader {
             defer {
                 (hold, looksIntoState) = (.none, false)
                 letStateGo()
-            }
-            if round > 0, isAhead(of: released, opening: true), round < Limits.commandRoundsMax {
                 round += 1
-                // The writer is about to be done.
-                sched_yield()
+            }
+            let isLast = round >= Limits.momentRoundsMax
+            if round > 0, !isLast, isAhead(of: released, opening: true) {
+                try waitForWriter(round)
                 continue
             }
             let value = try work()
@@ -98,8 +98,19 @@ extension StoreReader {
                 round > 0
                 ? now.removals == moves.removals
                 : now == moves && !isAhead(of: released, opening: false)
-            if isOne || round >= Limits.commandRoundsMax { return value }
-            round += 1
+            if isOne || isLast { return value }
+        }
+    }
+
+    /// The writer is between its two commits, and about to be done: an event loop waits for it no longer
+    /// than it takes to look a few times, and has the read made by another thread.
+    private func waitForWriter(_ round: Int) throws(StoreError) {
+        if round < Limits.yieldedRoundsMax {
+            sched_yield()
+        } else if allowance.isBounded {
+            throw .longRead
+        } else {
+            usleep(100)
         }
     }
 
@@ -111,9 +122,9 @@ extension StoreReader {
             let state = opening ? try stateReader() : heldState
             guard let state else { return false }
             // Where nothing has been read of the cache it is as of no moment.
-            guard opening || hold == .held else { return try state.lastLogged() > released }
-            let last = try reading { file throws(StoreError) in try file.lastLogged() }
-            return try max(state.lastLogged(), last ?? Revision(0)) > released
+            guard opening || hold == .held else { return try state.lastStep() > released }
+            let last = try reading { file throws(StoreError) in try file.lastStep() }
+            return try max(state.lastStep(), last ?? Revision(0)) > released
         } catch {
             // Who reads meets it.
             return false

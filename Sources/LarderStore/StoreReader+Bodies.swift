@@ -20,8 +20,7 @@ extension StoreReader {
     /// All chunks of a body that a row names, from the transaction that the row was read in: call it
     /// within ``atOneMoment(_:)`` with that.
     ///
-    /// Nil when one is missing or damaged. No transaction holds the chunks of what is saved in
-    /// `state.db`: another body may have taken their place.
+    /// Nil when one is missing or damaged.
     package func wholeBody(_ body: ChunkedBody) throws(StoreError) -> [UInt8]? {
         guard try isWhole(body) else { return nil }
         do throws(StoreError) {
@@ -48,9 +47,4 @@ extension StoreReader {
             }
         }
     }
-}
-
-extension ChunkedBody {
-    /// Whether its bytes may be others' by now, although the row was read in this transaction.
-    package var isReplaceable: Bool { file == .state }
 }

@@ -12,7 +12,13 @@ extension StoreReader {
         guard !shared.claims.isEmpty else {
             return try cachedRows(filter, order: order, after: cursor, limit: limit)
         }
-        defer { endTransaction() }
+        // What leaves it meanwhile is in the pages of neither file else.
+        let isHeld = hold != .none
+        if !isHeld { try stateReader().hold() }
+        defer {
+            if !isHeld { letStateGo() }
+            endTransaction()
+        }
         var cached: [ListedRow] = []
         var last = cursor
         while cached.count < limit {

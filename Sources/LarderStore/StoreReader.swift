@@ -36,7 +36,7 @@ package final class StoreReader {
     /// another.
     var looksIntoState = false
     let allowance = ReadAllowance()
-    /// Opened when something pinned is first read.
+    /// Opened when something claimed is first read.
     private var openedState: StateReader?
     /// Told once whenever a transaction was opened, so that the owner can see to its end.
     package var transactionOpened: () -> Void = {}
@@ -241,8 +241,12 @@ package final class StoreReader {
 
     // MARK: Transactions
 
-    /// Ends the transaction that reads have opened, if one is open.
+    /// Ends the transaction that reads have opened, if one is open, and not while they see one moment.
     package func endTransaction() {
+        if hold != .held { end() }
+    }
+
+    private func end() {
         guard openedAtCommit != nil else { return }
         openedAtCommit = nil
         guard let opened else { return }
@@ -260,9 +264,7 @@ package final class StoreReader {
         let isOpen = hold == .held && openedAtCommit != nil
         if hold == .begun { hold = .held }
         if isOpen || openedAtCommit == commit { return opened }
-        if openedAtCommit != nil {
-            endTransaction()
-        }
+        end()
         guard let file = try openFile() else { return nil }
         try file.begin.run()
         openedAtCommit = commit

@@ -39,7 +39,10 @@ extension StoreWriter {
         _ now: Timestamp
     ) throws(StoreError) -> Release {
         let (scope, id) = (name.scope, name.id)
-        guard let entry = saved.entry else { return .ready(name, as: nil) }
+        guard let entry = saved.entry else {
+            let isDamaged = try state.find(scope, id)?.hasEntry == true
+            return isDamaged ? .lost(name, .damaged) : .ready(name, as: nil)
+        }
         let ready = Release.ready(name, as: SavedVersion(entry))
         guard !entry.isExpired(at: now) else { return .lost(name, .expired) }
         if try isShown(name), try cache.find(scope, id).0?.isHead == false { return ready }

@@ -40,8 +40,10 @@ final class StoreWriter {
     /// That of `state.db`, in the open transaction.
     var state: StateWriter {
         get throws(StoreError) {
-            if !isStateOpen { try stateWriter.begin() }
+            guard !isStateOpen else { return stateWriter }
+            try stateWriter.begin()
             isStateOpen = true
+            changesOfState = stateWriter.connection.totalChanges
             return stateWriter
         }
     }
@@ -87,7 +89,6 @@ final class StoreWriter {
         // Before anything is saved for a way back: what was given up stays so, whatever fails.
         stateWriter.forgetAbandoned()
         cacheWriter.forgetAbandoned()
-        changesOfState = stateWriter.connection.totalChanges
     }
 
     /// Whether a command has changed `state.db` since this was asked last.

@@ -104,20 +104,44 @@ struct ClaimFaultTests {
         try await temporary.close()
     }
 
+    @Test("What is saved when it runs again alone is told once, and as done")
+    func toldOnce() async throws {
+        let faults = FaultInjection()
+        let temporary = try store(faults)
+        let (commits, scope) = (temporary.store.commits, temporary.scope)
+        let new = NewModifier.changing(["a"], "one", scope, effect: "{}")
+        let told = Recorder<Bool>()
+        commits.hold()
+        commits.post(
+            { writer throws(StoreError) in
+                _ = try writer.accept([new], [:], isCacheGone: false, now: .epoch)
+            },
+            done: { told.record($0) }
+        )
+        commits.post { _ throws(StoreError) in throw .tooLarge(bytes: 2, limit: 1) }
+        faults.arm(2, of: "COMMIT")
+        commits.release()
+        #expect(faults.failures == 1)
+        faults.disarm()
+        #expect(told.all == [true])
+        #expect(try temporary.target("a")?.1 == ["one"])
+        try await temporary.close()
+    }
+
     @Test("A commit that has failed is overwritten before anybody is told")
     func overwritten() async throws {
         let faults = FaultInjection()
         let temporary = try store(faults)
-        func next() throws -> Int64? {
+        func failed() throws -> Int64? {
             try SQLiteConnection(path: temporary.statePath, mode: .readOnly)
-                .integer("SELECT next_rev FROM revision_block")
+                .integer("SELECT failed_commits FROM revision_block")
         }
         try await temporary.accept("one", "a")
-        let before = try #require(try next())
+        #expect(try failed() == 0)
         faults.arm(1, of: "COMMIT")
         await #expect(throws: StoreError.self) { try await temporary.accept("two", "a") }
         faults.disarm()
-        #expect(try next() == before + 1)
+        #expect(try failed() == 1)
         try temporary.crash()
         #expect(try temporary.target("a")?.1 == ["one"])
     }
