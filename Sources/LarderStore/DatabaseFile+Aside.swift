@@ -14,7 +14,7 @@ extension DatabaseFile {
     func setAside() throws(StoreError) {
         for suffix in Self.suffixes {
             let step = "set aside \(path + suffix)"
-            if let code = faults?.failure(before: step) {
+            if let code = faults?.failure(before: step, of: path) {
                 throw StoreError(code: code, file: path, step: step, message: "injected")
             }
             let old = asidePath(suffix)

@@ -2,6 +2,6 @@
 ///
 /// Nil in the daemon. Tests fail the n-th operation, for every n.
 package protocol FaultPlan: Sendable {
-    /// The SQLite result code to fail with, or nil to go on.
-    func failure(before step: String) -> Int32?
+    /// The SQLite result code to fail with, or nil to go on; `path` is the file's.
+    func failure(before step: String, of path: String) -> Int32?
 }

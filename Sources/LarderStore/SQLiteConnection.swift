@@ -37,7 +37,7 @@ final class SQLiteConnection {
             case .readWrite: SQLITE_OPEN_READWRITE
             case .readOnly: SQLITE_OPEN_READONLY
             }
-        if let code = faults?.failure(before: "open \(path)") {
+        if let code = faults?.failure(before: "open \(path)", of: path) {
             throw StoreError(code: code, file: path, step: "open \(path)", message: "injected")
         }
         let code = sqlite3_open_v2(path, &opened, access | SQLITE_OPEN_NOMUTEX, nil)
@@ -167,7 +167,7 @@ final class SQLiteConnection {
     }
 
     func check(before step: String) throws(StoreError) {
-        guard let code = faults?.failure(before: step) else { return }
+        guard let code = faults?.failure(before: step, of: path) else { return }
         throw told(code, step, "injected")
     }
 

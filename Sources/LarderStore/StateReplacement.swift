@@ -81,7 +81,7 @@ struct StateReplacement {
     }
 
     private func mayFail(_ step: String) throws(StoreError) {
-        guard let code = file.faults?.failure(before: step) else { return }
+        guard let code = file.faults?.failure(before: step, of: file.path) else { return }
         throw StoreError(code: code, file: file.path, step: step, message: "injected")
     }
 }

@@ -19,7 +19,7 @@ final class StepHold: FaultPlan {
         open.signal()
     }
 
-    func failure(before step: String) -> Int32? {
+    func failure(before step: String, of path: String) -> Int32? {
         let isHeld = armed.withLock { armed in
             guard let (part, left) = armed, step.contains(part) else { return false }
             armed = left == 1 ? nil : (part, left - 1)

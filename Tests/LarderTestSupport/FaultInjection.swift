@@ -61,7 +61,7 @@ package final class FaultInjection: FaultPlan {
     /// Operations that failed since it was armed.
     package var failures: Int { state.withLock { $0.failures } }
 
-    package func failure(before step: String) -> Int32? {
+    package func failure(before step: String, of path: String) -> Int32? {
         state.withLock { state in
             state.operations += 1
             guard var shot = state.shot, step.contains(shot.step) else { return nil }

@@ -8,7 +8,7 @@ import LarderWire
 extension EngineSimulation {
     /// Does one thing, and lets the daemon go on for a while, or until nothing is left to be done.
     func act() throws {
-        switch draw(0..<108) {
+        switch draw(0..<116) {
         case 0..<22: try accept()
         case 22..<54: answerSomething()
         case 54..<62:
@@ -22,21 +22,32 @@ extension EngineSimulation {
         case 89..<92: evict()
         case 92..<97: return try crash()
         case 97..<100: return try reopen(losingCache: chance(1, of: 2))
-        default:
-            return try failDisk {
-                switch draw(0..<10) {
-                case 0..<3: try accept()
-                case 3..<7: answerSomething()
-                case 7: decide()
-                case 8: setLane()
-                default:
-                    evict()
-                    fetch(pick(Self.paths) ?? "/a", .networkOnly)
-                }
-            }
+        case 100..<108: return try failDisk(actOnDisk)
+        default: return try failCommit(actOnBothFiles)
         }
         if window.inputs.count >= 3 || chance(2, of: 3) { return try settle() }
         if try !pump(draw(0..<12)) { try settle() }
+    }
+
+    /// Does one thing that is written down.
+    private func actOnDisk() throws {
+        switch draw(0..<10) {
+        case 0..<3: try accept()
+        case 3..<7: answerSomething()
+        case 7: decide()
+        case 8: setLane()
+        default:
+            evict()
+            fetch(pick(Self.paths) ?? "/a", .networkOnly)
+        }
+    }
+
+    /// Does one thing that is written down in both files, if there is one to be done.
+    private func actOnBothFiles() throws {
+        guard let write = pick(answerable.filter { $0.kind == .write }), chance(2, of: 3) else {
+            return try actOnDisk()
+        }
+        answerWell(write)
     }
 
     // MARK: Clients

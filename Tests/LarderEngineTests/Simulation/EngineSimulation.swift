@@ -6,8 +6,12 @@ import LarderTestSupport
 import LarderUpstream
 import LarderWire
 
-/// The whole engine over real files, with clients, an origin, other devices, time and crashes, all
-/// of them drawn from one seed and taken step by step on one thread: the same seed is the same run.
+/// The whole engine over real files, with clients, an origin, other devices, time, crashes and a
+/// disk that fails, all of them drawn from one seed and taken step by step on one thread: the same
+/// seed is the same run.
+///
+/// * Failing commits: that of `state.db` alone, or that of `cache.db` behind it, of which nobody is to
+///   see anything; a crash may follow either.
 ///
 /// A ``SimulationJudge`` holds what it shows against a plain model of the design.
 final class EngineSimulation {
@@ -19,7 +23,7 @@ final class EngineSimulation {
     let clock = ManualClock()
     let origin: SimulatedOrigin
     let settings: OriginSettings
-    private let plan = DiskPlan()
+    let plan = DiskPlan()
     private let seed: UInt64
     var random: SeededRandom
     /// Nil between two lives.
@@ -237,28 +241,7 @@ final class EngineSimulation {
         }
     }
 
-    /// An operation of SQLite fails while something is done: the disk is full, or broken.
-    ///
-    /// What could not be written down is tried again, so time passes in which nothing ends.
-    func failDisk(_ act: () throws -> Void) throws {
-        try settle()
-        let pause = Duration.seconds(3)
-        guard judge.queues.allSatisfy({ $0.nextEnd(after: now).map { $0 > now + pause } ?? true })
-        else { return }
-        plan.armFailure(draw(1..<40), with: chance(1, of: 2) ? 13 : 10)
-        try act()
-        _ = try pump()
-        guard let step = plan.disarm() else { return try settle() }
-        note("  the disk failed to \(step.prefix(60))")
-        window.hasDiskFailed = true
-        for _ in 0..<2 {
-            clock.advance(by: pause / 2)
-            _ = try pump()
-        }
-        try settle()
-    }
-
-    private func goOnAfterCrash() throws {
+    func goOnAfterCrash() throws {
         note("crash inside a step")
         window.end = .sudden
         let copy = try plan.takeCopy()

@@ -10,6 +10,8 @@ struct PlainModifier: Hashable, CustomStringConvertible {
     enum Standing: Hashable {
         /// Held while its hold lasts, else queued.
         case waiting
+        /// Waiting, as before: its send step could not be written, and is tried again.
+        case unsent
         case inFlight(wasUnknown: Bool)
         /// In flight still: the origin is asked for what each of these is, the first one now.
         case checking([String], isAsked: Bool, found: [String: PlainQueue.Base])
@@ -60,7 +62,7 @@ struct PlainModifier: Hashable, CustomStringConvertible {
     /// When its state ends by itself.
     var end: Duration? {
         switch standing {
-        case .waiting, .retryWait, .authWait: mayHaveLeft ? nil : expiresAt
+        case .waiting, .unsent, .retryWait, .authWait: mayHaveLeft ? nil : expiresAt
         case .accepted(let end): end
         case .inFlight, .checking, .unknown, .dead: nil
         }
@@ -71,7 +73,7 @@ struct PlainModifier: Hashable, CustomStringConvertible {
         switch standing {
         case .waiting: holdUntil.map { $0 > now } ?? false ? "held" : "queued"
         case .inFlight, .checking: "in_flight"
-        case .retryWait: "retry_wait"
+        case .unsent, .retryWait: "retry_wait"
         case .unknown: "unknown"
         case .authWait: "auth_wait"
         case .accepted: "accepted"
@@ -82,7 +84,7 @@ struct PlainModifier: Hashable, CustomStringConvertible {
     var isUnderWay: Bool {
         switch standing {
         case .inFlight, .checking: true
-        case .waiting, .retryWait, .unknown, .authWait, .accepted, .dead: false
+        case .waiting, .unsent, .retryWait, .unknown, .authWait, .accepted, .dead: false
         }
     }
 

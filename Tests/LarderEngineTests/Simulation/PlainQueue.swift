@@ -130,7 +130,7 @@ struct PlainQueue: Hashable {
             // Who retries it has decided about what has failed.
             modifier.dependsOn.removeAll { parent in self[parent].map(\.isDead) ?? true }
             accept(modifier)
-        case .retryWait, .unknown:
+        case .unsent, .retryWait, .unknown:
             change(id) { $0.standing = .waiting }
         case .authWait:
             for other in modifiers where other.standing == .authWait {
@@ -157,7 +157,7 @@ struct PlainQueue: Hashable {
         switch modifier.standing {
         case .waiting:
             if let hold = modifier.holdUntil, hold > now { return "it is held" }
-        case .retryWait: break
+        case .unsent, .retryWait: break
         case .unknown: if !modifier.resends { return "a person decides" }
         case .inFlight, .checking, .authWait, .accepted, .dead:
             return "it is \(modifier.standing)"
@@ -203,6 +203,21 @@ struct PlainQueue: Hashable {
                 modifier.versions[change.path] = versions[change.path] ?? 0
             }
         }
+    }
+
+    /// The queues that this may be where the disk has failed: the send step of one that may be sent
+    /// was not written.
+    func unsent(at now: Duration) -> [PlainQueue] {
+        let ready = unsettled.filter { modifier in
+            modifier.standing == .waiting
+                && refusal(toSend: modifier.id, key: modifier.key, at: now) == nil
+        }
+        return [self]
+            + ready.map { modifier in
+                var queue = self
+                queue.change(modifier.id) { $0.standing = .unsent }
+                return queue
+            }
     }
 
     // MARK: What the origin says
@@ -379,6 +394,7 @@ struct PlainQueue: Hashable {
         for modifier in modifiers {
             // Nor whether their targets are what they were when they were sent.
             change(modifier.id) { $0.versions = [:] }
+            if modifier.standing == .unsent { change(modifier.id) { $0.standing = .waiting } }
             guard modifier.isUnderWay else { continue }
             change(modifier.id) {
                 $0.standing = .unknown

@@ -73,6 +73,15 @@ struct SimulationInput {
         return answer.map { .refused($0) } ?? .done
     }
 
+    /// Whether it has come about for good, also where the daemon ends right after it was answered.
+    ///
+    /// A retry is answered when it is begun: with a disk that fails it may not be written by then.
+    func isKept(hasDiskFailed: Bool) -> Bool {
+        guard call != nil, !certainty.isOpen else { return false }
+        if case .retried = event { return !hasDiskFailed }
+        return true
+    }
+
     /// What may come of it, in a queue as it is; none where it must not happen.
     ///
     /// Beside others, what was read may be base no more before somebody looks whether it shows

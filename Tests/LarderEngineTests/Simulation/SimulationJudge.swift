@@ -179,8 +179,8 @@ struct SimulationJudge {
                 found.formUnion(outcomes(of: rest, in: after, now))
             }
             // It may not have come about before the end.
-            let isAnswered = input.call != nil && !input.certainty.isOpen
-            if isCutOff, !isAnswered, index == 0 {
+            let isKept = input.isKept(hasDiskFailed: window.hasDiskFailed)
+            if isCutOff, !isKept, index == 0 {
                 found.formUnion(outcomes(of: rest, in: queue, now))
             }
         }
@@ -193,7 +193,13 @@ struct SimulationJudge {
         in queue: PlainQueue,
         _ now: Duration
     ) -> Alternatives {
-        guard let end = window.end else { return Alternatives(queue) }
+        guard let end = window.end else {
+            var possible = Alternatives(queue)
+            if window.hasDiskFailed {
+                for queue in queue.unsent(at: now) { possible.insert(queue) }
+            }
+            return possible
+        }
         var possible = Alternatives(queue)
         if case .sudden = end {
             // A send step that is committed, although nothing has left yet.
@@ -338,7 +344,7 @@ extension PlainModifier {
         case .inFlight: id
         case .checking(let left, isAsked: true, found: _): left.first.map { "check \($0)" }
         case .checking(_, isAsked: false, found: _): "\(id) that nobody checks"
-        case .waiting, .retryWait, .unknown, .authWait, .accepted, .dead: nil
+        case .waiting, .unsent, .retryWait, .unknown, .authWait, .accepted, .dead: nil
         }
     }
 }
