@@ -14,6 +14,7 @@ final class DiskPlan: FaultPlan {
     /// Which operations count.
     enum Step {
         case any
+        case onCache
         /// The writer's commits of `state.db`.
         case stateCommit
         /// The writer's commits of `cache.db` behind one of `state.db`, which that group has changed, too.
@@ -51,6 +52,7 @@ final class DiskPlan: FaultPlan {
             if isCommit, file == .state { hasCommittedState = true }
             return switch step {
             case .any: true
+            case .onCache: file == .cache
             case .stateCommit: isCommit && file == .state
             case .cacheCommit: isCommit && file == .cache && isBehindState
             }

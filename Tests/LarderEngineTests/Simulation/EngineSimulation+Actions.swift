@@ -8,7 +8,7 @@ import LarderWire
 extension EngineSimulation {
     /// Does one thing, and lets the daemon go on for a while, or until nothing is left to be done.
     func act() throws {
-        switch draw(0..<116) {
+        switch draw(0..<124) {
         case 0..<22: try accept()
         case 22..<54: answerSomething()
         case 54..<62:
@@ -23,7 +23,9 @@ extension EngineSimulation {
         case 92..<97: return try crash()
         case 97..<100: return try reopen(losingCache: chance(1, of: 2))
         case 100..<108: return try failDisk(actOnDisk)
-        default: return try failCommit(actOnBothFiles)
+        case 108..<116: return try failCommit(actOnBothFiles)
+        case 116..<120: return try damageCache(actOnDisk)
+        default: try harmCache()
         }
         if window.inputs.count >= 3 || chance(2, of: 3) { return try settle() }
         if try !pump(draw(0..<12)) { try settle() }

@@ -1,3 +1,5 @@
+import Glibc
+import LarderModel
 import LarderTestSupport
 
 /// What the disk does.
@@ -18,6 +20,73 @@ extension EngineSimulation {
             copy: isDeadly ? (draw(1..<20), daemon.directory) : nil,
             act
         )
+    }
+
+    /// An operation of SQLite finds `cache.db` damaged while something is done.
+    func damageCache(_ act: () throws -> Void) throws {
+        guard mayLoseCache() else { return }
+        try settle()
+        plan.armFailure(draw(1..<40), of: .onCache, with: 11)
+        try act()
+        _ = try pump()
+        if let step = plan.disarm() {
+            note("  \(step.prefix(60)) finds it damaged")
+            put(.cacheLost)
+        }
+        try settle()
+    }
+
+    /// Somebody deletes, cuts or overwrites `cache.db` under the daemon, which finds out when it does.
+    func harmCache() throws {
+        guard mayLoseCache() else { return }
+        let path = daemon.directory.path("cache/cache.db")
+        harmedGeneration = daemon.generation
+        switch draw(0..<5) {
+        case 0:
+            note("the cache is deleted")
+            unlink(path)
+        case 1:
+            note("the cache is deleted with its WAL")
+            for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) }
+        case 2:
+            note("the cache's WAL is deleted")
+            unlink(path + "-wal")
+        case 3:
+            note("the cache is cut")
+            truncate(path, off_t(draw(0..<20_000)))
+        default:
+            note("the cache is overwritten")
+            try overwrite(path)
+        }
+    }
+
+    /// Whether `cache.db` may be lost once more: a file that is lost too often is left alone for a
+    /// while, and nothing is stored then.
+    private func mayLoseCache() -> Bool {
+        guard harmedGeneration == nil, lastHarm.map({ now - $0 > Self.harmPause }) ?? true else {
+            return false
+        }
+        lastHarm = now
+        return true
+    }
+
+    private static let harmPause = Limits.recreationTime / Limits.recreationsMax * 2
+
+    private func overwrite(_ path: String) throws {
+        let descriptor = open(path, O_RDWR | O_CLOEXEC)
+        try require(descriptor >= 0, "\(path) cannot be opened")
+        defer { close(descriptor) }
+        var noise: [UInt64] = []
+        for _ in 0..<(4_096 / 8) { noise.append(random.next()) }
+        let count = Int(lseek(descriptor, 0, SEEK_END)) / 4_096
+        let isWhole = chance(1, of: 2)
+        let chosen = isWhole ? 0..<count : draw(0..<max(count, 1))..<count
+        for page in chosen.prefix(isWhole ? count : 1) {
+            noise.withUnsafeBytes { _ = pwrite(descriptor, $0.baseAddress, $0.count, page * 4_096) }
+        }
+        // The clock of files is coarse: else it would be seen or not.
+        let times = [timespec(), timespec()]
+        futimens(descriptor, times)
     }
 
     /// What could not be written down is tried again, so time passes in which nothing ends.

@@ -15,7 +15,11 @@ extension EngineSimulation {
     /// Everything that can be seen from outside, as clients see it.
     func sight() throws -> SimulationJudge.Sight {
         var sight = SimulationJudge.Sight()
-        for path in Self.paths { sight.shown[path] = try shown(path) }
+        for path in Self.paths {
+            // What the store finds wrong meanwhile it does something about before anything else.
+            let shown = daemon.store.alone { Result(catching: { try self.shown(path) }) }
+            sight.shown[path] = try shown.get()
+        }
         sight.told = try list(nil).map { report in
             SimulationJudge.Told(
                 id: report.id.text,

@@ -10,6 +10,8 @@ import LarderWire
 /// disk that fails, all of them drawn from one seed and taken step by step on one thread: the same
 /// seed is the same run.
 ///
+/// * Loss of `cache.db`: with a crash or an orderly end, or while it is in use: deleted, cut, overwritten,
+///   or found damaged by any operation.
 /// * Failing commits: that of `state.db` alone, or that of `cache.db` behind it, of which nobody is to
 ///   see anything; a crash may follow either.
 ///
@@ -45,6 +47,10 @@ final class EngineSimulation {
     let heard = HeardFrames()
     private(set) var log: [String] = []
     private(set) var crashes = 0
+    /// Which `cache.db` somebody has harmed, until another one was seen in its place.
+    var harmedGeneration: Int64?
+    /// When that was last.
+    var lastHarm: Duration?
 
     init(seed: UInt64) throws {
         self.seed = seed
@@ -173,6 +179,10 @@ final class EngineSimulation {
 
     private func look() throws {
         window.heard += heard.take()
+        // It may be met by the look itself.
+        let isHarmed = isCacheHarmed
+        if harmedGeneration != nil { put(.cacheLost) }
+        if !isHarmed { harmedGeneration = nil }
         let sight = try sight()
         window.inputs = window.inputs.compactMap { input in
             switch input.certainty {
@@ -212,6 +222,9 @@ final class EngineSimulation {
         origin.mark(input: inputCount, quiet: lastQuiet)
     }
 
+    /// Whether somebody has harmed the `cache.db` that is in use.
+    private var isCacheHarmed: Bool { harmedGeneration == daemon.generation }
+
     // MARK: Ends
 
     /// The process is killed: at rest, after some steps, or inside one, before the n-th operation
@@ -223,12 +236,12 @@ final class EngineSimulation {
             try settle()
             note("crash at rest")
             window.end = .quiet
-            try begin(in: daemon.directory.copyOfFiles())
+            try begin(in: daemon.directory.copyOfFiles(), losingCache: chance(1, of: 4))
         case 1:
             if try pump(draw(0..<30)) {
                 note("crash between two steps")
                 window.end = .sudden
-                try begin(in: daemon.directory.copyOfFiles())
+                try begin(in: daemon.directory.copyOfFiles(), losingCache: chance(1, of: 4))
             } else {
                 try goOnAfterCrash()
             }
@@ -245,21 +258,18 @@ final class EngineSimulation {
         note("crash inside a step")
         window.end = .sudden
         let copy = try plan.takeCopy()
-        try begin(in: copy ?? daemon.directory)
+        try begin(in: copy ?? daemon.directory, losingCache: chance(1, of: 4))
     }
 
     /// An orderly end and a new start, perhaps without the cache.
     func reopen(losingCache isLosing: Bool) throws {
         try settle()
-        note(isLosing ? "reopen without the cache" : "reopen")
+        note("reopen")
         window.end = .quiet
         try begin(in: nil, losingCache: isLosing)
     }
 
-    private func begin(
-        in directory: TemporaryDirectory?,
-        losingCache isLosing: Bool = false
-    ) throws {
+    private func begin(in directory: TemporaryDirectory?, losingCache isLosing: Bool) throws {
         for index in window.inputs.indices { window.inputs[index].end() }
         note("  not settled: \(window.inputs.map { "\($0.number) \($0.certainty)" })")
         window.heard += heard.take()
@@ -269,14 +279,23 @@ final class EngineSimulation {
         _ = heard.take()
         _ = try plan.takeCopy()
         let directory = directory ?? daemon.directory
+        let isHarmed = isCacheHarmed
+        if isLosing || harmedGeneration != nil { put(.cacheLost) }
         life = nil
-        if isLosing {
-            for suffix in ["", "-wal", "-shm"] { unlink(directory.path("cache/cache.db" + suffix)) }
-            for path in Self.paths { put(.mayBeLost(path)) }
+        // A file without its WAL is an earlier one.
+        let cache = ["", "-wal", "-shm"].map { directory.path("cache/cache.db" + $0) }
+        let isCut = isHarmed && cache.prefix(2).contains { access($0, F_OK) != 0 }
+        let isLost = isLosing || isCut
+        if isLost {
+            note("  the cache is lost")
+            for path in cache { unlink(path) }
         }
         fetches = []
         origin.welcome()
         life = try SimulatedDaemon(directory, settings, origin, clock, plan, seed: seed)
+        // What is no more cannot be met later.
+        let isKept = isHarmed && !isLost && daemon.store.findings.isEmpty
+        harmedGeneration = isKept ? daemon.generation : nil
         try settle()
     }
 }

@@ -149,6 +149,18 @@ struct PlainQueue: Hashable {
         if !isTargeted(path) { set(path, .unknown) }
     }
 
+    /// The queues that this may be where the cache is lost: without what nothing else keeps, but for
+    /// what something has kept until now.
+    var losses: [PlainQueue] {
+        bases.keys.sorted().reduce([self]) { found, path in
+            found.flatMap { queue in
+                var without = queue
+                without.evict(path)
+                return without == queue ? [queue] : [queue, without]
+            }
+        }
+    }
+
     // MARK: Sending
 
     /// Why a modifier must not be sent now; nil where it may (P-03, P-05, case 14).

@@ -1,11 +1,12 @@
 import LarderEngine
 import LarderModel
-import LarderStore
 import LarderTestSupport
 import LarderUpstream
 import LarderWire
 import Logging
 import Synchronization
+
+@testable import LarderStore
 
 /// One life of the engine over its files, taken step by step.
 final class SimulatedDaemon {
@@ -54,6 +55,9 @@ final class SimulatedDaemon {
         loop = LoopReader(reader: try store.makeReader())
         running = ClientCall(on: executor) { [engine] in await engine.run() }
     }
+
+    /// Which file the `cache.db` is that is in use.
+    var generation: Int64 { store.shared.generation.number }
 
     /// Takes one step, and whatever it asks of the files; false when there is none to be taken.
     func step(_ random: inout SeededRandom) -> Bool {

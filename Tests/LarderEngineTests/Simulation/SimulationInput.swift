@@ -18,6 +18,8 @@ struct SimulationInput {
         case attemptEnded(String, PlainVerdict)
         /// The cache may have lost it, if nothing keeps it.
         case mayBeLost(String)
+        /// The cache may have lost all that nothing keeps.
+        case cacheLost
     }
 
     let number: Int
@@ -136,6 +138,7 @@ struct SimulationInput {
         case .mayBeLost(let path):
             after.evict(path)
             return [after, queue]
+        case .cacheLost: return queue.losses
         }
         return [after]
     }
