@@ -8,7 +8,7 @@ import LarderWire
 extension EngineSimulation {
     /// Does one thing, and lets the daemon go on for a while, or until nothing is left to be done.
     func act() throws {
-        switch draw(0..<124) {
+        switch draw(0..<134) {
         case 0..<22: try accept()
         case 22..<54: answerSomething()
         case 54..<62:
@@ -25,7 +25,8 @@ extension EngineSimulation {
         case 100..<108: return try failDisk(actOnDisk)
         case 108..<116: return try failCommit(actOnBothFiles)
         case 116..<120: return try damageCache(actOnDisk)
-        default: try harmCache()
+        case 120..<124: try harmCache()
+        default: setPin()
         }
         if window.inputs.count >= 3 || chance(2, of: 3) { return try settle() }
         if try !pump(draw(0..<12)) { try settle() }
@@ -33,7 +34,8 @@ extension EngineSimulation {
 
     /// Does one thing that is written down.
     private func actOnDisk() throws {
-        switch draw(0..<10) {
+        switch draw(0..<12) {
+        case 10, 11: setPin()
         case 0..<3: try accept()
         case 3..<7: answerSomething()
         case 7: decide()
@@ -223,6 +225,23 @@ extension EngineSimulation {
             }
         }
         put(.laneSet(name, isPaused: isPaused), call)
+    }
+
+    private func setPin() {
+        guard let path = pick(Self.paths), let id = try? Self.id(path) else { return }
+        let isPinned = judge.queues.first?.pinned.contains(path) == true
+        let isToBe = chance(1, of: 6) ? isPinned : !isPinned
+        let scope = scopeKey
+        let call = daemon.call { engine in
+            await Self.problem { () async throws(Problem) in
+                if isToBe {
+                    _ = try await engine.pins.pin(id, scope)
+                } else {
+                    _ = try await engine.pins.unpin(id, scope)
+                }
+            }
+        }
+        put(isToBe ? .pinned(path) : .unpinned(path), call)
     }
 
     private func evict() {

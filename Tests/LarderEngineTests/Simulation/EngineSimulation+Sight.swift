@@ -20,6 +20,7 @@ extension EngineSimulation {
             let shown = daemon.store.alone { Result(catching: { try self.shown(path) }) }
             sight.shown[path] = try shown.get()
         }
+        sight.pins = try pins()
         sight.told = try list(nil).map { report in
             SimulationJudge.Told(
                 id: report.id.text,
@@ -43,16 +44,44 @@ extension EngineSimulation {
         command.selection = selection
         command.limit = Limits.pageRowsMax
         let (ready, scope) = (command, scopeKey)
-        let call = daemon.call { engine -> Result<[ModifierReport], Problem> in
+        return try answer { engine throws(Problem) in
+            try await engine.modifiers.list(ready, .one(scope)).items
+        }
+    }
+
+    private func pins() throws -> [String: String] {
+        let scope = scopeKey
+        let items = try answer { engine throws(Problem) in
+            try await engine.pins.list(PinListCommand(), scope).items
+        }
+        var states: [String: String] = [:]
+        for path in Self.paths {
+            let id = try Self.id(path)
+            guard let item = items.first(where: { $0.id == id }) else { continue }
+            switch item.state {
+            case .held: states[path] = "held"
+            case .gone: states[path] = "gone"
+            case .waiting, .failed: states[path] = "without bytes"
+            case .tooLarge: states[path] = "too large"
+            }
+        }
+        return states
+    }
+
+    /// What the daemon answers at once.
+    private func answer<Value: Sendable>(
+        _ question: @escaping @Sendable (Engine) async throws(Problem) -> Value
+    ) throws -> Value {
+        let call = daemon.call { engine -> Result<Value, Problem> in
             do throws(Problem) {
-                return .success(try await engine.modifiers.list(ready, .one(scope)).items)
+                return .success(try await question(engine))
             } catch {
                 return .failure(error)
             }
         }
         while daemon.step(&random), call.answer == nil {}
         guard let answer = call.answer else {
-            throw SimulationJudge.Complaint(text: "the list is never answered")
+            throw SimulationJudge.Complaint(text: "what there is, is never told")
         }
         return try answer.get()
     }

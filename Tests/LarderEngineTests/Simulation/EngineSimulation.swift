@@ -12,6 +12,7 @@ import LarderWire
 ///
 /// * Loss of `cache.db`: with a crash or an orderly end, or while it is in use: deleted, cut, overwritten,
 ///   or found damaged by any operation.
+/// * Pins that come and go, of what is cached and of what is not, under fetches and writes.
 /// * Failing commits: that of `state.db` alone, or that of `cache.db` behind it, of which nobody is to
 ///   see anything; a crash may follow either.
 ///
@@ -195,6 +196,8 @@ final class EngineSimulation {
                 if [.diskFull, .storage].contains(problem.kind), let doubtful = input.doubtful {
                     return doubtful
                 }
+                // It stays, and says why it has no bytes.
+                if input.isPin { return input }
                 guard case .removed(let id, isDiscarded: false) = input.event else { return nil }
                 return SimulationInput(
                     number: input.number,
@@ -204,7 +207,11 @@ final class EngineSimulation {
                 )
             }
         }
-        if window.end == nil, let open = window.inputs.first(where: { $0.certainty.isOpen }) {
+        if window.end == nil,
+            let open = window.inputs.first(where: {
+                $0.certainty.isOpen && !$0.isPin
+            })
+        {
             throw SimulationJudge.Complaint(text: "\(open.number) is never answered")
         }
         let flying = origin.waiting.compactMap { request -> String? in

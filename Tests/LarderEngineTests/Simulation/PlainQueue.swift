@@ -28,6 +28,11 @@ struct PlainQueue: Hashable {
     private(set) var outcomes: [String: String] = [:]
     /// The input that last confirmed a write of each target (P-06).
     private var confirmations: [String: Int] = [:]
+    private(set) var pinned: Set<String> = []
+    /// What pins keep that the origin has deleted.
+    private var kept: [String: PlainValue] = [:]
+    /// Pins whose bytes the cache alone has: it could not be read when they were made.
+    private var unsaved: Set<String> = []
     private var paused: Set<String> = []
     private let acceptedLimit: Duration
 
@@ -48,14 +53,15 @@ struct PlainQueue: Hashable {
     /// P-04.
     func shown(_ path: String) -> Shown {
         let touching = unsettled.filter { !$0.changes(path).isEmpty }
-        var view = Self.view(base(path))
+        let kept = kept[path].map { Base.value($0) }
+        var view = Self.view(touching.isEmpty ? kept ?? base(path) : base(path))
         for effect in touching.flatMap({ $0.changes(path) }) {
             view = effect.applied(to: view) ?? view
         }
         let failed = modifiers.filter { $0.isDead && !$0.changes(path).isEmpty }.count
         let isMiss = view == .unknown
         return Shown(
-            base: base(path),
+            base: kept ?? base(path),
             view: view,
             pending: isMiss ? nil : touching.map(\.id),
             failed: isMiss ? 0 : failed
@@ -71,7 +77,14 @@ struct PlainQueue: Hashable {
     }
 
     private mutating func set(_ path: String, _ base: Base) {
-        guard self.base(path) != base else { return }
+        let old = self.base(path)
+        guard old != base else { return }
+        if case .value(let value) = old, base == .deleted, pinned.contains(path) {
+            kept[path] = value
+        } else {
+            kept[path] = nil
+        }
+        unsaved.remove(path)
         bases[path] = base
         versions[path, default: 0] += 1
     }
@@ -80,6 +93,7 @@ struct PlainQueue: Hashable {
 
     mutating func accept(_ modifier: PlainModifier) {
         modifiers.append(modifier)
+        for change in modifier.changes { unsaved.remove(change.path) }
         // One that failed in the same moment takes it along.
         for parent in modifier.dependsOn where !isConfirmedOrOpen(parent) {
             die(modifier.id, "parent-failed")
@@ -145,8 +159,33 @@ struct PlainQueue: Hashable {
         if isPaused { paused.insert(lane) } else { paused.remove(lane) }
     }
 
+    /// A pin without what the cache cannot give now waits for its origin.
+    mutating func pin(_ path: String, isCacheRead: Bool = true) {
+        let isNew = pinned.insert(path).inserted
+        if isCacheRead {
+            unsaved.remove(path)
+        } else if isNew, !isTargeted(path), case .value = base(path) {
+            unsaved.insert(path)
+        }
+    }
+
+    /// What its origin has deleted meanwhile is gone for good.
+    mutating func unpin(_ path: String) {
+        pinned.remove(path)
+        unsaved.remove(path)
+        kept[path] = nil
+    }
+
+    /// What becomes of a target's pin; nil where there is none.
+    func pinState(_ path: String) -> String? {
+        guard pinned.contains(path) else { return nil }
+        if kept[path] != nil { return "gone" }
+        if case .value = base(path), !unsaved.contains(path) { return "held" }
+        return "without bytes"
+    }
+
     mutating func evict(_ path: String) {
-        if !isTargeted(path) { set(path, .unknown) }
+        if !isTargeted(path), !pinned.contains(path) { set(path, .unknown) }
     }
 
     /// The queues that this may be where the cache is lost: without what nothing else keeps, but for
@@ -154,9 +193,13 @@ struct PlainQueue: Hashable {
     var losses: [PlainQueue] {
         bases.keys.sorted().reduce([self]) { found, path in
             found.flatMap { queue in
+                let hasBytes = ["gone", "held"].contains(queue.pinState(path))
+                guard !queue.isTargeted(path), !hasBytes, queue.base(path) != .unknown else {
+                    return [queue]
+                }
                 var without = queue
-                without.evict(path)
-                return without == queue ? [queue] : [queue, without]
+                without.set(path, .unknown)
+                return [queue, without]
             }
         }
     }
@@ -353,8 +396,11 @@ struct PlainQueue: Hashable {
 
     /// The server's own word on a target (case 3), which settles all that was answered 202 and that
     /// it shows (case 7).
-    mutating func say(_ path: String, _ base: Base, isLookedAt: Bool) {
+    ///
+    /// A 304 that nobody asked for on behalf of a pin saves nothing.
+    mutating func say(_ path: String, _ base: Base, isLookedAt: Bool, isSaved: Bool = true) {
         set(path, base)
+        if isSaved { unsaved.remove(path) }
         guard isLookedAt else { return }
         var shown: [PlainModifier] = []
         for modifier in unsettled.reversed() where !modifier.changes(path).isEmpty {

@@ -10,6 +10,8 @@ struct SimulationInput {
         case notCancelled(String)
         case retried(String)
         case laneSet(String, isPaused: Bool)
+        case pinned(String)
+        case unpinned(String)
         case answeredRead(String, PlainQueue.Base, since: (input: Int, quiet: Int))
         /// What the base was that the request had the tag of, it still is.
         case confirmedRead(String, PlainQueue.Base, since: (input: Int, quiet: Int))
@@ -57,6 +59,9 @@ struct SimulationInput {
         return input
     }
 
+    /// Whether it is done although it is not answered: who pins waits for the bytes, too.
+    var isPin: Bool { if case .pinned = event { true } else { false } }
+
     /// Whether it has come about, as far as the one who asked can tell.
     enum Certainty {
         case done
@@ -93,7 +98,12 @@ struct SimulationInput {
         isAlone: Bool,
         hasDiskFailed: Bool
     ) -> [PlainQueue] {
-        let outcomes = outcomes(in: queue, isAlone: isAlone && !hasDiskFailed)
+        var outcomes = outcomes(in: queue, isAlone: isAlone && !hasDiskFailed)
+        if hasDiskFailed, case .pinned(let path) = event {
+            var waiting = queue
+            waiting.pin(path, isCacheRead: false)
+            outcomes.append(waiting)
+        }
         if isDoubtful { return outcomes + [queue] }
         if hasDiskFailed, case .answeredRead = event { return outcomes + [queue] }
         return outcomes
@@ -118,6 +128,8 @@ struct SimulationInput {
         case .notCancelled(let id): return queue.mayCancel(id) ? [] : [queue]
         case .retried(let id): guard after.retry(id) else { return [] }
         case .laneSet(let lane, let isPaused): after.pause(lane, isPaused)
+        case .pinned(let path): after.pin(path)
+        case .unpinned(let path): after.unpin(path)
         case .attemptEnded(let id, let verdict):
             guard after.attemptEnded(id, verdict, input: number, at: moment) else { return [] }
         case .answeredRead(let path, let base, let moment):
@@ -132,7 +144,9 @@ struct SimulationInput {
             guard queue.base(path) == base else { return [queue] }
             after.say(path, base, isLookedAt: true)
             let isSure = isAlone && queue.isOvertaken(path, since: moment) == false
-            return isSure ? [after] : [after, queue]
+            var unsaved = queue
+            unsaved.say(path, base, isLookedAt: true, isSaved: false)
+            return (isSure ? [after] : [after, queue]) + (unsaved == after ? [] : [unsaved])
         case .answeredCheck(let path, let answer):
             guard after.checkEnded(path, answer, input: number, at: moment) else { return [] }
         case .mayBeLost(let path):

@@ -22,6 +22,8 @@ struct SimulationJudge {
     /// All that can be seen from outside.
     struct Sight: Hashable {
         var shown: [String: PlainQueue.Shown] = [:]
+        /// What becomes of each pin.
+        var pins: [String: String] = [:]
         /// Unsettled ones and dead letters, in the order of acceptance.
         var told: [Told] = []
         /// What became of the others.
@@ -272,7 +274,10 @@ struct SimulationJudge {
         at now: Duration
     ) -> Sight {
         var sight = Sight()
-        for path in paths { sight.shown[path] = queue.shown(path) }
+        for path in paths {
+            sight.shown[path] = queue.shown(path)
+            sight.pins[path] = queue.pinState(path)
+        }
         sight.told = queue.modifiers.map { modifier in
             var reason: String?
             if case .dead(let why) = modifier.standing { reason = why }
@@ -297,6 +302,9 @@ struct SimulationJudge {
         var lines: [String] = []
         for (path, shown) in sight.shown where expected.shown[path] != shown {
             lines.append("\(path) is \(shown), not \(expected.shown[path].map { "\($0)" } ?? "-")")
+        }
+        if expected.pins != sight.pins {
+            lines.append("pins are \(sight.pins), not \(expected.pins)")
         }
         if expected.told != sight.told {
             lines.append("the queue is \(sight.told), not \(expected.told)")
