@@ -109,12 +109,17 @@ struct SimulationInput {
         return outcomes
     }
 
-    /// What may be seen before all of it has come about.
+    /// What may be seen before all of it has come about, and by who asks the network for what a pin
+    /// keeps, which says that it is deleted.
     func passing(from queue: PlainQueue) -> [PlainQueue] {
         guard case .answeredRead(let path, let base, since: _) = event else { return [] }
         var unseen = queue
         unseen.say(path, base, isLookedAt: false)
-        return [unseen]
+        guard base == .deleted, queue.pinned.contains(path) else { return [unseen] }
+        var told = queue
+        told.unpin(path)
+        told.say(path, base, isLookedAt: false)
+        return [unseen, told]
     }
 
     private func outcomes(in queue: PlainQueue, isAlone: Bool) -> [PlainQueue] {
