@@ -257,10 +257,10 @@ struct EntryLook {
             return .view(
                 EntryView(content: content, overlay: overlay, source: .cache, place: place)
             )
-        case .normalized(.deleted(let tombstone, let isByModifier), _)?:
+        case .normalized(.deleted(let tombstone, let pending, let isByModifier), _)?:
             var view = EntryView<Row>(
                 content: .deleted(tombstone),
-                overlay: overlay,
+                overlay: overlay.adding(Overlay(pending)),
                 source: isByModifier ? .modifier : .cache,
                 place: place
             )

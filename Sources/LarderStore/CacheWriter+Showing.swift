@@ -93,7 +93,7 @@ extension CacheWriter {
             guard shown.answer.isComplete else { return nil }
             if shown.entry.body != row.entry.body { try rewrite(row, found, as: shown.entry) }
             return Takeable(entry: shown.entry, body: .inline(shown.answer.bytes))
-        case .deleted(let tombstone, _): return Takeable(entry: tombstone, body: .inline([]))
+        case .deleted(let tombstone, _, _): return Takeable(entry: tombstone, body: .inline([]))
         case .missing: return nil
         }
     }

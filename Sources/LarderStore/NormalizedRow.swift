@@ -14,9 +14,9 @@ package struct NormalizedRow: Sendable {
 /// What a normalized answer is now.
 package enum Rebuilt: Sendable {
     case shown(RebuiltEntry)
-    /// It was an entity that is deleted: its tombstone, and whether only a modifier says so that is
-    /// not settled.
-    case deleted(Entry, isByModifier: Bool)
+    /// It was an entity that is deleted: its tombstone, what modifiers have made of it, and whether
+    /// only one says so that is not settled.
+    case deleted(Entry, PendingChanges, isByModifier: Bool)
     /// An entity that it shows was evicted, or it is damaged or has become too large: a miss.
     case missing
 }
@@ -84,7 +84,7 @@ struct RowRebuilding {
         case .deleted:
             var tombstone = row.entry.tombstone(isDeletedByModifier ? 410 : 404)
             tombstone.revision = revision
-            return .deleted(tombstone, isByModifier: isDeletedByModifier)
+            return .deleted(tombstone, pending, isByModifier: isDeletedByModifier)
         case .evicted, .tooLarge:
             return .missing
         }

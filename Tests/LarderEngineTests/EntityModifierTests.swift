@@ -153,6 +153,21 @@ struct EntityModifierTests {
         }
     }
 
+    @Test("Deleted by a modifier it is pending under its own URL, and a dead letter's there, too")
+    func deletedAtOwnURL() async throws {
+        try await run { fixture in
+            let own = try fixture.url("/users/7")
+            try await fixture.cache(own, .json(Self.user("Ann")))
+            fixture.upstream.answer(own, with: .reply(status: 403))
+            let dead = try await fixture.accept(Self.renamed)
+            _ = try await fixture.engine.modifiers.modifier(dead, fixture.scope, wait: .seconds(60))
+            let id = try await fixture.accept(.delete, hold: true, id: "n")
+            let view = try #require(try fixture.entry(own))
+            #expect(view.source == .modifier)
+            #expect(view.overlay == Overlay(pending: [id], failed: 1, isComplete: true))
+        }
+    }
+
     // MARK: Confirmed
 
     @Test("6: confirmed without a body, base is what the effect makes of it, also given back")
@@ -473,7 +488,8 @@ extension EngineFixture {
         _ effect: Effect,
         key: String = "User:7",
         sentTo url: WebURL? = nil,
-        hold: Bool = false
+        hold: Bool = false,
+        id: String = "m"
     ) async throws -> ModifierID {
         let changes = [
             ModifierCommand.Change(target: .key(try EntityKey(key), origin: nil), effect: effect)
@@ -481,7 +497,7 @@ extension EngineFixture {
         var request = try #require(ModifierCommand.derivedRequest(for: changes))
         request.url = url
         var command = ModifierCommand(changes: changes, request: request)
-        command.id = try ModifierID("m")
+        command.id = try ModifierID(id)
         command.hold = hold ? .seconds(3_600) : nil
         return try await engine.modifiers.accept(ModifiersCommand(command), scope)[0].id
     }
@@ -524,6 +540,14 @@ extension EngineFixture {
     /// What a fetch from the cache shows.
     fileprivate func view(_ url: WebURL) async throws -> String? {
         try await cached(url).lastShown?.text
+    }
+
+    /// What a client sees under a URL.
+    fileprivate func entry(_ url: WebURL) throws -> EntryView<Void>? {
+        let reader = try engine.store.makeReader()
+        defer { reader.endTransaction() }
+        let now = clock.now()
+        return try engine.view(of: EntryID(url), for: scope, reader, now: now) { _, _, _ in }.view
     }
 
     /// What `GET /v1/entries/{id}` answers of what is kept normalized.
