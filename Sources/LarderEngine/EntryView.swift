@@ -152,13 +152,14 @@ struct Views: EnginePart {
         }
         // What is known of an entity, and its modifiers, count more than that its URL was gone once.
         let gone = found?.tombstone
-        guard form == .view, found == nil || gone != nil else { return found ?? .miss }
+        guard gone != nil || form == .view && found == nil else { return found ?? .miss }
         let made: EntryViewRead<Row>? = try entityView(
             at: id,
             scope,
             reader,
             gone: gone,
-            now: now
+            now: now,
+            as: form
         )
         return made ?? found ?? .miss
     }
@@ -202,12 +203,20 @@ struct Views: EnginePart {
         _ scope: ScopeKey,
         _ reader: StoreReader,
         gone: (entry: Entry, place: ScopeKey)?,
-        now: Timestamp
+        now: Timestamp,
+        as form: ShownForm
     ) throws(StoreError) -> EntryViewRead<Row>? {
         guard gone != nil || store.modifiers.hasTargets,
             let name = context.entity(at: id, in: scope),
             gone != nil || store.modifiers.isTarget(scope, EntryID(name)),
-            var view: EntryView<Row> = try view(of: name, at: id, for: scope, reader, now: now)
+            var view: EntryView<Row> = try view(
+                of: name,
+                at: id,
+                for: scope,
+                reader,
+                now: now,
+                as: form
+            )
         else { return nil }
         view.place = gone?.place ?? scope
         if let gone, case .deleted(let entry) = view.content, view.source == .cache {

@@ -170,6 +170,24 @@ struct EntityModifierTests {
 
     // MARK: Confirmed
 
+    @Test("A confirmed write is base under the entity's own URL, too, where that was gone once")
+    func confirmedAfterDeletion() async throws {
+        try await run { fixture in
+            let own = try fixture.url("/users/7")
+            try await fixture.cache(own, .reply(status: 404))
+            fixture.upstream.answer(
+                own,
+                with: .reply(status: 204),
+                .failure(.unreachable(host: "api.example.com", reason: "gone"))
+            )
+            let bea = try JSONValue(parsing: Array(Self.user("Bea").utf8))
+            let id = try await fixture.accept(.put(bea))
+            _ = try await fixture.engine.modifiers.modifier(id, fixture.scope, wait: .seconds(60))
+            #expect(try await fixture.entity(.base).text == Self.user("Bea"))
+            #expect(try fixture.read(own, isBase: true) == Self.user("Bea"))
+        }
+    }
+
     @Test("6: confirmed without a body, base is what the effect makes of it, also given back")
     func confirmed() async throws {
         try await run { fixture in
