@@ -91,7 +91,10 @@ extension EngineSimulation {
         if chance(1, of: 6), let other = pick(Self.paths), other != paths[0] { paths.append(other) }
         let changes = paths.map { PlainModifier.Change(path: $0, effect: effect()) }
         let known = try changes.map { change in
-            ModifierCommand.Change(target: try Self.id(change.path), effect: change.effect.effect)
+            ModifierCommand.Change(
+                target: try target(change.path),
+                effect: change.effect.effect(of: entity(change.path))
+            )
         }
         let derived = chance(3, of: 4) ? ModifierCommand.derivedRequest(for: known) : nil
         let post = ModifierCommand.Request(
@@ -128,6 +131,12 @@ extension EngineSimulation {
         return (command, modifier)
     }
 
+    /// An entity by its key, or by its own URL.
+    private func target(_ path: String) throws -> ModifierCommand.Target {
+        guard let entity = entity(path), chance(1, of: 2) else { return .id(try Self.id(path)) }
+        return .key(try EntityKey("Doc:\(entity)"), origin: nil)
+    }
+
     /// Case 22.
     private func isResent(_ command: ModifierCommand) -> Bool {
         switch command.afterUnknown ?? .auto {
@@ -146,7 +155,7 @@ extension EngineSimulation {
             name == "tags" ? .list([draw(0..<4)]) : .number(draw(0..<9))
         switch draw(0..<10) {
         case 0, 1: return .put(value())
-        case 2, 3: return .merge(name, chance(1, of: 5) ? nil : member)
+        case 2, 3: return .merge(name, !hasEntities && chance(1, of: 5) ? nil : member)
         case 4: return .set(name, member)
         case 5: return .add("count", draw(1..<4))
         case 6: return .patch("liked", expected: draw(0..<2), draw(0..<2))
@@ -217,7 +226,7 @@ extension EngineSimulation {
     }
 
     func setLane(_ name: String, isPaused: Bool) {
-        guard let lane = try? Lane(name) else { return }
+        guard let lane = try? Lane(hasEntities ? Self.entityLane(name) : name) else { return }
         let scope = scopeKey
         let call = daemon.call { engine in
             await Self.problem { () async throws(Problem) in
@@ -227,8 +236,13 @@ extension EngineSimulation {
         put(.laneSet(name, isPaused: isPaused), call)
     }
 
+    /// A lane as that of an entity is named.
+    private static func entityLane(_ name: String) -> String {
+        name.hasPrefix("id:") ? "key:example/Doc:\(name.suffix(1))" : name
+    }
+
     private func setPin() {
-        guard let path = pick(Self.paths), let id = try? Self.id(path) else { return }
+        guard !hasEntities, let path = pick(Self.paths), let id = try? Self.id(path) else { return }
         let isPinned = judge.queues.first?.pinned.contains(path) == true
         let isToBe = chance(1, of: 6) ? isPinned : !isPinned
         let scope = scopeKey

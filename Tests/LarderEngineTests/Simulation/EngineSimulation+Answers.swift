@@ -55,7 +55,7 @@ extension EngineSimulation {
         if chance(3, of: 4) { headers["ETag"] = resource.etag }
         if chance(1, of: 4) { headers["Cache-Control"] = "max-age=30" }
         put(.answeredRead(request.path, .value(value), since: request.moment))
-        reply(request, 200, headers, value.description)
+        reply(request, 200, headers, text(value, request.path))
     }
 
     /// A GET after a 412: the origin says what there is, or does not.
@@ -88,7 +88,7 @@ extension EngineSimulation {
             return reply(request, chance(1, of: 2) ? 404 : 410)
         }
         put(.answeredCheck(request.path, .said(.value(value))))
-        reply(request, 200, ["Content-Type": "application/json"], value.description)
+        reply(request, 200, ["Content-Type": "application/json"], text(value, request.path))
     }
 
     // MARK: Writes
@@ -161,11 +161,15 @@ extension EngineSimulation {
         if chance(1, of: 2) { headers["ETag"] = origin.server[path].etag }
         if request.path == path, chance(1, of: 2) {
             headers["Preference-Applied"] = "return=representation"
-            return reply(request, 200, headers, value.description)
+            return reply(request, 200, headers, text(value, path))
         }
         let isCreated = chance(1, of: 3)
         headers[isCreated ? "Location" : "Content-Location"] = path
-        reply(request, isCreated ? 201 : 200, headers, value.description)
+        reply(request, isCreated ? 201 : 200, headers, text(value, path))
+    }
+
+    private func text(_ value: PlainValue, _ path: String) -> String {
+        value.text(of: entity(path))
     }
 
     func modifier(of request: SimulatedOrigin.Request) -> PlainModifier {
@@ -216,6 +220,10 @@ extension EngineSimulation {
         for _ in 0..<400 where try !isOver() {}
         let left = judge.queues.first?.unsettled ?? []
         try require(left.isEmpty, "P-02: \(left) never end")
+        for _ in 0..<20 where !daemon.hasCache {
+            clock.advance(by: Limits.touchFlushTime)
+            try settle()
+        }
         for path in Self.paths {
             fetch(path, .networkOnly)
             try settle()

@@ -1,8 +1,10 @@
-import LarderEngine
 import LarderModel
+import LarderNormalize
 import LarderStore
 import LarderTestSupport
 import LarderWire
+
+@testable import LarderEngine
 
 /// What the daemon shows.
 extension EngineSimulation {
@@ -17,8 +19,12 @@ extension EngineSimulation {
         var sight = SimulationJudge.Sight()
         for path in Self.paths {
             // What the store finds wrong meanwhile it does something about before anything else.
-            let shown = daemon.store.alone { Result(catching: { try self.shown(path) }) }
-            sight.shown[path] = try shown.get()
+            let shown = daemon.store.alone {
+                Result(catching: { (try self.shown(path), try self.shownByKey(path)) })
+            }
+            let (atURL, byKey) = try shown.get()
+            sight.shown[path] = byKey ?? atURL
+            if byKey != nil { sight.atURLs[path] = atURL }
         }
         sight.pins = try pins()
         sight.told = try list(nil).map { report in
@@ -114,6 +120,35 @@ extension EngineSimulation {
         }
     }
 
+    /// As `GET /v1/entities/{key}` tells it; nil for what is no entity.
+    private func shownByKey(_ path: String) throws -> PlainQueue.Shown? {
+        guard let entity = entity(path) else { return nil }
+        let name = EntityName(try EntityKey("Doc:\(entity)"), of: settings.name)
+        let (views, reader, now) = (daemon.engine.context.views, daemon.loop.reader, clock.now())
+        defer { reader.endTransaction() }
+        func view(_ form: ShownForm) throws -> (EntryView<Never>?, PlainView) {
+            let found: EntryView<Never>? = try views.view(
+                of: name,
+                for: scopeKey,
+                reader,
+                now: now,
+                as: form
+            )
+            switch found?.content {
+            case nil: return (nil, .unknown)
+            case .deleted: return (found, .deleted)
+            case .made(_, let bytes):
+                guard let value = PlainValue(parsing: bytes) else {
+                    throw SimulationJudge.Complaint(text: "\(name) has \(bytes.count) odd bytes")
+                }
+                return (found, .value(value, isComplete: found?.overlay.isComplete ?? true))
+            }
+        }
+        let (_, base) = try view(.base)
+        let (found, shown) = try view(.view)
+        return PlainQueue.Shown(PlainQueue.Base(base), shown, found?.overlay)
+    }
+
     private func base(
         _ id: EntryID,
         _ reader: StoreReader,
@@ -138,6 +173,14 @@ extension EngineSimulation {
 }
 
 extension PlainQueue.Base {
+    fileprivate init(_ view: PlainView) {
+        switch view {
+        case .unknown: self = .unknown
+        case .deleted: self = .deleted
+        case .value(let value, isComplete: _): self = .value(value)
+        }
+    }
+
     fileprivate var view: PlainView {
         switch self {
         case .unknown: .unknown

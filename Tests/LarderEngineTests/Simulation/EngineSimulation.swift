@@ -10,6 +10,8 @@ import LarderWire
 /// disk that fails, all of them drawn from one seed and taken step by step on one thread: the same
 /// seed is the same run.
 ///
+/// * Entities, in every fourth life: what each URL answers is one, read and targeted by its key and by
+///   that URL.
 /// * Loss of `cache.db`: with a crash or an orderly end, or while it is in use: deleted, cut, overwritten,
 ///   or found damaged by any operation.
 /// * Pins that come and go, of what is cached and of what is not, under fetches and writes.
@@ -50,7 +52,9 @@ final class EngineSimulation {
     private(set) var crashes = 0
     /// Which `cache.db` somebody has harmed, until another one was seen in its place.
     var harmedGeneration: Int64?
-    /// When that was last.
+    /// Whether there was no `cache.db` when it was looked at.
+    private var hasNoCache = false
+    /// When it was harmed last.
     var lastHarm: Duration?
 
     init(seed: UInt64) throws {
@@ -66,11 +70,18 @@ final class EngineSimulation {
         if Int.random(in: 0..<4, using: &random) == 0 {
             settings.modifiers.answer = .representation
         }
+        if Int.random(in: 0..<4, using: &random) == 0 {
+            let types = [TypeRule(type: "Doc", url: "/{id}")]
+            settings.normalize = NormalizeRules(byType: .standard, types: types)
+        }
         self.settings = settings
         let honours = settings.modifiers.idempotency.isHonoured
         origin = SimulatedOrigin(SimulatedServer(honoursKeys: honours))
         judge = SimulationJudge(
-            PlainQueue(acceptedLimit: settings.modifiers.acceptedLimit),
+            PlainQueue(
+                acceptedLimit: settings.modifiers.acceptedLimit,
+                hasEntities: settings.normalize != nil
+            ),
             paths: Self.paths
         )
         life = try SimulatedDaemon(
@@ -107,10 +118,17 @@ final class EngineSimulation {
 
     func value() -> PlainValue {
         var value = PlainValue(["count": .number(draw(0..<9))])
-        if chance(2, of: 3) { value.members["liked"] = .number(draw(0..<2)) }
-        if chance(1, of: 2) { value.members["tags"] = .list([draw(0..<4)]) }
+        // Of an entity what does not come stays, so that all of it comes always.
+        if hasEntities || chance(2, of: 3) { value.members["liked"] = .number(draw(0..<2)) }
+        if hasEntities || chance(1, of: 2) { value.members["tags"] = .list([draw(0..<4)]) }
         return value
     }
+
+    /// Whether what stands under each URL is an entity, whose own URL it is.
+    var hasEntities: Bool { settings.normalize != nil }
+
+    /// Which entity's own URL it is; nil for none.
+    func entity(_ path: String) -> String? { hasEntities ? String(path.dropFirst()) : nil }
 
     func note(_ text: String) { log.append(text) }
 
@@ -184,6 +202,9 @@ final class EngineSimulation {
         let isHarmed = isCacheHarmed
         if harmedGeneration != nil { put(.cacheLost) }
         if !isHarmed { harmedGeneration = nil }
+        // It could not be made anew: until then nothing is stored but what is claimed.
+        if hasNoCache || !daemon.hasCache { window.hasDiskFailed = true }
+        hasNoCache = !daemon.hasCache
         let sight = try sight()
         window.inputs = window.inputs.compactMap { input in
             switch input.certainty {

@@ -63,10 +63,10 @@ enum PlainEffect: Hashable {
         return .value(value, isComplete: isComplete)
     }
 
-    /// The same as the engine takes it.
-    var effect: Effect {
+    /// The effect as the engine takes it, of an entity or of none.
+    func effect(of entity: String?) -> Effect {
         switch self {
-        case .put(let value): .put(value.json)
+        case .put(let value): .put(value.json(of: entity))
         case .merge(let name, let member):
             .merge(.object([JSONMember(name: name, value: member?.json ?? .null)]))
         case .set(let name, let member): .set([JSONAssignment(Self.pointer(name), member.json)])

@@ -35,9 +35,14 @@ struct PlainQueue: Hashable {
     private var unsaved: Set<String> = []
     private var paused: Set<String> = []
     private let acceptedLimit: Duration
+    /// Whether targets are entities, which are read by their keys and by their own URLs.
+    private let hasEntities: Bool
+    /// Of entities the own URLs whose answers are there.
+    private var answered: Set<String> = []
 
-    init(acceptedLimit: Duration) {
+    init(acceptedLimit: Duration, hasEntities: Bool) {
         self.acceptedLimit = acceptedLimit
+        self.hasEntities = hasEntities
     }
 
     subscript(id: String) -> PlainModifier? { modifiers.first { $0.id == id } }
@@ -66,6 +71,18 @@ struct PlainQueue: Hashable {
             pending: isMiss ? nil : touching.map(\.id),
             failed: isMiss ? 0 : failed
         )
+    }
+
+    /// What somebody may see of an entity by its own URL: of what has no answer there, only what
+    /// modifiers make of it; nil where there are no entities.
+    func shownAtURL(_ path: String) -> Shown? {
+        guard hasEntities else { return nil }
+        let shown = shown(path)
+        let base = answered.contains(path) ? shown.base : .unknown
+        guard !answered.contains(path), !isTargeted(path) else {
+            return Shown(base: base, view: shown.view, pending: shown.pending, failed: shown.failed)
+        }
+        return Shown(base: base, view: .unknown, pending: nil, failed: 0)
     }
 
     private static func view(_ base: Base) -> PlainView {
@@ -186,7 +203,11 @@ struct PlainQueue: Hashable {
 
     mutating func evict(_ path: String) {
         if !isTargeted(path), !pinned.contains(path) { set(path, .unknown) }
+        answered.remove(path)
     }
+
+    /// Only the answer goes of an entity's own URL.
+    mutating func evictAnswer(_ path: String) { answered.remove(path) }
 
     /// The queues that this may be where the cache is lost: without what nothing else keeps, but for
     /// what something has kept until now.
@@ -194,12 +215,15 @@ struct PlainQueue: Hashable {
         bases.keys.sorted().reduce([self]) { found, path in
             found.flatMap { queue in
                 let hasBytes = ["gone", "held"].contains(queue.pinState(path))
+                var answerless = queue
+                answerless.evictAnswer(path)
+                var found = answerless == queue ? [queue] : [queue, answerless]
                 guard !queue.isTargeted(path), !hasBytes, queue.base(path) != .unknown else {
-                    return [queue]
+                    return found
                 }
-                var without = queue
-                without.set(path, .unknown)
-                return [queue, without]
+                answerless.set(path, .unknown)
+                found.append(answerless)
+                return found
             }
         }
     }
@@ -400,6 +424,7 @@ struct PlainQueue: Hashable {
     /// A 304 that nobody asked for on behalf of a pin saves nothing.
     mutating func say(_ path: String, _ base: Base, isLookedAt: Bool, isSaved: Bool = true) {
         set(path, base)
+        if hasEntities { answered.insert(path) }
         if isSaved { unsaved.remove(path) }
         guard isLookedAt else { return }
         var shown: [PlainModifier] = []

@@ -8,18 +8,24 @@ struct PlainValue: Hashable, CustomStringConvertible {
     }
 
     static let names = ["count", "liked", "tags"]
+    /// The members that say which entity it is.
+    private static let identity: Set = ["type", "id"]
 
     var members: [String: Member] = [:]
 
     /// The JSON text, its members in the order of their names.
-    var description: String {
+    var description: String { text(of: nil) }
+
+    /// The JSON text, with what says which entity it is.
+    func text(of entity: String?) -> String {
+        let identity = entity.map { ["\"type\":\"Doc\"", "\"id\":\"\($0)\""] } ?? []
         let texts = members.sorted { $0.key < $1.key }.map { name, member in
             switch member {
             case .number(let number): "\"\(name)\":\(number)"
             case .list(let list): "\"\(name)\":[\(list.map(String.init).joined(separator: ","))]"
             }
         }
-        return "{\(texts.joined(separator: ","))}"
+        return "{\((identity + texts).joined(separator: ","))}"
     }
 
     init(_ members: [String: Member] = [:]) {
@@ -43,16 +49,22 @@ struct PlainValue: Hashable, CustomStringConvertible {
                     list.append(number)
                 }
                 members[member.name] = .list(list)
+            case .string where Self.identity.contains(member.name): continue
             case .null, .bool, .string, .object: return nil
             }
         }
     }
 
-    var json: JSONValue {
-        .object(
-            members.sorted { $0.key < $1.key }.map { name, member in
-                JSONMember(name: name, value: member.json)
+    /// The value as the engine takes it.
+    func json(of entity: String?) -> JSONValue {
+        let identity = entity.map { ["type": "Doc", "id": $0] } ?? [:]
+        return .object(
+            identity.sorted { $0.key < $1.key }.map { name, text in
+                JSONMember(name: name, value: .string(text))
             }
+                + members.sorted { $0.key < $1.key }.map { name, member in
+                    JSONMember(name: name, value: member.json)
+                }
         )
     }
 }

@@ -59,6 +59,9 @@ final class SimulatedDaemon {
     /// Which file the `cache.db` is that is in use.
     var generation: Int64 { store.shared.generation.number }
 
+    /// Whether there is one; where it could not be made, that is tried again after a while.
+    var hasCache: Bool { store.shared.generation.hasFile }
+
     /// Takes one step, and whatever it asks of the files; false when there is none to be taken.
     func step(_ random: inout SeededRandom) -> Bool {
         store.alone {

@@ -156,7 +156,9 @@ struct SimulationInput {
             guard after.checkEnded(path, answer, input: number, at: moment) else { return [] }
         case .mayBeLost(let path):
             after.evict(path)
-            return [after, queue]
+            var answerless = queue
+            answerless.evictAnswer(path)
+            return [after, queue] + (answerless == queue ? [] : [answerless])
         case .cacheLost: return queue.losses
         }
         return [after]

@@ -22,6 +22,8 @@ struct SimulationJudge {
     /// All that can be seen from outside.
     struct Sight: Hashable {
         var shown: [String: PlainQueue.Shown] = [:]
+        /// What is seen of entities by their own URLs.
+        var atURLs: [String: PlainQueue.Shown] = [:]
         /// What becomes of each pin.
         var pins: [String: String] = [:]
         /// Unsettled ones and dead letters, in the order of acceptance.
@@ -276,6 +278,7 @@ struct SimulationJudge {
         var sight = Sight()
         for path in paths {
             sight.shown[path] = queue.shown(path)
+            sight.atURLs[path] = queue.shownAtURL(path)
             sight.pins[path] = queue.pinState(path)
         }
         sight.told = queue.modifiers.map { modifier in
@@ -302,6 +305,10 @@ struct SimulationJudge {
         var lines: [String] = []
         for (path, shown) in sight.shown where expected.shown[path] != shown {
             lines.append("\(path) is \(shown), not \(expected.shown[path].map { "\($0)" } ?? "-")")
+        }
+        for (path, shown) in sight.atURLs where expected.atURLs[path] != shown {
+            let text = expected.atURLs[path].map { "\($0)" } ?? "-"
+            lines.append("the URL \(path) is \(shown), not \(text)")
         }
         if expected.pins != sight.pins {
             lines.append("pins are \(sight.pins), not \(expected.pins)")
