@@ -354,7 +354,8 @@ struct FlightRun: ~Copyable {
         let confirmed = cached.confirmed(by: reply.headers, plan.origin.fetch, at: now)
         let outcome: RefreshOutcome
         do throws(StoreError) {
-            outcome = try await context.store.refresh(confirmed, in: plan.key.scope)
+            let fence = departure.map { Overtaking(context.fence, since: $0).fence }
+            outcome = try await context.store.refresh(confirmed, in: plan.key.scope, fence: fence)
         } catch {
             // It is confirmed all the same, only not for whoever comes later.
             context.noteUnstored(cached.id, error)

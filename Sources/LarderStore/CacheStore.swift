@@ -222,10 +222,11 @@ package final class CacheStore: Sendable {
     /// Confirms a row's bytes; see ``CacheWriter/refresh(_:in:)``.
     package func refresh(
         _ confirmed: Entry,
-        in scope: ScopeKey
+        in scope: ScopeKey,
+        fence: AnswerFence? = nil
     ) async throws(StoreError) -> RefreshOutcome {
         try await commands.submit(isRepeatable: true) { writer throws(StoreError) in
-            try writer.refresh(confirmed, in: scope)
+            try writer.refresh(confirmed, in: scope, fence: fence)
         }
     }
 

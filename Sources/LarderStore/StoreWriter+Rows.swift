@@ -295,7 +295,8 @@ extension StoreWriter {
     /// Confirms the bytes that stand under an id, and those of the copies of a shared row.
     func refresh(
         _ confirmed: Entry,
-        in scope: ScopeKey
+        in scope: ScopeKey,
+        fence: AnswerFence?
     ) throws(StoreError) -> RefreshOutcome {
         let id = confirmed.id
         for follower in shared.claims.followers(scope, id) {
@@ -306,6 +307,10 @@ extension StoreWriter {
         }
         guard shared.claims.covers(scope, id) else {
             return try cache.refresh(confirmed, in: scope)
+        }
+        if fence?.covers(scope, id) == true, try state.find(scope, id)?.goneStatus != nil {
+            // A write has deleted it since: what the pin keeps is not what was confirmed (P-06).
+            return .gone
         }
         switch try state.refresh(confirmed, in: scope) {
         case .notClaimed, .noBytes: return try cache.refresh(confirmed, in: scope)

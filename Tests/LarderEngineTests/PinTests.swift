@@ -1,3 +1,4 @@
+import LarderJSON
 import LarderModel
 import LarderStore
 import LarderTestSupport
@@ -201,6 +202,40 @@ struct PinTests {
             try await fixture.fetch(url)
             #expect(try await fixture.pins().map(\.state) == [.held])
             #expect(try fixture.bytes(url) == "[3]")
+        }
+    }
+
+    @Test("P-06: a 304 that set out before a write deleted what is pinned does not bring it back")
+    func overtakenConfirmation() async throws {
+        try await EngineFixture.run { fixture in
+            let (url, gate) = (try fixture.url("/a"), Gate())
+            try await fixture.cache(url, .json("[1]", headers: ["ETag": "\"1\""]))
+            _ = try await fixture.pin(url)
+            fixture.upstream.answer(
+                url,
+                with: ScriptedAnswer.reply(status: 304, headers: ["ETag": "\"1\""]).held(by: gate),
+                .reply(status: 204),
+                .reply(status: 404),
+                .reply(status: 404)
+            )
+            let fetch = fixture.start(url, .networkFirst)
+            _ = try await fixture.upstream.asked.element(1)
+            let change = ModifierCommand.Change(target: .id(try EntryID(url)), effect: .delete)
+            var command = ModifierCommand(
+                changes: [change],
+                request: try #require(ModifierCommand.derivedRequest(for: [change]))
+            )
+            command.id = try ModifierID("m")
+            _ = try await fixture.engine.modifiers.accept(ModifiersCommand(command), fixture.scope)
+            let report = try await fixture.engine.modifiers.modifier(
+                ModifierID("m"),
+                fixture.scope,
+                wait: .seconds(60)
+            )
+            #expect(report.state == .confirmed)
+            gate.open()
+            _ = try await fetch.result()
+            #expect(try await fixture.pins().map(\.state) == [.gone])
         }
     }
 
