@@ -54,9 +54,11 @@ extension EngineSimulation {
         case 3:
             note("the cache is cut")
             truncate(path, off_t(draw(0..<20_000)))
+            isCacheBroken = true
         default:
             note("the cache is overwritten")
             try overwrite(path)
+            isCacheBroken = true
         }
     }
 

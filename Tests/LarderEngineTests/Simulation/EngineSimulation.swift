@@ -52,6 +52,8 @@ final class EngineSimulation {
     private(set) var crashes = 0
     /// Which `cache.db` somebody has harmed, until another one was seen in its place.
     var harmedGeneration: Int64?
+    /// Whether what is in it was harmed, since it was looked at last.
+    var isCacheBroken = false
     /// Whether there was no `cache.db` when it was looked at.
     private var hasNoCache = false
     /// When it was harmed last.
@@ -197,6 +199,12 @@ final class EngineSimulation {
     }
 
     private func look() throws {
+        if isCacheBroken {
+            // Until it is found out a row may be missing, and be there again for the writer.
+            isCacheBroken = false
+            _ = daemon.call { engine in try? await engine.store.maintain() }
+            _ = try pump()
+        }
         window.heard += heard.take()
         // It may be met by the look itself.
         let isHarmed = isCacheHarmed

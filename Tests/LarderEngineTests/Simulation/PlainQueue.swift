@@ -36,9 +36,15 @@ struct PlainQueue: Hashable {
     private var paused: Set<String> = []
     private let acceptedLimit: Duration
     /// Whether targets are entities, which are read by their keys and by their own URLs.
-    private let hasEntities: Bool
-    /// Of entities the own URLs whose answers are there.
-    private var answered: Set<String> = []
+    let hasEntities: Bool
+    /// What answers are there of entities' own URLs.
+    private var answers: [String: Answer] = [:]
+
+    private enum Answer {
+        case entity
+        /// That it is gone.
+        case tombstone
+    }
 
     init(acceptedLimit: Duration, hasEntities: Bool) {
         self.acceptedLimit = acceptedLimit
@@ -78,11 +84,35 @@ struct PlainQueue: Hashable {
     func shownAtURL(_ path: String) -> Shown? {
         guard hasEntities else { return nil }
         let shown = shown(path)
-        let base = answered.contains(path) ? shown.base : .unknown
-        guard !answered.contains(path), !isTargeted(path) else {
-            return Shown(base: base, view: shown.view, pending: shown.pending, failed: shown.failed)
+        let isGone = answers[path] == .tombstone
+        let base = answers[path] == nil ? .unknown : shown.base
+        if isGone, shown.view == .unknown {
+            return Shown(base: .deleted, view: .deleted, pending: [], failed: 0)
         }
-        return Shown(base: base, view: .unknown, pending: nil, failed: 0)
+        guard answers[path] != nil || isTargeted(path) else {
+            return Shown(base: base, view: .unknown, pending: nil, failed: 0)
+        }
+        return Shown(
+            base: isGone && base == .unknown ? .deleted : base,
+            view: shown.view,
+            pending: shown.pending,
+            failed: shown.failed
+        )
+    }
+
+    /// The queues that this may be as what no answer shows is swept.
+    var sweeps: [PlainQueue] {
+        guard hasEntities else { return [self] }
+        return bases.keys.sorted().reduce([self]) { found, path in
+            found.flatMap { queue in
+                guard queue.answers[path] != .entity, !queue.isTargeted(path),
+                    queue.base(path) != .unknown
+                else { return [queue] }
+                var swept = queue
+                swept.set(path, .unknown)
+                return [queue, swept]
+            }
+        }
     }
 
     private static func view(_ base: Base) -> PlainView {
@@ -203,11 +233,11 @@ struct PlainQueue: Hashable {
 
     mutating func evict(_ path: String) {
         if !isTargeted(path), !pinned.contains(path) { set(path, .unknown) }
-        answered.remove(path)
+        answers[path] = nil
     }
 
     /// Only the answer goes of an entity's own URL.
-    mutating func evictAnswer(_ path: String) { answered.remove(path) }
+    mutating func evictAnswer(_ path: String) { answers[path] = nil }
 
     /// The queues that this may be where the cache is lost: without what nothing else keeps, but for
     /// what something has kept until now.
@@ -421,12 +451,16 @@ struct PlainQueue: Hashable {
     /// The server's own word on a target (case 3), which settles all that was answered 202 and that
     /// it shows (case 7).
     ///
-    /// A 304 that nobody asked for on behalf of a pin saves nothing.
-    mutating func say(_ path: String, _ base: Base, isLookedAt: Bool, isSaved: Bool = true) {
+    /// A 304 is nothing new: where nobody asked for it on behalf of a pin it saves nothing.
+    mutating func say(_ path: String, _ base: Base, isLookedAt: Bool, isNew: Bool = true) {
         set(path, base)
-        if hasEntities { answered.insert(path) }
-        if isSaved { unsaved.remove(path) }
-        guard isLookedAt else { return }
+        if hasEntities, isNew { answers[path] = base == .deleted ? .tombstone : .entity }
+        if isNew { unsaved.remove(path) }
+        if isLookedAt { look(path) }
+    }
+
+    /// Settles all that was answered 202 and that a target shows.
+    mutating func look(_ path: String) {
         var shown: [PlainModifier] = []
         for modifier in unsettled.reversed() where !modifier.changes(path).isEmpty {
             guard case .accepted = modifier.standing else { continue }

@@ -139,7 +139,11 @@ struct SimulationInput {
             guard after.attemptEnded(id, verdict, input: number, at: moment) else { return [] }
         case .answeredRead(let path, let base, let moment):
             let isOvertaken = queue.isOvertaken(path, since: moment)
-            guard isOvertaken != true else { return [queue] }
+            guard isOvertaken != true else {
+                // What an entity is by now is looked at all the same.
+                after.look(path)
+                return queue.hasEntities && after != queue ? [queue, after] : [queue]
+            }
             after.say(path, base, isLookedAt: true)
             guard isOvertaken == nil || !isAlone else { return [after] }
             var unseen = queue
@@ -147,10 +151,11 @@ struct SimulationInput {
             return [after, unseen] + (isOvertaken == nil ? [queue] : [])
         case .confirmedRead(let path, let base, let moment):
             guard queue.base(path) == base else { return [queue] }
-            after.say(path, base, isLookedAt: true)
+            // An entity's own URL has the answer that it had, if it is still there.
+            after.say(path, base, isLookedAt: true, isNew: !queue.hasEntities)
             let isSure = isAlone && queue.isOvertaken(path, since: moment) == false
             var unsaved = queue
-            unsaved.say(path, base, isLookedAt: true, isSaved: false)
+            unsaved.say(path, base, isLookedAt: true, isNew: false)
             return (isSure ? [after] : [after, queue]) + (unsaved == after ? [] : [unsaved])
         case .answeredCheck(let path, let answer):
             guard after.checkEnded(path, answer, input: number, at: moment) else { return [] }

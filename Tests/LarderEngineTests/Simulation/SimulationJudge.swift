@@ -106,9 +106,11 @@ struct SimulationJudge {
         passing.append([:])
         for queue in queues { pass(queue) }
         var possible = Alternatives()
-        for queue in queues.flatMap({ $0.ended(at: now) }) {
+        for queue in queues.flatMap({ $0.ended(at: now) }).flatMap(\.sweeps) {
             for after in outcomes(of: window, in: queue, now).all {
-                possible.formUnion(beginnings(after: window, in: after, now))
+                for queue in beginnings(after: window, in: after, now).all.flatMap(\.sweeps) {
+                    possible.insert(queue)
+                }
             }
         }
         let paths = Array(sight.shown.keys)
