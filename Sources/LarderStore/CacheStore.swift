@@ -200,13 +200,21 @@ package final class CacheStore: Sendable {
         fence: AnswerFence? = nil,
         if condition: WriteCondition? = nil
     ) async throws(StoreError) -> PutReceipt {
+        let isRepeatable = new.entry.kind != .blob
+        if condition == nil, !shared.claims.concerns(new.scope, new.entry.id) {
+            let receipt = try await commits.submit(isRepeatable: isRepeatable) {
+                writer throws(StoreError) in
+                try writer.putUnclaimed(new, fence: fence, now: now)
+            }
+            if let receipt { return receipt }
+        }
         try refuseWhileFull(new)
         return try await commands.conditionally(
             condition,
             new.scope,
             new.entry.id,
             now,
-            isRepeatable: new.entry.kind != .blob
+            isRepeatable: isRepeatable
         ) { (writer, copied) throws(StoreError) in
             try writer.put(new, fence: fence, copied, now: now)
         }

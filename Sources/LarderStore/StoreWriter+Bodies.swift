@@ -160,6 +160,12 @@ extension StoreWriter {
 }
 
 extension NewEntry {
+    /// Whether a row of `cache.db` can link its body as it is.
+    var isLinkableInCache: Bool {
+        if case .inline(let bytes) = body { return bytes.count <= Limits.inlineBodyBytesMax }
+        return body.upload?.file == .cache
+    }
+
     /// Its body where that stands in chunks.
     var uploadedBody: ChunkedBody? {
         body.upload.map { upload in

@@ -134,6 +134,9 @@ extension StoreWriter {
         isShown: Bool = true,
         now: Timestamp
     ) throws(StoreError) -> Entrance<PutReceipt> {
+        if isOwn, let receipt = try putUnclaimed(new, fence: fence, now: now) {
+            return .done(receipt)
+        }
         let (scope, id) = (new.scope, new.entry.id)
         let found = try claimed(scope, id)
         var places: [(new: NewEntry, row: StateWriter.FoundClaim)] = []
@@ -176,6 +179,19 @@ extension StoreWriter {
             return .done(try cache.put(ready, now: now))
         }
         return .done(try put(ready, into: found, isShown: isShown, now))
+    }
+
+    /// Stores an entry that concerns the cache alone; nil, and nothing done, where it does not.
+    func putUnclaimed(
+        _ new: NewEntry,
+        fence: AnswerFence?,
+        now: Timestamp
+    ) throws(StoreError) -> PutReceipt? {
+        let (scope, id) = (new.scope, new.entry.id)
+        guard new.isLinkableInCache, !shared.claims.concerns(scope, id),
+            fence?.covers(scope, id) != true
+        else { return nil }
+        return try cache.put(new, now: now)
     }
 
     /// Where an entry is to be stored.
