@@ -11,36 +11,20 @@ extension EngineContext {
             || Variants.url(of: id).map { store.modifiers.isTarget(scope, $0) } == true
     }
 
-    /// A variant of which there is a row, and where that stands.
-    struct Variant: Sendable {
-        let id: EntryID
-        let place: ScopeKey
-    }
-
     /// The variants of a target that one sees, where it is a URL: the first of them, as lists have
     /// them.
-    func variants(of id: EntryID, _ scope: ScopeKey) async throws(StoreError) -> [Variant] {
+    private func variants(
+        of id: EntryID,
+        _ scope: ScopeKey
+    ) async throws(StoreError) -> [VariantRow] {
         guard let prefix = Variants.prefix(of: id) else { return [] }
-        let now = clock.now()
-        let places = sight(scope, id).scopes
-        return try await store.read(as: .sending) { reader throws(StoreError) in
-            var found: [EntryID: Variant] = [:]
-            for place in places.reversed() {
-                var filter = RowFilter(.one(place))
-                filter.prefix = prefix
-                filter.shownAt = now
-                let limit = Limits.pageRowsMax
-                for row in try reader.list(filter, order: .id, after: nil, limit: limit) {
-                    found[row.entry.id] = Variant(id: row.entry.id, place: place)
-                }
-            }
-            return Array(found.values)
-        }
+        let scopes = sight(scope, id).scopes
+        return try await store.modifiers.variants(prefix, in: scopes, now: clock.now())
     }
 
     /// Tells whoever watches variants that a modifier has come or gone.
     func tell(
-        _ variants: [Variant],
+        _ variants: [VariantRow],
         _ scope: ScopeKey,
         of cause: ChangeCause
     ) async throws(StoreError) {

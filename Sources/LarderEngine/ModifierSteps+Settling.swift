@@ -14,58 +14,45 @@ extension ModifierSteps {
         _ outcome: ModifierQueue.Outcome,
         _ dependants: [ModifierNumber]
     ) async -> ModifierKeeper.Event? {
+        let (store, now) = (context.store, context.clock.now())
+        var departed: [DepartedModifier] = []
         await untilDone("a modifier was not settled") { () async throws(StoreError) in
-            var settlements: [Settlement] = []
-            var reverting: Set<ModifierNumber> = []
-            var modifier: StoredModifier?
-            var asked: [(ScopeKey, EntryID)] = []
-            var varied: [VariedTarget] = []
-            for (member, fate) in [(number, outcome)]
-                + dependants.map({ ($0, outcome.ofDependants) })
-            {
-                guard let whole = try await self.context.store.modifiers.whole(member) else {
-                    continue
-                }
-                let targets = await self.variedTargets(of: whole)
-                varied += targets
-                settlements.append(self.settlement(of: whole, fate, targets))
-                if whole.showsSomething { reverting.insert(member) }
-                if member == number { modifier = whole.modifier }
-                guard fate != .cancelled, !self.isShownByRead(member) else { continue }
-                let scope = self.context.store.key(for: whole.modifier.scope)
-                asked += whole.modifier.targets.map { (scope, $0) }
+            departed = try await store.modifiers.settle([number] + dependants, now: now) { whole in
+                let isFirst = whole.modifier.number == number
+                return self.settlement(of: whole, isFirst ? outcome : outcome.ofDependants)
             }
-            let now = self.context.clock.now()
-            let receipt = try await self.context.store.modifiers.settle(settlements, now: now)
-            for target in varied { await self.tellVariants(of: target) }
-            for settlement in settlements where receipt.settled.contains(settlement.number) {
-                self.count(settlement, reverting.contains(settlement.number))
-            }
-            for (scope, id) in asked { self.askAgain(id, scope) }
-            if case .confirmed = outcome, let modifier {
-                self.context.watchers.credentialChanged(
+        }
+        for departed in departed {
+            let modifier = departed.whole.modifier
+            let fate = modifier.number == number ? outcome : outcome.ofDependants
+            await tellVariants(of: departed)
+            count(departed.whole, fate)
+            if case .confirmed = fate {
+                context.watchers.credentialChanged(
                     modifier.scope,
                     at: modifier.origin,
                     isRefused: false
                 )
             }
+            guard fate != .cancelled, !isShownByRead(modifier.number) else { continue }
+            let scope = store.key(for: modifier.scope)
+            for target in modifier.targets { askAgain(target, scope) }
         }
         attempts.withLock { $0[number] = nil }
         return .settleCommitted(number)
     }
 
-    private func count(_ settlement: Settlement, _ showsSomething: Bool) {
-        switch settlement.outcome {
+    private func count(_ whole: WholeModifier, _ fate: ModifierQueue.Outcome) {
+        switch fate {
         case .confirmed: context.meter.modifierConfirmed()
         case .cancelled: context.meter.modifierCancelled()
-        case .dead: context.meter.modifierDied(isRevert: showsSomething)
+        case .dead: context.meter.modifierDied(isRevert: whole.showsSomething)
         }
     }
 
     private func settlement(
         of whole: WholeModifier,
-        _ outcome: ModifierQueue.Outcome,
-        _ varied: [VariedTarget]
+        _ outcome: ModifierQueue.Outcome
     ) -> Settlement {
         let number = whole.modifier.number
         let fate: Settlement.Outcome =
@@ -75,7 +62,7 @@ extension ModifierSteps {
             case .confirmed: .confirmed(baseUpdate(for: whole))
             }
         var settlement = Settlement(number: number, outcome: fate, answer: answer(to: number))
-        settlement.variants = varied.flatMap(settledVariants)
+        settlement.variants = variantRows(of: whole)
         if case .dead(let reason) = outcome {
             let last = settlement.answer ?? whole.answer
             settlement.problem = Problem(deadLetter: whole.modifier, reason, last).encoded()

@@ -18,6 +18,8 @@ final class ModifierSteps: Sendable {
     let attempts = Mutex<[ModifierNumber: Attempted]>([:])
 
     struct Attempted {
+        /// What is to be sent; nil once it is.
+        private var departing: DepartingModifier?
         /// What the targets' bases held when it was sent; a revision moves with the view as well.
         var bases: [EntryID: BodySummary] = [:]
         var verdict: ModifierVerdict?
@@ -27,6 +29,16 @@ final class ModifierSteps: Sendable {
         var fetch: Revision?
         /// Base has shown the effect: it is what the server said.
         var isShownByRead = false
+
+        init(_ departing: DepartingModifier? = nil) {
+            self.departing = departing
+            bases = departing?.bases.compactMapValues(\.said) ?? [:]
+        }
+
+        mutating func takeDeparting() -> DepartingModifier? {
+            defer { departing = nil }
+            return departing
+        }
     }
 
     init(_ context: EngineContext, _ board: FlightBoard) {
@@ -191,7 +203,10 @@ final class ModifierSteps: Sendable {
 
     private func commitSend(_ number: ModifierNumber) async -> ModifierKeeper.Event? {
         do throws(StoreError) {
-            guard try await context.store.modifiers.send(number) else { return nil }
+            guard let departing = try await context.store.modifiers.send(number) else {
+                return nil
+            }
+            attempts.withLock { $0[number] = Attempted(departing) }
             return .sendCommitted(number)
         } catch {
             note("a modifier was not sent", error)
@@ -200,21 +215,14 @@ final class ModifierSteps: Sendable {
     }
 
     private func send(_ number: ModifierNumber) async -> ModifierKeeper.Event? {
-        let found: (whole: WholeModifier, targets: [EntryID: Target])?
-        do throws(StoreError) {
-            found = try await context.store.modifiers.withTargets(number)
-        } catch {
-            note("a modifier was not read", error)
-            return .attemptEnded(number, .neverLeft, ModifierRules())
-        }
-        guard let (whole, targets) = found else { return nil }
+        guard let departing = attempts.withLock({ $0[number]?.takeDeparting() }) else { return nil }
+        let whole = departing.whole
         guard let origin = origin(of: whole.modifier) else {
             // Whoever removed it may add it again.
             return .attemptEnded(number, .neverLeft, ModifierRules())
         }
-        let bases = targets.compactMapValues { $0.base.said }
-        attempts.withLock { $0[number] = Attempted(bases: bases) }
-        let first = whole.changes.first.flatMap { targets[$0.id]?.base }
+        let bases = departing.bases.compactMapValues { $0.said }
+        let first = whole.changes.first.flatMap { departing.bases[$0.id] }
         let request = facts(whole.modifier, first ?? .unknown)
         let attempt = ModifierAttempt(
             context: context,

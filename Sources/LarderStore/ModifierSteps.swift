@@ -38,9 +38,8 @@ package struct Settlement: Sendable {
     package var answer: StoredAnswer?
     /// What watchers are told of its death, as JSON; opaque here.
     package var problem: [UInt8] = []
-    /// Rows that show a target although no change names them; once it is confirmed they say what it
-    /// has made of them, or are to be asked for again.
-    package var variants: [SettledVariant] = []
+    /// The rows that show its targets although no change names them.
+    package var variants: [VariantRows] = []
 
     package enum Outcome: Sendable {
         /// What becomes of the base of each target, from what it is now; called on the writer's thread,
@@ -58,24 +57,45 @@ package struct Settlement: Sendable {
     }
 }
 
-/// A row that shows a target although no change names it, as an answer does that varies by request
-/// headers.
-package struct SettledVariant: Sendable {
-    package let id: EntryID
-    /// Where its row stands.
-    package let place: ScopeKey
-    /// What a confirmed modifier makes of it; called as that of a target is.
-    package let update: @Sendable (TargetBase) -> BaseUpdate
+/// The rows that show a target although no change names them, as answers do that vary by request
+/// headers; once it is confirmed they say what it has made of them, or are to be asked for again.
+package struct VariantRows: Sendable {
+    /// What their ids begin with.
+    package let prefix: String
+    /// Where they stand: a row of the first of these hides what has its id in the others.
+    package let scopes: [ScopeKey]
+    /// What a confirmed modifier makes of one; called as that of a target is.
+    package let update: @Sendable (VariantRow, TargetBase) -> BaseUpdate
 
     package init(
-        _ id: EntryID,
-        in place: ScopeKey,
-        update: @escaping @Sendable (TargetBase) -> BaseUpdate
+        prefix: String,
+        scopes: [ScopeKey],
+        update: @escaping @Sendable (VariantRow, TargetBase) -> BaseUpdate
     ) {
-        self.id = id
-        self.place = place
+        self.prefix = prefix
+        self.scopes = scopes
         self.update = update
     }
+}
+
+/// A row that shows a target although no change names it, and where it stands.
+package struct VariantRow: Hashable, Sendable {
+    package let id: EntryID
+    package let place: ScopeKey
+}
+
+/// A modifier that has just left the queue, and the rows that showed it although no change of it
+/// names them.
+package struct DepartedModifier: Sendable {
+    package let whole: WholeModifier
+    package let variants: [VariantRow]
+}
+
+/// A modifier of which bytes may leave from now on, and what its targets are without it.
+package struct DepartingModifier: Sendable {
+    package let whole: WholeModifier
+    /// Without those of which nothing is known; bytes in chunks are not read.
+    package let bases: [EntryID: TargetBase]
 }
 
 /// What a confirmed modifier makes of a base.

@@ -23,9 +23,14 @@ package struct ModifierStore: Sendable {
         }
     }
 
-    /// Counts an attempt: from now on bytes may have left; false for what is settled.
-    package func send(_ number: ModifierNumber) async throws(StoreError) -> Bool {
-        try await file.settle { writer throws(StoreError) in try writer.send(number) }
+    /// Counts an attempt, as from now on bytes may have left; what is to be sent, nil for what is
+    /// settled.
+    package func send(
+        _ number: ModifierNumber
+    ) async throws(StoreError) -> DepartingModifier? {
+        try await file.settling { () async throws(StoreError) in
+            try await file.commits.submit { writer throws(StoreError) in try writer.send(number) }
+        }
     }
 
     /// Writes down what a modifier's row says from now on; what it said before, nil for what is
@@ -48,6 +53,19 @@ package struct ModifierStore: Sendable {
     ) async throws(StoreError) -> SettleReceipt {
         try await commands.settling { writer throws(StoreError) in
             try writer.settle(settlements, now: now)
+        }
+    }
+
+    /// Has modifiers leave the queue, all of them in one: those that are unsettled and can be read.
+    ///
+    /// `deciding` says of each how; it is called on the writer's thread, once or more often.
+    package func settle(
+        _ numbers: [ModifierNumber],
+        now: Timestamp,
+        deciding: @escaping @Sendable (WholeModifier) -> Settlement
+    ) async throws(StoreError) -> [DepartedModifier] {
+        try await commands.settling { writer throws(StoreError) in
+            try writer.settle(numbers, now: now, deciding: deciding)
         }
     }
 
@@ -215,6 +233,18 @@ package struct ModifierStore: Sendable {
             var targets: [EntryID: Target] = [:]
             for id in whole.modifier.targets { targets[id] = try reader.target(scope, id) }
             return (whole, targets)
+        }
+    }
+
+    /// The variants of what stands under an id, by what their ids begin with; see ``VariantRows``.
+    package func variants(
+        _ prefix: String,
+        in scopes: [ScopeKey],
+        now: Timestamp
+    ) async throws(StoreError) -> [VariantRow] {
+        let query = VariantQuery(prefix: prefix, scopes: scopes, shownAt: now)
+        return try await commands.readers.read(.sending) { reader throws(StoreError) in
+            try reader.variants(query)
         }
     }
 

@@ -158,7 +158,7 @@ struct RowQuery {
 
     /// The first text in the order of bytes that does not begin with `prefix`; nil when every
     /// later one does.
-    private static func end(ofPrefix prefix: String) -> String? {
+    static func end(ofPrefix prefix: String) -> String? {
         var scalars = Array(prefix.unicodeScalars)
         while let last = scalars.popLast() {
             // UTF-8 keeps the order of scalars; the surrogates' gap is jumped over.

@@ -70,52 +70,55 @@ extension StateReader {
     }
 
     func modifier(_ number: ModifierNumber) throws(StoreError) -> WholeModifier? {
-        try inTransaction { () throws(StoreError) in
-            let statement = try connection.statement(
-                """
-                SELECT \(StoredModifier.columns), answer_headers, answer_body, body, answer_at
-                FROM modifier
-                WHERE number = ?1
-                """
-            )
-            statement.bind(1, number.value)
-            guard try statement.step(), var modifier = StoredModifier(statement) else {
-                return nil
-            }
-            let rows = try connection.statement(
-                """
-                SELECT id, effect, inapplicable, before, after FROM change
-                WHERE modifier = ?1 ORDER BY position
-                """
-            )
-            rows.bind(1, number.value)
-            let changes = try rows.all { row in
-                row.text(0).flatMap { try? EntryID(stored: $0) }.map { id in
-                    StoredChange(
-                        id: id,
-                        effect: Array(row.bytes(1)),
-                        inapplicable: row.text(2),
-                        before: row.isNull(3) ? nil : Array(row.bytes(3)),
-                        after: row.isNull(4) ? nil : Array(row.bytes(4))
-                    )
-                }
-            }
-            modifier.targets = changes.map(\.id)
-            let answer = modifier.answerStatus.map { status in
-                StoredAnswer(
-                    status: status,
-                    headers: HeaderFields(lines: statement.text(31) ?? ""),
-                    body: Array(statement.bytes(32)),
-                    at: statement.moment(34)
+        try inTransaction { () throws(StoreError) in try openModifier(number) }
+    }
+
+    /// The same in a transaction that is open.
+    func openModifier(_ number: ModifierNumber) throws(StoreError) -> WholeModifier? {
+        let statement = try connection.statement(
+            """
+            SELECT \(StoredModifier.columns), answer_headers, answer_body, body, answer_at
+            FROM modifier
+            WHERE number = ?1
+            """
+        )
+        statement.bind(1, number.value)
+        guard try statement.step(), var modifier = StoredModifier(statement) else {
+            return nil
+        }
+        let rows = try connection.statement(
+            """
+            SELECT id, effect, inapplicable, before, after FROM change
+            WHERE modifier = ?1 ORDER BY position
+            """
+        )
+        rows.bind(1, number.value)
+        let changes = try rows.all { row in
+            row.text(0).flatMap { try? EntryID(stored: $0) }.map { id in
+                StoredChange(
+                    id: id,
+                    effect: Array(row.bytes(1)),
+                    inapplicable: row.text(2),
+                    before: row.isNull(3) ? nil : Array(row.bytes(3)),
+                    after: row.isNull(4) ? nil : Array(row.bytes(4))
                 )
             }
-            return WholeModifier(
-                modifier: modifier,
-                body: Array(statement.bytes(33)),
-                changes: changes,
-                answer: answer
+        }
+        modifier.targets = changes.map(\.id)
+        let answer = modifier.answerStatus.map { status in
+            StoredAnswer(
+                status: status,
+                headers: HeaderFields(lines: statement.text(31) ?? ""),
+                body: Array(statement.bytes(32)),
+                at: statement.moment(34)
             )
         }
+        return WholeModifier(
+            modifier: modifier,
+            body: Array(statement.bytes(33)),
+            changes: changes,
+            answer: answer
+        )
     }
 
     /// The answer by which a modifier died, with at most `bytesMax` bytes of its body; nil where

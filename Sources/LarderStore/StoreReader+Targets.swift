@@ -37,3 +37,16 @@ extension StoreReader {
         return try stateReader().deadLetters(scope, id)
     }
 }
+
+extension StoreReader {
+    /// The variants that a query is about, as far as there is a file of the cache.
+    func variants(_ query: VariantQuery) throws(StoreError) -> [VariantRow] {
+        defer { endTransaction() }
+        let claims = shared.claims.isEmpty ? nil : try stateReader().connection
+        let found = try reading { file throws(StoreError) in
+            try query.rows(claims: claims, cache: file.connection)
+        }
+        if let found { return found }
+        return try query.rows(claims: claims, cache: nil)
+    }
+}

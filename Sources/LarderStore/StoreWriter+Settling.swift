@@ -3,37 +3,92 @@ import LarderNormalize
 
 /// How modifiers leave the queue: a command over both files.
 extension StoreWriter {
-    /// Settles those that are not settled yet, each in its step; what becomes of each base is worked
-    /// out from what it is then, and shown by the cache as far as there is one.
+    /// Settles those that are not settled yet, each in its step.
     func settle(
         _ settlements: [Settlement],
         now: Timestamp
     ) throws(StoreError) -> SettleReceipt {
         var settled: [ModifierNumber] = []
-        var revision = revisions.last
-        for settlement in settlements {
-            guard let row = try state.find(settlement.number), !row.isSettled else { continue }
-            let step = try revisions.next()
-            let ready = try prepare(settlement, now)
-            try markSharedStale(ready)
-            guard try state.settle(ready, step, now: now) else { continue }
-            for name in ready.targets.map(\.name).unique {
-                if ready.keepsBase(of: name) {
-                    try raise(name.scope, name.id, to: step)
-                } else {
-                    try show(name.scope, name.id, now: now)
-                }
-            }
-            if case .confirmed = settlement.outcome {
-                for variant in settlement.variants { try settle(variant, at: step, now) }
-            }
+        for settlement in settlements where try settle(settlement, now) != nil {
             settled.append(settlement.number)
-            revision = step
-            for (name, _) in ready.targets {
-                afterCommit { [index = shared.claims] in index.addTargets(name.scope, name.id, -1) }
+        }
+        return SettleReceipt(settled: settled, revision: revisions.last)
+    }
+
+    /// The same of modifiers that can be read: `deciding` says how each of them leaves the queue.
+    func settle(
+        _ numbers: [ModifierNumber],
+        now: Timestamp,
+        deciding: (WholeModifier) -> Settlement
+    ) throws(StoreError) -> [DepartedModifier] {
+        var departed: [DepartedModifier] = []
+        for number in numbers {
+            guard let whole = try state.reader.openModifier(number),
+                let variants = try settle(deciding(whole), now)
+            else { continue }
+            departed.append(DepartedModifier(whole: whole, variants: variants))
+        }
+        return departed
+    }
+
+    /// Has one modifier leave the queue; the variants of its targets, or nil where it is settled.
+    ///
+    /// What becomes of each base is worked out from what it is now, and shown by the cache as far as
+    /// there is one.
+    private func settle(
+        _ settlement: Settlement,
+        _ now: Timestamp
+    ) throws(StoreError) -> [VariantRow]? {
+        guard let row = try state.find(settlement.number), !row.isSettled else { return nil }
+        let step = try revisions.next()
+        let ready = try prepare(settlement, now)
+        try markSharedStale(ready)
+        guard try state.settle(ready, step, now: now) else { return nil }
+        for name in ready.targets.map(\.name).unique {
+            if ready.keepsBase(of: name) {
+                try raise(name.scope, name.id, to: step)
+            } else {
+                try show(name.scope, name.id, now: now)
             }
         }
-        return SettleReceipt(settled: settled, revision: revision)
+        var variants: [VariantRow] = []
+        for rows in settlement.variants {
+            for row in try variantRows(rows, now) {
+                variants.append(row)
+                guard case .confirmed = settlement.outcome else { continue }
+                try settle(row, rows.update, at: step, now)
+            }
+        }
+        for (name, _) in ready.targets {
+            afterCommit { [index = shared.claims] in index.addTargets(name.scope, name.id, -1) }
+        }
+        return variants
+    }
+
+    private func variantRows(
+        _ rows: VariantRows,
+        _ now: Timestamp
+    ) throws(StoreError) -> [VariantRow] {
+        let query = VariantQuery(prefix: rows.prefix, scopes: rows.scopes, shownAt: now)
+        let claims = shared.claims.isEmpty ? nil : try state.connection
+        return try query.rows(claims: claims, cache: try cacheIfAny?.connection)
+    }
+
+    /// Counts an attempt and says that bytes may leave, with all that is sent; nil for what is settled,
+    /// or cannot be read.
+    func send(_ number: ModifierNumber) throws(StoreError) -> DepartingModifier? {
+        guard let whole = try state.reader.openModifier(number), try state.send(number) else {
+            return nil
+        }
+        let scope = shared.key(for: whole.modifier.scope)
+        var bases: [EntryID: TargetBase] = [:]
+        for id in whole.modifier.targets {
+            guard let saved = try state.entry(scope, id), let entry = saved.entry else { continue }
+            bases[id] =
+                saved.goneStatus.map { .deleted(entry.tombstone($0)) }
+                ?? TargetBase(entry, saved.chunked == nil ? saved.inline : nil)
+        }
+        return DepartingModifier(whole: whole, bases: bases)
     }
 
     /// Works out what becomes of each target, one change after the other.
@@ -112,7 +167,8 @@ extension StoreWriter {
     /// Has a variant say what a confirmed modifier has made of it, unless changes of its own show there,
     /// or it is not known what that is.
     private func settle(
-        _ variant: SettledVariant,
+        _ variant: VariantRow,
+        _ update: (VariantRow, TargetBase) -> BaseUpdate,
         at step: Revision,
         _ now: Timestamp
     ) throws(StoreError) {
@@ -122,7 +178,7 @@ extension StoreWriter {
         var new: NewEntry?
         if row?.isTargeted != true {
             let base = try base(of: name, now: now)
-            switch variant.update(base) {
+            switch update(variant, base) {
             case .put(let entry, let bytes) where bytes.count <= Limits.inlineBodyBytesMax:
                 new = NewEntry(scope: scope, entry: entry, body: .inline(bytes))
             case .tombstone(let status):

@@ -30,7 +30,7 @@ struct ClientReadersTests {
                 )
             }
             #expect(read.0?.1.count == 1 && read.1.count == 1)
-            #expect(try await store.modifiers.send(number))
+            #expect(try await store.modifiers.send(number) != nil)
             let receipt = try await temporary.confirm(number, "[2]")
             #expect(receipt.settled == [number])
             try await store.check()

@@ -207,7 +207,7 @@ struct ModifierChangeTests {
     func states(_ state: ModifierState, isStalled: Bool, expected: [String]) async throws {
         let number = try await temporary.accept("one", "a", effect: Self.like)
         let told = try await told {
-            #expect(try await store.modifiers.send(number))
+            #expect(try await store.modifiers.send(number) != nil)
             let update = ModifierUpdate(
                 number: number,
                 state: state,

@@ -24,7 +24,7 @@ struct SettlingTests {
         let temporary = try TemporaryStore()
         let store = temporary.store
         let number = try await temporary.accept("one", "a")
-        #expect(try await store.modifiers.send(number))
+        #expect(try await store.modifiers.send(number) != nil)
         #expect(store.modifiers.totals.byState == [.inFlight: 1])
         var update = ModifierUpdate(
             number: number,
@@ -54,7 +54,7 @@ struct SettlingTests {
         #expect(whole.answer?.at == Timestamp(milliseconds: 7))
         try await temporary.confirm(number)
         #expect(temporary.store.modifiers.totals.stalled == 0)
-        #expect(try await temporary.store.modifiers.send(number) == false)
+        #expect(try await temporary.store.modifiers.send(number) == nil)
         #expect(try await temporary.store.modifiers.update(update) == nil)
         #expect(try await temporary.store.modifiers.whole(number) == nil)
     }
@@ -92,7 +92,7 @@ struct SettlingTests {
             #expect(try await temporary.store.modifiers.update(update) != nil)
             let waiting = try await temporary.store.modifiers.whole(number)
             #expect(waiting?.modifier.isRepeat == false)
-            #expect(try await temporary.store.modifiers.send(number))
+            #expect(try await temporary.store.modifiers.send(number) != nil)
             try temporary.crash()
             let sent = try await temporary.store.modifiers.whole(number)
             return try #require(sent).modifier.isRepeat

@@ -1,0 +1,51 @@
+import LarderModel
+
+/// Finds the variants of a URL, by what their ids begin with.
+struct VariantQuery {
+    let prefix: String
+    /// A row of the first of these hides what has its id in the others.
+    let scopes: [ScopeKey]
+    let shownAt: Timestamp
+
+    private static let condition = "scope = ?1 AND id >= ?2 AND id < ?3"
+    private static let ofClaims = """
+        SELECT id FROM claim WHERE \(condition) AND (kind IS NOT NULL OR targeted > 0)
+            AND kind IS NOT \(EntryKind.variants.rawValue)
+        ORDER BY id LIMIT \(Limits.pageRowsMax)
+        """
+    private static let ofCache = """
+        SELECT id FROM entry WHERE \(condition) AND kind <> \(EntryKind.variants.rawValue)
+            AND (kind <> \(EntryKind.blob.rawValue) OR fresh_until IS NULL OR fresh_until > ?4)
+        ORDER BY id LIMIT \(Limits.pageRowsMax)
+        """
+
+    /// The first of them in each scope and file; without a connection those of no file.
+    ///
+    /// A row that leaves `state.db` is in `cache.db` before, so that is looked at last.
+    func rows(
+        claims: SQLiteConnection?,
+        cache: SQLiteConnection?
+    ) throws(StoreError) -> [VariantRow] {
+        var places: [EntryID: ScopeKey] = [:]
+        for (connection, sql) in [(claims, Self.ofClaims), (cache, Self.ofCache)] {
+            guard let connection else { continue }
+            for scope in scopes {
+                let statement = try connection.statement(sql)
+                statement.bind(1, scope.text)
+                statement.bind(2, prefix)
+                statement.bind(3, RowQuery.end(ofPrefix: prefix))
+                if connection === cache { statement.bind(4, shownAt.milliseconds) }
+                while try statement.step() {
+                    guard let id = statement.text(0).flatMap({ try? EntryID(stored: $0) }) else {
+                        continue
+                    }
+                    let isHidden = places[id].map { known in
+                        scopes.firstIndex(of: known) ?? 0 <= scopes.firstIndex(of: scope) ?? 0
+                    }
+                    if isHidden != true { places[id] = scope }
+                }
+            }
+        }
+        return places.map { VariantRow(id: $0.key, place: $0.value) }
+    }
+}
