@@ -197,7 +197,7 @@ package final class Engine: Sendable {
 
     /// Logs what the store has found wrong and done about it.
     private func logNews() {
-        for sentence in store.takeNews() {
+        for sentence in store.files.takeNews() {
             logger.warning("the files", metadata: .larder([.reason: "\(sentence)"]))
         }
     }

@@ -118,7 +118,7 @@ final class ModifierKeeper: Sendable {
         let alarm = Alarm()
         await withDiscardingTaskGroup { group in
             group.addTask { await alarm.run(clock) { self.post(.timeCame) } }
-            var (actions, end) = await steps.restore(&machine, &group)
+            var (actions, end) = await steps.records.restore(&machine, &group)
             perform(actions, steps, &group)
             var alarmedAt: Duration?
             for await event in mailbox.events {
@@ -183,19 +183,19 @@ final class ModifierKeeper: Sendable {
             let isNext = first.number.value == known.value + 1
             if isNext, end.number.value == known.value + Int64(modifiers.count) {
                 last = end.number
-                return modifiers.map { steps.record(of: $0) }
+                return modifiers.map { steps.records.record(of: $0) }
             }
         }
         do throws(StoreError) {
-            let found = try await steps.records(after: last)
+            let found = try await steps.records.found(after: last)
             last = found.last
-            steps.bury(found.unreadable, &group)
+            steps.records.bury(found.unreadable, &group)
             return found.records
         } catch {
-            steps.note("the modifiers were not read", error)
+            steps.retrying.note("the modifiers were not read", error)
             // Those that are known go on meanwhile.
             group.addTask {
-                guard await steps.pause(after: error) else { return }
+                guard await steps.retrying.pause(after: error) else { return }
                 self.post(.accepted([]))
             }
             return []

@@ -16,7 +16,7 @@ extension ModifierSteps {
     ) async -> ModifierKeeper.Event? {
         let (store, now) = (context.store, context.clock.now())
         var departed: [DepartedModifier] = []
-        await untilDone("a modifier was not settled") { () async throws(StoreError) in
+        await retrying.untilDone("a modifier was not settled") { () async throws(StoreError) in
             departed = try await store.modifiers.settle([number] + dependants, now: now) { whole in
                 let isFirst = whole.modifier.number == number
                 return self.settlement(of: whole, isFirst ? outcome : outcome.ofDependants)

@@ -58,7 +58,7 @@ extension ModifierSteps {
         do throws(StoreError) {
             try await context.tell(departed.variants, scope, of: ChangeCause(modifier))
         } catch {
-            note("the variants of a target were not told", error)
+            retrying.note("the variants of a target were not told", error)
         }
     }
 }

@@ -13,6 +13,8 @@ import Synchronization
 final class ModifierSteps: Sendable {
     let context: EngineContext
     let board: FlightBoard
+    let records: ModifierRecords
+    let retrying: StepRetrying
     /// What the attempts under way, and those that are to be settled, have come to; guarded by its
     /// lock.
     let attempts = Mutex<[ModifierNumber: Attempted]>([:])
@@ -44,6 +46,8 @@ final class ModifierSteps: Sendable {
     init(_ context: EngineContext, _ board: FlightBoard) {
         self.context = context
         self.board = board
+        records = ModifierRecords(context: context)
+        retrying = StepRetrying(context: context)
     }
 
     func perform(_ action: ModifierQueue.Action) async -> ModifierKeeper.Event? {
@@ -56,149 +60,6 @@ final class ModifierSteps: Sendable {
         }
     }
 
-    // MARK: Start
-
-    /// What is on disk after a number.
-    struct FoundRecords {
-        var records: [ModifierRecord] = []
-        var unreadable: [ModifierNumber] = []
-        /// The highest number of all of them.
-        var last: ModifierNumber?
-    }
-
-    /// What `state.db` says of the queue.
-    ///
-    /// With it comes the highest number that it knows. Until this could be read, nobody knows what is
-    /// to be sent.
-    func restore(
-        _ machine: inout ModifierQueue,
-        _ group: inout DiscardingTaskGroup
-    ) async -> ([ModifierQueue.Action], last: ModifierNumber?) {
-        var found = FoundRecords()
-        var paused: [(scope: Scope, lane: Lane)] = []
-        var failed: Set<ModifierNumber> = []
-        await untilDone("the modifiers were not read") { () async throws(StoreError) in
-            found = try await self.records(after: nil, isStart: true)
-            paused = try await self.context.store.modifiers.pausedLanes()
-            failed = Set(found.unreadable)
-            let open = Set(found.records.map(\.number))
-            for parent in Set(found.records.flatMap(\.dependsOn)).subtracting(open) {
-                let head = try await self.context.store.modifiers.head(parent)
-                if head?.state == .dead { failed.insert(parent) }
-            }
-        }
-        bury(found.unreadable, &group)
-        let (limits, health, now) = (context.origins, context.health, context.clock.monotonic())
-        let actions = machine.restored(
-            found.records,
-            failed: failed,
-            paused: paused,
-            acceptedLimit: { limits[$0]?.settings.modifiers.acceptedLimit ?? .zero },
-            now: now,
-            wall: context.clock.now(),
-            restEnd: { health.restEnd(of: $0, for: $1, now: now) }
-        )
-        for name in context.offline.withLock({ $0 }) {
-            context.modifiers.post(.originSetOffline(name))
-        }
-        return (actions, found.last)
-    }
-
-    /// Those that are on disk after a number, in their order.
-    ///
-    /// At the start the effects, too, may be those of another version.
-    func records(
-        after last: ModifierNumber?,
-        isStart: Bool = false
-    ) async throws(StoreError) -> FoundRecords {
-        let isKnown: @Sendable ([UInt8]) -> Bool = { (try? Effect(parsing: $0)) != nil }
-        var all = FoundRecords()
-        all.last = last
-        while true {
-            let page = try await context.store.modifiers.unsettled(
-                after: all.last,
-                isKnown: isStart ? isKnown : nil
-            )
-            guard let end = page.last else { return all }
-            all.last = end.number
-            for found in page {
-                switch found {
-                case .readable(let modifier): all.records.append(record(of: modifier))
-                case .unreadable(let number): all.unreadable.append(number)
-                }
-            }
-        }
-    }
-
-    /// Has dead letters made of those that nobody can read (case 26), while the others go on.
-    func bury(_ unreadable: [ModifierNumber], _ group: inout DiscardingTaskGroup) {
-        guard !unreadable.isEmpty else { return }
-        group.addTask { await self.bury(unreadable) }
-    }
-
-    private func bury(_ unreadable: [ModifierNumber]) async {
-        var left = unreadable
-        await untilDone("an unreadable modifier was not settled") { () async throws(StoreError) in
-            var (failed, failure): ([ModifierNumber], StoreError?) = ([], nil)
-            for number in left {
-                do throws(StoreError) {
-                    try await self.context.store.modifiers.buryUnreadable(
-                        [number],
-                        problem: Problem.unreadableModifier.encoded(),
-                        now: self.context.clock.now()
-                    )
-                    self.context.meter.modifierDied(isRevert: false)
-                } catch {
-                    failed.append(number)
-                    failure = error
-                }
-            }
-            left = failed
-            self.context.modifiers.settlements.tell()
-            if let failure { throw failure }
-        }
-    }
-
-    func record(of modifier: StoredModifier) -> ModifierRecord {
-        let rules = context.origins[modifier.origin]?.settings.modifiers ?? ModifierRules()
-        var record = ModifierRecord(
-            number: modifier.number,
-            scope: modifier.scope,
-            origin: modifier.origin,
-            lanes: modifier.lanes,
-            resends: facts(modifier, .unknown).resends(
-                modifier.afterUnknown ?? rules.afterUnknown,
-                isHonoured: rules.idempotency.isHonoured
-            )
-        )
-        record.dependsOn = modifier.dependsOn
-        record.holdUntil = modifier.holdUntil
-        record.expiresAt = modifier.expiresAt
-        record.attemptsMax = modifier.attemptsMax
-        record.state = modifier.state
-        record.attempts = modifier.attempts
-        record.answersNotApplied = modifier.answersNotApplied
-        record.isStalled = modifier.isStalled
-        record.nextAttemptAt = modifier.nextAttemptAt
-        record.mayHaveLeft = modifier.mayHaveLeft
-        return record
-    }
-
-    private func facts(_ modifier: StoredModifier, _ base: TargetBase) -> ModifierRequest {
-        var headers = modifier.headers
-        if let type = modifier.mediaType { headers.set("Content-Type", type) }
-        let origin = context.origins[modifier.origin]?.settings
-        return ModifierRequest(
-            method: modifier.method,
-            url: modifier.url,
-            headers: headers,
-            targets: modifier.targets,
-            baseIsJSON: base.isJSON,
-            redirectHosts: origin?.redirectHosts ?? [],
-            secrets: Set(origin?.headers.fields.map { $0.name.lowercased() } ?? [])
-        )
-    }
-
     // MARK: Sending
 
     private func commitSend(_ number: ModifierNumber) async -> ModifierKeeper.Event? {
@@ -209,7 +70,7 @@ final class ModifierSteps: Sendable {
             attempts.withLock { $0[number] = Attempted(departing) }
             return .sendCommitted(number)
         } catch {
-            note("a modifier was not sent", error)
+            retrying.note("a modifier was not sent", error)
             return .sendNotCommitted(number)
         }
     }
@@ -223,7 +84,7 @@ final class ModifierSteps: Sendable {
         }
         let bases = departing.bases.compactMapValues { $0.said }
         let first = whole.changes.first.flatMap { departing.bases[$0.id] }
-        let request = facts(whole.modifier, first ?? .unknown)
+        let request = ModifierRequest(whole.modifier, on: first ?? .unknown, context)
         let attempt = ModifierAttempt(
             context: context,
             scope: whole.modifier.scope,
@@ -342,7 +203,7 @@ final class ModifierSteps: Sendable {
             return shown.reversed()
         } catch {
             // The next read is looked at again, and the limit is there.
-            note("a modifier was not held against what was read", error)
+            retrying.note("a modifier was not held against what was read", error)
             return []
         }
     }
@@ -374,7 +235,8 @@ final class ModifierSteps: Sendable {
         update.answer = answer(to: number)
         let ready = update
         var transition: ModifierTransition?
-        await untilDone("a modifier's state was not written") { () async throws(StoreError) in
+        await retrying.untilDone("a modifier's state was not written") {
+            () async throws(StoreError) in
             transition = try await self.context.store.modifiers.update(ready)
         }
         if let transition { noteCredential(transition) }
@@ -398,38 +260,6 @@ final class ModifierSteps: Sendable {
                 at: answer.at
             )
         }
-    }
-
-    // MARK: Failures
-
-    /// Tries again and again, as what is to be written down must not be lost.
-    func untilDone(
-        _ trouble: Logger.Message,
-        _ work: () async throws(StoreError) -> Void
-    ) async {
-        var pause = Limits.modifierRetryBase
-        while !Task.isCancelled {
-            do throws(StoreError) {
-                return try await work()
-            } catch {
-                note(trouble, error)
-                guard await self.pause(after: error, pause) else { return }
-            }
-            pause = min(pause * 2, Limits.modifierRetryMax)
-        }
-    }
-
-    /// Sleeps before another try; false when there is to be none.
-    func pause(
-        after error: StoreError,
-        _ time: Duration = Limits.modifierRetryBase
-    ) async -> Bool {
-        if case .closed = error { return false }
-        return (try? await context.clock.sleep(for: time)) != nil
-    }
-
-    func note(_ trouble: Logger.Message, _ error: StoreError) {
-        context.logger.warning(trouble, metadata: .larder([.reason: "\(error.message)"]))
     }
 }
 

@@ -9,23 +9,23 @@ extension Monitor {
     /// It ends within ``Limits/checkTime``; one runs at a time.
     package func examine(daemonUID: UInt32) async throws(Problem) -> CheckReport {
         let (files, latest) = try await storing { () async throws(StoreError) in
-            let files = try await store.checkFiles { [clock] in
+            let files = try await store.files.check { [clock] in
                 // It is cancelled when the check has come to its own end.
                 try? await clock.sleep(for: Limits.checkTime)
             }
-            return (files, try await store.latestStoredAt())
+            return (files, try await store.files.latestStoredAt())
         }
         var findings = files.map(CheckReport.Finding.init)
-        let rights = store.fileRights.compactMap {
+        let rights = store.files.rights.compactMap {
             CheckReport.Finding($0, daemonUID: daemonUID)
         }
         findings +=
             rights.isEmpty
             ? [.init("permissions", .ok, "the files and their folders are the daemon's alone")]
             : rights
-        findings += store.reserves.map { CheckReport.Finding($0, daemonUID: daemonUID) }
+        findings += store.files.reserves.map { CheckReport.Finding($0, daemonUID: daemonUID) }
         findings.append(CheckReport.Finding(clock: clock.now(), latest: latest))
-        findings += store.asideSets.map {
+        findings += store.files.asideSets.map {
             .init("state.db", .warning, $0.sentence, fix: $0.removal)
         }
         let warnings = warnings(store.totals)

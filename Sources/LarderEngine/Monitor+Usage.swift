@@ -26,7 +26,7 @@ extension Monitor {
             cacheBytesMax: maxBytes,
             budgetBytes: totals.budget,
             pins: UsageReport.Pins(usage.pins, in: store.pins.totals),
-            files: store.fileLengths.enumerated().map { index, file in
+            files: store.files.lengths.enumerated().map { index, file in
                 UsageReport.File(
                     name: file.name,
                     bytes: file.bytes,
@@ -34,8 +34,8 @@ extension Monitor {
                     freeBytes: index == 0 ? usage.freeBytes : nil
                 )
             },
-            diskFreeBytes: store.diskFreeBytes,
-            minFreeBytes: store.minFreeBytes
+            diskFreeBytes: store.files.diskFreeBytes,
+            minFreeBytes: store.files.minFreeBytes
         )
         report.normalized = UsageReport.Normalized(usage.normalized)
         return report

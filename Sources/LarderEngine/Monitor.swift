@@ -33,14 +33,14 @@ package final class Monitor: EnginePart {
     ) async -> StatusReport {
         updateMeter()
         let totals = store.totals
-        let files = store.fileSizes
+        let files = store.files.sizes
         let now = clock.monotonic()
         let (hits, misses, rates) = meter.withLock { meter in
             (meter.hits, meter.misses, [1, 10, 60].map { meter.rate(overMinutes: $0, at: now) })
         }
         let (queue, queueWarnings) = await queueStatus()
         let findings = await findings(for: asker)
-        let aside = store.asideSets.map { "\($0.sentence): \($0.removal)" }
+        let aside = store.files.asideSets.map { "\($0.sentence): \($0.removal)" }
         let warnings = warnings(totals) + aside + queueWarnings + findings.map(\.detail)
         let cache = StatusReport.Cache(
             bytes: totals.bytes,
@@ -104,7 +104,7 @@ package final class Monitor: EnginePart {
     }
 
     func warnings(_ totals: StoreTotals) -> [String] {
-        var warnings = store.warnings + store.findings + findings
+        var warnings = store.files.warnings + store.files.findings + findings
         if totals.isFull {
             warnings.append("protected entries fill the cache: nothing new is stored")
         }

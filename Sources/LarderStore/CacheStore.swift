@@ -20,13 +20,10 @@ package final class CacheStore: Sendable {
     package let modifiers: ModifierStore
     private let stateLock: DirectoryLock
     private let cacheFolder: FolderHold?
-    let cacheReserve: Reserve
-    let stateReserve: Reserve
     private let readers: StoreReaders
-    /// Looks at the files themselves.
-    let examiner = FileExaminer()
     let snapshots: StateSnapshots
-    private let found: Findings
+    /// How the files are.
+    package let files: StoreFiles
     /// The moment that housekeeping goes by.
     let now: @Sendable () -> Timestamp
     /// What was done to the files and is as it should be, in words for the log.
@@ -44,9 +41,9 @@ package final class CacheStore: Sendable {
         self.configuration = configuration
         self.now = now
         stateLock = try DirectoryLock(directory: configuration.stateDirectory)
-        database = Self.database(configuration)
-        (cacheReserve, stateReserve) = Self.makeReserves(configuration)
-        let start = try CacheStart(database, configuration, cacheReserve, keySeed: newKeySeed())
+        database = .ofCache(configuration)
+        let reserves = Reserve.ofFolders(configuration)
+        let start = try CacheStart(database, configuration, reserves.cache, keySeed: newKeySeed())
         cacheFolder = start.folder
         shared = SharedCacheState(
             keySeed: start.keySeed,
@@ -59,31 +56,28 @@ package final class CacheStore: Sendable {
             configuration,
             highest: start.highestRevision,
             shared: shared,
-            reserve: stateReserve,
+            reserve: reserves.state,
             now: now
-        ) { [database, shared, cacheReserve, cacheFolder] revisions, foundNext in
+        ) { [database, shared, cacheFolder] revisions, foundNext in
             let writer = CacheWriter(
                 configuration: configuration,
                 database: database,
                 shared: shared,
                 revisions: revisions,
                 findings: found,
-                reserve: cacheReserve,
+                reserve: reserves.cache,
                 folder: cacheFolder,
                 now: now
             )
             writer.start(with: start, nextRevision: foundNext)
             return writer
         }
-        self.found = found
         for finding in stateFile.findings { found.add(finding) }
         revisions = stateFile.revisions
         notices = stateFile.notices
         commits = stateFile.commits
         queue = WriterPart(cacheOf: commits)
-        readers = StoreReaders { [database, shared, queue, stateFile] in
-            Self.makeReader(database, configuration, shared, queue, stateFile)
-        }
+        readers = StoreReaders(database, configuration, shared, queue, stateFile)
         commands = StoreCommands(
             cache: queue,
             readers: readers,
@@ -97,18 +91,17 @@ package final class CacheStore: Sendable {
             maxEntryBytes: configuration.maxEntryBytes.bytes
         )
         modifiers = ModifierStore(commands: commands)
-        snapshots = Self.makeSnapshots(configuration, stateFile.file, stateReserve, found)
-        commits.wake()
-    }
-
-    private static func database(_ configuration: StoreConfiguration) -> DatabaseFile {
-        DatabaseFile(
-            path: configuration.cacheDirectory + "/cache.db",
-            schema: .cache,
-            synchronous: "NORMAL",
-            isExpendable: true,
-            faults: configuration.faults
+        snapshots = StateSnapshots(configuration, stateFile.file, reserves.state, found)
+        files = StoreFiles(
+            configuration,
+            cache: database,
+            state: stateFile,
+            reserves: reserves,
+            shared,
+            found,
+            readers
         )
+        commits.wake()
     }
 
     /// What secrets are told apart by: it survives restarts and the loss of the cache, and goes only
@@ -116,71 +109,7 @@ package final class CacheStore: Sendable {
     package var digestKey: DigestKey { stateFile.digestKey }
 
     /// Makes a reader for an event loop to own.
-    package func makeReader() throws(StoreError) -> StoreReader {
-        Self.makeReader(database, configuration, shared, queue, stateFile)
-    }
-
-    private static func makeReader(
-        _ database: DatabaseFile,
-        _ configuration: StoreConfiguration,
-        _ shared: SharedCacheState,
-        _ queue: WriterPart<CacheWriter>,
-        _ state: StateFile
-    ) -> StoreReader {
-        StoreReader(
-            database,
-            cacheBytes: configuration.pageCacheBytes,
-            shared: shared,
-            requestFlush: {
-                queue.post { writer throws(StoreError) in try writer.flushTouches() }
-            },
-            report: { error, generation in
-                queue.queue.postOutsideTransaction {
-                    $0.files.cache.readerFailed(error, generation)
-                }
-            },
-            openState: { () throws(StoreError) in try state.makeReader() },
-            reportDamage: { scope, id, digest in state.dropDamaged(scope, id, digest) }
-        )
-    }
-
-    // MARK: What is wrong
-
-    /// What was found wrong with the files and done about it, the last few, in sentences.
-    package var findings: [String] { found.recent }
-
-    /// The same for the log, together with what has passed: what was not taken before.
-    package func takeNews() -> [String] { found.takeUntold() }
-
-    /// What is wrong now, in sentences.
-    package var warnings: [String] {
-        var warnings: [String] = []
-        if !shared.generation.hasFile {
-            warnings.append("\(database.path) cannot be used: \(shared.absence.message)")
-        }
-        if !cacheReserve.isHeld {
-            warnings.append(
-                "the disk of \(configuration.cacheDirectory) is full or nearly so: "
-                    + "there is no room for the reserve, little or nothing new is stored"
-            )
-        }
-        if stateReserve.isHeld {
-            let left = DiskSpace.freeBytes(at: configuration.stateDirectory) ?? .max
-            if left < Limits.stateSpaceMin {
-                warnings.append(
-                    "the disk of \(configuration.stateDirectory) has \(left) bytes left: nothing "
-                        + "new is kept for good or accepted until there is space"
-                )
-            }
-        } else if stateReserve !== cacheReserve {
-            warnings.append(
-                "the disk of \(configuration.stateDirectory) is full or nearly so: "
-                    + "there is no room for the reserve, nothing new is kept for good"
-            )
-        }
-        if let warning = stateFile.damageWarning { warnings.append(warning) }
-        return warnings
-    }
+    package func makeReader() throws(StoreError) -> StoreReader { readers.make() }
 
     package var maxEntryBytes: Int64 { configuration.maxEntryBytes.bytes }
 
@@ -375,7 +304,7 @@ package final class CacheStore: Sendable {
             writer.regainReserve()
             writer.shortenWAL()
         }
-        stateReserve.take()
+        files.stateReserve.take()
         try await stateFile.maintain()
         snapshots.takeIfDue(now: now())
         guard shared.generation.hasFile else { return }

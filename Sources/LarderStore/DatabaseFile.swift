@@ -132,3 +132,16 @@ extension DatabaseFile {
 func lastSystemError() -> String {
     String(cString: strerror(errno))
 }
+
+extension DatabaseFile {
+    /// That of `cache.db`.
+    static func ofCache(_ configuration: StoreConfiguration) -> DatabaseFile {
+        DatabaseFile(
+            path: configuration.cacheDirectory + "/cache.db",
+            schema: .cache,
+            synchronous: "NORMAL",
+            isExpendable: true,
+            faults: configuration.faults
+        )
+    }
+}

@@ -154,7 +154,7 @@ package struct ModifierStore: Sendable {
 
     package func pausedLanes() async throws(StoreError) -> [(scope: Scope, lane: Lane)] {
         try await commands.read { reader throws(StoreError) in
-            try reader.stateReader().pausedLanes()
+            try reader.stateReader().queue.pausedLanes()
         }
     }
 
@@ -170,7 +170,7 @@ package struct ModifierStore: Sendable {
         isKnown: (@Sendable ([UInt8]) -> Bool)? = nil
     ) async throws(StoreError) -> [FoundModifier] {
         try await commands.read { reader throws(StoreError) in
-            try reader.stateReader().unsettled(
+            try reader.stateReader().queue.unsettled(
                 after: number?.value ?? 0,
                 limit: limit,
                 isKnown: isKnown
@@ -185,7 +185,11 @@ package struct ModifierStore: Sendable {
         limit: Int
     ) async throws(StoreError) -> [FoundModifier] {
         try await commands.read { reader throws(StoreError) in
-            try reader.stateReader().modifiers(filter, after: number?.value ?? 0, limit: limit)
+            try reader.stateReader().queue.modifiers(
+                filter,
+                after: number?.value ?? 0,
+                limit: limit
+            )
         }
     }
 
@@ -198,7 +202,10 @@ package struct ModifierStore: Sendable {
         return try await commands.read { reader throws(StoreError) in
             var answers: [ModifierNumber: (status: Int, body: [UInt8], at: Timestamp?)] = [:]
             for number in numbers {
-                answers[number] = try reader.stateReader().answer(of: number, bytesMax: bytesMax)
+                answers[number] = try reader.stateReader().queue.answer(
+                    of: number,
+                    bytesMax: bytesMax
+                )
             }
             return answers
         }
@@ -207,7 +214,7 @@ package struct ModifierStore: Sendable {
     /// One modifier with everything that belongs to it; nil when there is none that can be read.
     package func whole(_ number: ModifierNumber) async throws(StoreError) -> WholeModifier? {
         try await commands.read { reader throws(StoreError) in
-            try reader.stateReader().modifier(number)
+            try reader.stateReader().queue.modifier(number)
         }
     }
 
@@ -219,7 +226,7 @@ package struct ModifierStore: Sendable {
         _ number: ModifierNumber
     ) async throws(StoreError) -> (id: ModifierID?, state: ModifierState?)? {
         try await commands.read { reader throws(StoreError) in
-            try reader.stateReader().head(of: number)
+            try reader.stateReader().queue.head(of: number)
         }
     }
 
@@ -228,7 +235,7 @@ package struct ModifierStore: Sendable {
         _ number: ModifierNumber
     ) async throws(StoreError) -> (WholeModifier, [EntryID: Target])? {
         try await commands.read { [shared] reader throws(StoreError) in
-            guard let whole = try reader.stateReader().modifier(number) else { return nil }
+            guard let whole = try reader.stateReader().queue.modifier(number) else { return nil }
             let scope = shared.key(for: whole.modifier.scope)
             var targets: [EntryID: Target] = [:]
             for id in whole.modifier.targets { targets[id] = try reader.target(scope, id) }
@@ -254,7 +261,7 @@ package struct ModifierStore: Sendable {
         of scope: ScopeKey
     ) async throws(StoreError) -> ModifierNumber? {
         try await commands.read { reader throws(StoreError) in
-            try reader.stateReader().number(of: id, scope)
+            try reader.stateReader().queue.number(of: id, scope)
         }
     }
 
@@ -265,7 +272,7 @@ package struct ModifierStore: Sendable {
     ) async throws(StoreError) -> [ModifierID: Submission] {
         try await commands.read { reader throws(StoreError) in
             var found: [ModifierID: Submission] = [:]
-            for id in ids { found[id] = try reader.stateReader().submission(of: id, scope) }
+            for id in ids { found[id] = try reader.stateReader().queue.submission(of: id, scope) }
             return found
         }
     }
@@ -273,7 +280,7 @@ package struct ModifierStore: Sendable {
     /// When the first of the unsettled modifiers was accepted.
     package func oldestAcceptedAt() async throws(StoreError) -> Timestamp? {
         try await commands.read { reader throws(StoreError) in
-            try reader.stateReader().oldestAcceptedAt()
+            try reader.stateReader().queue.oldestAcceptedAt()
         }
     }
 
@@ -293,7 +300,7 @@ package struct ModifierStore: Sendable {
         of scope: ScopeKey
     ) async throws(StoreError) -> SettledModifier? {
         try await commands.read { reader throws(StoreError) in
-            try reader.stateReader().settled(number, of: scope)
+            try reader.stateReader().queue.settled(number, of: scope)
         }
     }
 
@@ -304,7 +311,7 @@ package struct ModifierStore: Sendable {
         limit: Int
     ) async throws(StoreError) -> [SettledModifier] {
         try await commands.read { reader throws(StoreError) in
-            try reader.stateReader().history(of: scopes, before: number ?? .max, limit: limit)
+            try reader.stateReader().queue.history(of: scopes, before: number ?? .max, limit: limit)
         }
     }
 }

@@ -107,3 +107,23 @@ final class Reserve: Sendable {
         return true
     }
 }
+
+extension Reserve {
+    /// The reserves of the two folders: one, where they are the same.
+    static func ofFolders(
+        _ configuration: StoreConfiguration
+    ) -> (cache: Reserve, state: Reserve) {
+        func reserve(_ directory: String, expendable: String? = nil) -> Reserve {
+            Reserve(
+                directory: directory,
+                bytes: configuration.reserveBytes,
+                expendable: expendable,
+                freeBytes: configuration.freeBytes
+            )
+        }
+        let folder = configuration.stateDirectory
+        let state = reserve(folder, expendable: StateFile.database(in: folder, nil).snapshotPath)
+        let isOne = folder == configuration.cacheDirectory
+        return (isOne ? state : reserve(configuration.cacheDirectory), state)
+    }
+}

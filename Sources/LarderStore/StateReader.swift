@@ -86,6 +86,9 @@ final class StateReader {
         connection.rollBack()
     }
 
+    /// What the same connection reads of the modifier queue.
+    var queue: QueueReader { QueueReader(state: self) }
+
     // MARK: Pins
 
     /// What is known of an id's pin; nil when there is none.

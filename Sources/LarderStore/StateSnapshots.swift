@@ -90,3 +90,28 @@ enum FileTime {
         return Timestamp(milliseconds: Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000)
     }
 }
+
+extension StateSnapshots {
+    /// As a configuration has them, which are made only where there is room for more than them.
+    convenience init(
+        _ configuration: StoreConfiguration,
+        _ file: DatabaseFile,
+        _ reserve: Reserve,
+        _ found: Findings
+    ) {
+        self.init(
+            of: file,
+            every: configuration.snapshotAge,
+            hasRoom: { bytes in
+                // While it is not there, what space comes free is for it.
+                guard reserve.isHeld else { return false }
+                // What cannot be told is no reason to have none.
+                guard let free = configuration.freeBytes(configuration.stateDirectory) else {
+                    return true
+                }
+                return free - bytes >= max(configuration.minFreeBytes.bytes, Limits.stateSpaceMin)
+            },
+            report: { found.tell($0) }
+        )
+    }
+}

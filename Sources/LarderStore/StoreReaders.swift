@@ -7,8 +7,11 @@ final class StoreReaders: Sendable {
     private let sending: BlockingReader
     /// Whether the store can be read at all.
     private let check: BlockingReader
+    /// Makes one more.
+    let make: @Sendable () -> sending StoreReader
 
-    init(_ make: () -> sending StoreReader) {
+    init(_ make: @escaping @Sendable () -> sending StoreReader) {
+        self.make = make
         bodies = BlockingReader("larder.bodies", make())
         clients = ClientReaders(make)
         sending = BlockingReader("larder.sending", make())
@@ -36,5 +39,33 @@ final class StoreReaders: Sendable {
     func release() {
         clients.release()
         for reader in [sending, check, bodies] { reader.release() }
+    }
+}
+
+extension StoreReaders {
+    convenience init(
+        _ cache: DatabaseFile,
+        _ configuration: StoreConfiguration,
+        _ shared: SharedCacheState,
+        _ queue: WriterPart<CacheWriter>,
+        _ state: StateFile
+    ) {
+        self.init {
+            StoreReader(
+                cache,
+                cacheBytes: configuration.pageCacheBytes,
+                shared: shared,
+                requestFlush: {
+                    queue.post { writer throws(StoreError) in try writer.flushTouches() }
+                },
+                report: { error, generation in
+                    queue.queue.postOutsideTransaction {
+                        $0.files.cache.readerFailed(error, generation)
+                    }
+                },
+                openState: { () throws(StoreError) in try state.makeReader() },
+                reportDamage: { scope, id, digest in state.dropDamaged(scope, id, digest) }
+            )
+        }
     }
 }

@@ -23,7 +23,7 @@ extension StoreWriter {
     ) throws(StoreError) -> [DepartedModifier] {
         var departed: [DepartedModifier] = []
         for number in numbers {
-            guard let whole = try state.reader.openModifier(number),
+            guard let whole = try state.reader.queue.openModifier(number),
                 let variants = try settle(deciding(whole), now)
             else { continue }
             departed.append(DepartedModifier(whole: whole, variants: variants))
@@ -77,7 +77,7 @@ extension StoreWriter {
     /// Counts an attempt and says that bytes may leave, with all that is sent; nil for what is settled,
     /// or cannot be read.
     func send(_ number: ModifierNumber) throws(StoreError) -> DepartingModifier? {
-        guard let whole = try state.reader.openModifier(number), try state.send(number) else {
+        guard let whole = try state.reader.queue.openModifier(number), try state.send(number) else {
             return nil
         }
         let scope = shared.key(for: whole.modifier.scope)

@@ -45,7 +45,7 @@ struct Daemon {
         announcer.tell(.status("opens its files"))
         let clock = SystemClock()
         let store = try CacheStore(storeConfiguration) { clock.now() }
-        for sentence in store.takeNews() {
+        for sentence in store.files.takeNews() {
             logger.warning("the files", metadata: .larder([.reason: "\(sentence)"]))
         }
         for notice in store.notices {

@@ -20,7 +20,7 @@ struct CheckTests {
     )
     func setAside() async throws {
         try await EngineFixture.run { fixture in
-            let rights = fixture.engine.store.fileRights
+            let rights = fixture.engine.store.files.rights
             let state = try #require(rights.first { $0.path.hasSuffix("/state.db") }).path
             let aside = state + ".aside.2"
             #expect(await fixture.engine.monitor.status(connections: 0).warnings == [])
@@ -49,7 +49,8 @@ struct CheckTests {
             #expect(before["state.db"] == .ok)
             #expect(before["permissions"] == .ok)
             #expect(before["clock"] == .ok)
-            let folder = try #require(fixture.engine.store.fileRights.first { $0.isDirectory }).path
+            let folder = try #require(fixture.engine.store.files.rights.first { $0.isDirectory })
+                .path
             try #require(chmod(folder, 0o755) == 0)
             let report = try await fixture.engine.monitor.examine(daemonUID: getuid())
             let found = try #require(report.findings.first { $0.subject == "permissions" })
@@ -69,7 +70,7 @@ struct CheckTests {
             setup.store.freeBytes = { _ in free.withLock { $0 } }
         }
         try await EngineFixture.run(setup) { fixture in
-            let folders = fixture.engine.store.fileRights.filter(\.isDirectory).map(\.path)
+            let folders = fixture.engine.store.files.rights.filter(\.isDirectory).map(\.path)
             let paths = folders.map { $0 + "/reserve" }
             func findings() async throws -> [CheckReport.Finding] {
                 let report = try await fixture.engine.monitor.examine(daemonUID: 7)

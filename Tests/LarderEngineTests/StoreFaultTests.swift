@@ -115,7 +115,7 @@ struct StoreFaultTests {
             #expect(try await fixture.fetch(url).shape == ["network", "end network"])
             // It was made anew, and the second answer was stored there.
             #expect(try await fixture.cached(url).shape == ["cache", "end cache"])
-            #expect(fixture.engine.store.findings.count == 1)
+            #expect(fixture.engine.store.files.findings.count == 1)
             // A disk that cannot be read is none that says that there is nothing.
             faults.arm(2, of: StoreStep.readEntry, with: .inputOutput)
             #expect(try await fixture.cached(url).refusal?.kind == .storage)

@@ -104,7 +104,7 @@ struct AnswerTests {
         let before = answers.store.totals
         try await answers.reopen()
         #expect(answers.store.totals.bytes == before.bytes)
-        #expect(answers.store.findings.isEmpty)
+        #expect(answers.store.files.findings.isEmpty)
         #expect(try await answers.shown("a/1") == Self.article(1, "Ann"))
     }
 

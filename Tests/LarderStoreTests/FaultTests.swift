@@ -153,7 +153,7 @@ struct FaultTests {
             let failures = fixture.faults.failures
             fixture.faults.disarm()
             if error != nil { try fixture.temporary.open() }
-            #expect(fixture.store.findings == [])
+            #expect(fixture.store.files.findings == [])
             try await fixture.checkRows("n \(n)")
             if failures == 0 { return }
         }

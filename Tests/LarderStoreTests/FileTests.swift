@@ -59,7 +59,7 @@ struct FileTests {
             try wreckFile(wreck, at: temporary.cachePath)
             let wrecked = try Data(contentsOf: URL(filePath: temporary.cachePath))
             try temporary.open()
-            #expect(temporary.store.findings.count == 1, "\(temporary.store.findings)")
+            #expect(temporary.store.files.findings.count == 1, "\(temporary.store.files.findings)")
             #expect(try await temporary.ids() == [])
             #expect(try await temporary.put("new", [1]).revision > last)
             #expect(try await temporary.bytes("new") == [1])
@@ -80,7 +80,7 @@ struct FileTests {
         try await temporary.close()
         try Data().write(to: URL(filePath: temporary.cachePath))
         try temporary.open()
-        #expect(temporary.store.findings == [])
+        #expect(temporary.store.files.findings == [])
         #expect(try await temporary.put("b", [1]).revision > last)
     }
 
@@ -109,7 +109,7 @@ struct FileTests {
                 let length = try Data(contentsOf: URL(filePath: wal)).count
                 truncate(wal, Int.random(in: 0...length, using: &random))
             }
-            #expect(temporary.store.findings == [])
+            #expect(temporary.store.files.findings == [])
             try await temporary.store.settle()
             let audit = try FileAudit(temporary.cachePath)
             #expect(audit.unlinkedBodies == 0 && audit.bytes == temporary.store.totals.bytes)
@@ -161,7 +161,7 @@ struct FileTests {
         try await temporary.close()
         try wreckFile(wreck, at: temporary.statePath)
         try temporary.open()
-        #expect(temporary.store.findings.count == 1, "\(temporary.store.findings)")
+        #expect(temporary.store.files.findings.count == 1, "\(temporary.store.files.findings)")
         #expect(FileManager.default.fileExists(atPath: temporary.statePath + ".aside"))
         #expect(try await temporary.bytes("a") == [1])
         #expect(try await temporary.put("b", [1]).revision > last)

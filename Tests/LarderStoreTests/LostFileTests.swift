@@ -93,9 +93,10 @@ struct LostFileTests {
         }
         try await store.maintain()
 
-        #expect(store.findings.count == 1, "\(store.findings)")
-        #expect(store.findings.first?.contains("made anew") == true, "\(store.findings)")
-        #expect(store.warnings == [])
+        let findings = store.files.findings
+        #expect(findings.count == 1, "\(findings)")
+        #expect(findings.first?.contains("made anew") == true, "\(findings)")
+        #expect(store.files.warnings == [])
         #expect(store.totals.entries == 0 && store.totals.bytes == 0)
         #expect(try await temporary.ids() == [])
         #expect(store.isProtected(temporary.scope, protected))
@@ -124,9 +125,9 @@ struct LostFileTests {
         let audit = try FileAudit(temporary.cachePath)
         #expect(audit.entries == 2 && audit.bytes == store.totals.bytes)
         try await store.maintain()
-        #expect(store.findings.count == 1)
+        #expect(store.files.findings.count == 1)
         try await temporary.reopen()
-        #expect(temporary.store.findings == [])
+        #expect(temporary.store.files.findings == [])
         #expect(try await temporary.bytes("new") == [1, 2])
     }
 
@@ -155,7 +156,7 @@ struct LostFileTests {
         try file.write(contentsOf: bytes)
         try file.close()
         try await temporary.store.maintain()
-        #expect(temporary.store.findings == [])
+        #expect(temporary.store.files.findings == [])
         #expect(try await temporary.bytes("a") == [1])
     }
 
@@ -168,12 +169,12 @@ struct LostFileTests {
             try await temporary.put("a", [1])
             try Harm.deleted.apply(to: temporary.cachePath)
             try await temporary.store.maintain()
-            #expect(temporary.store.warnings == [])
+            #expect(temporary.store.files.warnings == [])
         }
         try await temporary.put("a", [1])
         try Harm.deleted.apply(to: temporary.cachePath)
         for _ in 0..<3 { try await temporary.store.maintain() }
-        #expect(temporary.store.warnings.count == 1)
+        #expect(temporary.store.files.warnings.count == 1)
         await #expect(throws: StoreError.self) { try await temporary.put("a", [1]) }
         #expect(try reader.entry(temporary.scope, EntryID("a"), now: .epoch) == nil)
         #expect(try await temporary.ids() == [])
@@ -181,10 +182,10 @@ struct LostFileTests {
 
         clock.advance(by: Limits.recreationTime)
         try await temporary.store.maintain()
-        #expect(temporary.store.warnings == [])
+        #expect(temporary.store.files.warnings == [])
         try await temporary.put("a", [2])
         #expect(try await temporary.bytes("a") == [2])
-        #expect(temporary.store.findings.count <= Limits.findingsMax)
+        #expect(temporary.store.files.findings.count <= Limits.findingsMax)
     }
 
     @Test("A reader that is made between the loss and the look at it reads on")

@@ -38,7 +38,7 @@ struct MigrationTests {
         let temporary = try await firstVersion(500_000)
         let copy = temporary.statePath + ".before-migration"
         try temporary.open()
-        #expect(temporary.store.findings == [])
+        #expect(temporary.store.files.findings == [])
         #expect(temporary.store.notices.count == 1)
         #expect(temporary.store.notices.first?.contains(copy) == true)
         #expect(try await temporary.put("a", [1]).revision.number >= 500_000)
@@ -165,7 +165,7 @@ struct MigrationTests {
             try state.execute(step.replacing("kept", with: "claim"))
         }
         try temporary.open()
-        #expect(temporary.store.findings == [])
+        #expect(temporary.store.files.findings == [])
         #expect(temporary.store.digestKey != key)
         for (id, isThere) in [
             (url, true), ("a note =authorization", true), ("\(other) pinned", true),
@@ -176,7 +176,7 @@ struct MigrationTests {
         let found = temporary.store.digestKey
         try await temporary.reopen()
         #expect(temporary.store.digestKey == found)
-        #expect(temporary.store.findings == [])
+        #expect(temporary.store.files.findings == [])
     }
 
     // MARK: Version 11
@@ -223,7 +223,7 @@ struct MigrationTests {
     }
 
     private func expectAll(_ temporary: TemporaryStore) async throws {
-        #expect(temporary.store.findings == [])
+        #expect(temporary.store.files.findings == [])
         for pin in 0..<2 {
             #expect(try await temporary.bytes("pin \(pin)") == .pattern(60_000))
         }

@@ -96,10 +96,10 @@ struct ReaderTests {
             }
             _ = try reader.entry(scope, EntryID("7"), now: .epoch)
             reader.endTransaction()
-            largest = max(largest, store.fileSizes.wal)
+            largest = max(largest, store.files.sizes.wal)
         }
         #expect(largest < Int64(Limits.walPagesMax) * 5_000)
-        #expect(store.fileSizes.database > 1_000_000)
+        #expect(store.files.sizes.database > 1_000_000)
     }
 
     @Test("A reader that keeps its transaction holds the WAL up; when it ends it, it starts anew")
@@ -114,12 +114,12 @@ struct ReaderTests {
         }
         _ = try reader.entry(scope, EntryID("7"), now: .epoch)
         try await put(500)
-        let held = store.fileSizes.wal
+        let held = store.files.sizes.wal
         #expect(held > Int64(Limits.walPagesMax) * 4_096)
         reader.endTransaction()
         try await put(250)
-        let free = store.fileSizes.wal
+        let free = store.files.sizes.wal
         try await put(500)
-        #expect(store.fileSizes.wal == free)
+        #expect(store.files.sizes.wal == free)
     }
 }

@@ -133,7 +133,7 @@ struct ReserveTests {
         })
         let path = temporary.directory.path("cache/reserve")
         #expect(blocks(path) != nil)
-        #expect(temporary.store.warnings == [])
+        #expect(temporary.store.files.warnings == [])
         for number in 0..<4 { try await temporary.put("\(number)", .pattern(5_000)) }
 
         disk.set(0)
@@ -146,7 +146,7 @@ struct ReserveTests {
         let kept = try await temporary.ids(.used)
         #expect(kept.last == "b" && !kept.contains("0"))
         #expect(blocks(path) == nil)
-        #expect(temporary.store.warnings.count == 1)
+        #expect(temporary.store.files.warnings.count == 1)
 
         // Nothing is left to give: it is refused, what is there is read, nothing is evicted.
         faults.arm(1, of: "INTO entry (", with: .full, .forGood)
@@ -158,7 +158,7 @@ struct ReserveTests {
 
         disk.set(1 << 40)
         try await temporary.store.maintain()
-        #expect(temporary.store.warnings == [] && blocks(path) != nil)
+        #expect(temporary.store.files.warnings == [] && blocks(path) != nil)
         #expect(temporary.store.totals.budget == 512 << 20)
         try await temporary.put("c", .pattern(5_000))
         #expect(try await temporary.ids(.used) == kept + ["c"])
@@ -202,8 +202,8 @@ struct ReserveTests {
         faults.arm(1, with: .full, .forGood)
         await #expect(throws: StoreError.self) { try await temporary.put("new", [1]) }
         // Its space is free, though no new one can be made yet: the reads are misses.
-        #expect(temporary.store.fileSizes == (0, 0))
-        #expect(temporary.store.warnings.count == 2)
+        #expect(temporary.store.files.sizes == (0, 0))
+        #expect(temporary.store.files.warnings.count == 2)
         #expect(try await temporary.bytes("3") == nil)
         #expect(!FileManager.default.fileExists(atPath: temporary.cachePath + ".aside"))
         await #expect(throws: StoreError.self) { try await temporary.put("new", [1]) }
@@ -211,7 +211,7 @@ struct ReserveTests {
         faults.disarm()
         disk.set(1 << 40)
         try await temporary.store.maintain()
-        #expect(temporary.store.warnings == [])
+        #expect(temporary.store.files.warnings == [])
         try await temporary.put("new", [1])
         #expect(try await temporary.bytes("new") == [1])
         _ = try FileAudit(temporary.cachePath)
@@ -250,7 +250,7 @@ struct ReserveTests {
             #expect(try temporary.store.nextRevision() > last)
             disk.set(1 << 40)
             try await temporary.store.maintain()
-            #expect(temporary.store.warnings == [])
+            #expect(temporary.store.files.warnings == [])
             try await temporary.put("b", [1])
         }
     }

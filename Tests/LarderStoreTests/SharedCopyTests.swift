@@ -28,7 +28,7 @@ struct SharedCopyTests {
         try await temporary.answer("a", large, in: shared)
         #expect(try await temporary.text("a", in: shared) == large)
         #expect(try await temporary.text("a") == "[1]")
-        #expect(store.findings.isEmpty)
+        #expect(store.files.findings.isEmpty)
         try await temporary.answer("a", "[2]", in: shared)
         #expect(try await temporary.text("a") == "[2]")
     }

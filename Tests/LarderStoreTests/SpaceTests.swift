@@ -32,7 +32,7 @@ struct SpaceTests {
         let before = temporary.store.totals
         #expect(before.budget == 1_000_000 && before.entries == 90)
 
-        disk.resize(to: 10_000_000 - 300_000 + temporary.store.fileSizes.database)
+        disk.resize(to: 10_000_000 - 300_000 + temporary.store.files.sizes.database)
         for _ in 0..<20 {
             try await temporary.store.maintain()
             try await temporary.store.settle()
@@ -108,14 +108,14 @@ struct SpaceTests {
         let temporary = try TemporaryStore()
         for number in 0..<200 { try await temporary.put("\(number)", .pattern(60_000)) }
         try await temporary.reopen()
-        #expect(temporary.store.fileSizes.database > 12_000_000)
+        #expect(temporary.store.files.sizes.database > 12_000_000)
         for number in 0..<190 {
             let id = try EntryID("\(number)")
             _ = try await temporary.store.delete(temporary.scope, id)
         }
         for _ in 0..<20 { try await temporary.store.maintain() }
         try await temporary.reopen()
-        #expect(temporary.store.fileSizes.database < 2_000_000)
+        #expect(temporary.store.files.sizes.database < 2_000_000)
         #expect(try FileAudit(temporary.cachePath).entries == 10)
     }
 
@@ -126,14 +126,14 @@ struct SpaceTests {
         template.entry.headers.set("X", String(repeating: "x", count: 300))
         _ = try await temporary.store.put(template, now: .epoch)
         try await temporary.damage(Self.manyRows)
-        let before = temporary.store.fileSizes.database
+        let before = temporary.store.files.sizes.database
         #expect(before > Limits.rebuildBytesMin)
         // SQLite keeps its pages a third full, and a row counts more than it takes: for a rebuild
         // the rows have to say less than they have.
         try await temporary.damage("UPDATE recency SET size = size - 500; " + Self.sumUp)
         try await temporary.store.maintain()
         try await temporary.damage("UPDATE recency SET size = size + 500; " + Self.sumUp)
-        #expect(temporary.store.fileSizes.database < before * 19 / 20)
+        #expect(temporary.store.files.sizes.database < before * 19 / 20)
         let audit = try FileAudit(temporary.cachePath)
         #expect(audit.bytes == temporary.store.totals.bytes && audit.entries == 60_001)
         try await temporary.store.maintain()

@@ -40,13 +40,13 @@ struct StateDamageTests {
         let page = try pages.children(of: root).dropFirst().first ?? root
         try pages.write(.noise(StatePages.bytes), at: page)
         try temporary.open()
-        #expect(temporary.store.findings.count >= 1)
+        #expect(temporary.store.files.findings.count >= 1)
         #expect(DiskSpace.fileBytes(at: temporary.statePath + ".aside") > 64 << 20)
         #expect(try temporary.count("modifier") ?? 0 > 100)
         try await temporary.accept("next", "a0")
         #expect(try await temporary.bytes("cached") == [1])
         try await temporary.reopen()
-        #expect(temporary.store.findings == [])
+        #expect(temporary.store.files.findings == [])
     }
 
     @Test("Damage that a large file shows at work is told with the restart, which then finds it")
@@ -57,17 +57,17 @@ struct StateDamageTests {
         // Within the chunks, which a start does not read.
         try pages.write(.noise(StatePages.bytes), at: pages.count - 1_000)
         try temporary.open()
-        #expect(temporary.store.findings == [] && temporary.store.warnings == [])
+        #expect(temporary.store.files.findings == [] && temporary.store.files.warnings == [])
         faults.arm(1, of: "FROM claim", with: .corrupt)
         await #expect(throws: StoreError.self) {
             _ = try await temporary.store.pins.pin(temporary.scope, named("a0"))
         }
-        #expect(temporary.store.warnings.contains { $0.contains("restart the daemon") })
+        #expect(temporary.store.files.warnings.contains { $0.contains("restart the daemon") })
         try await temporary.reopen()
-        #expect(temporary.store.findings.count >= 1 && temporary.store.warnings == [])
+        #expect(temporary.store.files.findings.count >= 1 && temporary.store.files.warnings == [])
         #expect(try temporary.count("modifier") == 200)
         try await temporary.reopen()
-        #expect(temporary.store.findings == [])
+        #expect(temporary.store.files.findings == [])
     }
 
     @Test(
@@ -84,11 +84,11 @@ struct StateDamageTests {
             try pages.write(try pages.read(leaves[0]), at: leaves[leaves.count / 2])
         }
         try temporary.open()
-        #expect(temporary.store.findings.count >= 1)
+        #expect(temporary.store.files.findings.count >= 1)
         #expect(try temporary.count("modifier") ?? 0 > 300)
         try await temporary.accept("next", "a0")
         try await temporary.reopen()
-        #expect(temporary.store.findings == [])
+        #expect(temporary.store.files.findings == [])
     }
 
     @Test("A page of rows that leads back is damage, and no circle for whoever goes through them")
@@ -112,7 +112,7 @@ struct StateDamageTests {
             let path = isState ? temporary.statePath : temporary.cachePath
             try SQLiteConnection(path: path, mode: .readWrite).execute(sql)
             try temporary.open()
-            #expect(temporary.store.findings.count == 1, "\(temporary.store.findings)")
+            #expect(temporary.store.files.findings.count == 1, "\(temporary.store.files.findings)")
             #expect(try await temporary.store.modifiers.unsettled(after: nil).count == 1)
             #expect(try await temporary.bytes("a") == (isState ? [1] : nil))
         }
@@ -129,10 +129,10 @@ struct StateDamageTests {
         try SQLiteConnection(path: temporary.statePath, mode: .readWrite)
             .execute("PRAGMA user_version=\(version)")
         try temporary.open()
-        #expect(temporary.store.findings.count == 1, "\(temporary.store.findings)")
+        #expect(temporary.store.files.findings.count == 1, "\(temporary.store.files.findings)")
         #expect(try await temporary.store.modifiers.unsettled(after: nil).count == 1)
         try await temporary.reopen()
-        #expect(temporary.store.findings == [])
+        #expect(temporary.store.files.findings == [])
     }
 
     @Test("A table that a file of an earlier version has lost is damage, and no other is")
@@ -146,7 +146,7 @@ struct StateDamageTests {
             """
         )
         try temporary.open()
-        #expect(temporary.store.findings.count == 1, "\(temporary.store.findings)")
+        #expect(temporary.store.files.findings.count == 1, "\(temporary.store.files.findings)")
         #expect(try await temporary.store.modifiers.unsettled(after: nil).count == 1)
     }
 
@@ -200,7 +200,7 @@ struct StateDamageTests {
             faults.disarm()
             try await temporary.store.maintain()
             #expect(temporary.store.shared.generation == generation, "n \(n)")
-            #expect(temporary.store.findings == [], "n \(n)")
+            #expect(temporary.store.files.findings == [], "n \(n)")
             #expect(try await temporary.bytes("cached") == [1], "n \(n)")
             #expect(try await temporary.bytes("pinned") == [2], "n \(n)")
             #expect(try await temporary.text("target") == "[1]", "n \(n)")

@@ -70,8 +70,8 @@ final class StateFuzz {
         try temporary.open()
         try await goOn()
         try await temporary.reopen()
-        guard temporary.store.findings.isEmpty else {
-            throw Contradiction(of: temporary.store.findings)
+        guard temporary.store.files.findings.isEmpty else {
+            throw Contradiction(of: temporary.store.files.findings)
         }
         try await StateReading(temporary).all()
     }
@@ -93,7 +93,7 @@ final class StateFuzz {
     }
 
     private func goOn() async throws(StoreError) {
-        log.append("opened: \(temporary.store.findings)")
+        log.append("opened: \(temporary.store.files.findings)")
         try await StateReading(temporary).all()
         for _ in 0..<4 { try await accept() }
         try await settle()

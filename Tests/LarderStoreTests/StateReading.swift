@@ -28,7 +28,7 @@ struct StateReading {
         _ = (
             store.modifiers.totals.unsettled, store.modifiers.totals.isNearlyFull, store.pins.totals
         )
-        _ = (store.warnings, store.asideSets, store.totals)
+        _ = (store.files.warnings, store.files.asideSets, store.totals)
     }
 
     /// As at start: what nobody can read becomes a dead letter.

@@ -63,10 +63,10 @@ struct StateReplacementTests {
                 $0.contains("salvaged") || $0.contains(".new")
             }
             #expect(left == [], "n \(n)")
-            #expect(temporary.store.asideSets.count == 1)
+            #expect(temporary.store.files.asideSets.count == 1)
             try await temporary.accept("next", "a0")
             try await temporary.reopen()
-            #expect(temporary.store.findings == [], "n \(n)")
+            #expect(temporary.store.files.findings == [], "n \(n)")
             if failures == 0 { return }
         }
     }
@@ -89,14 +89,14 @@ struct StateReplacementTests {
                     try Data(contentsOf: URL(filePath: folder.path("state/state.db")))
                 )
             }
-            #expect(temporary.store.asideSets.count == number)
+            #expect(temporary.store.files.asideSets.count == number)
             try await temporary.accept("later\(number)", "a")
         }
         let paths = ["", ".2", ".3"].map { "\(temporary.statePath).aside\($0)" }
         for (path, bytes) in zip(paths, damaged) {
             #expect(try Data(contentsOf: URL(filePath: path)) == bytes)
         }
-        let sets = temporary.store.asideSets
+        let sets = temporary.store.files.asideSets
         #expect(sets.map(\.paths) == paths.map { [$0, $0 + "-wal"] })
         #expect(sets[1].bytes == sets[1].paths.reduce(0) { $0 + DiskSpace.fileBytes(at: $1) })
         #expect(sets[1].removal == "rm '\(paths[1])' '\(paths[1])-wal'")
@@ -105,7 +105,7 @@ struct StateReplacementTests {
         shell.arguments = ["-c", sets[1].removal]
         try shell.run()
         shell.waitUntilExit()
-        #expect(temporary.store.asideSets.map { $0.paths[0] } == [paths[0], paths[2]])
+        #expect(temporary.store.files.asideSets.map { $0.paths[0] } == [paths[0], paths[2]])
         #expect(StateFile.database(in: temporary.directory.path("state"), nil).nextAsideNumber == 4)
     }
 
@@ -116,7 +116,7 @@ struct StateReplacementTests {
             try folder.write("state/state.db.aside.\(Int.max)", [1])
             try damage(folder)
         }
-        #expect(temporary.store.asideSets.count == 2)
+        #expect(temporary.store.files.asideSets.count == 2)
         #expect(try await temporary.store.modifiers.unsettled(after: nil).count == 40)
     }
 
@@ -130,12 +130,12 @@ struct StateReplacementTests {
                 wal = try Data(contentsOf: URL(filePath: path + "-wal"))
                 if isEmpty { truncate(path, 0) } else { unlink(path) }
             }
-            #expect(temporary.store.findings.count >= 1, "\(temporary.store.findings)")
+            #expect(temporary.store.files.findings.count >= 1, "\(temporary.store.files.findings)")
             let aside = URL(filePath: temporary.statePath + ".aside-wal")
             #expect(try Data(contentsOf: aside) == wal)
             try await temporary.accept("next", "a0")
             try await temporary.reopen()
-            #expect(temporary.store.findings == [])
+            #expect(temporary.store.files.findings == [])
             let found = try await temporary.store.modifiers.unsettled(after: nil)
             #expect(found.contains { $0.readable?.id.text == "next" })
         }

@@ -105,7 +105,7 @@ struct StateRowTests {
         try await temporary.store.maintain()
         try await temporary.store.settle()
         try await temporary.reopen()
-        #expect(temporary.store.findings == [])
+        #expect(temporary.store.files.findings == [])
         try await reading.all()
     }
 }

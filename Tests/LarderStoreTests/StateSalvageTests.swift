@@ -58,7 +58,7 @@ struct StateSalvageTests {
             try damage(temporary, try pages(temporary) * part / 9)
             let damaged = try Data(contentsOf: URL(filePath: temporary.statePath))
             try temporary.open()
-            #expect(temporary.store.findings.count == 1, "\(temporary.store.findings)")
+            #expect(temporary.store.files.findings.count == 1, "\(temporary.store.files.findings)")
             let left = try count(temporary, "claim")
             lost.append(Self.pins - left)
             #expect(left < Self.pins + 1 && left > Self.pins * 8 / 10, "\(left) left")
@@ -67,7 +67,7 @@ struct StateSalvageTests {
             #expect(aside == damaged)
             try await temporary.put("b", [1])
             try await temporary.reopen()
-            #expect(temporary.store.findings == [])
+            #expect(temporary.store.files.findings == [])
             #expect(try count(temporary, "claim") == left)
         }
         #expect(lost.contains { $0 > 0 })
@@ -79,7 +79,7 @@ struct StateSalvageTests {
         let pages = try pages(temporary)
         for part in 4...6 as ClosedRange<Int64> { try damage(temporary, pages * part / 10) }
         try temporary.open()
-        #expect(temporary.store.findings.count == 1)
+        #expect(temporary.store.files.findings.count == 1)
         #expect(try count(temporary, "claim") > Self.pins / 3)
     }
 
@@ -88,7 +88,7 @@ struct StateSalvageTests {
         let temporary = try await prepared()
         try Data.noise(80_000).write(to: URL(filePath: temporary.statePath))
         try temporary.open()
-        #expect(temporary.store.findings.count == 1)
+        #expect(temporary.store.files.findings.count == 1)
         #expect(try count(temporary, "claim") == 0)
         #expect(try await temporary.bytes("a") == [1])
     }
@@ -104,8 +104,8 @@ struct StateSalvageTests {
         if isLost { page = .noise(StatePages.bytes) } else { page[59] = 2 }
         try pages.write(page, at: 1)
         try temporary.open()
-        #expect(temporary.store.findings.count == 1)
-        #expect(temporary.store.findings.allSatisfy { $0.count < 400 && !$0.contains("\n") })
+        #expect(temporary.store.files.findings.count == 1)
+        #expect(temporary.store.files.findings.allSatisfy { $0.count < 400 && !$0.contains("\n") })
         #expect(try count(temporary, "claim") == Self.pins)
         #expect(try count(temporary, "offline_origin") == 2)
         let folder = (temporary.statePath as NSString).deletingLastPathComponent
@@ -129,7 +129,7 @@ struct StateSalvageTests {
                 let pages = StatePages(path: folder.path("state/state.db"))
                 try pages.write(.noise(StatePages.bytes), at: page)
             }
-            #expect(temporary.store.findings.count == 1)
+            #expect(temporary.store.files.findings.count == 1)
             #expect(try count(temporary, "claim") == Self.pins + 40)
             #expect(try await temporary.store.modifiers.unsettled(after: nil).count == 40)
         }
@@ -143,7 +143,7 @@ struct StateSalvageTests {
             try FileHandle(forWritingTo: URL(filePath: temporary.statePath))
                 .truncate(atOffset: UInt64(size))
             try temporary.open()
-            #expect(temporary.store.findings.count == 1)
+            #expect(temporary.store.files.findings.count == 1)
             let left = try count(temporary, "claim")
             #expect(left >= Self.pins - 4 && left <= Self.pins, "\(left) left of \(Self.pins)")
         }
@@ -208,7 +208,7 @@ struct StateSalvageTests {
         )
         try damage(temporary, try #require(page))
         try temporary.open()
-        #expect(temporary.store.findings.count == 3, "\(temporary.store.findings)")
+        #expect(temporary.store.files.findings.count == 3, "\(temporary.store.files.findings)")
         let found = try await temporary.store.modifiers.unsettled(after: nil)
         #expect(found.map(\.number) == [0, 2, 3, 4, 5].map { numbers[$0] })
         #expect(found[1] == .unreadable(numbers[2]))

@@ -110,7 +110,9 @@ struct StateSnapshotTests {
         }
         let path = temporary.statePath
         #expect(
-            temporary.store.findings.contains { $0.hasPrefix("\(path).aside.snapshot is a copy") }
+            temporary.store.files.findings.contains {
+                $0.hasPrefix("\(path).aside.snapshot is a copy")
+            }
         )
         #expect(try Data(contentsOf: URL(filePath: path + ".aside.snapshot")) == Data([1]))
         #expect(!FileManager.default.fileExists(atPath: path + ".snapshot"))

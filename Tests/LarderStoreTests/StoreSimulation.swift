@@ -299,7 +299,10 @@ final class StoreSimulation {
         try await temporary.reopen()
         model.forgetMemory()
         try connect()
-        try require(temporary.store.findings.isEmpty, "findings: \(temporary.store.findings)")
+        try require(
+            temporary.store.files.findings.isEmpty,
+            "findings: \(temporary.store.files.findings)"
+        )
     }
 
     private func connect() throws {

@@ -98,13 +98,13 @@ struct UsageTests {
     func sound() async throws {
         let temporary = try TemporaryStore()
         try await temporary.put("a", [1])
-        let findings = try await temporary.store.checkFiles { try? await Gate().wait() }
+        let findings = try await temporary.store.files.check { try? await Gate().wait() }
         #expect(findings.map(\.name) == ["cache.db", "state.db"])
         #expect(findings.allSatisfy { $0.damage.isEmpty && $0.isComplete })
-        for file in temporary.store.fileRights {
+        for file in temporary.store.files.rights {
             #expect(file.mode & 0o077 == 0, "\(file.path)")
         }
-        #expect(temporary.store.fileLengths.map(\.name) == ["cache.db", "state.db"])
+        #expect(temporary.store.files.lengths.map(\.name) == ["cache.db", "state.db"])
     }
 
     @Test("A check that has no time says that it did not come to its end")
@@ -147,7 +147,7 @@ struct UsageTests {
         // A page in the middle of the table.
         try #require(pwrite(descriptor, noise, noise.count, 4_096 * 100) == noise.count)
         close(descriptor)
-        let findings = try await temporary.store.checkFiles { try? await Gate().wait() }
+        let findings = try await temporary.store.files.check { try? await Gate().wait() }
         #expect(findings.first?.damage.isEmpty == false)
         #expect(findings.first?.isComplete == true)
         #expect(findings.last?.damage == [])
@@ -156,12 +156,12 @@ struct UsageTests {
     @Test("The moment of the row that was stored last is known")
     func latest() async throws {
         let temporary = try TemporaryStore()
-        #expect(try await temporary.store.latestStoredAt() == nil)
+        #expect(try await temporary.store.files.latestStoredAt() == nil)
         for moment in [3, 9, 5] {
             var new = NewEntry.blob(temporary.scope, try EntryID("\(moment)"), [1])
             new.entry.storedAt = Timestamp(milliseconds: Int64(moment))
             _ = try await temporary.store.put(new, now: .epoch)
         }
-        #expect(try await temporary.store.latestStoredAt() == Timestamp(milliseconds: 9))
+        #expect(try await temporary.store.files.latestStoredAt() == Timestamp(milliseconds: 9))
     }
 }

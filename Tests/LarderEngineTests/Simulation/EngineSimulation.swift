@@ -330,7 +330,7 @@ final class EngineSimulation {
         origin.welcome()
         life = try SimulatedDaemon(directory, settings, origin, clock, plan, seed: seed)
         // What is no more cannot be met later.
-        let isKept = isHarmed && !isLost && daemon.store.findings.isEmpty
+        let isKept = isHarmed && !isLost && daemon.store.files.findings.isEmpty
         harmedGeneration = isKept ? daemon.generation : nil
         try settle()
     }

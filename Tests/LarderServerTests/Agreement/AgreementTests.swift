@@ -250,10 +250,12 @@ struct AgreementTests {
             let pending = try await life.revision(of: id)
             try await life.settle(403)
             let dead = try await life.revision(of: id)
+            // The daemon's own housekeeping may have come first.
+            let isThere = server.store.isClaimed(life.round.scope, id)
             try await life.maintain()
             let behind = try await life.revision(of: id)
             #expect(pending < dead)
-            #expect(dead < behind)
+            #expect(isThere ? dead < behind : dead <= behind)
             #expect(!server.store.isClaimed(life.round.scope, id))
         }
     }

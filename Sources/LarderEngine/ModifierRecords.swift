@@ -1,0 +1,158 @@
+import LarderJSON
+import LarderModel
+import LarderStore
+import LarderStrategy
+import LarderWire
+import Logging
+import Synchronization
+
+/// What `state.db` says of the queue, as a ``ModifierQueue`` takes it.
+struct ModifierRecords: Sendable {
+    let context: EngineContext
+    private var retrying: StepRetrying { StepRetrying(context: context) }
+
+    /// What is on disk after a number.
+    struct FoundRecords {
+        var records: [ModifierRecord] = []
+        var unreadable: [ModifierNumber] = []
+        /// The highest number of all of them.
+        var last: ModifierNumber?
+    }
+
+    /// What `state.db` says of the queue.
+    ///
+    /// With it comes the highest number that it knows. Until this could be read, nobody knows what is
+    /// to be sent.
+    func restore(
+        _ machine: inout ModifierQueue,
+        _ group: inout DiscardingTaskGroup
+    ) async -> ([ModifierQueue.Action], last: ModifierNumber?) {
+        var found = FoundRecords()
+        var paused: [(scope: Scope, lane: Lane)] = []
+        var failed: Set<ModifierNumber> = []
+        await retrying.untilDone("the modifiers were not read") { () async throws(StoreError) in
+            found = try await self.found(after: nil, isStart: true)
+            paused = try await self.context.store.modifiers.pausedLanes()
+            failed = Set(found.unreadable)
+            let open = Set(found.records.map(\.number))
+            for parent in Set(found.records.flatMap(\.dependsOn)).subtracting(open) {
+                let head = try await self.context.store.modifiers.head(parent)
+                if head?.state == .dead { failed.insert(parent) }
+            }
+        }
+        bury(found.unreadable, &group)
+        let (limits, health, now) = (context.origins, context.health, context.clock.monotonic())
+        let actions = machine.restored(
+            found.records,
+            failed: failed,
+            paused: paused,
+            acceptedLimit: { limits[$0]?.settings.modifiers.acceptedLimit ?? .zero },
+            now: now,
+            wall: context.clock.now(),
+            restEnd: { health.restEnd(of: $0, for: $1, now: now) }
+        )
+        for name in context.offline.withLock({ $0 }) {
+            context.modifiers.post(.originSetOffline(name))
+        }
+        return (actions, found.last)
+    }
+
+    /// Those that are on disk after a number, in their order.
+    ///
+    /// At the start the effects, too, may be those of another version.
+    func found(
+        after last: ModifierNumber?,
+        isStart: Bool = false
+    ) async throws(StoreError) -> FoundRecords {
+        let isKnown: @Sendable ([UInt8]) -> Bool = { (try? Effect(parsing: $0)) != nil }
+        var all = FoundRecords()
+        all.last = last
+        while true {
+            let page = try await context.store.modifiers.unsettled(
+                after: all.last,
+                isKnown: isStart ? isKnown : nil
+            )
+            guard let end = page.last else { return all }
+            all.last = end.number
+            for found in page {
+                switch found {
+                case .readable(let modifier): all.records.append(record(of: modifier))
+                case .unreadable(let number): all.unreadable.append(number)
+                }
+            }
+        }
+    }
+
+    /// Has dead letters made of those that nobody can read (case 26), while the others go on.
+    func bury(_ unreadable: [ModifierNumber], _ group: inout DiscardingTaskGroup) {
+        guard !unreadable.isEmpty else { return }
+        group.addTask { await self.bury(unreadable) }
+    }
+
+    private func bury(_ unreadable: [ModifierNumber]) async {
+        var left = unreadable
+        await retrying.untilDone("an unreadable modifier was not settled") {
+            () async throws(StoreError) in
+            var (failed, failure): ([ModifierNumber], StoreError?) = ([], nil)
+            for number in left {
+                do throws(StoreError) {
+                    try await self.context.store.modifiers.buryUnreadable(
+                        [number],
+                        problem: Problem.unreadableModifier.encoded(),
+                        now: self.context.clock.now()
+                    )
+                    self.context.meter.modifierDied(isRevert: false)
+                } catch {
+                    failed.append(number)
+                    failure = error
+                }
+            }
+            left = failed
+            self.context.modifiers.settlements.tell()
+            if let failure { throw failure }
+        }
+    }
+
+    func record(of modifier: StoredModifier) -> ModifierRecord {
+        let rules = context.origins[modifier.origin]?.settings.modifiers ?? ModifierRules()
+        var record = ModifierRecord(
+            number: modifier.number,
+            scope: modifier.scope,
+            origin: modifier.origin,
+            lanes: modifier.lanes,
+            resends: ModifierRequest(modifier, on: .unknown, context).resends(
+                modifier.afterUnknown ?? rules.afterUnknown,
+                isHonoured: rules.idempotency.isHonoured
+            )
+        )
+        record.dependsOn = modifier.dependsOn
+        record.holdUntil = modifier.holdUntil
+        record.expiresAt = modifier.expiresAt
+        record.attemptsMax = modifier.attemptsMax
+        record.state = modifier.state
+        record.attempts = modifier.attempts
+        record.answersNotApplied = modifier.answersNotApplied
+        record.isStalled = modifier.isStalled
+        record.nextAttemptAt = modifier.nextAttemptAt
+        record.mayHaveLeft = modifier.mayHaveLeft
+        return record
+    }
+}
+
+extension ModifierRequest {
+    /// What an origin is told of a modifier, and how.
+    init(_ modifier: StoredModifier, on base: TargetBase, _ context: EngineContext) {
+        var headers = modifier.headers
+        if let type = modifier.mediaType { headers.set("Content-Type", type) }
+        let origin = context.origins[modifier.origin]?.settings
+        self.init(
+            method: modifier.method,
+            url: modifier.url,
+            headers: headers,
+            targets: modifier.targets,
+            baseIsJSON: base.isJSON,
+            redirectHosts: origin?.redirectHosts ?? [],
+            secrets: Set(origin?.headers.fields.map { $0.name.lowercased() } ?? [])
+        )
+    }
+}

@@ -1,0 +1,38 @@
+import LarderModel
+import LarderStore
+import Logging
+
+/// Durable steps that fail, and when they are tried again.
+struct StepRetrying: Sendable {
+    let context: EngineContext
+
+    /// Tries again and again, as what is to be written down must not be lost.
+    func untilDone(
+        _ trouble: Logger.Message,
+        _ work: () async throws(StoreError) -> Void
+    ) async {
+        var pause = Limits.modifierRetryBase
+        while !Task.isCancelled {
+            do throws(StoreError) {
+                return try await work()
+            } catch {
+                note(trouble, error)
+                guard await self.pause(after: error, pause) else { return }
+            }
+            pause = min(pause * 2, Limits.modifierRetryMax)
+        }
+    }
+
+    /// Sleeps before another try; false when there is to be none.
+    func pause(
+        after error: StoreError,
+        _ time: Duration = Limits.modifierRetryBase
+    ) async -> Bool {
+        if case .closed = error { return false }
+        return (try? await context.clock.sleep(for: time)) != nil
+    }
+
+    func note(_ trouble: Logger.Message, _ error: StoreError) {
+        context.logger.warning(trouble, metadata: .larder([.reason: "\(error.message)"]))
+    }
+}

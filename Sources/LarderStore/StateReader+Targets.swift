@@ -1,0 +1,158 @@
+import LarderModel
+
+/// Reads of what the queue's changes target.
+extension StateReader {
+    /// The base and the changes of a target, in one transaction, so that no settlement comes
+    /// between; `damaged` is set to the digest of bytes that do not match it.
+    func target(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        _ range: ChangeRange,
+        _ damaged: inout Digest?
+    ) throws(StoreError) -> Target? {
+        var mismatch: Digest?
+        defer { damaged = mismatch }
+        return try inTransaction { () throws(StoreError) in
+            try openTarget(scope, id, range, &mismatch)
+        }
+    }
+
+    /// The same in a transaction that is open.
+    func openTarget(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        _ range: ChangeRange,
+        _ damaged: inout Digest?
+    ) throws(StoreError) -> Target {
+        let changes = try openChanges(scope, id, range)
+        let unknown = Target(entry: nil, isDeleted: false, body: .inline([]), changes: changes)
+        guard let row = try baseRow(scope, id) else { return unknown }
+        guard let entry = row.entry else {
+            damaged = row.digest
+            return unknown
+        }
+        if row.isDeleted || entry.kind == .tombstone {
+            return Target(entry: entry, isDeleted: true, body: row.body, changes: changes)
+        }
+        var body = row.body
+        if case .chunked(let chunked) = body, entry.body.isJSON {
+            try allowance.admitChunks()
+            do throws(StoreError) {
+                body = .inline(try chunks.bytes(of: chunked))
+            } catch .badChunk {
+                damaged = entry.body.digest
+                return unknown
+            }
+        } else if case .inline(let bytes) = body {
+            try allowance.take(bytes: bytes.count)
+            guard bytes.withUnsafeBytes({ Checksum.digest($0) }) == entry.body.digest else {
+                damaged = entry.body.digest
+                return unknown
+            }
+        }
+        return Target(entry: entry, isDeleted: false, body: body, changes: changes)
+    }
+
+    private func baseRow(
+        _ scope: ScopeKey,
+        _ id: EntryID
+    ) throws(StoreError) -> (entry: Entry?, isDeleted: Bool, body: Target.Body, digest: Digest)? {
+        let get = try connection.statement(
+            "SELECT \(ClaimRow.entryColumns), gone_status FROM claim WHERE scope = ?1 AND id = ?2"
+        )
+        get.bind(1, scope.text)
+        get.bind(2, id.text)
+        guard try get.step(), !get.isNull(3) else { return nil }
+        let row = EntryRow(get, file: .state)
+        let body: Target.Body =
+            row.chunkedBody.map { .chunked($0) } ?? .inline(row.withBody { Array($0) })
+        return (row.entry(), !get.isNull(19), body, row.digest)
+    }
+
+    private func openChanges(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        _ range: ChangeRange
+    ) throws(StoreError) -> [OpenChange] {
+        let statement = try connection.statement(
+            """
+            SELECT change.modifier, modifier.id, modifier.state, modifier.rev, effect, accepted_at
+            FROM change INDEXED BY change_target
+                JOIN modifier ON number = change.modifier AND modifier.scope = change.scope
+            WHERE change.scope = ?1 AND change.id = ?2 AND settled = 0
+                AND change.modifier <= ?3
+            ORDER BY change.modifier, position LIMIT ?4
+            """
+        )
+        statement.bind(1, scope.text)
+        statement.bind(2, id.text)
+        statement.bind(3, range.last)
+        statement.bind(4, range.max)
+        var changes: [OpenChange] = []
+        while try statement.step() {
+            try allowance.takeChange(bytes: statement.bytes(4).count)
+            var numbers = RowNumbers(statement)
+            changes.append(
+                OpenChange(
+                    number: ModifierNumber(statement.integer(0)),
+                    modifier: statement.text(1) ?? "",
+                    state: statement.text(2).flatMap(ModifierState.init(rawValue:)) ?? .conflict,
+                    revision: numbers.revision(3),
+                    acceptedAt: numbers.moment(5),
+                    effect: Array(statement.bytes(4))
+                )
+            )
+        }
+        return changes
+    }
+
+    /// How many effects a target's unsettled changes have, and what they hold, without reading them.
+    func openEffects(
+        _ scope: ScopeKey,
+        _ id: EntryID
+    ) throws(StoreError) -> (count: Int64, bytes: Int64) {
+        let statement = try connection.statement(
+            """
+            SELECT count(*), coalesce(sum(length(effect)), 0) FROM change INDEXED BY change_target
+            WHERE scope = ?1 AND id = ?2 AND settled = 0
+            """
+        )
+        statement.bind(1, scope.text)
+        statement.bind(2, id.text)
+        return try statement.step() ? (statement.integer(0), statement.integer(1)) : (0, 0)
+    }
+
+    /// The body of a modifier's request with its type; nil where it has none.
+    func requestBody(
+        of number: ModifierNumber
+    ) throws(StoreError) -> (bytes: [UInt8], mediaType: String?)? {
+        let statement = try connection.statement(
+            "SELECT body, media_type FROM modifier WHERE number = ?1 AND body IS NOT NULL"
+        )
+        statement.bind(1, number.value)
+        guard try statement.step() else { return nil }
+        return (Array(statement.bytes(0)), statement.text(1))
+    }
+
+    func deadLetters(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Int {
+        let statement = try connection.statement(
+            """
+            SELECT count(DISTINCT modifier) FROM change INDEXED BY change_target
+            WHERE scope = ?1 AND id = ?2 AND settled = 1
+            """
+        )
+        statement.bind(1, scope.text)
+        statement.bind(2, id.text)
+        return try statement.step() ? Int(statement.integer(0)) : 0
+    }
+}
+
+/// Which of a target's unsettled changes are read.
+struct ChangeRange {
+    static let all = ChangeRange(last: .max, max: .max)
+
+    /// The number of the last modifier whose changes are.
+    let last: Int64
+    /// How many at most.
+    let max: Int64
+}

@@ -1,0 +1,131 @@
+package import LarderModel
+
+/// How the files are, for those who look after them.
+package struct StoreFiles: Sendable {
+    let configuration: StoreConfiguration
+    let cache: DatabaseFile
+    let state: StateFile
+    let cacheReserve: Reserve
+    let stateReserve: Reserve
+    let shared: SharedCacheState
+    let found: Findings
+    let readers: StoreReaders
+    /// Looks at the files themselves.
+    private let examiner = FileExaminer()
+
+    init(
+        _ configuration: StoreConfiguration,
+        cache: DatabaseFile,
+        state: StateFile,
+        reserves: (cache: Reserve, state: Reserve),
+        _ shared: SharedCacheState,
+        _ found: Findings,
+        _ readers: StoreReaders
+    ) {
+        self.configuration = configuration
+        self.cache = cache
+        self.state = state
+        (cacheReserve, stateReserve) = reserves
+        self.shared = shared
+        self.found = found
+        self.readers = readers
+    }
+
+    /// The names and lengths of the files, and of their WALs.
+    package var lengths: [(name: String, bytes: Int64, walBytes: Int64)] {
+        databaseFiles.map { file in
+            (
+                file.name, DiskSpace.fileBytes(at: file.path),
+                DiskSpace.fileBytes(at: file.path + "-wal")
+            )
+        }
+    }
+
+    /// The lengths of `cache.db` and its WAL.
+    package var sizes: (database: Int64, wal: Int64) {
+        let wal = DiskSpace.fileBytes(at: cache.path + "-wal")
+        return (DiskSpace.fileBytes(at: cache.path), wal)
+    }
+
+    /// Bytes that are free where the cache's file lies; nil where it cannot be told.
+    package var diskFreeBytes: Int64? { configuration.freeBytes(configuration.cacheDirectory) }
+
+    /// What the cache leaves free there.
+    package var minFreeBytes: Int64 { configuration.minFreeBytes.bytes }
+
+    /// Has SQLite look at the structure of both files, off the event loops, until it is done or
+    /// `over` returns.
+    package func check(
+        until over: @escaping @Sendable () async -> Void
+    ) async throws(StoreError) -> [FileFinding] {
+        try await examiner.check(databaseFiles, until: over)
+    }
+
+    /// What was set aside of `state.db`, and nobody has removed since.
+    package var asideSets: [AsideSet] { state.file.asideSets }
+
+    /// Who may read the folders and the files.
+    package var rights: [FileRights] {
+        var directories = [configuration.cacheDirectory]
+        if configuration.stateDirectory != configuration.cacheDirectory {
+            directories.append(configuration.stateDirectory)
+        }
+        return FileExaminer.rights(directories, databaseFiles)
+    }
+
+    /// How the folders' reserves are; none where there are to be none.
+    package var reserves: [ReserveFinding] {
+        let isOne = stateReserve === cacheReserve
+        return (isOne ? [cacheReserve] : [cacheReserve, stateReserve]).compactMap { $0.look() }
+    }
+
+    /// When the bytes of the row that was stored last were given; nil in an empty cache.
+    package func latestStoredAt() async throws(StoreError) -> Timestamp? {
+        try await readers.read(.current) { reader throws(StoreError) in
+            let latest = try reader.reading { file throws(StoreError) -> Timestamp? in
+                let statement = try file.connection.prepare("SELECT max(stored_at) FROM recency")
+                guard try statement.step() else { return nil }
+                return statement.integerOrNil(0).map(Timestamp.init(milliseconds:))
+            }
+            return latest ?? nil
+        }
+    }
+
+    /// What was found wrong with the files and done about it, the last few, in sentences.
+    package var findings: [String] { found.recent }
+
+    /// The same for the log, together with what has passed: what was not taken before.
+    package func takeNews() -> [String] { found.takeUntold() }
+
+    /// What is wrong now, in sentences.
+    package var warnings: [String] {
+        var warnings: [String] = []
+        if !shared.generation.hasFile {
+            warnings.append("\(cache.path) cannot be used: \(shared.absence.message)")
+        }
+        if !cacheReserve.isHeld {
+            warnings.append(
+                "the disk of \(configuration.cacheDirectory) is full or nearly so: "
+                    + "there is no room for the reserve, little or nothing new is stored"
+            )
+        }
+        if stateReserve.isHeld {
+            let left = DiskSpace.freeBytes(at: configuration.stateDirectory) ?? .max
+            if left < Limits.stateSpaceMin {
+                warnings.append(
+                    "the disk of \(configuration.stateDirectory) has \(left) bytes left: nothing "
+                        + "new is kept for good or accepted until there is space"
+                )
+            }
+        } else if stateReserve !== cacheReserve {
+            warnings.append(
+                "the disk of \(configuration.stateDirectory) is full or nearly so: "
+                    + "there is no room for the reserve, nothing new is kept for good"
+            )
+        }
+        if let warning = state.damageWarning { warnings.append(warning) }
+        return warnings
+    }
+
+    private var databaseFiles: [DatabaseFile] { [cache, state.file] }
+}
