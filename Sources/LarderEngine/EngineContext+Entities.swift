@@ -116,13 +116,15 @@ extension EngineContext {
             plan.key.url.path == plan.key.url.pathAndQuery[...],
             let path = plan.origin.path(of: plan.key.url), let key = rules.key(ofPath: path)
         else { return }
+        let name = EntityName(key, of: plan.origin.name)
         try await store.deleteEntity(
-            EntityName(key, of: plan.origin.name),
+            name,
             in: plan.key.scope,
             fetch: number,
             cause: plan.cause,
             now: now
         )
+        noteRead(of: EntryID(name), in: plan.key.scope, nil)
     }
 }
 

@@ -168,6 +168,23 @@ struct EntityModifierTests {
         }
     }
 
+    @Test("7: a deletion that was answered 202 is confirmed by a 404 under its own URL")
+    func deletedAfterAccepted() async throws {
+        try await run { fixture in
+            let (own, modifiers) = (try fixture.url("/users/7"), fixture.engine.modifiers)
+            try await fixture.cache(own, .json(Self.user("Ann")))
+            fixture.upstream.answer(own, with: .reply(status: 202), .reply(status: 404))
+            let id = try await fixture.accept(.delete)
+            while try await modifiers.modifier(id, fixture.scope).state != .accepted {
+                await Task.yield()
+            }
+            try await fixture.fetch(own) { $0.policy = .networkOnly }
+            let report = try await modifiers.modifier(id, fixture.scope, wait: .seconds(60))
+            #expect(report.state == .confirmed)
+            #expect(fixture.clock.monotonic() == .zero)
+        }
+    }
+
     // MARK: Confirmed
 
     @Test("A confirmed write is base under the entity's own URL, too, where that was gone once")
