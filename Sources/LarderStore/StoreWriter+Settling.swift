@@ -77,7 +77,7 @@ extension StoreWriter {
     /// Counts an attempt and says that bytes may leave, with all that is sent; nil for what is settled,
     /// or cannot be read.
     func send(_ number: ModifierNumber) throws(StoreError) -> DepartingModifier? {
-        guard let whole = try state.reader.queue.openModifier(number), try state.send(number) else {
+        guard try state.send(number), let whole = try state.reader.queue.openModifier(number) else {
             return nil
         }
         let scope = shared.key(for: whole.modifier.scope)

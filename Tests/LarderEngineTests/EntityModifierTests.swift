@@ -216,11 +216,8 @@ struct EntityModifierTests {
                 .failure(.unreachable(host: "api.example.com", reason: "gone"))
             )
             let id = try await fixture.accept(Self.renamed)
-            let report = try await fixture.engine.modifiers.modifier(
-                id,
-                fixture.scope,
-                wait: .seconds(60)
-            )
+            let modifiers = fixture.engine.modifiers
+            let report = try await modifiers.modifier(id, fixture.scope, wait: .seconds(60))
             #expect(report.state == .confirmed)
             let expected = Self.article(1, "Bea")
             #expect(try await fixture.view(urls[0]) == expected)
