@@ -39,8 +39,8 @@ struct PlainModifier: Hashable, CustomStringConvertible {
     var hadLeft = false
     /// Whether nobody knows how an attempt of this round ended.
     var mayBeApplied = false
-    /// What its targets' bases were when it was sent, by their versions.
-    var versions: [String: Int] = [:]
+    /// What its targets' bases were when it was sent: by value, as one that is given back is the same.
+    var sentOn: [String: PlainQueue.Base] = [:]
 
     var description: String {
         let named = lanes.filter { $0.hasPrefix("name:") }.sorted()

@@ -20,8 +20,6 @@ struct PlainQueue: Hashable {
     }
 
     private(set) var bases: [String: Base] = [:]
-    /// How often each base has changed.
-    private var versions: [String: Int] = [:]
     /// In the order of acceptance, dead letters among them.
     private(set) var modifiers: [PlainModifier] = []
     /// What became of those that left: confirmed or cancelled.
@@ -133,7 +131,6 @@ struct PlainQueue: Hashable {
         }
         unsaved.remove(path)
         bases[path] = base
-        versions[path, default: 0] += 1
     }
 
     // MARK: Clients
@@ -302,14 +299,14 @@ struct PlainQueue: Hashable {
 
     /// The send step; a row may be in it although nothing was seen to leave.
     mutating func send(_ id: String) {
-        let versions = versions
+        let queue = self
         change(id) { modifier in
             modifier.standing = .inFlight(wasUnknown: modifier.standing == .unknown)
             modifier.attempts += 1
             modifier.hadLeft = modifier.mayHaveLeft
             modifier.mayHaveLeft = true
             for change in modifier.changes {
-                modifier.versions[change.path] = versions[change.path] ?? 0
+                modifier.sentOn[change.path] = queue.base(change.path)
             }
         }
     }
@@ -430,7 +427,7 @@ struct PlainQueue: Hashable {
                 set(change.path, .value(told.value))
                 continue
             }
-            let isSame = modifier.versions[change.path] == versions[change.path] ?? 0
+            let isSame = modifier.sentOn[change.path] == base(change.path)
             if case .patch = change.effect, !isSame { continue }
             switch change.effect.applied(to: Self.view(base(change.path))) {
             case .value(let value, isComplete: true): set(change.path, .value(value))
@@ -510,7 +507,7 @@ struct PlainQueue: Hashable {
     mutating func stop() {
         for modifier in modifiers {
             // Nor whether their targets are what they were when they were sent.
-            change(modifier.id) { $0.versions = [:] }
+            change(modifier.id) { $0.sentOn = [:] }
             if modifier.standing == .unsent { change(modifier.id) { $0.standing = .waiting } }
             guard modifier.isUnderWay else { continue }
             change(modifier.id) {
