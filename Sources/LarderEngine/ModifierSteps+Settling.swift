@@ -14,10 +14,13 @@ extension ModifierSteps {
         _ outcome: ModifierQueue.Outcome,
         _ dependants: [ModifierNumber]
     ) async -> ModifierKeeper.Event? {
-        let (store, now) = (context.store, context.clock.now())
+        let (store, clock) = (context.store, context.clock)
         var departed: [DepartedModifier] = []
         await retrying.untilDone("a modifier was not settled") { () async throws(StoreError) in
-            departed = try await store.modifiers.settle([number] + dependants, now: now) { whole in
+            departed = try await store.modifiers.settle(
+                [number] + dependants,
+                now: clock.now()
+            ) { whole in
                 let isFirst = whole.modifier.number == number
                 return self.settlement(of: whole, isFirst ? outcome : outcome.ofDependants)
             }
@@ -77,7 +80,10 @@ extension ModifierSteps {
         var effects: [EntryID: Effect] = [:]
         for change in whole.changes { effects[change.id] = try? Effect(parsing: change.effect) }
         let known = effects
-        let (context, origin) = (context, origin(of: whole.modifier))
+        let context = context
+        // Nothing is remembered of it here, on the writer's thread.
+        let (url, uid) = (whole.modifier.url, whole.modifier.scope.uid)
+        let origin = context.origins.decide(url, for: uid).settings
         return { id, base in
             if id.isEntity {
                 let settled = self.settledEntity(id, base, known[id] ?? .none, whole, attempted)

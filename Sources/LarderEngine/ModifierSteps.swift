@@ -37,9 +37,9 @@ final class ModifierSteps: Sendable {
             bases = departing?.bases.compactMapValues(\.said) ?? [:]
         }
 
-        mutating func takeDeparting() -> DepartingModifier? {
+        mutating func takeDeparting() -> (DepartingModifier, bases: [EntryID: BodySummary])? {
             defer { departing = nil }
-            return departing
+            return departing.map { ($0, bases) }
         }
     }
 
@@ -67,7 +67,8 @@ final class ModifierSteps: Sendable {
             guard let departing = try await context.store.modifiers.send(number) else {
                 return nil
             }
-            attempts.withLock { $0[number] = Attempted(departing) }
+            let attempted = Attempted(departing)
+            attempts.withLock { $0[number] = attempted }
             return .sendCommitted(number)
         } catch {
             retrying.note("a modifier was not sent", error)
@@ -76,13 +77,14 @@ final class ModifierSteps: Sendable {
     }
 
     private func send(_ number: ModifierNumber) async -> ModifierKeeper.Event? {
-        guard let departing = attempts.withLock({ $0[number]?.takeDeparting() }) else { return nil }
+        guard let (departing, bases) = attempts.withLock({ $0[number]?.takeDeparting() }) else {
+            return nil
+        }
         let whole = departing.whole
         guard let origin = origin(of: whole.modifier) else {
             // Whoever removed it may add it again.
             return .attemptEnded(number, .neverLeft, ModifierRules())
         }
-        let bases = departing.bases.compactMapValues { $0.said }
         let first = whole.changes.first.flatMap { departing.bases[$0.id] }
         let request = ModifierRequest(whole.modifier, on: first ?? .unknown, context)
         let attempt = ModifierAttempt(

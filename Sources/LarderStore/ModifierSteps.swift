@@ -123,5 +123,5 @@ package struct LostView: Equatable, Sendable {
 package struct SettleReceipt: Equatable, Sendable {
     /// Those that were not settled before.
     package var settled: [ModifierNumber] = []
-    package let revision: Revision
+    package var revision: Revision
 }

@@ -24,7 +24,7 @@ package struct ModifierStore: Sendable {
     }
 
     /// Counts an attempt, as from now on bytes may have left; what is to be sent, nil for what is
-    /// settled.
+    /// settled or cannot be read.
     package func send(
         _ number: ModifierNumber
     ) async throws(StoreError) -> DepartingModifier? {

@@ -8,11 +8,13 @@ extension StoreWriter {
         _ settlements: [Settlement],
         now: Timestamp
     ) throws(StoreError) -> SettleReceipt {
-        var settled: [ModifierNumber] = []
-        for settlement in settlements where try settle(settlement, now) != nil {
-            settled.append(settlement.number)
+        var receipt = SettleReceipt(revision: revisions.last)
+        for settlement in settlements {
+            guard let (step, _) = try settle(settlement, now) else { continue }
+            receipt.settled.append(settlement.number)
+            receipt.revision = step
         }
-        return SettleReceipt(settled: settled, revision: revisions.last)
+        return receipt
     }
 
     /// The same of modifiers that can be read: `deciding` says how each of them leaves the queue.
@@ -24,21 +26,22 @@ extension StoreWriter {
         var departed: [DepartedModifier] = []
         for number in numbers {
             guard let whole = try state.reader.queue.openModifier(number),
-                let variants = try settle(deciding(whole), now)
+                let (_, variants) = try settle(deciding(whole), now)
             else { continue }
             departed.append(DepartedModifier(whole: whole, variants: variants))
         }
         return departed
     }
 
-    /// Has one modifier leave the queue; the variants of its targets, or nil where it is settled.
+    /// Has one modifier leave the queue; its step and the variants of its targets, or nil where it is
+    /// settled.
     ///
     /// What becomes of each base is worked out from what it is now, and shown by the cache as far as
     /// there is one.
     private func settle(
         _ settlement: Settlement,
         _ now: Timestamp
-    ) throws(StoreError) -> [VariantRow]? {
+    ) throws(StoreError) -> (step: Revision, variants: [VariantRow])? {
         guard let row = try state.find(settlement.number), !row.isSettled else { return nil }
         let step = try revisions.next()
         let ready = try prepare(settlement, now)
@@ -62,7 +65,7 @@ extension StoreWriter {
         for (name, _) in ready.targets {
             afterCommit { [index = shared.claims] in index.addTargets(name.scope, name.id, -1) }
         }
-        return variants
+        return (step, variants)
     }
 
     private func variantRows(
