@@ -64,7 +64,8 @@ struct RedirectTests {
             let id = try ModifierID("w-1")
             let report = try await gateway.engine.modifiers.modifier(id, scope, wait: .seconds(60))
             #expect(report.state == .confirmed)
-            let elsewhere = other.requests.all
+            // What is asked for behind it takes the same way, as soon as it is confirmed.
+            let elsewhere = other.requests.all.filter { $0.method != "GET" }
             #expect(elsewhere.map(\.path) == ["/deep/one", "/deep/two"])
             let last = try #require(gateway.origin.requests.all.first { $0.path == "/base/end" })
             for sent in elsewhere + [last] {
