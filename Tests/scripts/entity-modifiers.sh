@@ -156,9 +156,10 @@ expect_equal "its target and lane are the entity's" \
 expect_equal "with what it makes of it" "Ada Countess" \
     "$(modifier e-1 '"\(.before["User:7"].body.name) \(.after["User:7"].body.name)"')"
 
+# In flight while it is tried whether the origin is back.
 run queue list --key User:7
 expect_match "cachectl lists what is to be sent of an entity" \
-    "^e-1"$'\t'"queued.*"$'\t'"PATCH"$'\t'"$origin/users/7" "$(<"$work/out")"
+    "^e-1"$'\t'"(queued|in_flight).*"$'\t'"PATCH"$'\t'"$origin/users/7" "$(<"$work/out")"
 run queue list --key User:8
 expect_equal "and of another nothing" "0|" "$code|$(<"$work/out")"
 run queue list --lane key:local/User:7 --json
@@ -169,7 +170,7 @@ run inspect --key User:7 --diff
 expect_equal "inspect --diff is base against view" '- /name "Ada"|+ /name "Countess"' \
     "$(paste --serial --delimiters '|' "$work/out")"
 run inspect --key User:7 --explain
-expect_match "inspect --explain shows each write" 'modifier +e-1, queued, merge' "$(<"$work/out")"
+expect_match "inspect --explain shows each write" 'modifier +e-1, (queued|in_flight), merge' "$(<"$work/out")"
 
 modify "{\"id\": \"e-9\", \"hold\": \"1h\", \"changes\": [{\"target\": {\"id\": \"$origin/users/9\"},
     \"effect\": {\"type\": \"put\", \"value\": {\"type\": \"User\", \"id\": 9}}}]}"

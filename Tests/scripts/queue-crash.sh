@@ -44,6 +44,15 @@ effects_at_least() {
     (($(wc -l <"$work/effects") >= $1))
 }
 
+# Whether each writer has had an effect by what it gave last.
+each_has_effects() {
+    local writer
+    for ((writer = 1; writer <= writers; writer++)); do
+        (($(effects "select(.path == \"/$writer\" and .body.n > ${last[writer]})" | wc -l) > 0)) \
+            || return 1
+    done
+}
+
 # Writes with several clients and kills the daemon in the middle of it. `last` is what each of them
 # heard was accepted last.
 kill_while_writing() {
@@ -58,6 +67,7 @@ kill_while_writing() {
     await 60 effects_at_least $((effects + 5 * round)) \
         || not_ok "kill $round: what is written is sent" "$((effects + 5 * round)) effects" \
             "$(wc -l <"$work/effects")"
+    await 60 each_has_effects || not_ok "kill $round: each writer comes to write" 4 fewer
     end_daemon KILL
     wait "${pids[@]}"
     for ((writer = 1; writer <= writers; writer++)); do

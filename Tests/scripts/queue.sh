@@ -169,7 +169,7 @@ expect_equal "inspect --diff is base against view" "- /n 2;+ /n 10;+ /m 30" \
 expect_equal "and as JSON" '[{"path":"/n","base":2,"view":10},{"path":"/m","view":30}]' \
     "$(jq --compact-output .diff "$work/diff")"
 "$bin/cachectl" --socket "$socket" inspect "$origin/a" --explain >"$work/diff"
-expect_match "inspect --explain shows each" 'modifier +o-1, queued, merge' "$(grep o-1 "$work/diff")"
+expect_match "inspect --explain shows each" 'modifier +o-1, (queued|in_flight), merge' "$(grep o-1 "$work/diff")"
 expect_equal "of what nothing is to be sent to there is no difference" "" \
     "$("$bin/cachectl" --socket "$socket" inspect "$origin/c" --diff 2>"$work/err")"
 end_daemon TERM
