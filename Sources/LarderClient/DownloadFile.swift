@@ -14,8 +14,9 @@ final class DownloadFile: Sendable {
     private let path: String
     private let temporary: String
     private let descriptor: Int32
+    /// Whether nothing is under the name beside the path any more.
     // Relaxed: one task at a time, and the last reference, look at it.
-    private let hasTakenPlace = Atomic<Bool>(false)
+    private let hasLeft = Atomic<Bool>(false)
 
     /// Makes the file that will take the place of `path`.
     init(for path: String) throws(LarderError) {
@@ -49,7 +50,11 @@ final class DownloadFile: Sendable {
 
     deinit {
         close(descriptor)
-        if !hasTakenPlace.load(ordering: .relaxed) { unlink(temporary) }
+        remove()
+    }
+
+    private func remove() {
+        if !hasLeft.exchange(true, ordering: .relaxed) { unlink(temporary) }
     }
 
     func write(_ bytes: [UInt8]) async throws(LarderError) {
@@ -71,9 +76,12 @@ final class DownloadFile: Sendable {
     func takePlace() async throws(LarderError) {
         try await offTheCaller { [self] in
             guard fsync(descriptor) == 0, rename(temporary, path) == 0 else {
-                return Self.failure(path)
+                let failure = Self.failure(path)
+                // At once: this thread may let go of the file after who hears of it.
+                remove()
+                return failure
             }
-            hasTakenPlace.store(true, ordering: .relaxed)
+            hasLeft.store(true, ordering: .relaxed)
             let end = path.lastIndex(of: "/")
             let folder = end.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
             let opened = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

@@ -34,7 +34,8 @@ final class OutputFile {
 
     deinit {
         if descriptor > STDERR_FILENO { close(descriptor) }
-        if let temporary, !hasTakenPlace { unlink(temporary) }
+        // What could not be made is another's.
+        if let temporary, descriptor >= 0, !hasTakenPlace { unlink(temporary) }
     }
 
     /// Has what was written take the place of the path.
