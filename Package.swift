@@ -19,6 +19,7 @@ let asyncHTTPClient = Target.Dependency.product(
     package: "async-http-client"
 )
 let collections = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
+let heap = Target.Dependency.product(name: "HeapModule", package: "swift-collections")
 let lifecycle = Target.Dependency.product(
     name: "ServiceLifecycle",
     package: "swift-service-lifecycle"
@@ -106,7 +107,7 @@ let package = Package(
             "LarderEngine",
             [
                 "LarderModel", "LarderJSON", "LarderNormalize", "LarderStrategy", "LarderWire",
-                "LarderStore", "LarderUpstream", logging,
+                "LarderStore", "LarderUpstream", heap, logging,
             ]
         ),
         // 4: the doors.

@@ -23,11 +23,7 @@ struct Alarm: Sendable {
             let next = await withDiscardingTaskGroup(returning: Duration??.self) { group in
                 if let due {
                     group.addTask {
-                        let rest = due - clock.monotonic()
-                        if rest > .zero {
-                            guard (try? await clock.sleep(for: rest)) != nil else { return }
-                        }
-                        ring()
+                        if (try? await clock.sleep(until: due)) != nil { ring() }
                     }
                 }
                 defer { group.cancelAll() }

@@ -10,13 +10,13 @@ struct SessionTimers<Event: Sendable>: Sendable {
     /// Posts an event once, when a time is over that runs from here on.
     func set(_ time: Duration, _ event: Event) {
         guard time > .zero else { return mailbox.post(event) }
-        let due = clock.monotonic() + time
+        set(until: clock.monotonic() + time, event)
+    }
+
+    /// Posts an event once, at a moment of the monotonic clock.
+    func set(until due: Duration, _ event: Event) {
         _ = jobs.add { [clock, mailbox] in
-            let rest = due - clock.monotonic()
-            if rest > .zero {
-                guard (try? await clock.sleep(for: rest)) != nil else { return }
-            }
-            mailbox.post(event)
+            if (try? await clock.sleep(until: due)) != nil { mailbox.post(event) }
         }
     }
 

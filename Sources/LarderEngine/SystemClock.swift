@@ -3,6 +3,8 @@ package import LarderModel
 
 /// The system's clocks.
 package struct SystemClock: EngineClock {
+    private static let timers = TimerQueue(SystemClock())
+
     package init() {}
 
     package func now() -> Timestamp {
@@ -19,11 +21,7 @@ package struct SystemClock: EngineClock {
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
-    package func sleep(for duration: Duration) async throws(CancellationError) {
-        do {
-            try await Task.sleep(for: duration, clock: .continuous)
-        } catch {
-            throw CancellationError()
-        }
+    package func sleep(until due: Duration) async throws(CancellationError) {
+        try await Self.timers.wait(until: due)
     }
 }

@@ -40,6 +40,11 @@ final class Wait: Sendable {
         change { $0.end = $0.end ?? end }
     }
 
+    /// Ends it when a time is over, unless the task is cancelled before.
+    func end(after time: Duration, _ clock: any EngineClock) async {
+        if (try? await clock.sleep(for: time)) != nil { end(.timeIsOver) }
+    }
+
     private func change(_ change: (inout State) -> Void) {
         let waiter = state.withLock { state in
             change(&state)
@@ -83,24 +88,12 @@ extension EngineContext {
         interest.whenGivenUp { wait.end(.clientLeft) }
         let ear = news.add { wait.lookAgain() }
         defer { news.remove(ear) }
-        let result = await withDiscardingTaskGroup(
-            returning: Result<Wait.Outcome<Value>, Problem>.self
-        ) { group in
-            group.addTask { [clock] in
-                guard (try? await clock.sleep(for: time)) != nil else { return }
-                wait.end(.timeIsOver)
-            }
-            defer { group.cancelAll() }
-            do throws(Problem) {
-                while true {
-                    if let end = await wait.next() { return .success(.ended(end)) }
-                    if let value = try await look() { return .success(.came(value)) }
-                }
-            } catch {
-                return .failure(error)
-            }
+        // Cancelled as this returns.
+        async let _: Void = wait.end(after: time, clock)
+        while true {
+            if let end = await wait.next() { return .ended(end) }
+            if let value = try await look() { return .came(value) }
         }
-        return try result.get()
     }
 }
 

@@ -52,7 +52,7 @@ struct NotifierTests {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 await watchdog.feed(
-                    sleep: { try await clock.sleep(for: $0) },
+                    sleep: { try await clock.sleep(until: clock.monotonic() + $0) },
                     isWell: {
                         checked.record(clock.monotonic())
                         return checked.all.count != 2

@@ -45,8 +45,8 @@ package final class ManualClock: EngineClock {
 
     /// Moves the time on and wakes whoever's time has come, the earliest first.
     ///
-    /// Each finds the whole of the time gone by. Who goes to sleep only after this sleeps from the
-    /// new time on, so a test first awaits ``sleepers(_:until:)``.
+    /// Each finds the whole of the time gone by. Who goes to sleep for a time only after this sleeps
+    /// from the new time on, so a test first awaits ``sleepers(_:until:)``.
     package func advance(by duration: Duration) {
         precondition(duration >= .zero)
         let woken = state.withLock { state in
@@ -72,14 +72,14 @@ package final class ManualClock: EngineClock {
         }
     }
 
-    package func sleep(for duration: Duration) async throws(CancellationError) {
+    package func sleep(until due: Duration) async throws(CancellationError) {
         let id = state.withLock { state in
             state.nextSleeperID += 1
             return state.nextSleeperID
         }
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
-                self.fallAsleep(id, for: duration, waiter)
+                self.fallAsleep(id, until: due, waiter)
             }
         } onCancel: {
             self.cancel(id)
@@ -87,14 +87,12 @@ package final class ManualClock: EngineClock {
         try result.get()
     }
 
-    private func fallAsleep(_ id: Int, for duration: Duration, _ waiter: Waiter) {
-        let (due, result) = state.withLock {
-            state -> (Duration, Result<Void, CancellationError>?) in
-            let due = state.elapsed + duration
-            if state.cancelled.remove(id) != nil { return (due, .failure(CancellationError())) }
-            guard duration > .zero else { return (due, .success(())) }
+    private func fallAsleep(_ id: Int, until due: Duration, _ waiter: Waiter) {
+        let result = state.withLock { state -> Result<Void, CancellationError>? in
+            if state.cancelled.remove(id) != nil { return .failure(CancellationError()) }
+            guard due > state.elapsed else { return .success(()) }
             state.sleepers[id] = Sleeper(due: due, waiter: waiter)
-            return (due, nil)
+            return nil
         }
         sleeps.record(due)
         if let result { waiter.resume(returning: result) }
