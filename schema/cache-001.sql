@@ -14,8 +14,8 @@ CREATE TABLE meta (
 
 -- id / data / timestamp: one cached answer, or a client's own blob.
 CREATE TABLE entry (
-    -- 60 bits of a keyed hash of scope and id, and 4 bits of slot: ids that collide stand side by
-    -- side, and the id is compared on every read.
+    -- 60 bits of a keyed hash of scope and id, and four zeroes; scope and id are compared on every
+    -- read, and of two ids with one hash the second has no row.
     key           INTEGER PRIMARY KEY,
     scope         TEXT    NOT NULL,  -- 'UID:ACCOUNT' or 'shared'
     id            TEXT    NOT NULL,

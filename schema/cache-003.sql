@@ -23,7 +23,7 @@ CREATE INDEX skeleton_digest ON skeleton (digest_high, digest_low);
 -- Which row refers to which entity: an answer to those that stand in its own text, an entity to
 -- those in its members.
 CREATE TABLE reference (
-    child   INTEGER NOT NULL,  -- the first slot of the entity's key, whether there is a row or not
+    child   INTEGER NOT NULL,  -- the entity's entry.key, whether there is a row or not
     parent  INTEGER NOT NULL,  -- entry.key of what refers to it
     members BLOB    NOT NULL,  -- an answer's: lists of its skeleton; an entity's: names of members
     PRIMARY KEY (child, parent)

@@ -7,9 +7,9 @@ public struct CacheUsage: Equatable, Sendable {
 
     /// What some entries take.
     public struct Sum: Equatable, Sendable {
-        private let rows: UsageReport.Rows
+        private let rows: UsageRows
 
-        init(_ rows: UsageReport.Rows) {
+        init(_ rows: UsageRows) {
             self.rows = rows
         }
 

@@ -14,6 +14,8 @@ public struct DaemonStats: Equatable, Sendable {
     public var hits: Int64 { report.lookups.hits }
     /// Reads of an id that found nothing.
     public var misses: Int64 { report.lookups.misses }
+    /// Those of the hits that were answered by bytes that were ready in memory.
+    public var readyHits: Int64 { report.lookups.ready }
     /// Requests that went to origins.
     public var networkRequests: Int64 { report.flights.started }
     /// Entries that had to go, for whatever reason.

@@ -81,7 +81,7 @@ public struct DaemonStatus: Equatable, Sendable {
             /// A captive portal stands before it.
             case captive
 
-            init(_ state: StatusReport.OriginState) {
+            init(_ state: OriginState) {
                 switch state {
                 case .online: self = .online
                 case .unknown: self = .unknown

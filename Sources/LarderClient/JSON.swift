@@ -44,11 +44,7 @@ public struct JSON: Equatable, Sendable {
     }
 
     /// The value as a text, without spaces.
-    public var text: String {
-        var json = JSONWriter()
-        json.value(value)
-        return String(decoding: json.bytes, as: UTF8.self)
-    }
+    public var text: String { String(decoding: value.bytes, as: UTF8.self) }
 }
 
 extension JSON: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral,

@@ -61,6 +61,11 @@ extension Configuration {
         package var lowWatermark = 0.9
         package var minFreeBytes = ByteSize(bytes: 256 << 20)
         package var memoryBytes = ByteSize(bytes: 32 << 20)
+
+        /// The part of ``memoryBytes`` for answers that are ready to be sent.
+        package var readyBytes: ByteSize { ByteSize(bytes: memoryBytes.bytes / 4) }
+        /// The rest of it, for pages of the file.
+        package var pageBytes: ByteSize { ByteSize(bytes: memoryBytes.bytes - readyBytes.bytes) }
     }
 
     package struct Pins: Equatable, Sendable {

@@ -5,50 +5,29 @@ import Synchronization
 ///
 ///     empty ── offer ──▶ offered ── next ──▶ empty
 ///       └───── next ───▶ awaited ── offer ─▶ empty
-///     any ── finish, giveUp ──▶ over
+///     any ── finish ──▶ over
 ///
 /// Invariants:
 /// 1. At most one piece is here.
 /// 2. Whoever waits is answered exactly once, outside of the lock.
 /// 3. Once it is over it stays so: nothing more is taken from either side.
 final class BodyHandover: Sendable {
-    /// How it was over.
-    enum End: Equatable {
-        /// The client has all.
-        case whole
-        /// The flight could not bring the rest.
-        case brokenOff
-        /// The client wants no more.
-        case givenUp
-    }
-
     typealias BrokenOff = PassedBody.BrokenOff
 
+    private typealias Piece = Result<[UInt8]?, BrokenOff>
     private typealias Offerer = CheckedContinuation<Bool, Never>
-    private typealias Reader = CheckedContinuation<Result<[UInt8]?, BrokenOff>, Never>
-    private typealias Watcher = CheckedContinuation<Void, Never>
+    private typealias Reader = CheckedContinuation<Piece, Never>
 
     private enum State {
         case empty
         case offered([UInt8], Offerer)
         case awaited(Reader)
-        case over(End)
+        /// What the client is told from then on.
+        case over(Piece)
     }
 
-    private struct Slot {
-        var state = State.empty
-        var watcher: Watcher?
-    }
-
-    private let slot = Mutex(Slot())
-
-    // MARK: From the flight
-
-    private enum OfferStep {
-        case wait
-        case hand(Reader)
-        case refuse
-    }
+    private let state = Mutex(State.empty)
+    private let (over, ending) = AsyncStream<Void>.makeStream()
 
     /// Returns once the piece was taken; false when nobody wants it any more.
     ///
@@ -56,115 +35,71 @@ final class BodyHandover: Sendable {
     func offer(_ piece: [UInt8]) async -> Bool {
         await withTaskCancellationHandler {
             await withCheckedContinuation { offerer in
-                let step = slot.withLock { slot -> OfferStep in
-                    switch slot.state {
+                let answer = state.withLock { state -> (@Sendable () -> Void)? in
+                    switch state {
                     case .empty:
-                        slot.state = .offered(piece, offerer)
-                        return .wait
+                        state = .offered(piece, offerer)
+                        return nil
                     case .awaited(let reader):
-                        slot.state = .empty
-                        return .hand(reader)
-                    case .over:
-                        return .refuse
+                        state = .empty
+                        return {
+                            reader.resume(returning: .success(piece))
+                            offerer.resume(returning: true)
+                        }
+                    case .over: return { offerer.resume(returning: false) }
                     case .offered:
                         preconditionFailure("a body is read by one flight, piece after piece")
                     }
                 }
-                switch step {
-                case .wait: break
-                case .hand(let reader):
-                    reader.resume(returning: .success(piece))
-                    offerer.resume(returning: true)
-                case .refuse: offerer.resume(returning: false)
-                }
+                answer?()
             }
         } onCancel: {
-            end(.brokenOff)
+            finish(isWhole: false)
         }
-    }
-
-    /// The origin's answer is over.
-    func finish(isWhole: Bool) {
-        end(isWhole ? .whole : .brokenOff)
-    }
-
-    /// Returns when it is over, or the calling task is cancelled.
-    func untilOver() async {
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { watcher in
-                let isOver = slot.withLock { slot -> Bool in
-                    if case .over = slot.state { return true }
-                    guard !Task.isCancelled else { return true }
-                    slot.watcher = watcher
-                    return false
-                }
-                if isOver { watcher.resume() }
-            }
-        } onCancel: {
-            let watcher = slot.withLock { slot in
-                defer { slot.watcher = nil }
-                return slot.watcher
-            }
-            watcher?.resume()
-        }
-    }
-
-    // MARK: From the client
-
-    private enum NextStep {
-        case wait
-        case take([UInt8], Offerer)
-        case end(End)
     }
 
     /// The next piece; nil at the end.
     func next() async throws(BrokenOff) -> [UInt8]? {
         let result = await withCheckedContinuation { (reader: Reader) in
-            let step = slot.withLock { slot -> NextStep in
-                switch slot.state {
+            let answer = state.withLock { state -> (@Sendable () -> Void)? in
+                switch state {
                 case .empty:
-                    slot.state = .awaited(reader)
-                    return .wait
+                    state = .awaited(reader)
+                    return nil
                 case .offered(let piece, let offerer):
-                    slot.state = .empty
-                    return .take(piece, offerer)
-                case .over(let end):
-                    return .end(end)
-                case .awaited:
-                    preconditionFailure("a body has one reader")
+                    state = .empty
+                    return {
+                        offerer.resume(returning: true)
+                        reader.resume(returning: .success(piece))
+                    }
+                case .over(let end): return { reader.resume(returning: end) }
+                case .awaited: preconditionFailure("a body has one reader")
                 }
             }
-            switch step {
-            case .wait: break
-            case .take(let piece, let offerer):
-                offerer.resume(returning: true)
-                reader.resume(returning: .success(piece))
-            case .end(let end):
-                reader.resume(returning: end == .whole ? .success(nil) : .failure(BrokenOff()))
-            }
+            answer?()
         }
         return try result.get()
     }
 
-    /// The client wants no more; whoever waits here for it is let go.
-    func giveUp() {
-        end(.givenUp)
-    }
-
-    private func end(_ end: End) {
-        let (state, watcher) = slot.withLock { slot -> (State, Watcher?) in
-            let state = slot.state
-            if case .over = state { return (state, nil) }
-            slot.state = .over(end)
-            defer { slot.watcher = nil }
-            return (state, slot.watcher)
+    /// The origin's answer is over, or the client wants no more; whoever waits is let go, and what
+    /// was over first counts.
+    func finish(isWhole: Bool) {
+        let end: Piece = isWhole ? .success(nil) : .failure(BrokenOff())
+        let last = state.withLock { state in
+            let last = state
+            if case .over = last {} else { state = .over(end) }
+            return last
         }
-        switch state {
+        switch last {
         case .offered(_, let offerer): offerer.resume(returning: false)
-        case .awaited(let reader):
-            reader.resume(returning: end == .whole ? .success(nil) : .failure(BrokenOff()))
+        case .awaited(let reader): reader.resume(returning: end)
         case .empty, .over: break
         }
-        watcher?.resume()
+        ending.finish()
+    }
+
+    /// Returns when it is over, or the calling task is cancelled.
+    func untilOver() async {
+        for await _ in over {}
     }
 }

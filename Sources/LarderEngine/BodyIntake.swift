@@ -1,6 +1,7 @@
 import LarderJSON
 import LarderModel
 import LarderStore
+import LarderWire
 
 /// Takes a body in as it comes, with bounded memory: a small one stays in memory, a larger one
 /// goes into the store chunk by chunk while its digest is made.
@@ -9,12 +10,6 @@ import LarderStore
 /// JSON and stands in the frames of whoever waits for it. When the store fails on the way, a body
 /// that somebody waits for goes on there.
 struct BodyIntake: ~Copyable {
-    /// Why a body is not taken.
-    enum Failure: Error, Equatable {
-        case tooLarge(limit: Int64)
-        case store(StoreError)
-    }
-
     /// What has come in.
     struct Taken: Sendable {
         let summary: BodySummary
@@ -36,13 +31,13 @@ struct BodyIntake: ~Copyable {
     private let store: CacheStore
     /// Without it nothing goes to disk, and what does not fit in memory is refused.
     private var isStored: Bool
-    private let goal: Goal?
+    let goal: Goal
     /// Whether it is worth something that cannot be stored.
     private let goesOnInMemory: Bool
     private var limit: Int64
     private var unstored: StoreError?
     private var head: [UInt8] = []
-    private var hasOverflown = false
+    private var hasOverflown: Bool { digest.byteCount > Limits.inlineJSONBytesMax }
     private var chunk: [UInt8] = []
     private var upload: UploadID?
     private var digest = RunningDigest()
@@ -50,7 +45,7 @@ struct BodyIntake: ~Copyable {
     init(
         _ store: CacheStore,
         isStored: Bool,
-        for goal: Goal? = nil,
+        for goal: Goal,
         goesOnInMemory: Bool = false
     ) {
         self.goal = goal
@@ -63,17 +58,13 @@ struct BodyIntake: ~Copyable {
     /// Takes the next piece.
     ///
     /// After a failure ``abandon()`` is the only thing left to call.
-    mutating func take(_ piece: [UInt8], now: Timestamp) async throws(Failure) {
+    mutating func take(_ piece: [UInt8], now: Timestamp) async throws(Problem) {
         digest.update(piece)
         guard Int64(digest.byteCount) <= limit else {
-            throw unstored.map { .store($0) } ?? .tooLarge(limit: limit)
+            throw unstored.map { Problem($0) }
+                ?? Problem(.entryTooLarge, "the body has more than \(limit) bytes")
         }
-        if digest.byteCount <= Limits.inlineJSONBytesMax {
-            head += piece
-        } else {
-            hasOverflown = true
-            head = []
-        }
+        if hasOverflown { head = [] } else { head += piece }
         guard isStored else { return }
         chunk += piece
         guard digest.byteCount > Limits.inlineBodyBytesMax else { return }
@@ -84,8 +75,11 @@ struct BodyIntake: ~Copyable {
         }
     }
 
+    /// Whether it has become longer than an entry may be, and was kept so far.
+    var isOverLimit: Bool { unstored == nil && Int64(digest.byteCount) > limit }
+
     /// The end of the body.
-    mutating func finish(now: Timestamp) async throws(Failure) -> Taken {
+    mutating func finish(now: Timestamp) async throws(Problem) -> Taken {
         if upload != nil, !chunk.isEmpty {
             let rest = chunk
             chunk = []
@@ -108,37 +102,28 @@ struct BodyIntake: ~Copyable {
         upload = nil
     }
 
-    private func begin() async throws(StoreError) -> UploadID {
-        guard let goal else { return try await store.bodies.begin() }
-        return try await store.bodies.begin(
-            for: goal.scope,
-            goal.id,
-            isPinning: goal.isPinning
-        )
-    }
-
-    private mutating func append(_ bytes: [UInt8], _ now: Timestamp) async throws(Failure) {
+    private mutating func append(_ bytes: [UInt8], _ now: Timestamp) async throws(Problem) {
         do throws(StoreError) {
             let target: UploadID
             if let upload {
                 target = upload
             } else {
-                target = try await begin()
+                target = try await store.bodies.begin(
+                    for: goal.scope,
+                    goal.id,
+                    isPinning: goal.isPinning
+                )
                 upload = target
             }
             try await store.bodies.append(bytes, to: target, now: now)
         } catch {
-            try failed(error)
+            // The store takes no more of it: it goes on in memory, if all of it is there and may stay.
+            guard goesOnInMemory, !hasOverflown else { throw Problem(error) }
+            abandon()
+            chunk = []
+            isStored = false
+            limit = Int64(Limits.inlineJSONBytesMax)
+            unstored = error
         }
-    }
-
-    /// The store takes no more of it: it goes on in memory, if all of it is there and may stay.
-    private mutating func failed(_ error: StoreError) throws(Failure) {
-        guard goesOnInMemory, !hasOverflown else { throw .store(error) }
-        abandon()
-        chunk = []
-        isStored = false
-        limit = Int64(Limits.inlineJSONBytesMax)
-        unstored = error
     }
 }

@@ -15,10 +15,6 @@ struct EffectCheck: Sendable {
     /// What the origin said last of its targets.
     let bases: [EntryID: BodySummary]
 
-    init(_ context: EngineContext, _ whole: WholeModifier, _ bases: [EntryID: BodySummary]) {
-        (self.context, self.whole, self.bases) = (context, whole, bases)
-    }
-
     /// What the origin said of one target.
     private enum Found {
         case content(TargetContent)
@@ -60,7 +56,13 @@ struct EffectCheck: Sendable {
         do throws(UpstreamError) {
             while true {
                 guard !context.originStates.isOfflineByHand(origin.name) else { return .notNow }
-                let reply = try await ask(attempt, origin)
+                let request = UpstreamRequest(
+                    origin: origin,
+                    url: attempt.url,
+                    timeout: origin.fetch.timeout,
+                    purpose: .write
+                )
+                let reply = try await context.ask(request)
                 let head = ResponseHead(
                     status: reply.status,
                     headers: reply.headers,
@@ -88,19 +90,6 @@ struct EffectCheck: Sendable {
             if case .unreachable = error { context.originStates.noteConnectFailure(origin.name) }
             return .notNow
         }
-    }
-
-    private func ask(
-        _ attempt: FlightMachine.Attempt,
-        _ origin: OriginSettings
-    ) async throws(UpstreamError) -> UpstreamReply {
-        let request = UpstreamRequest(
-            origin: origin,
-            url: attempt.url,
-            timeout: origin.fetch.timeout,
-            purpose: .write
-        )
-        return try await context.ask(request)
     }
 
     /// Nil for what is no JSON, or more than is worked on: it is compared with nothing.

@@ -14,8 +14,8 @@ package final class Engine: Sendable {
     /// Carries out what the modifier queue decides.
     private let steps: ModifierSteps
     package let origins: Origins
-    package let entries: Entries
     package let monitor: Monitor
+    package var entries: Entries { Entries(context: context) }
     package var entities: Entities { Entities(context: context) }
     package var pins: Pins { Pins(context: context) }
     package var modifiers: Modifiers { Modifiers(context: context) }
@@ -44,9 +44,8 @@ package final class Engine: Sendable {
             random: random,
             logger: logger
         )
-        steps = ModifierSteps(context, context.board)
+        steps = ModifierSteps(context)
         self.origins = Origins(context, keeping)
-        entries = Entries(context)
         monitor = Monitor(context, version: version, maxBytes: maxBytes.bytes, findings: findings)
         store.pins.whenNews { [keeper = context.keeper] in keeper.post(.wanted) }
     }
@@ -185,20 +184,13 @@ package final class Engine: Sendable {
             do throws(StoreError) {
                 try await store.maintain()
             } catch {
-                logger.warning(
-                    "housekeeping failed",
-                    metadata: .larder([.reason: "\(error.message)"])
-                )
+                context.note("housekeeping failed", error)
             }
-            logNews()
+            // What the store has found wrong and done about it.
+            for sentence in store.files.takeNews() {
+                logger.warning("the files", metadata: .larder([.reason: "\(sentence)"]))
+            }
             monitor.updateMeter()
-        }
-    }
-
-    /// Logs what the store has found wrong and done about it.
-    private func logNews() {
-        for sentence in store.files.takeNews() {
-            logger.warning("the files", metadata: .larder([.reason: "\(sentence)"]))
         }
     }
 }

@@ -20,7 +20,9 @@ extension EngineContext {
             let path = plan.origin.path(of: plan.key.url)
         else { return nil }
         return try await splitting.pass { () async throws(StoreError) in
-            guard let bytes = try await bytes(of: new, taken) else { return nil }
+            var bytes = taken.bytes
+            if bytes == nil { bytes = try await store.bodies.bytes(of: new) }
+            guard let bytes else { return nil }
             let splitter = Splitter(rules, bodyBytesMax: Limits.normalizedBodyBytesMax)
             guard case .split(let split) = splitter.split(bytes, path: path) else { return nil }
             let entities = NewEntities(
@@ -44,14 +46,6 @@ extension EngineContext {
         else { return false }
         return taken.bytes == nil
             ? entry.mediaType.map(MediaType.isAnyJSON) == true : taken.summary.isJSON
-    }
-
-    private func bytes(
-        of new: NewEntry,
-        _ taken: BodyIntake.Taken
-    ) async throws(StoreError) -> [UInt8]? {
-        if let bytes = taken.bytes { return bytes }
-        return try await store.bodies.bytes(of: new)
     }
 
     /// The URL of an entity's own, and whose it is; nil where its type has none.
@@ -125,24 +119,5 @@ extension EngineContext {
             now: now
         )
         noteRead(of: EntryID(name), in: plan.key.scope, nil)
-    }
-}
-
-extension Flight.Plan {
-    /// What the watchers of its entities hear.
-    fileprivate var cause: ChangeCause {
-        ChangeCause(.network, text: "fetch:\(key.url)", client: client)
-    }
-}
-
-extension OriginSettings {
-    /// The path of a URL after the base URL, without the query; nil for one that is not under it.
-    func path(of url: WebURL) -> String? {
-        guard baseURL.isPrefix(of: url) else { return nil }
-        let slash = UInt8(ascii: "/")
-        let base = baseURL.path.utf8
-        let count = base.last == slash ? base.count - 1 : base.count
-        let rest = String(Substring(url.path.utf8.dropFirst(count)))
-        return rest.isEmpty ? "/" : rest
     }
 }

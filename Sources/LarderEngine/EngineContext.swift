@@ -22,7 +22,7 @@ final class EngineContext: Sendable {
     /// Sends modifiers and settles them.
     let modifiers = ModifierKeeper()
     /// Keeps answers from undoing writes that they do not know of.
-    let fence = FenceTable()
+    let fence = WriteFence()
     let variants: Variants
     /// The origins that were set offline by hand: nothing leaves for them.
     let offline: Mutex<Set<OriginName>>
@@ -34,6 +34,10 @@ final class EngineContext: Sendable {
     let flights = FlightTable()
     /// Clients that are told when the daemon ends.
     let sessions = Listeners()
+    /// Batches whose answers are in memory, by users.
+    let batches = Mutex(
+        Shares<UInt32?>(max: Limits.batchesMax, each: Limits.batchesPerUserMax)
+    )
     /// Who keeps rows from being evicted.
     let followers: FollowerTable
     let logger: Logger
@@ -138,13 +142,10 @@ final class EngineContext: Sendable {
     }
 
     func noteUnstored(_ id: EntryID, _ error: StoreError) {
-        logger.warning(
-            "an answer was not stored",
-            metadata: .larder([.id: "\(id)", .reason: "\(error.message)"])
-        )
+        note("an answer was not stored", error, of: id)
     }
 
     func noteUnread(_ error: StoreError) {
-        logger.warning("the cache was not read", metadata: .larder([.reason: "\(error.message)"]))
+        note("the cache was not read", error)
     }
 }

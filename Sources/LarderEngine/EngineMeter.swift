@@ -14,63 +14,20 @@ final class EngineMeter: Sendable {
     }
 
     struct Counts: Sendable {
-        fileprivate(set) var endings: [Ending: Int64] = [:]
-        fileprivate(set) var fetch = Histogram()
-        fileprivate(set) var network = Histogram()
-        fileprivate(set) var flightsStarted: Int64 = 0
-        fileprivate(set) var flightsJoined: Int64 = 0
-        fileprivate(set) var modifiers = StatsReport.Modifiers()
+        var endings: [Ending: Int64] = [:]
+        var fetch = Histogram()
+        var network = Histogram()
+        var flightsStarted: Int64 = 0
+        var flightsJoined: Int64 = 0
+        var modifiers = StatsReport.Modifiers()
     }
 
     private let state = Mutex(Counts())
 
     var counts: Counts { state.withLock { $0 } }
 
-    /// A fetch is over; `firstAnswer` is nil when its client left before there was one.
-    func fetchEnded(_ ending: Ending, firstAnswer: Duration?) {
-        state.withLock { counts in
-            counts.endings[ending, default: 0] += 1
-            if let firstAnswer { counts.fetch.record(firstAnswer) }
-        }
-    }
-
-    func flightStarted() {
-        state.withLock { $0.flightsStarted += 1 }
-    }
-
-    /// A fetch came along on another's flight.
-    func flightJoined() {
-        state.withLock { $0.flightsJoined += 1 }
-    }
-
-    func modifiersAccepted(_ count: Int) {
-        state.withLock { $0.modifiers.accepted += Int64(count) }
-    }
-
-    /// A request of a modifier was sent, or may have been.
-    func modifierSent() {
-        state.withLock { $0.modifiers.attempts += 1 }
-    }
-
-    func modifierConfirmed() {
-        state.withLock { $0.modifiers.confirmed += 1 }
-    }
-
-    func modifierCancelled() {
-        state.withLock { $0.modifiers.cancelled += 1 }
-    }
-
-    /// A modifier became a dead letter; `isRevert` when it had changed something here.
-    func modifierDied(isRevert: Bool) {
-        state.withLock { counts in
-            counts.modifiers.dead += 1
-            if isRevert { counts.modifiers.reverts += 1 }
-        }
-    }
-
-    func flightLanded(after time: Duration) {
-        state.withLock { $0.network.record(time) }
-    }
+    /// Something has happened that is counted.
+    func count(_ event: (inout Counts) -> Void) { state.withLock { event(&$0) } }
 }
 
 /// What one fetch shows, as far as it is counted.
@@ -106,6 +63,9 @@ struct FetchTally {
             outcome: refusal != nil ? .problem : outcome ?? .abandoned
         )
         let answered = firstAnswer ?? (refusal != nil ? now - started : nil)
-        meter.fetchEnded(ending, firstAnswer: answered)
+        meter.count { counts in
+            counts.endings[ending, default: 0] += 1
+            if let answered { counts.fetch.record(answered) }
+        }
     }
 }

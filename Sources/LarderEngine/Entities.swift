@@ -4,13 +4,6 @@ import LarderNormalize
 package import LarderStore
 package import LarderWire
 
-/// What setting an entity came to.
-package struct EntityReceipt: Equatable, Sendable {
-    /// Whether there was none, or only a tombstone.
-    package let isNew: Bool
-    package let revision: Revision
-}
-
 /// Entities by their keys.
 package struct Entities: EnginePart {
     let context: EngineContext
@@ -84,7 +77,7 @@ package struct Entities: EnginePart {
         json: [UInt8],
         _ scope: ScopeKey,
         client: ClientTag?
-    ) async throws(Problem) -> EntityReceipt {
+    ) async throws(Problem) -> EntitiesReceipt {
         guard let rules = context.origins.entityRules[name.origin] else {
             throw Problem(.badRequest, "origin '\(name.origin)' has no rules for entities")
         }
@@ -116,7 +109,7 @@ package struct Entities: EnginePart {
                 )
                 let receipt = try await store.put(entities, now: clock.now())
                 store.noteDirectUse(scope, EntryID(name))
-                return EntityReceipt(isNew: receipt.isNew, revision: receipt.revision)
+                return receipt
             }
         }
     }

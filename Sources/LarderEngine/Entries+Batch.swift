@@ -13,10 +13,10 @@ extension Entries {
         _ scope: ScopeKey,
         emit: (BatchFrame) async -> Bool
     ) async throws(Problem) {
-        guard batches.begin(scope.scope.owner) else {
+        guard context.batches.withLock({ $0.take(scope.scope.uid) }) else {
             throw Problem(.overloaded, "too many batches are being read already")
         }
-        defer { batches.end(scope.scope.owner) }
+        defer { context.batches.withLock { $0.giveBack(scope.scope.uid) } }
         let began = clock.monotonic()
         let now = clock.now()
         let ids = command.ids
@@ -25,29 +25,18 @@ extension Entries {
         }
         let time = clock.monotonic() - began
         found.reverse()
-        for id in ids {
+        for _ in ids {
             // A slow client would be cut off in the middle.
             guard !context.isDraining else {
                 _ = await emit(.end(EndFrame(outcome: .shutdown, cacheTime: time)))
                 return
             }
-            guard let view = found.popLast() else { break }
-            if case .damaged(let body, let place) = view { store.bodies.drop(body, of: place, id) }
-            let frame = BatchFrame(view, id, scope.scope, now: now)
+            guard let frame = found.popLast() else { break }
             context.count(isHit: frame.isHit)
             guard await emit(frame) else { return }
         }
         _ = await emit(.end(EndFrame(outcome: .cache, cacheTime: time)))
     }
-}
-
-/// What a batch has read of one id.
-private enum BatchedView: Sendable {
-    case miss
-    /// The bytes are nil where they are not read.
-    case shown(ShownAnswer, [UInt8]?)
-    /// A chunk of the body is missing or damaged, so the row has to go.
-    case damaged(ChunkedBody, ScopeKey)
 }
 
 extension Views {
@@ -61,78 +50,50 @@ extension Views {
         _ scope: ScopeKey,
         _ reader: StoreReader,
         now: Timestamp
-    ) throws(StoreError) -> [BatchedView] {
+    ) throws(StoreError) -> [BatchFrame] {
         defer { reader.endTransaction() }
         return try reader.atOneMoment { () throws(StoreError) in
             var left = Limits.batchBytesMax
-            var views: [BatchedView] = []
-            views.reserveCapacity(ids.count)
-            for id in ids {
-                let view = try batched(id, scope, reader, now: now, bytesMax: left)
-                if case .shown(_, let bytes?) = view { left -= bytes.count }
-                views.append(view)
+            return try ids.map { id throws(StoreError) in
+                try frame(of: id, scope, reader, now: now, &left)
             }
-            return views
         }
     }
 
-    private func batched(
-        _ id: EntryID,
+    private func frame(
+        of id: EntryID,
         _ scope: ScopeKey,
         _ reader: StoreReader,
         now: Timestamp,
-        bytesMax: Int
-    ) throws(StoreError) -> BatchedView {
+        _ left: inout Int
+    ) throws(StoreError) -> BatchFrame {
         let sight = context.sight(scope, id)
         guard let answer = try ShownAnswer(context, reader, sight, id, now: now) else {
-            return .miss
+            return .miss(id)
         }
-        let isRoom = answer.entry.body.byteCount <= bytesMax
-        if case .bytes(let bytes) = answer.body { return .shown(answer, isRoom ? bytes : nil) }
-        guard isRoom, let body = answer.chunkedJSON else { return .shown(answer, nil) }
-        guard let bytes = try reader.wholeBody(body) else { return .damaged(body, answer.place) }
-        return .shown(answer, bytes)
+        guard answer.entry.kind != .tombstone else { return .deleted(id, answer.deletion) }
+        var bytes: [UInt8]?
+        if answer.entry.body.byteCount <= left {
+            if case .bytes(let whole) = answer.body { bytes = whole }
+            if let body = answer.chunkedJSON {
+                bytes = try reader.wholeBody(body)
+                // A chunk of it is missing or damaged, so the row has to go.
+                guard bytes != nil else {
+                    store.bodies.drop(body, of: answer.place, id)
+                    return .miss(id)
+                }
+            }
+        }
+        left -= bytes?.count ?? 0
+        return .snapshot(SnapshotFrame(answer, bytes, for: scope.scope, now: now))
     }
 }
 
 extension BatchFrame {
-    fileprivate init(_ view: BatchedView, _ id: EntryID, _ scope: Scope, now: Timestamp) {
-        switch view {
-        case .miss, .damaged: self = .miss(id)
-        case .shown(let answer, _) where answer.entry.kind == .tombstone:
-            self = .deleted(id, answer.deletion)
-        case .shown(let answer, let bytes):
-            self = .snapshot(SnapshotFrame(answer, bytes, for: scope, now: now))
-        }
-    }
-
     fileprivate var isHit: Bool {
         switch self {
         case .snapshot, .deleted: true
         case .miss, .end: false
-        }
-    }
-}
-
-/// Batches whose answers are in memory, counted in all and for each user; guarded by a lock.
-final class BatchCount: Sendable {
-    private let running = Mutex<[Scope.Owner: Int]>([:])
-
-    /// False when there are too many.
-    func begin(_ owner: Scope.Owner) -> Bool {
-        running.withLock { running in
-            let ofOwner = running[owner, default: 0]
-            let all = running.values.reduce(0, +)
-            guard all < Limits.batchesMax, ofOwner < Limits.batchesPerUserMax else { return false }
-            running[owner] = ofOwner + 1
-            return true
-        }
-    }
-
-    func end(_ owner: Scope.Owner) {
-        running.withLock { running in
-            let left = running[owner, default: 1] - 1
-            running[owner] = left == 0 ? nil : left
         }
     }
 }

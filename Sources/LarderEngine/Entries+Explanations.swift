@@ -62,7 +62,7 @@ extension Entries {
                 reader,
                 now: now,
                 isHead: true
-            ) { row, _, _ in row.entry() }.view
+            ) { row, _, _ in row.entry() }
             var found = try Self.row(id, scope, isTarget: target != nil, reader, now)
             if found == nil, target == nil, let shared = sight.shared {
                 found = try Self.row(id, shared, isTarget: false, reader, now)
@@ -85,7 +85,7 @@ extension Entries {
                 isHead: true,
                 row: { row, _, _ in ViewReport(row) }
             )
-            var told = PendingExplanation(count: 0, base: ViewReport(base.view), view: .unknown)
+            var told = PendingExplanation(count: 0, base: ViewReport(base), view: .unknown)
             if let target {
                 told = try PendingExplanation(
                     of: target,
@@ -94,7 +94,7 @@ extension Entries {
                     reader,
                     interest
                 )
-                told.base = ViewReport(base.view)
+                told.base = ViewReport(base)
             }
             if let view { try told.take(view, in: scope, reader) }
             pending = told

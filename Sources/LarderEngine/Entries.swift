@@ -6,20 +6,17 @@ package import LarderWire
 /// The id / data / timestamp cache itself.
 package struct Entries: EnginePart {
     let context: EngineContext
-    let batches = BatchCount()
-
-    init(_ context: EngineContext) {
-        self.context = context
-    }
 
     /// The body of an entry whose row a view has shown; nil when it was replaced.
     package func openBody(
         _ body: ChunkedBody,
         of id: EntryID,
         _ scope: ScopeKey
-    ) async throws(StoreError) -> BodyReader? {
+    ) async throws(Problem) -> BodyReader? {
         for place in context.sight(scope, id).scopes {
-            let reader = try await store.bodies.open(body, of: place, id, now: clock.now())
+            let reader = try await storing { () async throws(StoreError) in
+                try await store.bodies.open(body, of: place, id, now: clock.now())
+            }
             if let reader { return reader }
         }
         return nil
@@ -40,11 +37,8 @@ package struct Entries: EnginePart {
         }
         return BlobIntake(
             context: context,
-            id: id,
-            scope: scope,
             mediaType: mediaType,
             ttl: ttl,
-            isPinned: isPinned,
             client: client,
             condition: condition(conditions, of: id, scope),
             intake: BodyIntake(
@@ -65,7 +59,7 @@ package struct Entries: EnginePart {
         guard !conditions.isEmpty else { return nil }
         return WriteCondition(scope, id) { [context] reader throws(StoreError) -> Bool in
             let now = context.clock.now()
-            let read: EntryViewRead<String> = try context.views.view(
+            let view: EntryView<String>? = try context.views.view(
                 of: id,
                 for: scope,
                 reader,
@@ -74,7 +68,7 @@ package struct Entries: EnginePart {
                 let tag = row.entityTag
                 return tag
             }
-            guard case .view(let view) = read else {
+            guard let view else {
                 return unlessMissing || conditions.areMet(by: nil)
             }
             return switch view.content {
@@ -98,9 +92,12 @@ package struct Entries: EnginePart {
     ) async throws(Problem) -> Bool {
         let own = condition(conditions, of: id, scope, unlessMissing: true)
         if try await delete(scope, id, client, if: own) { return true }
-        guard let shared = context.sharedScope(of: id), try await isThere(shared, id) else {
-            return false
+        guard let shared = context.sharedScope(of: id) else { return false }
+        let now = clock.now()
+        let isThere = try await context.read { reader throws(StoreError) in
+            try reader.entry(shared, id, now: now) != nil
         }
+        guard isThere else { return false }
         guard try mayForgetShared() else {
             throw Problem(
                 .notPermitted,
@@ -120,13 +117,6 @@ package struct Entries: EnginePart {
     ) async throws(Problem) -> Bool {
         try await storing { () async throws(StoreError) in
             try await store.delete(scope, id, client: client, if: condition) != nil
-        }
-    }
-
-    private func isThere(_ scope: ScopeKey, _ id: EntryID) async throws(Problem) -> Bool {
-        let now = clock.now()
-        return try await context.read { reader throws(StoreError) in
-            try reader.entry(scope, id, now: now) != nil
         }
     }
 

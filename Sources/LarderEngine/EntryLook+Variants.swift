@@ -22,7 +22,7 @@ extension EntryLook {
         let look = EntryLook(id: id, viewer: viewer, now: now, isPartial: isPartial)
         for place in places {
             let read = try look.row(in: place, reader, .none) { row, _, _ in Lying(row) }
-            guard let view = read?.view else { continue }
+            guard let view = read ?? nil else { continue }
             var base = Base(place: place, known: view.known, overlay: view.overlay)
             switch view.content {
             case .row(let row):

@@ -19,44 +19,46 @@ extension Views {
         expanding depth: Int = Limits.entityExpansionMax
     ) throws(StoreError) -> EntryView<Row>? {
         let viewer = form == .base ? EntitySight.base(of: scope) : .view(of: scope)
-        let rules = context.entityRules(of: name.origin)
         for place in context.sight(scope, EntryID(name)).scopes {
-            let view = try reader.atOneMoment { () throws(StoreError) -> EntryView<Row>? in
-                let look = EntityLook(
-                    name: name,
-                    id: url ?? EntryID(name),
-                    viewer: viewer,
-                    now: now
-                )
-                return try look.view(in: place, reader, rules, depth)
+            let view: EntryView<Row>? = try reader.atOneMoment { () throws(StoreError) in
+                try self.view(of: name, at: url, in: place, viewer, reader, now, depth)
             }
             if let view { return view }
         }
         return nil
     }
-}
 
-/// A look at one entity, to be shown under an id.
-private struct EntityLook {
-    let name: EntityName
-    let id: EntryID
-    let viewer: EntitySight
-    let now: Timestamp
-
-    /// Nil where nothing is known of it in one scope.
-    func view<Row>(
+    /// Nil where nothing is known of it in one scope; call it at one moment.
+    private func view<Row>(
+        of name: EntityName,
+        at url: EntryID?,
         in place: ScopeKey,
+        _ viewer: EntitySight,
         _ reader: StoreReader,
-        _ rules: EntityRules,
+        _ now: Timestamp,
         _ depth: Int
     ) throws(StoreError) -> EntryView<Row>? {
-        guard let known = try found(EntryID(name), in: place, reader), known.held.isKnown else {
-            return nil
+        func found(_ key: EntityKey, in place: ScopeKey) throws(StoreError) -> KnownEntity? {
+            let id = EntryID(EntityName(key, of: name.origin))
+            return try reader.entityWithDeadLetters(place, id, for: viewer, now: now)
         }
+        guard let known = try found(name.key, in: place) else { return nil }
+        // Effects that do not fit leave nothing to show (case 1).
+        if case .unknown = known.held { return nil }
+        let id = url ?? EntryID(name)
         var (revision, pending) = (known.revision, PendingChanges())
         let source = known.isMade ? AnswerSource.modifier : .cache
+        var tombstone = Entry(
+            id: id,
+            kind: .tombstone,
+            status: known.isMade ? 410 : 404,
+            storedAt: now,
+            revision: revision,
+            body: BodySummary(of: [], isJSON: false)
+        )
+        tombstone.origin = name.origin
         let deleted = EntryView<Row>(
-            content: .deleted(tombstone(known.revision, source)),
+            content: .deleted(tombstone),
             overlay: Overlay(known.pending),
             source: source,
             place: place,
@@ -65,12 +67,12 @@ private struct EntityLook {
         if case .deleted = known.held { return deleted }
         // What modifiers make of it is its user's own, what it refers to may be everybody's.
         let places = reader.places(of: place)
+        let rules = context.entityRules(of: name.origin)
         let rebuilder = reader.rebuilder(rules, bytesMax: Limits.normalizedBodyBytesMax)
         let outcome = try rebuilder.show(name.key, expanding: depth, isPartial: true) {
             (key) throws(StoreError) -> FoundEntity in
-            let id = EntryID(EntityName(key, of: name.origin))
             for place in places {
-                guard let found = try found(id, in: place, reader) else { continue }
+                guard let found = try found(key, in: place) else { continue }
                 revision = max(revision, found.revision)
                 pending.add(found.pending)
                 return FoundEntity(found.held)
@@ -94,33 +96,5 @@ private struct EntityLook {
             place: place,
             isNormalized: true
         )
-    }
-
-    private func found(
-        _ id: EntryID,
-        in place: ScopeKey,
-        _ reader: StoreReader
-    ) throws(StoreError) -> KnownEntity? {
-        try reader.entityWithDeadLetters(place, id, for: viewer, now: now)
-    }
-
-    private func tombstone(_ revision: Revision, _ source: AnswerSource) -> Entry {
-        var entry = Entry(
-            id: id,
-            kind: .tombstone,
-            status: source == .modifier ? 410 : 404,
-            storedAt: now,
-            revision: revision,
-            body: BodySummary(of: [], isJSON: false)
-        )
-        entry.origin = name.origin
-        return entry
-    }
-}
-
-extension HeldEntity {
-    /// Whether anything is known of it: effects that do not fit leave nothing to show (case 1).
-    fileprivate var isKnown: Bool {
-        if case .unknown = self { false } else { true }
     }
 }

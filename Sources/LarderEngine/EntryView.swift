@@ -32,20 +32,6 @@ package struct EntryView<Row> {
     var isNormalized = false
 }
 
-/// What a look for a view came to.
-package enum EntryViewRead<Row> {
-    case view(EntryView<Row>)
-    /// Nothing shows.
-    case miss
-
-    /// The view; nil for a miss.
-    var view: EntryView<Row>? {
-        if case .view(let view) = self { view } else { nil }
-    }
-
-    fileprivate var isHit: Bool { view != nil }
-}
-
 extension Engine {
     /// Hands an id's row to `row` where that is all that ``view(of:for:_:now:as:row:)`` would show,
     /// whatever the form, and counts the hit; false where that has to be asked.
@@ -56,16 +42,28 @@ extension Engine {
         now: Timestamp,
         row: (borrowing EntryRow) -> Void
     ) -> Bool {
-        // What is written to a URL shows in its variants, too.
-        guard !store.modifiers.hasTargets || Variants.url(of: id) == nil,
-            reader.plainRow(scope, id, now: now, row)
-        else { return false }
+        guard mayBePlain(id), reader.plainRow(scope, id, now: now, row) else { return false }
         context.count(isHit: true)
         return true
     }
 
+    /// Whether a client would see what it saw when the stamp was taken, if no time had gone by; then
+    /// this is a hit.
+    package func stillShows(_ stamp: ReadStamp, _ reader: StoreReader) -> Bool {
+        if let id = stamp.plain?.id, !mayBePlain(id) { return false }
+        guard reader.stillSays(stamp) else { return false }
+        context.count(isHit: true)
+        return true
+    }
+
+    /// What is written to a URL shows in its variants, too.
+    private func mayBePlain(_ id: EntryID) -> Bool {
+        let modifiers = store.modifiers
+        return !(modifiers.hasTargets || modifiers.hasDeadLetters) || Variants.url(of: id) == nil
+    }
+
     /// Reads what a client sees under an id where it lies, on the reader's own thread, and counts it
-    /// for the hit rate.
+    /// for the hit rate; nil for a miss.
     package func view<Row>(
         of id: EntryID,
         for scope: ScopeKey,
@@ -73,8 +71,8 @@ extension Engine {
         now: Timestamp,
         as form: ShownForm = .view,
         row: (borrowing EntryRow, ScopeKey, Overlay) -> Row
-    ) throws(StoreError) -> EntryViewRead<Row> {
-        let read = try context.views.view(
+    ) throws(StoreError) -> EntryView<Row>? {
+        let view = try context.views.view(
             of: id,
             for: scope,
             reader,
@@ -82,8 +80,8 @@ extension Engine {
             as: form,
             row: row
         )
-        context.count(isHit: read.isHit)
-        return read
+        context.count(isHit: view != nil)
+        return view
     }
 }
 
@@ -91,7 +89,7 @@ extension Engine {
 struct Views: EnginePart {
     let context: EngineContext
 
-    /// Reads what a client of `scope` sees under an id.
+    /// Reads what a client of `scope` sees under an id; nil for a miss.
     ///
     /// A row that is shown as it lies is handed to `row` with where it stands and with what is to be
     /// said of it, once more where a commit came between; where nothing targets an id and nothing
@@ -111,7 +109,7 @@ struct Views: EnginePart {
         isPartial: Bool = false,
         isHead: Bool = false,
         row: (borrowing EntryRow, ScopeKey, Overlay) -> Row
-    ) throws(StoreError) -> EntryViewRead<Row> {
+    ) throws(StoreError) -> EntryView<Row>? {
         let look = EntryLook(
             id: id,
             viewer: form == .base ? .base(of: scope) : .view(of: scope),
@@ -119,49 +117,38 @@ struct Views: EnginePart {
             isPartial: isPartial,
             isHead: isHead
         )
-        return try reader.atOneMoment { () throws(StoreError) in
-            try view(by: look, for: scope, in: sight, reader, as: form, row)
-        }
-    }
-
-    private func view<Row>(
-        by look: EntryLook,
-        for scope: ScopeKey,
-        in sight: Sight?,
-        _ reader: StoreReader,
-        as form: ShownForm,
-        _ row: (borrowing EntryRow, ScopeKey, Overlay) -> Row
-    ) throws(StoreError) -> EntryViewRead<Row> {
-        let (id, now) = (look.id, look.now)
-        var overlay = Overlay.none
-        if form == .view {
-            if let changes = try reader.changes(ofVariant: id, scope) {
-                let places = (sight ?? context.sight(scope, id)).scopes
-                let base = try look.base(in: places, reader)
-                return try look.view(of: changes, on: base, for: scope, reader, row)
+        return try reader.atOneMoment { () throws(StoreError) -> EntryView<Row>? in
+            var overlay = Overlay.none
+            if form == .view {
+                if let changes = try reader.changes(ofVariant: id, scope) {
+                    let places = (sight ?? context.sight(scope, id)).scopes
+                    let base = try look.base(in: places, reader)
+                    return try look.view(of: changes, on: base, for: scope, reader, row)
+                }
+                if let target = try reader.target(scope, id) {
+                    let base = try target.base(in: scope, reader, now: now)
+                    return try look.view(of: target.changes, on: base, for: scope, reader, row)
+                }
+                overlay.failed = try reader.failures(scope, id)
             }
-            if let target = try reader.target(scope, id) {
-                let base = try target.base(in: scope, reader, now: now)
-                return try look.view(of: target.changes, on: base, for: scope, reader, row)
+            var found = try look.row(in: scope, reader, overlay, row)
+            if found == nil, let shared = sight.map(\.shared) ?? context.sharedScope(of: id) {
+                found = try look.row(in: shared, reader, overlay, row)
             }
-            overlay.failed = try reader.failures(scope, id)
+            // What is known of an entity, and its modifiers, count more than that its URL was gone
+            // once.
+            let gone = (found ?? nil)?.tombstone
+            guard gone != nil || form == .view && found == nil else { return found ?? nil }
+            let made: EntryView<Row>? = try entityView(
+                at: id,
+                scope,
+                reader,
+                gone: gone,
+                now: now,
+                as: form
+            )
+            return made ?? found ?? nil
         }
-        var found = try look.row(in: scope, reader, overlay, row)
-        if found == nil, let shared = sight.map(\.shared) ?? context.sharedScope(of: id) {
-            found = try look.row(in: shared, reader, overlay, row)
-        }
-        // What is known of an entity, and its modifiers, count more than that its URL was gone once.
-        let gone = found?.tombstone
-        guard gone != nil || form == .view && found == nil else { return found ?? .miss }
-        let made: EntryViewRead<Row>? = try entityView(
-            at: id,
-            scope,
-            reader,
-            gone: gone,
-            now: now,
-            as: form
-        )
-        return made ?? found ?? .miss
     }
 
     /// Reads what a client of `scope` sees under an id, without its bytes; nil for a miss.
@@ -171,10 +158,10 @@ struct Views: EnginePart {
         _ reader: StoreReader,
         now: Timestamp
     ) throws(StoreError) -> EntryHead? {
-        let read = try view(of: id, for: scope, reader, now: now, isHead: true) { row, _, _ in
+        let view = try view(of: id, for: scope, reader, now: now, isHead: true) { row, _, _ in
             row.entry()
         }
-        guard let view = read.view else { return nil }
+        guard let view else { return nil }
         return view.entry.map { EntryHead(entry: $0, source: view.source, place: view.place) }
     }
 
@@ -205,7 +192,7 @@ struct Views: EnginePart {
         gone: (entry: Entry, place: ScopeKey)?,
         now: Timestamp,
         as form: ShownForm
-    ) throws(StoreError) -> EntryViewRead<Row>? {
+    ) throws(StoreError) -> EntryView<Row>? {
         guard gone != nil || store.modifiers.hasTargets,
             let name = context.entity(at: id, in: scope),
             gone != nil || store.modifiers.isTarget(scope, EntryID(name)),
@@ -220,9 +207,12 @@ struct Views: EnginePart {
         else { return nil }
         view.place = gone?.place ?? scope
         if let gone, case .deleted(let entry) = view.content, view.source == .cache {
-            view.content = .deleted(gone.entry.asOf(entry.revision))
+            // Something else of that revision has been shown in its place since.
+            var told = gone.entry
+            told.revision = max(told.revision, entry.revision)
+            view.content = .deleted(told)
         }
-        return .view(view)
+        return view
     }
 }
 
@@ -234,13 +224,14 @@ struct EntryLook {
     var isPartial = false
     var isHead = false
 
-    /// What stands in an id's row, or is put together from it; nil where there is none.
+    /// What stands in an id's row, or is put together from it; nil where there is none, and a nil
+    /// view where nothing of it shows.
     func row<Row>(
         in place: ScopeKey,
         _ reader: StoreReader,
         _ overlay: Overlay,
         _ read: (borrowing EntryRow, ScopeKey, Overlay) -> Row
-    ) throws(StoreError) -> EntryViewRead<Row>? {
+    ) throws(StoreError) -> EntryView<Row>?? {
         let content = { (row: borrowing EntryRow) -> EntryView<Row>.Content? in
             switch row.kind {
             case .blob, .fetched: .row(read(row, place, overlay))
@@ -261,31 +252,27 @@ struct EntryLook {
         )
         switch found {
         case nil: return nil
-        case .whole(nil)?, .normalized(.missing, _)?: return .miss
+        case .whole(nil)?, .normalized(.missing, _)?: return .some(nil)
         case .whole(let content?)?:
-            return .view(
-                EntryView(content: content, overlay: overlay, source: .cache, place: place)
-            )
+            return EntryView(content: content, overlay: overlay, source: .cache, place: place)
         case .normalized(.deleted(let tombstone, let pending, let isByModifier), _)?:
-            var view = EntryView<Row>(
+            return EntryView(
                 content: .deleted(tombstone),
                 overlay: overlay.adding(Overlay(pending)),
                 source: isByModifier ? .modifier : .cache,
-                place: place
+                place: place,
+                isNormalized: true
             )
-            view.isNormalized = true
-            return .view(view)
         case .normalized(.shown(let shown), let came)?:
-            var view = EntryView<Row>(
+            return EntryView(
                 content: .made(shown.entry, shown.answer.bytes),
-                overlay: overlay.adding(Overlay(shown)),
+                overlay: overlay.adding(Overlay(missing: shown.answer, shown.pending)),
                 source: .cache,
-                place: place
+                place: place,
+                // A 304 would confirm the bytes that came, and not those that are shown.
+                known: shown.entry.body.digest == came.body.digest ? came : nil,
+                isNormalized: true
             )
-            // A 304 would confirm the bytes that came, and not those that are shown.
-            view.known = shown.entry.body.digest == came.body.digest ? came : nil
-            view.isNormalized = true
-            return .view(view)
         }
     }
 
@@ -297,22 +284,21 @@ struct EntryLook {
         for scope: ScopeKey,
         _ reader: StoreReader,
         _ read: (borrowing EntryRow, ScopeKey, Overlay) -> Row
-    ) throws(StoreError) -> EntryViewRead<Row> {
+    ) throws(StoreError) -> EntryView<Row>? {
         let shown = try ShownEntry(id, base.value, changes, in: scope, reader)
-        guard let entry = shown.entry else { return .miss }
+        guard let entry = shown.entry else { return nil }
         let isDeleted = entry.kind == .tombstone
         if !isDeleted, shown.bytes == nil, let place = base.place {
             // Base as it lies.
-            return try row(in: place, reader, shown.overlay, read) ?? .miss
+            return try row(in: place, reader, shown.overlay, read) ?? nil
         }
-        var view = EntryView<Row>(
+        return EntryView(
             content: isDeleted ? .deleted(entry) : .made(entry, shown.bytes ?? []),
             overlay: shown.overlay.adding(base.overlay),
             source: shown.isMade ? .modifier : .cache,
-            place: base.place ?? scope
+            place: base.place ?? scope,
+            known: base.known
         )
-        view.known = base.known
-        return .view(view)
     }
 
     /// What an id is before any change of its own shows, with where it stands.
@@ -338,22 +324,11 @@ extension EntryView<Entry?> {
     }
 }
 
-extension EntryViewRead {
+extension EntryView {
     /// What an origin has deleted, and where that stands.
     fileprivate var tombstone: (entry: Entry, place: ScopeKey)? {
-        guard let view, case .deleted(let entry) = view.content, view.source == .cache else {
-            return nil
-        }
-        return (entry, view.place)
-    }
-}
-
-extension Entry {
-    /// It, where something else of a revision has been shown in its place since.
-    fileprivate func asOf(_ revision: Revision) -> Entry {
-        var entry = self
-        entry.revision = max(entry.revision, revision)
-        return entry
+        guard case .deleted(let entry) = content, source == .cache else { return nil }
+        return (entry, place)
     }
 }
 
@@ -372,7 +347,7 @@ extension Target {
             value: .value(shown.entry, shown.answer.bytes),
             place: scope,
             known: shown.entry.body.digest == entry.body.digest ? entry : nil,
-            overlay: Overlay(shown)
+            overlay: Overlay(missing: shown.answer, shown.pending)
         )
     }
 }

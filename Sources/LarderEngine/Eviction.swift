@@ -39,25 +39,20 @@ private struct EvictionRun {
 
     consuming func run() async throws(StoreError) -> EvictReport {
         var filter = RowFilter(scopes)
+        var goal: Int64?
         switch command.selection {
         case .ids(let ids):
             try await evict(ids)
-        case .keys:
-            preconditionFailure("keys are ids by now")
-        case .prefix(let prefix):
-            filter.prefix = prefix
-            try await evict(filter)
-        case .origin(let origin):
-            filter.origin = origin
-            try await evict(filter)
+            return report
+        case .keys: preconditionFailure("keys are ids by now")
+        case .prefix(let prefix): filter.prefix = prefix
+        case .origin(let origin): filter.origin = origin
         case .olderThan(let age):
             filter.storedBefore = context.clock.now().advanced(by: .zero - age)
-            try await evict(filter)
-        case .toBytes(let size):
-            try await evict(filter, downTo: size.bytes)
-        case .all:
-            try await evict(filter)
+        case .toBytes(let size): goal = size.bytes
+        case .all: break
         }
+        try await evict(filter, downTo: goal)
         return report
     }
 
@@ -69,39 +64,58 @@ private struct EvictionRun {
         var seen: Set<EntryID> = []
         let names = ids.filter { seen.insert($0).inserted }
         let candidates = try await context.store.read { reader throws(StoreError) in
-            var candidates: [EvictionCandidate] = []
-            for id in names {
-                if let candidate = try reader.candidate(scope, id) { candidates.append(candidate) }
-            }
+            var candidates: [EntryID: EvictionCandidate] = [:]
+            for id in names { candidates[id] = try reader.candidate(scope, id) }
             return candidates
         }
-        // One of them may be both: pinned, and cached while the pin has no bytes.
+        var waiting: [EvictionCandidate] = []
         for id in names {
             let kept = try await context.store.read { reader throws(StoreError) in
                 try reader.claimRow(scope, id)
             }
-            if let kept { try await take(kept) }
+            if let kept {
+                // They go in the order of their names, whichever file has them.
+                try await take(waiting)
+                waiting = []
+                try await take(kept)
+            }
+            // One may be both: pinned, and cached while the pin has no bytes.
+            if let candidate = candidates[id] { waiting.append(candidate) }
         }
-        try await take(candidates)
+        try await take(waiting)
     }
 
     /// Every row of the filter, page after page in the order of ids, which an index has; of these
     /// only those of some ids, where they are given.
+    ///
+    /// With `goal` the least recently used, as long as the cache holds more bytes than that.
     private mutating func evict(
         _ filter: RowFilter,
-        onlyIDs ids: Set<EntryID>? = nil
+        onlyIDs ids: Set<EntryID>? = nil,
+        downTo goal: Int64? = nil
     ) async throws(StoreError) {
-        try await evictClaimed(filter, onlyIDs: ids)
+        if goal == nil { try await evictClaimed(filter, onlyIDs: ids) }
+        let order = goal == nil ? RowOrder.id : .used
+        let before = context.store.totals.bytes
         var cursor: RowCursor?
         while true {
             let after = cursor
             let page = try await context.store.read { reader throws(StoreError) in
                 let limit = Limits.evictionBatchRowsMax
-                return try reader.candidates(filter, order: .id, after: after, limit: limit)
+                return try reader.candidates(filter, order: order, after: after, limit: limit)
             }
             guard let last = page.last else { return }
             cursor = last.cursor
-            try await take(page.filter { ids?.contains($0.id) ?? true })
+            var wanted = page[...]
+            if let goal {
+                var left = before - report.bytes - goal
+                wanted = page.prefix { candidate in
+                    defer { left -= isProtected(candidate) ? 0 : candidate.size }
+                    return left > 0
+                }
+            }
+            try await take(wanted.filter { ids?.contains($0.id) ?? true })
+            if wanted.count < page.count { return }
         }
     }
 
@@ -137,30 +151,6 @@ private struct EvictionRun {
         report.evicted += 1
         report.bytes += row.size
         if report.ids.count < Limits.evictedIDsMax { report.ids.append(row.id) }
-    }
-
-    /// The least recently used, page after page, as long as the cache holds more than `goal` bytes.
-    private mutating func evict(
-        _ filter: RowFilter,
-        downTo goal: Int64
-    ) async throws(StoreError) {
-        var cursor: RowCursor?
-        let before = context.store.totals.bytes
-        while true {
-            let after = cursor
-            let page = try await context.store.read { reader throws(StoreError) in
-                try reader.candidates(filter, after: after, limit: Limits.evictionBatchRowsMax)
-            }
-            guard let last = page.last else { return }
-            cursor = last.cursor
-            var left = before - report.bytes - goal
-            let wanted = page.prefix { candidate in
-                defer { left -= isProtected(candidate) ? 0 : candidate.size }
-                return left > 0
-            }
-            try await take(Array(wanted))
-            if wanted.count < page.count { return }
-        }
     }
 
     private mutating func take(_ candidates: [EvictionCandidate]) async throws(StoreError) {

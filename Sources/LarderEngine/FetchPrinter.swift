@@ -13,7 +13,7 @@ protocol FetchPrinter {
 
 /// What a session says, as its machine decides it.
 enum FetchWord {
-    case shown(ShownAnswer, OpenBody, Occasion)
+    case shown(ShownAnswer, RawAnswer.Body, Occasion)
     /// The origin's answer as it comes, whatever its status.
     case passed(PassedHead, PassedBody)
     /// The network has what was shown.
@@ -39,15 +39,6 @@ enum FetchWord {
     }
 }
 
-/// A body that is ready to be printed.
-enum OpenBody {
-    case bytes([UInt8])
-    /// It is read piece by piece.
-    case stored(BodyReader)
-    /// It is more than a frame shows.
-    case elsewhere
-}
-
 /// Why the network gives a client nothing that it wants.
 enum FetchFailure: Equatable, Sendable {
     case problem(Problem)
@@ -70,6 +61,25 @@ enum FetchFailure: Equatable, Sendable {
         case .problem(let problem): problem.originStatus
         case .refused(let refusal, _): refusal.status
         case .passed(let head): head.status
+        }
+    }
+
+    /// Whether the answer is there, and cannot be kept, or is too long to be quoted.
+    var isToPassOn: Bool {
+        switch self {
+        case .problem(let problem):
+            [.entryTooLarge, .cacheFull, .storage].contains(problem.kind)
+        case .refused(let refusal, _): !refusal.isWhole
+        case .passed: false
+        }
+    }
+
+    /// Whether the origin lives and says no: that is an answer, unless it says only that it cannot
+    /// answer now, and something cached can (RFC 5861 4).
+    var isAnswer: Bool {
+        switch self {
+        case .problem: false
+        case .refused, .passed: status.map { ![500, 502, 503, 504].contains($0) } ?? false
         }
     }
 }

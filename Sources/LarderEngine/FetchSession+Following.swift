@@ -17,7 +17,7 @@ extension FetchSession {
         guard let id = shown?.id else { return }
         // From here on the row is read anew: a follower keeps no body.
         cached = nil
-        following = Following(id, sight, context.store, context.followers) { [mailbox = mailbox] in
+        following = Following(id, sight, context) { [mailbox = mailbox] in
             mailbox.post(.rowChanged)
         }
         let name = request.origin.name
@@ -67,11 +67,8 @@ extension FetchSession {
                 guard let row else { return }
                 // That it is gone, by the same word, was told under an earlier number.
                 let deletion = row.deletion
-                if let told = toldDeletion, told.status == deletion.status,
-                    told.source == deletion.source
-                {
-                    break
-                }
+                let told = (toldDeletion?.status, toldDeletion?.source)
+                guard told != (deletion.status, deletion.source) else { break }
                 await tellDeleted(deletion, .cache())
             }
             toldThrough = released
@@ -92,8 +89,8 @@ extension FetchSession {
     /// comes of it is heard of by the row.
     func askAgain(_ reader: StoreReader) async {
         guard following != nil else { return }
-        if let rest = context.originStates.rest(of: request.origin.name, for: scope.scope) {
-            return timers.set(rest, .originReturned)
+        if let restEnd = context.originStates.restEnd(of: request.origin.name, for: scope.scope) {
+            return timers.set(until: restEnd, .originReturned)
         }
         let known: ShownAnswer?
         do throws(StoreError) {
@@ -102,7 +99,7 @@ extension FetchSession {
             known = nil
             context.noteUnread(error)
         }
-        flights.board(request, scope, cached: known) { _ in }
+        context.board.board(request, scope, cached: known) { _ in }
     }
 
     private func view(of row: ShownAnswer?) -> Machine.FollowedRow {

@@ -43,7 +43,7 @@ extension FetchSession {
     /// What the network has.
     private mutating func current(_ answer: ShownAnswer, _ occasion: FetchWord.Occasion) async {
         let revision = answer.entry.revision
-        var body: OpenBody?
+        var body: RawAnswer.Body?
         // What the client has seen is not read for it again.
         let isShown: Bool
         if case .awaitingNetwork(let shown?) = machine.state {
@@ -81,40 +81,6 @@ extension FetchSession {
         case .showCachedAndFail(let failure, let sequel): await showCachedAndFail(failure, sequel)
         case .refuse(let failure): await refuse(failure)
         case .nothing, .showAnd, .unchangedAnd, .deletedAnd, .refuseAsDeleted: break
-        }
-    }
-}
-
-extension FlightOutcome {
-    fileprivate var occasion: FetchWord.Occasion {
-        switch self {
-        case .current(let answer):
-            .network(status: answer.status, isStored: answer.isKept, cookies: answer.cookies)
-        case .deleted(_, let status):
-            .network(status: status, isStored: false, cookies: HeaderFields())
-        case .failed, .refused, .passed:
-            .cache()
-        }
-    }
-}
-
-extension FetchFailure {
-    /// Whether the answer is there, and cannot be kept, or is too long to be quoted.
-    fileprivate var isToPassOn: Bool {
-        switch self {
-        case .problem(let problem):
-            [.entryTooLarge, .cacheFull, .storage].contains(problem.kind)
-        case .refused(let refusal, _): !refusal.isWhole
-        case .passed: false
-        }
-    }
-
-    /// Whether the origin lives and says no: that is an answer, unless it says only that it cannot
-    /// answer now, and something cached can (RFC 5861 4).
-    fileprivate var isAnswer: Bool {
-        switch self {
-        case .problem: false
-        case .refused, .passed: status.map { ![500, 502, 503, 504].contains($0) } ?? false
         }
     }
 }

@@ -3,20 +3,6 @@ import LarderStore
 import LarderStrategy
 import LarderWire
 
-/// What happens to a ``FetchSession``: its answers, its timers, its client's end, the daemon's.
-enum FetchEvent: Sendable {
-    case cacheRead(Result<[UInt8]?, StoreError>)
-    case told(FlightOutcome)
-    case networkWaitElapsed
-    case deadlineElapsed
-    case rowChanged
-    case originReturned
-    case originChanged
-    case heartbeatDue
-    case hungUp
-    case drainBegan
-}
-
 /// One client's fetch under way: the shell of a ``FetchMachine``, whatever it is printed as.
 ///
 /// Everything that happens to it comes as an event into one mailbox, and one task takes them out in
@@ -25,7 +11,6 @@ struct FetchSession<Printer: FetchPrinter> {
     typealias Machine = FetchMachine<FetchFailure>
 
     let context: EngineContext
-    var flights: FlightBoard { context.board }
     var mailbox: Mailbox<FetchEvent> { timers.mailbox }
     let scope: ScopeKey
     let request: FetchRequest
@@ -78,7 +63,7 @@ struct FetchSession<Printer: FetchPrinter> {
             request.policy,
             networkWait: request.networkWait,
             isOriginDown: context.originStates.isDown(request.origin.name),
-            isResting: context.originStates.rest(of: request.origin.name, for: scope.scope) != nil
+            isResting: context.originStates.rest(of: request.origin.name, for: scope.scope) > .zero
         )
         // The events are handled here and not in the body of a task group, which would run on
         // another thread: the reader is its event loop's.
@@ -129,7 +114,7 @@ struct FetchSession<Printer: FetchPrinter> {
     private mutating func askNetwork(wait: Duration?) {
         if let wait { timers.set(wait, .networkWaitElapsed) }
         guard request.raw?.isKept != false else { return passOn() }
-        flights.board(request, scope, cached: cached) { [mailbox = mailbox] in
+        context.board.board(request, scope, cached: cached) { [mailbox = mailbox] in
             mailbox.post(.told($0))
         }
     }
@@ -138,7 +123,8 @@ struct FetchSession<Printer: FetchPrinter> {
     mutating func passOn() {
         let body = PassedBody()
         passing = body
-        flights.passOn(request, scope, to: body.handover) { [mailbox = mailbox] in
+        context.board.board(request, scope, cached: nil, handover: body.handover) {
+            [mailbox = mailbox] in
             mailbox.post(.told($0))
         }
     }
@@ -149,13 +135,9 @@ struct FetchSession<Printer: FetchPrinter> {
             return await cacheAnswered()
         }
         _ = timers.jobs.add { [context, mailbox = mailbox] in
-            do throws(StoreError) {
-                let (place, id, now) = (cached.place, cached.entry.id, context.clock.now())
-                let bytes = try await context.store.bodies.whole(chunks, of: place, id, now: now)
-                mailbox.post(.cacheRead(.success(bytes)))
-            } catch {
-                mailbox.post(.cacheRead(.failure(error)))
-            }
+            let (place, id, now) = (cached.place, cached.entry.id, context.clock.now())
+            let bytes = try? await context.store.bodies.whole(chunks, of: place, id, now: now)
+            mailbox.post(.cacheRead(bytes))
         }
     }
 
@@ -163,10 +145,10 @@ struct FetchSession<Printer: FetchPrinter> {
 
     private mutating func handle(_ event: FetchEvent, _ reader: StoreReader) async {
         switch event {
-        case .cacheRead(.success(let bytes?)):
+        case .cacheRead(let bytes?):
             cached?.body = .bytes(bytes)
             await cacheAnswered()
-        case .cacheRead(.success(nil)), .cacheRead(.failure):
+        case .cacheRead(nil):
             // The row is damaged or gone: a miss, which the store has counted.
             await cacheAnswered(.miss)
         case .told(let outcome):
@@ -251,7 +233,7 @@ struct FetchSession<Printer: FetchPrinter> {
 
     mutating func show(
         _ answer: ShownAnswer,
-        _ body: OpenBody,
+        _ body: RawAnswer.Body,
         _ occasion: FetchWord.Occasion
     ) async {
         shown = (answer.entry.id, answer.entry.body)
@@ -267,7 +249,7 @@ struct FetchSession<Printer: FetchPrinter> {
     }
 
     /// The body as it is printed; nil where it is gone meanwhile.
-    func open(_ answer: ShownAnswer) async throws(StoreError) -> OpenBody? {
+    func open(_ answer: ShownAnswer) async throws(StoreError) -> RawAnswer.Body? {
         try await answer.open(context.store, asItIs: request.raw != nil, now: context.clock.now())
     }
 

@@ -36,7 +36,10 @@ final class Flight: Sendable {
         let client: ClientTag?
         /// Where the answer goes as it comes; nil for one that is stored, and that any number of
         /// clients may share.
-        var handover: BodyHandover?
+        let handover: BodyHandover?
+
+        /// What watchers hear of what it stores.
+        var cause: ChangeCause { ChangeCause(.network, text: "fetch:\(key.url)", client: client) }
     }
 
     let plan: Plan
@@ -134,19 +137,17 @@ final class Flight: Sendable {
         for tell in waiting { tell(.passed(head)) }
     }
 
+    /// The last passenger's deadline, on the monotonic clock.
+    private var deadline: Duration { passengers.withLock { $0.deadline } }
+
     /// The time until the last passenger's deadline.
-    func remaining() -> Duration {
-        max(.zero, passengers.withLock { $0.deadline } - context.clock.monotonic())
-    }
+    func remaining() -> Duration { max(.zero, deadline - context.clock.monotonic()) }
 
     /// Returns when the deadline has passed; it may be moved while this waits.
     private func watchDeadline() async -> FlightOutcome? {
         while true {
-            let time = remaining()
-            if time == .zero { return nil }
-            do {
-                try await context.clock.sleep(for: time)
-            } catch {
+            let due = deadline
+            guard (try? await context.clock.sleep(until: due)) != nil, deadline > due else {
                 return nil
             }
         }

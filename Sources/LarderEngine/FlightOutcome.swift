@@ -26,6 +26,18 @@ enum FlightOutcome: Sendable {
         case .deleted, .failed, .passed: return self
         }
     }
+
+    /// What a frame says of where its answer came from.
+    var occasion: FetchWord.Occasion {
+        switch self {
+        case .current(let answer):
+            .network(status: answer.status, isStored: answer.isKept, cookies: answer.cookies)
+        case .deleted(_, let status):
+            .network(status: status, isStored: false, cookies: HeaderFields())
+        case .failed, .refused, .passed:
+            .cache()
+        }
+    }
 }
 
 /// What an origin has now.

@@ -19,14 +19,14 @@ struct FlightRun: ~Copyable {
     private var plan: Flight.Plan
     private let rules: FlightRules
     private var machine: FlightMachine
-    /// When the attempt under way set out, for the fence against its being overtaken by a write.
-    private var departure: WriteFence.Departure?
+    /// Whether a write has overtaken the attempt under way.
+    private var overtaking: Overtaking?
     /// The number that tells whose entities are the later ones; nil where none are split off.
     private var number: Revision?
     private var url: WebURL { plan.key.url }
     /// How long the origin is to be left alone.
     private var rest: Duration {
-        context.originStates.rest(of: plan.origin.name, for: plan.key.scope.scope) ?? .zero
+        context.originStates.rest(of: plan.origin.name, for: plan.key.scope.scope)
     }
 
     init(_ flight: Flight, _ context: EngineContext) {
@@ -46,12 +46,7 @@ struct FlightRun: ~Copyable {
     }
 
     consuming func fly() async -> FlightOutcome {
-        let outcome = await flyOn()
-        landed()
-        return outcome
-    }
-
-    private mutating func flyOn() async -> FlightOutcome {
+        defer { landed() }
         let hasValidators = plan.cached.map { $0.etag != nil || $0.lastModified != nil } ?? false
         var step = Step.ask(machine.started(at: url, hasValidators: hasValidators))
         while true {
@@ -72,15 +67,14 @@ struct FlightRun: ~Copyable {
 
     private mutating func depart() {
         landed()
-        departure = context.fence.readDeparted()
+        overtaking = context.fence.readDeparted()
         // Without a number nothing is split off: only a full disk has none.
         if plan.rules != nil { number = try? context.store.nextRevision() }
     }
 
     private mutating func landed() {
-        guard let departure else { return }
-        context.fence.readLanded(departure)
-        self.departure = nil
+        guard let read = overtaking.take() else { return }
+        context.fence.readLanded(read)
     }
 
     private mutating func overtaken() -> Step {
@@ -98,7 +92,15 @@ struct FlightRun: ~Copyable {
 
     private func failed(_ failure: FlightFailure) -> FlightOutcome {
         var problem = Problem(failure, url: url)
-        if failure == .tooLarge { problem.nameRawRoute(of: url, plan.origin) }
+        if failure == .tooLarge {
+            // There an answer that is not kept is passed through.
+            let (origin, base) = (plan.origin.name, plan.origin.baseURL)
+            let path = RawCommand.path(of: url, origin: origin, base: base)
+            problem.rawHref = path
+            problem.hint =
+                "GET \(path) passes it through without keeping it; to keep it, raise "
+                + "cache.max_entry_bytes."
+        }
         return .failed(problem)
     }
 
@@ -198,11 +200,14 @@ struct FlightRun: ~Copyable {
     private mutating func receive(_ reply: UpstreamReply) async throws(UpstreamError) -> Step {
         let now = context.clock.now()
         let freshness = Freshness(reply.headers, settings: plan.origin.fetch, now: now)
-        let id = plan.cached?.id ?? (try? EntryID(url))
+        guard let id = try? plan.cached?.id ?? EntryID(url) else {
+            _ = machine.gaveUp()
+            return .land(.failed(Problem(.badURL, "'\(url)' is too long for an id")))
+        }
         var intake = BodyIntake(
             context.store,
             isStored: freshness.mayBeStored,
-            for: id.map { BodyIntake.Goal(scope: plan.key.scope, id: $0) },
+            for: BodyIntake.Goal(scope: plan.key.scope, id: id),
             goesOnInMemory: true
         )
         let taken: BodyIntake.Taken
@@ -211,22 +216,15 @@ struct FlightRun: ~Copyable {
                 try await intake.take(piece, now: now)
             }
             taken = try await intake.finish(now: now)
-        } catch let failure as BodyIntake.Failure {
-            intake.abandon()
-            _ = machine.gaveUp()
-            if case .tooLarge = failure { return .land(failed(.tooLarge)) }
-            return .land(.failed(Problem(failure)))
-        } catch let error as UpstreamError {
-            intake.abandon()
-            throw error
         } catch {
             intake.abandon()
+            if let error = error as? UpstreamError { throw error }
             _ = machine.gaveUp()
-            return .land(.failed(Problem(.internal, "a body failed: \(error)")))
+            let problem = error as? Problem ?? Problem(.internal, "a body failed: \(error)")
+            return .land(intake.isOverLimit ? failed(.tooLarge) : .failed(problem))
         }
         guard case .store = machine.bodyArrived() else { return .land(cutShort()) }
-        let overtaking = departure.map { Overtaking(context.fence, since: $0) }
-        let outcome = await store(taken, reply, freshness, overtaking)
+        let outcome = await store(taken, reply, freshness)
         if overtaking?.hasHappened == true { return overtaken() }
         _ = machine.stored()
         if case .current(let answer) = outcome {
@@ -238,17 +236,26 @@ struct FlightRun: ~Copyable {
     private func store(
         _ taken: BodyIntake.Taken,
         _ reply: UpstreamReply,
-        _ freshness: Freshness,
-        _ overtaking: Overtaking?
+        _ freshness: Freshness
     ) async -> FlightOutcome {
         do {
-            let draft = AnswerDraft(
-                plan: plan,
-                reply: reply,
-                freshness: freshness,
-                body: taken.summary
+            let headers = plan.key.headers
+            let names = Variants.names(in: reply.headers)
+            let id = try context.variants.id(
+                of: url,
+                names: names,
+                request: headers,
+                origin: plan.origin
             )
-            var entry = try draft.entry(storedAt: context.clock.now(), context.variants)
+            var entry = Entry(
+                id,
+                status: reply.status,
+                reply.headers,
+                of: plan.origin.name,
+                at: context.clock.now(),
+                freshness,
+                taken.summary
+            )
             let body = FrameBody(entry, in: plan.key.scope.scope, bytes: taken.bytes)
             let isAddressed = if case .href = body { true } else { false }
             if let error = taken.unstored {
@@ -257,13 +264,8 @@ struct FlightRun: ~Copyable {
             }
             // An address where nothing will be is no answer.
             if taken.body == nil, isAddressed { return failed(.tooLarge) }
-            let kept = try await put(
-                entry,
-                taken,
-                draft,
-                overtaking,
-                isAddressed: isAddressed
-            )
+            let varying = names.contains { headers[$0] != nil } ? names : []
+            let kept = try await put(entry, taken, varying: varying, isAddressed: isAddressed)
             entry.revision = try kept?.revision ?? unstoredRevision(of: entry)
             let bytes = isAddressed ? nil : taken.bytes
             var answer = FlightAnswer(entry: entry, bytes: bytes, status: reply.status)
@@ -283,18 +285,19 @@ struct FlightRun: ~Copyable {
 
     /// Keeps the answer and returns its revision; nil when it is not to be kept or there is no
     /// room: then it is only told.
+    ///
+    /// It has an id of its own where the request carried one of the headers that answers vary by.
     private func put(
         _ entry: Entry,
         _ taken: BodyIntake.Taken,
-        _ answer: AnswerDraft,
-        _ overtaking: Overtaking?,
+        varying names: [String],
         isAddressed: Bool
     ) async throws(StoreError) -> (revision: Revision, isNormalized: Bool)? {
         guard let body = taken.body else { return nil }
         do throws(StoreError) {
             var new = NewEntry(scope: plan.key.scope, entry: entry, body: body)
             new.client = plan.client
-            if answer.isVariant { new.cause = "fetch:\(url)" }
+            if !names.isEmpty { new.cause = "fetch:\(url)" }
             let now = entry.storedAt
             let kept: (revision: Revision, isNormalized: Bool)
             let receipt = try await context.putSplit(
@@ -310,9 +313,7 @@ struct FlightRun: ~Copyable {
                 let receipt = try await context.store.put(new, now: now, fence: overtaking?.fence)
                 kept = (receipt.revision, false)
             }
-            if answer.isVariant {
-                try await remember(answer.varyNames)
-            }
+            if !names.isEmpty { try await remember(names) }
             return kept
         } catch {
             if isAddressed { throw error }
@@ -354,8 +355,11 @@ struct FlightRun: ~Copyable {
         let confirmed = cached.confirmed(by: reply.headers, plan.origin.fetch, at: now)
         let outcome: RefreshOutcome
         do throws(StoreError) {
-            let fence = departure.map { Overtaking(context.fence, since: $0).fence }
-            outcome = try await context.store.refresh(confirmed, in: plan.key.scope, fence: fence)
+            outcome = try await context.store.refresh(
+                confirmed,
+                in: plan.key.scope,
+                fence: overtaking?.fence
+            )
         } catch {
             // It is confirmed all the same, only not for whoever comes later.
             context.noteUnstored(cached.id, error)
@@ -391,7 +395,6 @@ struct FlightRun: ~Copyable {
         entry.origin = plan.origin.name
         var new = NewEntry(scope: plan.key.scope, entry: entry, body: .inline([]))
         new.client = plan.client
-        let overtaking = departure.map { Overtaking(context.fence, since: $0) }
         do throws(StoreError) {
             let fence = overtaking?.fence
             if let fence, let name = context.entity(at: id, in: plan.key.scope),
@@ -467,16 +470,5 @@ struct FlightRun: ~Copyable {
             )
             return attemptFailed(FlightFailure(error))
         }
-    }
-}
-
-extension Problem {
-    /// Names the path under which an answer that is not kept is passed through.
-    mutating func nameRawRoute(of url: WebURL, _ origin: OriginSettings) {
-        let path = RawCommand.path(of: url, origin: origin.name, base: origin.baseURL)
-        rawHref = path
-        hint =
-            "GET \(path) passes it through without keeping it; to keep it, raise "
-            + "cache.max_entry_bytes."
     }
 }

@@ -13,51 +13,30 @@ final class FlightTable: Sendable {
         /// Those that may still be joined.
         var boarding: [Flight.Key: Flight] = [:]
         /// All that have not landed, by who has sent them off.
-        var perScope: [ScopeKey: Int] = [:]
-        var count = 0
-
-        func hasRoom(for scope: ScopeKey) -> Bool {
-            count < Limits.flightsMax
-                && perScope[scope, default: 0] < Limits.flightsPerScopeMax
-        }
-
-        mutating func count(_ scope: ScopeKey) {
-            perScope[scope, default: 0] += 1
-            count += 1
-        }
+        var shares = Shares<ScopeKey>(max: Limits.flightsMax, each: Limits.flightsPerScopeMax)
     }
 
     private let airborne = Mutex(Airborne())
 
-    /// The flight that takes passengers for a key at `now`, or `make`'s, which is then to be run;
-    /// nil when too many are under way.
+    /// The flight that takes passengers for a plan's key at `now`, or `make`'s, which is then to be
+    /// run; nil when too many are under way.
     ///
     /// A flight takes passengers for its origin's own time. Whoever comes later sets out anew, as
-    /// what has not answered by then may never do so.
+    /// what has not answered by then may never do so. What is handed over nobody else may board.
     func join(
-        _ key: Flight.Key,
-        _ payer: ScopeKey,
+        _ plan: Flight.Plan,
         now: Duration,
         make: () -> Flight
     ) -> (flight: Flight, isNew: Bool)? {
-        airborne.withLock { airborne in
-            if let flight = airborne.boarding[key], now < flight.boardingEnds {
+        let isShared = plan.handover == nil
+        return airborne.withLock { airborne in
+            if isShared, let flight = airborne.boarding[plan.key], now < flight.boardingEnds {
                 return (flight, false)
             }
-            guard airborne.hasRoom(for: payer) else { return nil }
+            guard airborne.shares.take(plan.payer) else { return nil }
             let flight = make()
-            airborne.boarding[key] = flight
-            airborne.count(payer)
+            if isShared { airborne.boarding[plan.key] = flight }
             return (flight, true)
-        }
-    }
-
-    /// Takes a flight in that nobody else may board; false when too many are under way.
-    func add(_ flight: Flight) -> Bool {
-        airborne.withLock { airborne in
-            guard airborne.hasRoom(for: flight.plan.payer) else { return false }
-            airborne.count(flight.plan.payer)
-            return true
         }
     }
 
@@ -66,11 +45,9 @@ final class FlightTable: Sendable {
         let (key, payer) = (flight.plan.key, flight.plan.payer)
         airborne.withLock { airborne in
             if airborne.boarding[key] === flight { airborne.boarding[key] = nil }
-            let left = airborne.perScope[payer, default: 1] - 1
-            airborne.perScope[payer] = left == 0 ? nil : left
-            airborne.count -= 1
+            airborne.shares.giveBack(payer)
         }
     }
 
-    var count: Int { airborne.withLock { $0.count } }
+    var count: Int { airborne.withLock { $0.shares.count } }
 }

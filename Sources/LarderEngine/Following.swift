@@ -8,9 +8,8 @@ import LarderStore
 final class Following {
     let id: EntryID
     private let sight: Sight
-    private let store: CacheStore
-    private let table: FollowerTable
-    private let flag = ChangeFlag()
+    private let context: EngineContext
+    private let flag = Flag()
     private var watches: [RowWatch] = []
     /// The bytes that are counted as held, and where the row stands; nil while it is not protected.
     private var held: (bytes: Int64, place: ScopeKey)?
@@ -19,18 +18,16 @@ final class Following {
     init(
         _ id: EntryID,
         _ sight: Sight,
-        _ store: CacheStore,
-        _ table: FollowerTable,
+        _ context: EngineContext,
         _ tell: @escaping @Sendable () -> Void
     ) {
         self.id = id
         self.sight = sight
-        self.store = store
-        self.table = table
+        self.context = context
         // What is written to a URL shows in its variants.
         let url = Variants.url(of: id).map { [(sight.own, $0)] } ?? []
         watches = (sight.scopes.map { ($0, id) } + url).map { scope, id in
-            store.watch(scope, id) { [flag] in
+            context.store.watch(scope, id) { [flag] in
                 if flag.raise() { tell() }
             }
         }
@@ -52,15 +49,15 @@ final class Following {
         let place = place ?? sight.own
         if let held, held == (bytes, place) { return }
         letGo()
-        guard table.hold(sight.own, id, bytes: bytes, in: place) else { return }
-        store.protect(place, id)
+        guard context.followers.hold(sight.own, id, bytes: bytes, in: place) else { return }
+        context.store.protect(place, id)
         held = (bytes, place)
     }
 
     private func letGo() {
         guard let held else { return }
-        store.release(held.place, id)
-        table.letGo(sight.own, id, bytes: held.bytes, in: held.place)
+        context.store.release(held.place, id)
+        context.followers.letGo(sight.own, id, bytes: held.bytes, in: held.place)
         self.held = nil
     }
 }

@@ -31,7 +31,8 @@ extension Views {
             for row in rows {
                 guard let view = try self.listed(row, reader, now: now) else { continue }
                 views.append(view)
-                if view.isMade { bytesLeft -= view.entry.body.byteCount }
+                // Its bytes were made at this read.
+                if view.entry.body != row.entry.body { bytesLeft -= view.entry.body.byteCount }
                 guard bytesLeft > 0 else { return (views, row.cursor(order)) }
             }
             return (views, rows.count == limit ? rows.last?.cursor(order) : nil)
@@ -67,9 +68,4 @@ extension Views {
         case .blob, .variants, .entity: false
         }
     }
-}
-
-extension ListedView {
-    /// Whether its bytes were made at this read.
-    fileprivate var isMade: Bool { entry.body != row.entry.body }
 }

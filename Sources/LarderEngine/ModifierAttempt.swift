@@ -2,7 +2,6 @@ import LarderModel
 import LarderStore
 import LarderStrategy
 import LarderUpstream
-import Synchronization
 
 /// One attempt to send a modifier: its request, the redirects that it follows, and what the answer
 /// means.
@@ -37,7 +36,7 @@ struct ModifierAttempt: Sendable {
         }
         var url = facts.flight.url
         for _ in 0...Limits.redirectsMax {
-            let isSent = SentFlag()
+            let isSent = Flag()
             do throws(UpstreamError) {
                 let reply = try await ask(url, isSent)
                 if let next = facts.followed(reply.status, reply.headers, from: url) {
@@ -46,7 +45,7 @@ struct ModifierAttempt: Sendable {
                 }
                 return await end(of: reply, from: url)
             } catch {
-                return end(of: error, isSent.isRaised)
+                return end(of: error, isSent.isUp)
             }
         }
         // It sends us round in circles: that is no answer to the request.
@@ -55,7 +54,7 @@ struct ModifierAttempt: Sendable {
 
     private func ask(
         _ url: WebURL,
-        _ isSent: SentFlag
+        _ isSent: Flag
     ) async throws(UpstreamError) -> UpstreamReply {
         let request = UpstreamRequest(
             origin: origin,
@@ -113,13 +112,4 @@ struct ModifierAttempt: Sendable {
             return End(verdict: hasLeft ? .unclear(.lost) : .neverLeft)
         }
     }
-}
-
-/// Whether a request has left.
-private final class SentFlag: Sendable {
-    // Relaxed: read by the task that waited for the request's end.
-    private let flag = Atomic<Bool>(false)
-
-    func raise() { flag.store(true, ordering: .relaxed) }
-    var isRaised: Bool { flag.load(ordering: .relaxed) }
 }

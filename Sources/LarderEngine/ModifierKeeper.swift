@@ -70,8 +70,8 @@ final class ModifierKeeper: Sendable {
 
     private let askers = Mutex(Askers())
     private let mailbox = Mailbox<Event>()
-    // Relaxed: it only keeps looks that say the same from piling up.
-    private let isLooking = Atomic<Bool>(false)
+    /// Keeps looks that say the same from piling up.
+    private let isLooking = Flag()
     /// Told whenever something was settled.
     let settlements = Listeners()
     /// Told whenever a step was written, or given up: what was refused with `notNow` may be asked.
@@ -79,9 +79,7 @@ final class ModifierKeeper: Sendable {
 
     /// May be called from anywhere.
     func post(_ event: Event) {
-        if case .accepted([]) = event {
-            guard !isLooking.exchange(true, ordering: .relaxed) else { return }
-        }
+        if case .accepted([]) = event, !isLooking.raise() { return }
         mailbox.post(event)
     }
 
@@ -124,11 +122,11 @@ final class ModifierKeeper: Sendable {
             for await event in mailbox.events {
                 switch event {
                 case .accepted(let modifiers):
-                    if modifiers.isEmpty { isLooking.store(false, ordering: .relaxed) }
+                    if modifiers.isEmpty { isLooking.lower() }
                     let records = await records(of: modifiers, after: &end, steps, &group)
                     let (now, wall) = (clock.monotonic(), steps.context.clock.now())
                     actions = machine.accepted(records, now: now, wall: wall) { name, scope in
-                        steps.context.health.restEnd(of: name, for: scope, now: now)
+                        steps.context.health[name]?.restEnd(of: scope, now: now)
                     }
                 case .asked(let question):
                     actions = answer(question, &machine, clock.monotonic())
@@ -136,7 +134,9 @@ final class ModifierKeeper: Sendable {
                         let account = machine.account(of: question.number)
                     {
                         // A hand has ended the rest, for those that come next, too.
-                        steps.context.health.endRest(of: account.origin, for: account.scope)
+                        steps.context.health.change(account.origin) {
+                            $0.restEnded(of: account.scope)
+                        }
                     }
                 case .timeCame:
                     alarmedAt = nil
@@ -192,10 +192,10 @@ final class ModifierKeeper: Sendable {
             steps.records.bury(found.unreadable, &group)
             return found.records
         } catch {
-            steps.retrying.note("the modifiers were not read", error)
+            steps.context.note("the modifiers were not read", error)
             // Those that are known go on meanwhile.
             group.addTask {
-                guard await steps.retrying.pause(after: error) else { return }
+                guard await steps.context.pause(after: error) else { return }
                 self.post(.accepted([]))
             }
             return []

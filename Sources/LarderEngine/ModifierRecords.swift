@@ -9,7 +9,6 @@ import Synchronization
 /// What `state.db` says of the queue, as a ``ModifierQueue`` takes it.
 struct ModifierRecords: Sendable {
     let context: EngineContext
-    private var retrying: StepRetrying { StepRetrying(context: context) }
 
     /// What is on disk after a number.
     struct FoundRecords {
@@ -30,7 +29,7 @@ struct ModifierRecords: Sendable {
         var found = FoundRecords()
         var paused: [(scope: Scope, lane: Lane)] = []
         var failed: Set<ModifierNumber> = []
-        await retrying.untilDone("the modifiers were not read") { () async throws(StoreError) in
+        await context.untilDone("the modifiers were not read") { () async throws(StoreError) in
             found = try await self.found(after: nil, isStart: true)
             paused = try await self.context.store.modifiers.pausedLanes()
             failed = Set(found.unreadable)
@@ -49,7 +48,7 @@ struct ModifierRecords: Sendable {
             acceptedLimit: { limits[$0]?.settings.modifiers.acceptedLimit ?? .zero },
             now: now,
             wall: context.clock.now(),
-            restEnd: { health.restEnd(of: $0, for: $1, now: now) }
+            restEnd: { health[$0]?.restEnd(of: $1, now: now) }
         )
         for name in context.offline.withLock({ $0 }) {
             context.modifiers.post(.originSetOffline(name))
@@ -91,7 +90,7 @@ struct ModifierRecords: Sendable {
 
     private func bury(_ unreadable: [ModifierNumber]) async {
         var left = unreadable
-        await retrying.untilDone("an unreadable modifier was not settled") {
+        await context.untilDone("an unreadable modifier was not settled") {
             () async throws(StoreError) in
             var (failed, failure): ([ModifierNumber], StoreError?) = ([], nil)
             for number in left {
@@ -101,7 +100,7 @@ struct ModifierRecords: Sendable {
                         problem: Problem.unreadableModifier.encoded(),
                         now: self.context.clock.now()
                     )
-                    self.context.meter.modifierDied(isRevert: false)
+                    self.context.meter.count { $0.modifiers.dead += 1 }
                 } catch {
                     failed.append(number)
                     failure = error

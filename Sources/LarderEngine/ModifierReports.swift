@@ -200,11 +200,14 @@ struct ModifierReports: EnginePart {
         _ scope: ScopeKey
     ) async throws(StoreError) -> [ModifierReport.Effect] {
         guard !whole.modifier.state.isSettled else {
+            let stored = { (bytes: [UInt8]?) -> ViewReport in
+                bytes.map { .json($0, isComplete: true) } ?? .unknown
+            }
             return whole.changes.map { change in
                 ModifierReport.Effect(
                     target: change.id,
-                    before: ViewReport(stored: change.before),
-                    after: ViewReport(stored: change.after)
+                    before: stored(change.before),
+                    after: stored(change.after)
                 )
             }
         }
@@ -247,11 +250,11 @@ struct ModifierReports: EnginePart {
     func inapplicable(
         among modifiers: [StoredModifier]
     ) async throws(StoreError) -> Set<ModifierNumber> {
-        var wanted: [TargetPlace: Set<ModifierNumber>] = [:]
+        var wanted: [TargetName: Set<ModifierNumber>] = [:]
         for modifier in modifiers where !modifier.state.isSettled {
             let scope = store.key(for: modifier.scope)
             for id in modifier.targets {
-                wanted[TargetPlace(scope: scope, id: id), default: []].insert(modifier.number)
+                wanted[TargetName(scope, id), default: []].insert(modifier.number)
             }
         }
         let places = wanted
@@ -272,11 +275,6 @@ struct ModifierReports: EnginePart {
             }
             return found.intersection(Set(places.values.joined()))
         }
-    }
-
-    private struct TargetPlace: Hashable {
-        let scope: ScopeKey
-        let id: EntryID
     }
 }
 
@@ -355,12 +353,5 @@ extension ModifierReport.Wait {
             self.init(reason: "confirmation", name: nil, until: moment(end))
         case .commit: return nil
         }
-    }
-}
-
-extension ViewReport {
-    /// What a dead letter remembers.
-    fileprivate init(stored bytes: [UInt8]?) {
-        self = bytes.map { .json($0, isComplete: true) } ?? .unknown
     }
 }

@@ -16,7 +16,7 @@ extension ModifierSteps {
     ) async -> ModifierKeeper.Event? {
         let (store, clock) = (context.store, context.clock)
         var departed: [DepartedModifier] = []
-        await retrying.untilDone("a modifier was not settled") { () async throws(StoreError) in
+        await context.untilDone("a modifier was not settled") { () async throws(StoreError) in
             departed = try await store.modifiers.settle(
                 [number] + dependants,
                 now: clock.now()
@@ -28,7 +28,12 @@ extension ModifierSteps {
         for departed in departed {
             let modifier = departed.whole.modifier
             let fate = modifier.number == number ? outcome : outcome.ofDependants
-            await tellVariants(of: departed)
+            let cause = ChangeCause(modifier)
+            await context.tellVariants(
+                departed.variants,
+                store.key(for: modifier.scope),
+                of: cause
+            )
             count(departed.whole, fate)
             if case .confirmed = fate {
                 context.watchers.credentialChanged(
@@ -46,10 +51,15 @@ extension ModifierSteps {
     }
 
     private func count(_ whole: WholeModifier, _ fate: ModifierQueue.Outcome) {
-        switch fate {
-        case .confirmed: context.meter.modifierConfirmed()
-        case .cancelled: context.meter.modifierCancelled()
-        case .dead: context.meter.modifierDied(isRevert: whole.showsSomething)
+        let isRevert = if case .dead = fate { whole.showsSomething } else { false }
+        context.meter.count { counts in
+            switch fate {
+            case .confirmed: counts.modifiers.confirmed += 1
+            case .cancelled: counts.modifiers.cancelled += 1
+            case .dead:
+                counts.modifiers.dead += 1
+                if isRevert { counts.modifiers.reverts += 1 }
+            }
         }
     }
 
@@ -61,7 +71,7 @@ extension ModifierSteps {
         let fate: Settlement.Outcome =
             switch outcome {
             case .cancelled: .cancelled
-            case .dead(let reason): .dead(reason, LostViews(whole).view)
+            case .dead(let reason): .dead(reason, whole.lostView)
             case .confirmed: .confirmed(baseUpdate(for: whole))
             }
         var settlement = Settlement(number: number, outcome: fate, answer: answer(to: number))
@@ -77,99 +87,63 @@ extension ModifierSteps {
         for whole: WholeModifier
     ) -> @Sendable (EntryID, TargetBase) -> BaseUpdate {
         let attempted = attempts.withLock { $0[whole.modifier.number] } ?? Attempted()
-        var effects: [EntryID: Effect] = [:]
-        for change in whole.changes { effects[change.id] = try? Effect(parsing: change.effect) }
-        let known = effects
         let context = context
-        // Nothing is remembered of it here, on the writer's thread.
+        // Asked without remembering it: this is called on the writer's thread.
         let (url, uid) = (whole.modifier.url, whole.modifier.scope.uid)
         let origin = context.origins.decide(url, for: uid).settings
         return { id, base in
-            if id.isEntity {
-                let settled = self.settledEntity(id, base, known[id] ?? .none, whole, attempted)
-                return settled.map(BaseUpdate.init) ?? .keep
-            }
-            if case .confirmed(.representation(id)) = attempted.verdict,
-                let answer = attempted.answer, let origin,
-                let settled = SettledBase(id, representedBy: answer, origin)
-            {
-                return BaseUpdate(settled)
+            let effect = whole.effect(on: id) ?? .none
+            if let answer = attempted.answer {
+                let said: BaseUpdate? =
+                    switch attempted.verdict {
+                    case .confirmed where id.isEntity:
+                        self.entity(id, base, effect, whole, answer, attempted.fetch)
+                    case .confirmed(.representation(id)):
+                        origin.flatMap { BaseUpdate(id, representedBy: answer, $0) }
+                    case _: nil
+                    }
+                if let said { return said }
             }
             guard !attempted.isShownByRead else { return .keep }
-            let settled = SettledBase(
+            return BaseUpdate(
                 id,
-                known[id] ?? .none,
+                effect,
+                of: whole,
                 on: base,
-                body: whole.body,
-                mediaType: whole.modifier.mediaType,
                 isPatchable: base.said == attempted.bases[id],
-                whole.modifier.origin,
                 at: context.clock.now()
             )
-            return BaseUpdate(settled)
         }
     }
 
-    /// What an entity is once a modifier of it was confirmed; nil where it stays what it is.
-    private func settledEntity(
+    /// What the answer to a write says that an entity is; nil where it says nothing of it.
+    private func entity(
         _ id: EntryID,
         _ base: TargetBase,
         _ effect: Effect,
         _ whole: WholeModifier,
-        _ attempted: Attempted
-    ) -> SettledBase? {
+        _ answer: ModifierAttempt.Answer,
+        _ fetch: Revision?
+    ) -> BaseUpdate? {
         let origin = whole.modifier.origin
+        guard let fetch, let path = context.origins[origin]?.settings.path(of: whole.modifier.url)
+        else { return nil }
         let made = EntityView(base.held, [effect]) { _ in whole.body }
-        if case .confirmed = attempted.verdict, let answer = attempted.answer,
-            let fetch = attempted.fetch,
-            let path = context.origins[origin]?.settings.path(of: whole.modifier.url),
-            let settled = SettledBase(
-                id,
-                shownBy: answer,
-                context.entityRules(of: origin),
-                path: path,
-                on: made.isComplete ? made.held : base.held,
-                fetch: fetch,
-                origin
-            )
-        {
-            return settled
-        }
-        guard !attempted.isShownByRead else { return nil }
-        return SettledBase(
+        return BaseUpdate(
             id,
-            effect,
-            onEntity: base,
-            body: whole.body,
-            isPatchable: base.said == attempted.bases[id],
-            origin,
-            at: context.clock.now()
+            shownBy: answer,
+            context.entityRules(of: origin),
+            path: path,
+            on: made.isComplete ? made.held : base.held,
+            fetch: fetch,
+            origin
         )
     }
 
     /// Has the origin say what a target is now; what comes of it lands in the cache.
     private func askAgain(_ id: EntryID, _ scope: ScopeKey) {
-        let address: (url: WebURL, origin: OriginSettings)?
-        if let name = id.entity {
-            address = context.ownURL(of: name)
-        } else if id.text.contains("://"), let url = try? WebURL(id.text), url.text == id.text {
-            address = (try? context.origin(of: url, in: scope)).map { (url, $0) }
-        } else {
-            address = nil
-        }
-        guard let (url, origin) = address else { return }
+        guard let (url, origin) = context.address(of: id, in: scope) else { return }
         let request = FetchRequest(FetchCommand(url: url), origin: origin)
-        board.boardForNobody(request, scope)
-    }
-}
-
-extension BaseUpdate {
-    init(_ settled: SettledBase) {
-        switch settled {
-        case .stale: self = .markStale
-        case .value(let entry, let bytes): self = .put(entry, bytes)
-        case .deleted(let entry): self = .tombstone(status: entry.status)
-        case .entity(let entry, let bytes): self = .put(entry, bytes)
-        }
+        context.board.boardForNobody(request, scope)
     }
 }

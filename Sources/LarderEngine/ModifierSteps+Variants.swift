@@ -1,7 +1,6 @@
 import LarderJSON
 import LarderModel
 import LarderStore
-import Logging
 
 /// What becomes of the variants of a target when its modifier leaves the queue.
 extension ModifierSteps {
@@ -10,10 +9,8 @@ extension ModifierSteps {
     func variantRows(of whole: WholeModifier) -> [VariantRows] {
         let scope = context.store.key(for: whole.modifier.scope)
         return Set(whole.modifier.targets).compactMap { target in
-            Variants.prefix(of: target).map { prefix in
-                VariantRows(prefix: prefix, scopes: context.sight(scope, target).scopes) {
-                    variant,
-                    base in
+            context.variantPlaces(of: target, scope).map { places in
+                VariantRows(in: places) { variant, base in
                     variant.place == scope
                         ? self.settledVariant(variant.id, of: target, base, whole) : .markStale
                 }
@@ -27,38 +24,20 @@ extension ModifierSteps {
         _ base: TargetBase,
         _ whole: WholeModifier
     ) -> BaseUpdate {
-        let modifier = whole.modifier
-        let effect = whole.changes.last { $0.id == target }
-            .flatMap { try? Effect(parsing: $0.effect) }
-        guard let effect, !isShownByRead(modifier.number), let old = base.entry else {
-            return .markStale
-        }
-        let settled = SettledBase(
+        guard let effect = whole.effect(on: target), !isShownByRead(whole.modifier.number),
+            let old = base.entry
+        else { return .markStale }
+        let update = BaseUpdate(
             id,
             effect,
+            of: whole,
             on: base,
-            body: whole.body,
-            mediaType: modifier.mediaType,
             isPatchable: false,
-            modifier.origin,
             at: context.clock.now()
         )
-        guard case .put(var entry, let bytes) = BaseUpdate(settled) else {
-            return BaseUpdate(settled)
-        }
+        guard case .put(var entry, let bytes) = update else { return update }
         // By it an answer is known to be one to its headers.
         if let names = old.headers.list("Vary") { entry.headers.set("Vary", names) }
         return .put(entry, bytes)
-    }
-
-    /// To be called once the modifier has left the queue.
-    func tellVariants(of departed: DepartedModifier) async {
-        let modifier = departed.whole.modifier
-        let scope = context.store.key(for: modifier.scope)
-        do throws(StoreError) {
-            try await context.tell(departed.variants, scope, of: ChangeCause(modifier))
-        } catch {
-            retrying.note("the variants of a target were not told", error)
-        }
     }
 }

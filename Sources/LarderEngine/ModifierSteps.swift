@@ -12,9 +12,7 @@ import Synchronization
 /// nobody.
 final class ModifierSteps: Sendable {
     let context: EngineContext
-    let board: FlightBoard
     let records: ModifierRecords
-    let retrying: StepRetrying
     /// What the attempts under way, and those that are to be settled, have come to; guarded by its
     /// lock.
     let attempts = Mutex<[ModifierNumber: Attempted]>([:])
@@ -43,11 +41,9 @@ final class ModifierSteps: Sendable {
         }
     }
 
-    init(_ context: EngineContext, _ board: FlightBoard) {
+    init(_ context: EngineContext) {
         self.context = context
-        self.board = board
         records = ModifierRecords(context: context)
-        retrying = StepRetrying(context: context)
     }
 
     func perform(_ action: ModifierQueue.Action) async -> ModifierKeeper.Event? {
@@ -71,7 +67,7 @@ final class ModifierSteps: Sendable {
             attempts.withLock { $0[number] = attempted }
             return .sendCommitted(number)
         } catch {
-            retrying.note("a modifier was not sent", error)
+            context.note("a modifier was not sent", error)
             return .sendNotCommitted(number)
         }
     }
@@ -96,11 +92,11 @@ final class ModifierSteps: Sendable {
             body: whole.body.isEmpty && !whole.modifier.hasBody ? nil : whole.body
         )
         guard var end = await attempt.run() else { return nil }
-        if end.verdict != .neverLeft { context.meter.modifierSent() }
+        if end.verdict != .neverLeft { context.meter.count { $0.modifiers.attempts += 1 } }
         noteFailure(of: whole.modifier, end.verdict, status: end.answer?.status)
         if whole.modifier.isRepeat, end.answer?.status == 412 {
             // It may be the attempt before that has changed what the condition is about.
-            let check = EffectCheck(context, whole, bases)
+            let check = EffectCheck(context: context, whole: whole, bases: bases)
             guard let verdict = await check.verdict() else { return nil }
             end.verdict = verdict
         }
@@ -155,10 +151,9 @@ final class ModifierSteps: Sendable {
     /// From now on an answer that set out before knows less than base does.
     private func fence(_ whole: WholeModifier) {
         let scope = context.store.key(for: whole.modifier.scope)
-        for change in whole.changes {
-            let touched = (try? Effect(parsing: change.effect))?.touchedMembers ?? .all
+        for change in whole.changes where (try? Effect(parsing: change.effect)) != Effect.none {
             for place in context.sight(scope, change.id).scopes {
-                context.fence.writeConfirmed(change.id, in: place, touching: touched)
+                context.fence.writeConfirmed(change.id, in: place)
             }
         }
     }
@@ -205,7 +200,7 @@ final class ModifierSteps: Sendable {
             return shown.reversed()
         } catch {
             // The next read is looked at again, and the limit is there.
-            retrying.note("a modifier was not held against what was read", error)
+            context.note("a modifier was not held against what was read", error)
             return []
         }
     }
@@ -237,7 +232,7 @@ final class ModifierSteps: Sendable {
         update.answer = answer(to: number)
         let ready = update
         var transition: ModifierTransition?
-        await retrying.untilDone("a modifier's state was not written") {
+        await context.untilDone("a modifier's state was not written") {
             () async throws(StoreError) in
             transition = try await self.context.store.modifiers.update(ready)
         }
@@ -269,7 +264,7 @@ extension StoredModifier {
     /// Those of its targets and the one that was named.
     var lanes: [Lane] { targets.map { .id($0) } + (lane.map { [.name($0)] } ?? []) }
 
-    /// The same for every attempt of one round (P-05).
+    /// The key that every attempt of one round carries (P-05).
     var idempotencyKey: String {
         let first = key ?? id.text
         return round > 1 ? "\(first).\(round)" : first

@@ -50,7 +50,7 @@ extension Modifiers {
         _ acceptance: Acceptance
     ) async throws(Problem) -> ModifierReceipt {
         switch acceptance {
-        case .accepted(_, let revision):
+        case .accepted(_, let revision, _):
             let state = modifier.holdUntil == nil ? ModifierState.queued : .held
             return ModifierReceipt(id: modifier.id, state: state, revision: revision)
         case .existing(let number, let revision, _):

@@ -48,12 +48,16 @@ package struct Modifiers: EnginePart {
         let acceptances = try await storing { () async throws(StoreError) in
             ready.isEmpty ? [] : try await store.modifiers.accept(ready, now: now)
         }
-        context.meter.modifiersAccepted(acceptances.count(where: \.isNew))
+        let newCount = acceptances.count(where: \.isNew)
+        context.meter.count { $0.modifiers.accepted += Int64(newCount) }
         let accepted = zip(ready, acceptances).compactMap { modifier, acceptance in
             StoredModifier(modifier, acceptance, at: now)
         }
         if !accepted.isEmpty { queue.post(.accepted(accepted)) }
-        await context.tellVariants(of: accepted, scope)
+        for (modifier, acceptance) in zip(ready, acceptances) {
+            guard case .accepted(_, _, let variants) = acceptance else { continue }
+            await context.tellVariants(variants, scope, of: ChangeCause(modifier))
+        }
         var receipts: [ModifierReceipt] = []
         for (place, modifier) in zip(places, command.modifiers) {
             if let place {
@@ -98,6 +102,7 @@ package struct Modifiers: EnginePart {
             changes: try await changes(effects, targets, scope),
             digest: digest
         )
+        new.isIDMade = command.id == nil
         new.lane = command.lane
         new.holdUntil = command.hold.flatMap { $0 > .zero ? now.advanced(by: $0) : nil }
         new.expiresAt = command.expires.map { now.advanced(by: $0) }
@@ -121,7 +126,14 @@ package struct Modifiers: EnginePart {
             let isOfSharedRow = try await storing { () async throws(StoreError) in
                 try await context.targetsSharedRow(target, scope)
             }
-            changes.append(NewChange(id: target, effect: effect, isOfSharedRow: isOfSharedRow))
+            changes.append(
+                NewChange(
+                    id: target,
+                    effect: effect,
+                    isOfSharedRow: isOfSharedRow,
+                    variants: context.variantPlaces(of: target, scope)
+                )
+            )
         }
         return changes
     }
@@ -310,14 +322,13 @@ package struct Modifiers: EnginePart {
                 number,
                 of: scope,
                 sharing: { [shared] in shared.contains($0) },
+                variants: { context.variantPlaces(of: $0, scope) },
                 now: now
             )
         }
         guard let revived else { throw .noSuchModifier(id) }
         queue.post(.accepted([]))
-        if let whole = try? await store.modifiers.whole(revived) {
-            await context.tellVariants(of: [whole.modifier], scope)
-        }
+        await context.tellVariants(revived.variants, scope, of: revived.cause)
         let again = try await reports.report(id, scope).1
         return ModifierReceipt(id: id, state: again.state, revision: again.revision)
     }
@@ -358,25 +369,5 @@ package struct Modifiers: EnginePart {
             try await store.modifiers.setPaused(scope, lane, isPaused)
         }
         queue.post(.laneSet(lane, scope.scope, isPaused: isPaused))
-    }
-}
-
-extension Problem {
-    static func noSuchModifier(_ id: ModifierID) -> Problem {
-        Problem(.noSuchModifier, "there is no modifier '\(id)'")
-    }
-
-    /// Nobody was told that it was done.
-    fileprivate static func notWritten(_ report: ModifierReport, _ end: Wait.End) -> Problem {
-        if case .daemonEnds = end { return .daemonEnds }
-        return Problem(
-            .overloaded,
-            "what was asked of '\(report.id)' is not written down yet",
-            hint: "GET /v1/modifiers/ID says what has become of it; GET /v1/status how the disk is."
-        )
-    }
-
-    fileprivate static func alreadySettled(_ report: ModifierReport) -> Problem {
-        Problem(.alreadySettled, "'\(report.id)' is \(report.state.rawValue)")
     }
 }

@@ -10,17 +10,15 @@ extension Monitor {
         }
         let totals = store.totals
         var report = UsageReport(
-            rows: UsageReport.Rows(usage.total),
+            rows: usage.total,
             byKind: usage.byKind.map { group in
                 let kind = group.name.flatMap(Int64.init).flatMap(EntryKind.init(rawValue:))
-                return UsageReport.Group(name: kind?.name, rows: UsageReport.Rows(group))
+                return UsageGroup(name: kind?.name, rows: group.rows)
             },
-            byOrigin: usage.byOrigin.map { group in
-                UsageReport.Group(name: group.name, rows: UsageReport.Rows(group))
-            },
+            byOrigin: usage.byOrigin,
             byUser: usage.byScope.compactMap { group in
                 guard let scope = group.name.flatMap(Scope.init(text:)) else { return nil }
-                return UsageReport.Owned(scope: scope, rows: UsageReport.Rows(group))
+                return UsageReport.Owned(scope: scope, rows: group.rows)
             },
             cacheBytes: totals.bytes,
             cacheBytesMax: maxBytes,
@@ -37,7 +35,7 @@ extension Monitor {
             diskFreeBytes: store.files.diskFreeBytes,
             minFreeBytes: store.files.minFreeBytes
         )
-        report.normalized = UsageReport.Normalized(usage.normalized)
+        report.normalized = usage.normalized
         return report
     }
 }
@@ -51,20 +49,5 @@ extension UsageReport.Pins {
             totalBytes: totals.bytes,
             maxBytes: totals.maxBytes
         )
-    }
-}
-
-extension UsageReport.Rows {
-    fileprivate init(_ group: UsageGroup) {
-        self.init(entries: group.entries, bytes: group.bytes, bodyBytes: group.bodyBytes)
-    }
-}
-
-extension UsageReport.Normalized {
-    fileprivate init(_ usage: NormalizedUsage) {
-        self.init()
-        entities = UsageReport.Count(count: usage.entities.count, bytes: usage.entities.bytes)
-        skeletons = UsageReport.Count(count: usage.skeletons.count, bytes: usage.skeletons.bytes)
-        references = UsageReport.Count(count: usage.references.count, bytes: usage.references.bytes)
     }
 }

@@ -88,18 +88,11 @@ package final class Monitor: EnginePart {
 
     private func originStatuses(for asker: StatusReport.You?) -> [StatusReport.Origin] {
         (context.origins.origins + context.health.implicitOrigins).map { origin in
-            let (state, since) = context.originStates.condition(of: origin.name)
-            let rest = context.originStates.lastRest(of: origin.name, toldTo: asker)
-            var status = StatusReport.Origin(
+            StatusReport.Origin(
                 name: origin.name,
                 baseURL: origin.baseURL,
-                state: state,
-                since: since,
-                isOfflineByHand: context.originStates.isOfflineByHand(origin.name),
-                restsUntil: rest?.until
+                condition: context.originStates.condition(of: origin.name, toldTo: asker)
             )
-            status.restsFor = rest?.scope
-            return status
         }
     }
 
@@ -115,6 +108,11 @@ package final class Monitor: EnginePart {
         }
         if totals.damaged > 0 {
             warnings.append("\(totals.damaged) damaged rows were met and left out")
+        }
+        if totals.keysTaken > 0 {
+            warnings.append(
+                "\(totals.keysTaken) entries were not stored, as others have their keys"
+            )
         }
         if store.pins.totals.damaged > 0 {
             warnings.append("\(store.pins.totals.damaged) pinned entries were damaged on the disk")

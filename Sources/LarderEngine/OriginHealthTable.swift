@@ -33,47 +33,14 @@ final class OriginHealthTable: Sendable {
         state.withLock { $0.implicit.values.map(\.settings) }.sorted { $0.name < $1.name }
     }
 
-    /// Carries an event to an origin's health; its new state where that is news.
-    func note(
-        _ name: OriginName,
-        _ event: (inout OriginHealth) -> Bool
-    ) -> OriginHealth.State? {
+    /// Changes what is known of an origin; nil for one that is unknown.
+    @discardableResult
+    func change<Result>(_ name: OriginName, _ body: (inout OriginHealth) -> Result) -> Result? {
         state.withLock { state in
             guard var health = state.health[name] else { return nil }
-            let isNews = event(&health)
-            state.health[name] = health
-            return isNews ? health.state : nil
+            defer { state.health[name] = health }
+            return body(&health)
         }
-    }
-
-    /// It was set offline by hand, or online again.
-    func wasSetByHand(_ name: OriginName, now: Timestamp) {
-        state.withLock { $0.health[name]?.wasSetByHand(now: now) }
-    }
-
-    /// An origin has told an account to wait; until when, or nil for one that is unknown.
-    func askedForRest(
-        _ name: OriginName,
-        of scope: Scope,
-        for time: Duration,
-        now: Duration
-    ) -> Duration? {
-        state.withLock { state in
-            state.health[name]?.askedForRest(of: scope, for: time, now: now)
-        }
-    }
-
-    func endRest(of name: OriginName, for scope: Scope) {
-        state.withLock { $0.health[name]?.restEnded(of: scope) }
-    }
-
-    func restEnd(of name: OriginName, for scope: Scope, now: Duration) -> Duration? {
-        state.withLock { $0.health[name]?.restEnd(of: scope, now: now) }
-    }
-
-    /// Those that are not over, with their ends.
-    func rests(of name: OriginName, now: Duration) -> [Scope: Duration] {
-        (state.withLock { $0.health[name]?.rests } ?? [:]).filter { $0.value > now }
     }
 
     func implicitOrigin(_ name: OriginName) -> OriginSettings? {
@@ -112,10 +79,8 @@ final class OriginHealthTable: Sendable {
                 state.implicit[implicit.name] = nil
                 state.health[implicit.name] = nil
             }
-            for origin in table.known {
-                if state.health[origin.name] == nil {
-                    state.health[origin.name] = OriginHealth(now: now)
-                }
+            for origin in table.known where state.health[origin.name] == nil {
+                state.health[origin.name] = OriginHealth(now: now)
             }
         }
     }

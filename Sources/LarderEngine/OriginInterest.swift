@@ -1,17 +1,11 @@
-/// Somebody's wish to be told when an origin is back; it holds until ``end()``.
-package final class OriginInterest: Sendable {
-    private let ending: Once
+/// Somebody's wish to be told when an origin is back; it holds until ``end()``, or until this goes.
+final class OriginInterest: Sendable {
+    private let leave: @Sendable () -> Void
 
-    init(_ end: @escaping @Sendable () -> Void) {
-        ending = Once(end)
-    }
+    init(_ leave: @escaping @Sendable () -> Void) { self.leave = leave }
 
-    deinit {
-        ending.run()
-    }
+    deinit { leave() }
 
     /// Nobody wants to know any more; more than once is no harm.
-    package func end() {
-        ending.run()
-    }
+    func end() { leave() }
 }

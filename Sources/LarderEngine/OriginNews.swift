@@ -7,7 +7,7 @@ import LarderModel
 final class OriginNews {
     private let name: OriginName
     private let hub: WatchHub
-    private let flag = ChangeFlag()
+    private let flag = Flag()
     private let number: Int
     private var told: String
 

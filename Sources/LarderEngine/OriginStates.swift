@@ -36,10 +36,7 @@ struct OriginStates: EnginePart {
     /// An origin's condition has changed.
     func changed(_ name: OriginName) {
         let (told, action) = context.watch.changed(name) {
-            OriginWatch.Condition(
-                isDown: context.health[name]?.isDown ?? false,
-                isOfflineByHand: isOfflineByHand(name)
-            )
+            (context.health[name]?.isDown ?? false, isOfflineByHand(name))
         }
         begin(action, for: name)
         context.watchers.originChanged(name) {
@@ -107,7 +104,7 @@ struct OriginStates: EnginePart {
             notePortal(origin.name)
             return false
         }
-        noteProbeAnswer(origin.name)
+        note(origin.name) { $0.answered(now: $1) }
         return true
     }
 
@@ -125,11 +122,6 @@ struct OriginStates: EnginePart {
     /// A client's request was answered by the origin.
     func noteAnswer(_ origin: OriginName) {
         context.watch.requestAnswered(origin)
-        noteProbeAnswer(origin)
-    }
-
-    /// The origin has answered.
-    func noteProbeAnswer(_ origin: OriginName) {
         note(origin) { $0.answered(now: $1) }
     }
 
@@ -150,7 +142,8 @@ struct OriginStates: EnginePart {
         _ event: (inout OriginHealth, Timestamp) -> Bool
     ) {
         let now = clock.now()
-        guard let state = context.health.note(origin, { event(&$0, now) }) else { return }
+        let news = context.health.change(origin) { event(&$0, now) ? $0.state : nil }
+        guard let state = news ?? nil else { return }
         switch state {
         case .online:
             context.keeper.post(.originAnswered(origin))

@@ -34,13 +34,6 @@ final class OriginWatch: Sendable {
         }
     }
 
-    /// How an origin is.
-    struct Condition {
-        /// The last requests failed.
-        var isDown: Bool
-        var isOfflineByHand: Bool
-    }
-
     private let state = Mutex(State())
 
     /// Has `tell` called each time the origin is back, until ``leave(_:_:)`` with the number.
@@ -75,7 +68,7 @@ final class OriginWatch: Sendable {
     /// Returns who is to be told that it is back.
     func changed(
         _ name: OriginName,
-        _ condition: () -> Condition
+        _ condition: () -> (isDown: Bool, isOfflineByHand: Bool)
     ) -> (told: [@Sendable () -> Void], action: ProbeMachine.StartAction) {
         state.withLock { state in
             state.change(name) { watched in
@@ -107,11 +100,11 @@ final class OriginWatch: Sendable {
     /// `rest` says how long the origin is to be left alone for an account.
     func pauseEnded(
         _ name: OriginName,
-        rest: (Scope) -> Duration?
+        rest: (Scope) -> Duration
     ) -> ProbeMachine.PauseAction {
         state.withLock { state in
             state.change(name) { watched in
-                let rests = Set(watched.waiting.values.map(\.scope)).map { rest($0) ?? .zero }
+                let rests = Set(watched.waiting.values.map(\.scope)).map(rest)
                 return watched.machine.pauseEnded(rest: rests.min() ?? .zero)
             }
         }

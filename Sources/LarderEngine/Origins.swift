@@ -1,3 +1,4 @@
+import Dispatch
 package import LarderModel
 import LarderStore
 import LarderStrategy
@@ -11,20 +12,10 @@ import Synchronization
 package struct Origins: EnginePart {
     let context: EngineContext
     let keeping: OriginKeeping
-    private let changes = OriginChanges()
+    private let queue = DispatchQueue(label: "larder.origins")
 
     init(_ context: EngineContext, _ keeping: OriginKeeping) {
         (self.context, self.keeping) = (context, keeping)
-    }
-
-    /// Has `tell` called each time an origin is back, until the interest ends; meanwhile it is
-    /// probed while it is down.
-    package func waitForReturn(
-        of name: OriginName,
-        as scope: Scope = .shared,
-        _ tell: @escaping @Sendable () -> Void
-    ) -> OriginInterest {
-        context.originStates.waitForReturn(of: name, as: scope, tell)
     }
 
     /// All origins, the public hosts that were asked for lately among them; as `asker` may know them,
@@ -39,25 +30,19 @@ package struct Origins: EnginePart {
         _ origin: KnownOrigin,
         for asker: StatusReport.You? = nil
     ) -> OriginReport {
-        let (state, since) = context.originStates.condition(of: origin.name)
-        let rest = context.originStates.lastRest(of: origin.name, toldTo: asker)
-        var report = OriginReport(
+        let condition = context.originStates.condition(of: origin.name, toldTo: asker)
+        return OriginReport(
             settings: origin.settings,
             source: origin.source,
-            state: state,
-            since: since,
-            isOfflineByHand: context.originStates.isOfflineByHand(origin.name),
-            restsUntil: rest?.until
+            condition: condition
         )
-        report.restsFor = rest?.scope
-        return report
     }
 
     // MARK: Changes
 
     /// Adds an origin; a name or an address that is another's is refused.
     package func add(_ command: OriginCommand) async throws(Problem) -> OriginReport {
-        let origin = try await changes.run { [context, keeping] () throws(Problem) in
+        let origin = try await changing { [context, keeping] () throws(Problem) in
             guard context.origins[command.name] == nil else {
                 throw Problem(.originExists, "there is an origin '\(command.name)' already")
             }
@@ -70,7 +55,7 @@ package struct Origins: EnginePart {
     package func replace(
         _ command: OriginCommand
     ) async throws(Problem) -> (report: OriginReport, isNew: Bool) {
-        let (origin, isNew) = try await changes.run { [context, keeping] () throws(Problem) in
+        let (origin, isNew) = try await changing { [context, keeping] () throws(Problem) in
             let old = context.origins[command.name]
             if let old { try Self.refuseFixed(old) }
             return (try Self.put(command, context, keeping), old == nil)
@@ -80,7 +65,7 @@ package struct Origins: EnginePart {
 
     /// Takes away an origin that was added; what is cached of it stays.
     package func remove(_ name: OriginName) async throws(Problem) {
-        try await changes.run { [context, keeping] () throws(Problem) in
+        try await changing { [context, keeping] () throws(Problem) in
             guard let old = context.origins[name] else {
                 throw Problem(.noSuchOrigin, "there is no origin '\(name)'")
             }
@@ -89,6 +74,19 @@ package struct Origins: EnginePart {
             context.replaceOrigins(context.origins.without(name))
         }
         if context.originStates.isOfflineByHand(name) { try await remember(name, isOffline: false) }
+    }
+
+    /// Changes the table of origins, one change after the other, on a queue of their own: they wait
+    /// for the disk.
+    private func changing<Value: Sendable>(
+        _ work: @escaping @Sendable () throws(Problem) -> Value
+    ) async throws(Problem) -> Value {
+        let result: Result<Value, Problem> = await withCheckedContinuation { continuation in
+            queue.async {
+                continuation.resume(returning: Result { () throws(Problem) in try work() })
+            }
+        }
+        return try result.get()
     }
 
     private static func put(
@@ -173,7 +171,7 @@ package struct Origins: EnginePart {
         context.offline.withLock { names in
             if isOffline { names.insert(name) } else { names.remove(name) }
         }
-        context.health.wasSetByHand(name, now: clock.now())
+        context.health.change(name) { $0.wasSetByHand(now: clock.now()) }
         context.originStates.changed(name)
         context.modifiers.post(isOffline ? .originSetOffline(name) : .originWoken(name))
         if !isOffline { context.keeper.post(.originAnswered(name)) }

@@ -29,16 +29,12 @@ package struct Overlay: Equatable, Sendable {
 }
 
 extension Overlay {
-    /// What is to be said of a normalized answer: as modifiers have changed its entities, and where
-    /// some are missing.
-    init(_ shown: RebuiltEntry) {
-        self.init(missing: shown.answer, shown.pending)
-    }
-
     init(_ pending: PendingChanges) {
         self.init(pending: pending.ids, failed: pending.failed, isComplete: pending.isComplete)
     }
 
+    /// What is to be said of a normalized answer: as modifiers have changed its entities, and where
+    /// some are missing.
     init(missing answer: RebuiltAnswer, _ pending: PendingChanges) {
         self.init(
             pending: pending.ids,

@@ -8,7 +8,7 @@ package final class PassedBody: Sendable {
     init() {}
 
     deinit {
-        handover.giveUp()
+        handover.finish(isWhole: false)
     }
 
     /// The next piece, never empty; nil at the end.
@@ -20,7 +20,7 @@ package final class PassedBody: Sendable {
 
     /// Nobody wants the rest; a reader that waits is let go.
     package func giveUp() {
-        handover.giveUp()
+        handover.finish(isWhole: false)
     }
 
     /// The body did not come to its end.

@@ -47,10 +47,7 @@ struct PinAttempt: Sendable {
         do throws(StoreError) {
             return try await settle(outcome)
         } catch {
-            context.logger.warning(
-                "a pin was not written",
-                metadata: .larder([.id: "\(id)", .reason: "\(error.message)"])
-            )
+            context.note("a pin was not written", error, of: id)
             return .notReached(nil)
         }
     }

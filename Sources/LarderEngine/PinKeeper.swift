@@ -21,25 +21,17 @@ final class PinKeeper: Sendable {
         case restEnded
     }
 
-    /// One pin that somebody waits for.
-    private struct Name: Hashable {
-        let scope: ScopeKey
-        let id: EntryID
-    }
-
     private let mailbox = Mailbox<Event>()
     /// Pins that are being asked for on behalf of clients, and of how many; guarded by its lock.
-    private let asked = Mutex<[Name: Int]>([:])
+    private let asked = Mutex(Shares<TargetName>())
     /// Clients that wait for a pin: told whenever something may have changed for one.
     let listeners = Listeners()
-    // Relaxed: it only keeps looks that say the same from piling up.
-    private let isLooking = Atomic<Bool>(false)
+    /// Keeps looks that say the same from piling up.
+    private let isLooking = Flag()
 
     /// May be called from anywhere.
     func post(_ event: Event) {
-        if case .wanted = event {
-            guard !isLooking.exchange(true, ordering: .relaxed) else { return }
-        }
+        if case .wanted = event, !isLooking.raise() { return }
         mailbox.post(event)
     }
 
@@ -49,7 +41,7 @@ final class PinKeeper: Sendable {
     ///
     /// Either is an event, so that nothing that was left alone is left for good.
     func beginAsking(_ scope: ScopeKey, _ id: EntryID) {
-        asked.withLock { $0[Name(scope: scope, id: id), default: 0] += 1 }
+        _ = asked.withLock { $0.take(TargetName(scope, id)) }
     }
 
     /// It came to no attempt.
@@ -59,15 +51,11 @@ final class PinKeeper: Sendable {
     }
 
     private func release(_ scope: ScopeKey, _ id: EntryID) {
-        let name = Name(scope: scope, id: id)
-        asked.withLock { asked in
-            let left = asked[name, default: 1] - 1
-            asked[name] = left == 0 ? nil : left
-        }
+        asked.withLock { $0.giveBack(TargetName(scope, id)) }
     }
 
     private func isAsked(_ scope: ScopeKey, _ id: EntryID) -> Bool {
-        asked.withLock { $0[Name(scope: scope, id: id)] != nil }
+        asked.withLock { $0.count(of: TargetName(scope, id)) > 0 }
     }
 
     /// Runs until it is cancelled.
@@ -81,7 +69,7 @@ final class PinKeeper: Sendable {
             for await event in mailbox.events {
                 let now = context.clock.monotonic()
                 switch event {
-                case .wanted: isLooking.store(false, ordering: .relaxed)
+                case .wanted: isLooking.lower()
                 case .originAnswered(let name): machine.originAnswered(name)
                 case .reached(let name): machine.reached(name)
                 case .notReached(let name): machine.notReached(name, now: now)
@@ -138,8 +126,7 @@ final class PinKeeper: Sendable {
                     guard !isAsked(scope, pin.id) else { continue }
                     if let attempt = PinAttempt(context, scope, pin.id) {
                         let name = attempt.name
-                        if let rest = context.originStates.rest(of: name, for: pin.scope) {
-                            let end = now + rest
+                        if let end = context.originStates.restEnd(of: name, for: pin.scope) {
                             wanted.resting[name] = min(wanted.resting[name] ?? end, end)
                         } else {
                             wanted.attempts[name, default: []].append(attempt)
@@ -152,10 +139,7 @@ final class PinKeeper: Sendable {
                 }
             }
         } catch {
-            context.logger.warning(
-                "what pins wait for was not looked up",
-                metadata: .larder([.reason: "\(error.message)"])
-            )
+            context.note("what pins wait for was not looked up", error)
             return nil
         }
     }
@@ -163,10 +147,7 @@ final class PinKeeper: Sendable {
     /// Asks for one after the other, until the origin cannot be reached.
     private func ask(_ name: OriginName, _ attempts: [PinAttempt]) async {
         for attempt in attempts {
-            switch await attempt.run() {
-            case .held, .refused: continue
-            case .notReached: return post(.notReached(name))
-            }
+            guard await attempt.run().isSettled else { return post(.notReached(name)) }
         }
         post(.reached(name))
     }

@@ -50,9 +50,9 @@ package struct Pins: EnginePart {
 
     /// Has the pin written, and its origin asked if it waits for that.
     ///
-    /// The keeper leaves it alone from before it is wanted until it knows what came of asking here:
-    /// an attempt of the keeper's own would settle the pin a second time, and later than the client
-    /// hears.
+    /// The keeper leaves it alone from before it is wanted until it has heard what came of asking
+    /// here: an attempt of the keeper's own would settle the pin a second time, and later than the
+    /// client hears. That ends with the keeper's hearing: ended later, nobody would look again.
     private func want(
         _ id: EntryID,
         _ scope: ScopeKey,
@@ -60,44 +60,26 @@ package struct Pins: EnginePart {
         _ asked: AskedPin
     ) async throws(Problem) -> PinOutcome {
         keeper.beginAsking(scope, id)
-        let outcome: PinOutcome
-        do throws(Problem) {
-            outcome = try await storing { () async throws(StoreError) in
-                let origin = attempt?.origin.name
-                return try await store.pins.pin(
-                    scope,
-                    id,
-                    origin: origin,
-                    adoptsShared: context.sharedScope(of: id) != nil,
-                    now: clock.now()
-                )
-            }
-        } catch {
-            keeper.endAsking(scope, id)
-            throw error
+        var isAsked = false
+        defer { if !isAsked { keeper.endAsking(scope, id) } }
+        let outcome = try await storing { () async throws(StoreError) in
+            try await store.pins.pin(
+                scope,
+                id,
+                origin: attempt?.origin.name,
+                adoptsShared: context.sharedScope(of: id) != nil,
+                now: clock.now()
+            )
         }
-        guard case .waiting = outcome, let attempt else {
-            keeper.endAsking(scope, id)
-            return outcome
-        }
-        try ask(attempt, asked)
-        return outcome
-    }
-
-    /// Has the origin asked; the keeper leaves the pin alone until it has heard what came of it.
-    ///
-    /// That ends with the keeper's hearing and nowhere else: ended later, nobody would look again.
-    private func ask(_ attempt: PinAttempt, _ asked: AskedPin) throws(Problem) {
-        let isTaken = context.work.add { [keeper] in
+        guard case .waiting = outcome, let attempt else { return outcome }
+        isAsked = context.work.add { [keeper] in
             let outcome = await attempt.run()
             asked.outcome.withLock { $0 = outcome }
             // Which tells whoever waits for a pin.
             keeper.post(.askedForClient(attempt, outcome))
         }
-        guard isTaken else {
-            keeper.endAsking(attempt.scope, attempt.id)
-            throw .daemonEnds
-        }
+        guard isAsked else { throw .daemonEnds }
+        return outcome
     }
 
     /// Answers when what was asked of the origin is settled.
@@ -219,7 +201,7 @@ extension Problem {
         )
     }
 
-    /// The same when the pin is still there.
+    /// The problem where the pin is still there.
     fileprivate var ofPin: Problem {
         var problem = self
         problem.hint += " The pin stays and says so: pin it again to try again, or unpin it."

@@ -41,7 +41,7 @@ extension Problem {
     package init(_ error: StoreError) {
         switch error {
         case .tooLarge: self.init(.entryTooLarge, error.message)
-        case .noRoom: self.init(.cacheFull, error.message)
+        case .noRoom, .keyTaken: self.init(.cacheFull, error.message)
         case .diskFull: self.init(.diskFull, error.message)
         case .pinned: self.init(.pinned, error.message)
         case .targeted: self.init(.targeted, error.message)
@@ -54,14 +54,6 @@ extension Problem {
         case .noFile, .uploadLost: self.init(.storage, error.message, status: 503)
         case .cannotOpen, .inUse, .newer, .unusable, .sqlite, .corrupt, .badChunk:
             self.init(.storage, error.message)
-        }
-    }
-
-    init(_ failure: BodyIntake.Failure) {
-        switch failure {
-        case .tooLarge(let limit):
-            self.init(.entryTooLarge, "the body has more than \(limit) bytes")
-        case .store(let error): self.init(error)
         }
     }
 

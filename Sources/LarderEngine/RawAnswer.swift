@@ -12,7 +12,8 @@ package enum RawReply {
 /// The origin's answer as one body.
 package struct RawAnswer {
     package enum Body {
-        case none
+        /// None, or more than a frame shows.
+        case empty
         case bytes([UInt8])
         /// It is kept in chunks.
         case stored(BodyReader)

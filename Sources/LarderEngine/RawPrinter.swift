@@ -41,7 +41,7 @@ struct RawPrinter: FetchPrinter {
 
     private func answer(
         _ answer: ShownAnswer,
-        _ body: OpenBody,
+        _ body: RawAnswer.Body,
         _ occasion: FetchWord.Occasion,
         _ cached: ShownAnswer?
     ) -> RawAnswer {
@@ -54,14 +54,8 @@ struct RawPrinter: FetchPrinter {
             now: clock.now()
         )
         if case .network(_, _, let cookies) = occasion { fields = fields.adding(cookies) }
-        let printed: RawAnswer.Body =
-            switch body {
-            case .bytes(let bytes): .bytes(bytes)
-            case .stored(let reader): .stored(reader)
-            case .elsewhere: .none
-            }
         return conditional(
-            RawAnswer(status: entry.status, fields: fields, body: printed),
+            RawAnswer(status: entry.status, fields: fields, body: body),
             entity: entry.entityTag,
             lastModified: entry.lastModified
         )
@@ -95,7 +89,7 @@ struct RawPrinter: FetchPrinter {
             lastModified: lastModified,
             now: clock.now()
         )
-        return isMet ? RawAnswer(status: 304, fields: answer.fields, body: .none) : answer
+        return isMet ? RawAnswer(status: 304, fields: answer.fields, body: .empty) : answer
     }
 
     private func status(_ occasion: FetchWord.Occasion, _ cached: ShownAnswer?) -> CacheStatus {

@@ -33,7 +33,7 @@ struct ShownAnswer: Sendable {
         now: Timestamp,
         isPartial: Bool = false
     ) throws(StoreError) {
-        let read: EntryViewRead<(Entry, Body)?> = try context.views.view(
+        let view: EntryView<(Entry, Body)?>? = try context.views.view(
             of: id,
             for: sight.own,
             in: sight,
@@ -46,7 +46,7 @@ struct ShownAnswer: Sendable {
                 entry, row.chunkedBody.map { .chunks($0) } ?? .bytes(row.withBody { Array($0) })
             )
         }
-        guard let view = read.view else { return nil }
+        guard let view else { return nil }
         (place, source, overlay) = (view.place, view.source, view.overlay)
         isNormalized = view.isNormalized
         var known = view.known
@@ -66,10 +66,9 @@ struct ShownAnswer: Sendable {
         _ entry: Entry,
         _ bytes: [UInt8],
         _ overlay: Overlay = .none,
-        _ source: AnswerSource = .network,
         in place: ScopeKey
     ) {
-        (self.entry, self.overlay, self.source, self.place) = (entry, overlay, source, place)
+        (self.entry, self.overlay, self.source, self.place) = (entry, overlay, .network, place)
         (known, body, isNormalized) = (nil, .bytes(bytes), false)
     }
 
@@ -87,13 +86,13 @@ struct ShownAnswer: Sendable {
         _ store: CacheStore,
         asItIs: Bool,
         now: Timestamp
-    ) async throws(StoreError) -> OpenBody? {
+    ) async throws(StoreError) -> RawAnswer.Body? {
         switch body {
         case .bytes(let bytes): return .bytes(bytes)
         case .chunks(let chunks) where asItIs:
             return try await store.bodies.open(chunks, of: place, entry.id, now: now)
                 .map { .stored($0) }
-        case .chunks where chunkedJSON == nil: return .elsewhere
+        case .chunks where chunkedJSON == nil: return .empty
         case .chunks(let chunks):
             return try await store.bodies.whole(chunks, of: place, entry.id, now: now)
                 .map { .bytes($0) }

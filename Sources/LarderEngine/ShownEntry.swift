@@ -34,7 +34,6 @@ struct ShownEntry: Sendable {
         )
         let base = known.entry
         isMade = view.isMade(on: known)
-        let step = LastStep(of: changes)
         switch view.content {
         case .unknown:
             entry = nil
@@ -44,33 +43,21 @@ struct ShownEntry: Sendable {
             bytes = nil
         case .deleted:
             if case .deleted(let base) = known {
-                entry = base.buried(step)
+                entry = base.buried(by: changes)
             } else {
-                entry = Entry(id, base, [], .tombstone, status: 410, step)
+                entry = Entry(id, base, [], .tombstone, status: 410, by: changes)
             }
             bytes = []
         case .json(let value):
-            var json = JSONWriter()
-            json.value(value)
             let type = base?.body.isJSON == true ? base?.mediaType : nil
-            entry = Entry(id, base, json.bytes, mediaType: type ?? MediaType.json, step)
-            bytes = json.bytes
+            let made = value.bytes
+            bytes = made
+            entry = Entry(id, base, made, mediaType: type ?? MediaType.json, by: changes)
         case .body(let place):
             let body = try reader.requestBody(of: changes[place].number)
-            entry = Entry(id, base, body?.bytes ?? [], mediaType: body?.mediaType, step)
+            entry = Entry(id, base, body?.bytes ?? [], mediaType: body?.mediaType, by: changes)
             bytes = body?.bytes ?? []
         }
-    }
-}
-
-/// The last of the changes that make an entry.
-private struct LastStep {
-    let revision: Revision
-    let acceptedAt: Timestamp
-
-    init(of changes: [OpenChange]) {
-        revision = changes.map(\.revision).max() ?? Revision(0)
-        acceptedAt = changes.last?.acceptedAt ?? Timestamp(milliseconds: 0)
     }
 }
 
@@ -105,7 +92,7 @@ extension Entry {
         _ kind: EntryKind = .fetched,
         status: Int = 200,
         mediaType: String? = nil,
-        _ step: LastStep
+        by changes: [OpenChange]
     ) {
         let isBlob = base?.kind == .blob && kind == .fetched
         let isJSON = bytes.count <= Limits.inlineJSONBytesMax && JSONValidator.accepts(bytes)
@@ -113,8 +100,8 @@ extension Entry {
             id: id,
             kind: isBlob ? .blob : kind,
             status: status,
-            storedAt: base?.storedAt ?? step.acceptedAt,
-            revision: max(base?.revision ?? Revision(0), step.revision),
+            storedAt: base?.storedAt ?? changes.last?.acceptedAt ?? Timestamp(milliseconds: 0),
+            revision: changes.map(\.revision).reduce(base?.revision ?? Revision(0), max),
             body: BodySummary(of: bytes, isJSON: isJSON)
         )
         origin = base?.origin
@@ -124,8 +111,8 @@ extension Entry {
     }
 
     /// The tombstone that it is, or that takes its place where only a pin keeps the bytes.
-    fileprivate func buried(_ step: LastStep) -> Entry {
+    fileprivate func buried(by changes: [OpenChange]) -> Entry {
         guard kind != .tombstone else { return self }
-        return Entry(id, self, [], .tombstone, status: 404, step)
+        return Entry(id, self, [], .tombstone, status: 404, by: changes)
     }
 }

@@ -10,11 +10,6 @@ struct Sight: Sendable {
     /// The shared one, where the id belongs to an origin whose answers are shared; nil where not.
     let shared: ScopeKey?
 
-    init(_ own: ScopeKey, shared: ScopeKey? = nil) {
-        self.own = own
-        self.shared = shared
-    }
-
     /// The scopes in the order in which they are looked at.
     var scopes: [ScopeKey] { [own] + (shared.map { [$0] } ?? []) }
 }
@@ -29,12 +24,12 @@ extension EngineContext {
 
     /// Where a client looks for an id.
     func sight(_ scope: ScopeKey, _ id: EntryID) -> Sight {
-        Sight(scope, shared: sharedScope(of: id))
+        Sight(own: scope, shared: sharedScope(of: id))
     }
 
-    /// The same for what a fetch shows: one with a credential of the client's own sees its own only.
+    /// Where a fetch looks: one with a credential of the client's own among its own rows only.
     func sight(_ scope: ScopeKey, _ request: FetchRequest) -> Sight {
-        Sight(scope, shared: request.isShareable ? sharedScope : nil)
+        Sight(own: scope, shared: request.isShareable ? sharedScope : nil)
     }
 
     /// Whose row the answer to a request is to be: everybody's where its origin says so and no

@@ -58,17 +58,14 @@ struct TargetNames: EnginePart {
         _ effect: Effect,
         _ scope: ScopeKey
     ) async throws(Problem) -> EntryID {
-        guard let name = context.entity(at: id, in: scope), !store.modifiers.isTarget(scope, id)
-        else {
-            return id
-        }
+        let entity = name(of: id, scope)
+        guard entity != id else { return id }
         switch effect {
         // An entity is an object.
         case .put(let value) where value.members == nil: return id
         case .merge(let value) where value.members == nil: return id
         case _: break
         }
-        let entity = EntryID(name)
         let (now, places) = (clock.now(), context.sight(scope, entity).scopes)
         return try await context.read { reader throws(StoreError) in
             for place in places {

@@ -20,16 +20,7 @@ struct TargetValues {
     }
 
     /// A value as it is told: the key stands for each reference.
-    func told(_ value: JSONValue) -> JSONValue {
-        entity?.told(value) ?? value
-    }
-
-    /// The same as bytes.
-    func bytes(_ value: JSONValue) -> [UInt8] {
-        var json = JSONWriter()
-        json.value(told(value))
-        return json.bytes
-    }
+    func bytes(_ value: JSONValue) -> [UInt8] { (entity?.told(value) ?? value).bytes }
 
     /// The entity that a value is which effects have made; nil where it is none.
     func body(_ value: JSONValue) -> EntityBody? {

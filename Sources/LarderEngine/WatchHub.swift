@@ -26,7 +26,7 @@ final class WatchHub: Sendable {
     private struct State {
         var watchers: [Int: Watcher] = [:]
         var next = 0
-        var perUser: [Scope.Owner: Int] = [:]
+        var perUser = Shares<UInt32?>(each: Limits.watchersPerUserMax)
         /// Those who name ids and nothing else, by what they name.
         var named: [Place: Set<Int>] = [:]
         /// The others, by scope.
@@ -76,9 +76,7 @@ final class WatchHub: Sendable {
         wake: @escaping @Sendable () -> Void
     ) -> Int? {
         let (number, waking) = state.withLock { state -> (Int?, [@Sendable () -> Void]) in
-            guard state.perUser[scope.owner, default: 0] < Limits.watchersPerUserMax else {
-                return (nil, [])
-            }
+            guard state.perUser.take(scope.uid) else { return (nil, []) }
             let waking = take(&state)
             let machine = WatchMachine(
                 interest,
@@ -89,7 +87,6 @@ final class WatchHub: Sendable {
             )
             let number = state.next
             state.next += 1
-            state.perUser[scope.owner, default: 0] += 1
             state.watchers[number] = Watcher(machine: machine, scope: scope, wake: wake)
             Self.index(number, scope, interest, &state) { $0.insert(number) }
             return (number, waking)
@@ -101,8 +98,7 @@ final class WatchHub: Sendable {
     func leave(_ number: Int) {
         state.withLock { state in
             guard let watcher = state.watchers.removeValue(forKey: number) else { return }
-            let left = state.perUser[watcher.scope.owner, default: 1] - 1
-            state.perUser[watcher.scope.owner] = left == 0 ? nil : left
+            state.perUser.giveBack(watcher.scope.uid)
             Self.index(number, watcher.scope, watcher.machine.interest, &state) {
                 $0.remove(number)
             }
@@ -135,33 +131,12 @@ final class WatchHub: Sendable {
     // MARK: What a watcher does next
 
     func next(_ number: Int) -> WatchMachine.ReadAction {
-        change(number) { machine, state in
-            machine.readerIsReady(released: state.released)
-        } ?? .end
-    }
-
-    func entriesWereListed(_ number: Int, _ entries: [(id: EntryID, revision: Revision)]) {
-        change(number) { machine, _ in machine.entriesWereListed(entries) }
-    }
-
-    func listingEnded(_ number: Int) {
-        change(number) { machine, _ in machine.listingEnded() }
-    }
-
-    func pageWasRead(_ number: Int, _ page: ChangePage) {
-        change(number) { machine, state in
-            machine.pageWasRead(page.changes, through: page.through, released: state.released)
-        }
-    }
-
-    func pageWasGone(_ number: Int) {
-        change(number) { machine, _ in machine.pageWasGone() }
+        change(number) { machine, released in machine.readerIsReady(released: released) } ?? .end
     }
 
     func beatIsDue(_ number: Int) -> WatchMachine.BeatAction {
-        change(number) { machine, state in
-            machine.beatIsDue(released: state.released)
-        } ?? .beat(released)
+        change(number) { machine, released in machine.beatIsDue(released: released) }
+            ?? .beat(released)
     }
 
     /// Up to where everything was handed to the machines.
@@ -172,15 +147,16 @@ final class WatchHub: Sendable {
         state.withLock { $0.watchers[number]?.machine.told ?? $0.released }
     }
 
+    /// Does something with a watcher's machine; nil for one that has left.
     @discardableResult
-    private func change<Result>(
+    func change<Result>(
         _ number: Int,
-        _ body: (inout WatchMachine, borrowing State) -> Result
+        _ body: (inout WatchMachine, _ released: Revision) -> Result
     ) -> Result? {
         state.withLock { state in
             guard var watcher = state.watchers.removeValue(forKey: number) else { return nil }
             watcher.isWoken = false
-            let result = body(&watcher.machine, state)
+            let result = body(&watcher.machine, state.released)
             state.watchers[number] = watcher
             return result
         }

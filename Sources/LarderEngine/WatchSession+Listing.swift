@@ -17,7 +17,7 @@ extension WatchSession {
             context.noteUnread(error)
             return cut(because: Problem(error))
         }
-        hub.listingEnded(number)
+        hub.change(number) { machine, _ in machine.listingEnded() }
         return nil
     }
 
@@ -27,43 +27,40 @@ extension WatchSession {
             let heads = try await heads(of: command.ids.unique)
             if let end = await tell(heads) { return end }
         }
+        let places = context.hasSharedOrigins ? [scope, context.sharedScope] : [scope]
         for prefix in command.prefixesApart {
-            if let end = try await listRows(prefix, besides: ids) { return end }
-            if let end = try await listShared(prefix, besides: ids) { return end }
+            for place in places {
+                if let end = try await list(prefix, in: place, besides: ids) { return end }
+            }
         }
         return nil
     }
 
-    private mutating func listRows(
+    /// Tells the entries of a scope; of the shared one those that it sees (case 29).
+    private mutating func list(
         _ prefix: String,
+        in place: ScopeKey,
         besides told: Set<EntryID>
     ) async throws(StoreError) -> End? {
+        var filter = RowFilter(.one(place))
+        filter.prefix = prefix
+        let limit = Limits.pageRowsDefault
         var cursor: RowCursor?
         repeat {
-            let page = try await page(of: scope, prefix, after: cursor)
+            filter.shownAt = context.clock.now()
+            let page = try await context.views.page(
+                filter,
+                order: .id,
+                after: cursor,
+                limit: limit
+            )
             cursor = page.next
             let views = page.views.filter { !told.contains($0.entry.id) }
-            let heads = views.map { EntryHead(entry: $0.entry, source: $0.source, place: scope) }
-            if let end = await tell(heads) { return end }
-        } while cursor != nil
-        return nil
-    }
-
-    /// Tells the shared entries that it sees (case 29).
-    private mutating func listShared(
-        _ prefix: String,
-        besides told: Set<EntryID>
-    ) async throws(StoreError) -> End? {
-        guard context.hasSharedOrigins else { return nil }
-        let shared = context.sharedScope
-        var cursor: RowCursor?
-        repeat {
-            let page = try await page(of: shared, prefix, after: cursor)
-            cursor = page.next
-            let ids = page.views.map(\.entry.id).filter { id in
-                !told.contains(id) && context.sharedScope(of: id) != nil
+            var heads = views.map { EntryHead(entry: $0.entry, source: $0.source, place: place) }
+            if place != scope {
+                let ids = heads.map(\.entry.id).filter { context.sharedScope(of: $0) != nil }
+                heads = try await self.heads(of: ids).filter { $0.place == place }
             }
-            let heads = try await heads(of: ids).filter { $0.place == shared }
             if let end = await tell(heads) { return end }
         } while cursor != nil
         return nil
@@ -76,7 +73,8 @@ extension WatchSession {
     private mutating func tell(_ heads: [EntryHead]) async -> End? {
         guard !context.isDraining else {
             guard hasSent else { return .refused(.daemonEnds) }
-            return await send([.end(.shutdown, nil)]) ?? .told
+            _ = await send([.end(.shutdown, nil)])
+            return .over
         }
         var frames: [WatchFrame] = []
         var told: [(EntryID, Revision)] = []
@@ -94,23 +92,11 @@ extension WatchSession {
             frames.append(.put(event))
         }
         guard !frames.isEmpty else { return nil }
-        hub.entriesWereListed(number, told)
+        hub.change(number) { machine, _ in machine.entriesWereListed(told) }
         return await send(frames)
     }
 
     // MARK: Reading
-
-    private func page(
-        of scope: ScopeKey,
-        _ prefix: String,
-        after cursor: RowCursor?
-    ) async throws(StoreError) -> (views: [ListedView], next: RowCursor?) {
-        var filter = RowFilter(.one(scope))
-        filter.prefix = prefix
-        filter.shownAt = context.clock.now()
-        let limit = Limits.pageRowsDefault
-        return try await context.views.page(filter, order: .id, after: cursor, limit: limit)
-    }
 
     /// What shows under ids.
     private func heads(of ids: [EntryID]) async throws(StoreError) -> [EntryHead] {

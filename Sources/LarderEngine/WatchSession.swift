@@ -12,15 +12,11 @@ struct WatchSession {
         /// The row of an id that is watched by name has changed.
         case rowChanged(EntryID)
         case hungUp
-        case drainBegan
     }
 
     /// How it came to its end.
     enum End {
-        case told
-        case nobodyReads
-        /// In the middle, with no frame that says where to go on: the client comes back as it came.
-        case cut
+        case over
         case refused(Problem)
     }
 
@@ -81,12 +77,11 @@ struct WatchSession {
         case .list: return await list()
         case .readLog(let after, let through): return await readLog(after, through)
         case .tellLagged(let revision, let droppedAfter):
-            return await send([.lagged(revision, droppedAfter: droppedAfter)]) ?? .told
-        case .end: return .told
+            _ = await send([.lagged(revision, droppedAfter: droppedAfter)])
+            return .over
+        case .end: return .over
         case .wait:
-            guard let event = await events.next(isolation: #isolation) else {
-                return .nobodyReads
-            }
+            guard let event = await events.next(isolation: #isolation) else { return .over }
             return await handle(event)
         }
     }
@@ -103,13 +98,13 @@ struct WatchSession {
             await hold(id)
             return nil
         case .timeElapsed: return await tellEnd(.timeout)
-        case .drainBegan: return nil
-        case .hungUp: return .nobodyReads
+        case .hungUp: return .over
         }
     }
 
     private mutating func tellEnd(_ ending: WatchFrame.Ending) async -> End {
-        await send([.end(ending, hub.told(number))]) ?? .told
+        _ = await send([.end(ending, hub.told(number))])
+        return .over
     }
 
     /// Whether the time is over, and more was told than what was released in it: a stream that
@@ -121,11 +116,13 @@ struct WatchSession {
         return hub.told(number) > last
     }
 
-    func cut(because problem: Problem) -> End { hasSent ? .cut : .refused(problem) }
+    /// Ends it in the middle, with no frame that says where to go on: the client comes back as it
+    /// came.
+    func cut(because problem: Problem) -> End { hasSent ? .over : .refused(problem) }
 
     mutating func send(_ frames: [WatchFrame]) async -> End? {
         hasSent = true
-        return await emit(frames) ? nil : .nobodyReads
+        return await emit(frames) ? nil : .over
     }
 
     // MARK: The log
@@ -140,9 +137,11 @@ struct WatchSession {
                 showing: { interest.covers($0) }
             )
             if let page {
-                hub.pageWasRead(number, page)
+                hub.change(number) { machine, released in
+                    machine.pageWasRead(page.changes, through: page.through, released: released)
+                }
             } else if hasSent {
-                hub.pageWasGone(number)
+                hub.change(number) { machine, _ in machine.pageWasGone() }
             } else {
                 return .refused(Problem(since: after, oldest: context.store.changes.start))
             }
@@ -159,7 +158,7 @@ struct WatchSession {
         let sight = context.sight(scope, id)
         let following =
             held[id]
-            ?? Following(id, sight, context.store, context.followers) { [mailbox = mailbox] in
+            ?? Following(id, sight, context) { [mailbox = mailbox] in
                 mailbox.post(.rowChanged(id))
             }
         held[id] = following

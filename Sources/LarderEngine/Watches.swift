@@ -20,7 +20,7 @@ package struct Watches: EnginePart {
         emit: @escaping ([WatchFrame]) async -> Bool
     ) async -> Problem? {
         let mailbox = Mailbox<WatchSession.Event>()
-        guard let seat = context.sessions.add({ mailbox.post(.drainBegan) }) else {
+        guard let seat = context.sessions.add({ mailbox.post(.news) }) else {
             return .daemonEnds
         }
         defer { context.sessions.remove(seat) }
@@ -54,8 +54,6 @@ package struct Watches: EnginePart {
             )
         }
         defer { hub.leave(number) }
-        context.followers.addWatcher(scope)
-        defer { context.followers.removeWatcher(scope) }
         interest.whenGivenUp { mailbox.post(.hungUp) }
         var session = WatchSession(
             context: context,

@@ -13,12 +13,29 @@ extension WholeModifier {
         return effects
     }
 
+    /// What it does to one of its targets; nil where that cannot be read.
+    func effect(on id: EntryID) -> Effect? {
+        changes.last { $0.id == id }.flatMap { try? Effect(parsing: $0.effect) }
+    }
+
     /// Whether an effect of it is shown, as far as it fits.
     var showsSomething: Bool {
-        changes.contains { change in
-            guard let effect = try? Effect(parsing: change.effect) else { return false }
-            return effect != .none
+        changes.contains { (try? Effect(parsing: $0.effect)).map { $0 != .none } ?? false }
+    }
+
+    /// What a dead letter changed: base of a target without it, and its view with it alone on base,
+    /// as JSON; nil where that is nothing, or no JSON.
+    @Sendable func lostView(_ id: EntryID, _ base: TargetBase) -> LostView {
+        let effect = effect(on: id) ?? .none
+        let values = TargetValues(base, of: id, [effect])
+        var view = LostView()
+        if case .json(let value) = values.content { view.before = values.bytes(value) }
+        switch effect.applied(to: values.content) {
+        case .json(let value, _): view.after = values.bytes(value)
+        case .unchanged, .inapplicable: view.after = view.before
+        case .body, .deleted: break
         }
+        return view
     }
 }
 

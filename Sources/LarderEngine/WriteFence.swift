@@ -1,6 +1,6 @@
-import LarderJSON
 import LarderModel
 import LarderStore
+import Synchronization
 
 /// What writes have changed at their origins while reads of the same targets were under way (P-06).
 ///
@@ -8,102 +8,108 @@ import LarderStore
 /// given up; a write is *confirmed* when a clear answer said that it was done.
 ///
 /// Invariants:
-/// 1. A read that departed before a write was confirmed hears of what the write touched, until it
-///    lands.
+/// 1. A read that departed before a write was confirmed is overtaken by it, until it lands.
 /// 2. What no read under way departed before is forgotten.
-/// 3. At most ``Limits/fencedWritesMax`` confirmations are remembered; to a read that departed
-///    before one that had to go, everything is touched.
+/// 3. At most ``Limits/fencedWritesMax`` targets are remembered; a read that departed before
+///    one that had to go is overtaken.
 ///
 /// ```
 ///   read A      departed ────────────────────── answer: {"liked": false, "title": "new"} ── landed
-///   write              sent ──── confirmed(liked)
-///   stored                                      {"liked": true, "title": "new"}
+///   write              sent ──── confirmed
+///   stored                                      nothing of it: it is asked for anew
 /// ```
-struct WriteFence {
-    /// The moment of a departure, in confirmations.
-    struct Departure: Hashable, Comparable, Sendable {
-        fileprivate let confirmations: Int
+final class WriteFence: Sendable {
+    private struct State {
+        var confirmations = 0
+        /// The number of the last one that had to go while it was still of use.
+        var lost = 0
+        /// The number of each target's last one.
+        var remembered: [TargetName: Int] = [:]
+        /// How many reads under way have departed at each moment, in confirmations.
+        var airborne: [Int: Int] = [:]
 
-        static func < (left: Departure, right: Departure) -> Bool {
-            left.confirmations < right.confirmations
+        func checkInvariants() {
+            let oldest = airborne.keys.min() ?? .max
+            assert(airborne.values.allSatisfy { $0 > 0 })
+            assert(remembered.values.allSatisfy { $0 > oldest }, "2")
+            assert(remembered.count <= Limits.fencedWritesMax, "3")
         }
     }
 
-    private struct Target: Hashable {
-        let scope: ScopeKey
-        let id: EntryID
+    private let state = Mutex(State())
+
+    func readDeparted() -> Overtaking {
+        let departure = state.withLock { state in
+            state.airborne[state.confirmations, default: 0] += 1
+            return state.confirmations
+        }
+        return Overtaking(self, since: departure)
     }
 
-    private struct Confirmation {
-        let number: Int
-        let target: Target
-        let touched: TouchedMembers
+    func readLanded(_ read: Overtaking) {
+        state.withLock { state in
+            let left = state.airborne[read.departure, default: 1] - 1
+            state.airborne[read.departure] = left == 0 ? nil : left
+            guard left == 0 else { return }
+            let oldest = state.airborne.keys.min() ?? .max
+            // While an earlier one is under way all of it is of use.
+            guard oldest > read.departure else { return }
+            state.remembered = state.remembered.filter { $0.value > oldest }
+            state.checkInvariants()
+        }
     }
 
-    private var confirmations = 0
-    /// The number of the last one that had to go while it was still of use.
-    private var lost = 0
-    /// In the order of their numbers.
-    private var remembered: [Confirmation] = []
-    /// How many reads under way have departed at each moment.
-    private var airborne: [Departure: Int] = [:]
-
-    mutating func readDeparted() -> Departure {
-        let departure = Departure(confirmations: confirmations)
-        airborne[departure, default: 0] += 1
-        checkInvariants()
-        return departure
+    /// To be called before what the write made is stored.
+    func writeConfirmed(_ id: EntryID, in scope: ScopeKey) {
+        state.withLock { state in
+            guard !state.airborne.isEmpty else { return }
+            state.confirmations += 1
+            state.remembered[TargetName(scope, id)] = state.confirmations
+            if state.remembered.count > Limits.fencedWritesMax {
+                // All of them, so that this is seldom.
+                state.lost = state.confirmations
+                state.remembered = [:]
+            }
+            state.checkInvariants()
+        }
     }
 
-    mutating func readLanded(_ departure: Departure) {
-        let left = airborne[departure, default: 1] - 1
-        airborne[departure] = left == 0 ? nil : left
-        guard left == 0 else { return }
-        forget()
-        checkInvariants()
-    }
-
-    mutating func writeConfirmed(
+    fileprivate func isOvertaken(
         _ id: EntryID,
         in scope: ScopeKey,
-        touching touched: TouchedMembers
-    ) {
-        guard !airborne.isEmpty, touched != .nothing else { return }
-        confirmations += 1
-        let target = Target(scope: scope, id: id)
-        remembered.append(Confirmation(number: confirmations, target: target, touched: touched))
-        if remembered.count > Limits.fencedWritesMax {
-            // Half of them, so that this is seldom.
-            let going = remembered.prefix(Limits.fencedWritesMax / 2)
-            lost = going.last?.number ?? lost
-            remembered.removeFirst(going.count)
+        since departure: Int
+    ) -> Bool {
+        let ids = [id] + (Variants.url(of: id).map { [$0] } ?? [])
+        return state.withLock { state in
+            departure < state.lost
+                || ids.contains { (state.remembered[TargetName(scope, $0)] ?? 0) > departure }
         }
-        checkInvariants()
+    }
+}
+
+/// Keeps an answer out of the store that a write of the same thing has overtaken (P-06).
+///
+/// Such an answer is asked for anew: what of it is from after the write, nobody can tell.
+final class Overtaking: Sendable {
+    private let writes: WriteFence
+    /// The moment when the read set out, in confirmations.
+    fileprivate let departure: Int
+    // Relaxed: set before the put that it is about returns, and read after.
+    private let flag = Atomic<Bool>(false)
+
+    fileprivate init(_ writes: WriteFence, since departure: Int) {
+        self.writes = writes
+        self.departure = departure
     }
 
-    /// What of a target was written since a read departed.
-    func touched(_ id: EntryID, in scope: ScopeKey, since departure: Departure) -> TouchedMembers {
-        guard departure.confirmations >= lost else { return .all }
-        let target = Target(scope: scope, id: id)
-        return remembered.reversed().prefix { $0.number > departure.confirmations }
-            .filter { $0.target == target }
-            .reduce(.nothing) { $0.union($1.touched) }
-    }
+    var hasHappened: Bool { flag.load(ordering: .relaxed) }
 
-    private mutating func forget() {
-        guard let oldest = airborne.keys.min() else { return remembered.removeAll() }
-        remembered.removeFirst(remembered.prefix { $0.number <= oldest.confirmations }.count)
-    }
-
-    private func checkInvariants() {
-        assert(airborne.values.allSatisfy { $0 > 0 })
-        assert(airborne.isEmpty ? remembered.isEmpty : true, "2")
-        assert(remembered.count <= Limits.fencedWritesMax, "3")
-        assert(
-            remembered.first.map { first in
-                airborne.keys.contains { $0.confirmations < first.number }
-            } ?? true,
-            "2"
+    var fence: AnswerFence {
+        AnswerFence(
+            covers: { [writes, departure] scope, id in
+                writes.isOvertaken(id, in: scope, since: departure)
+            },
+            keptOut: { [self] in flag.store(true, ordering: .relaxed) }
         )
     }
 }

@@ -20,3 +20,12 @@ extension JSONWriter {
         }
     }
 }
+
+extension JSONValue {
+    /// Its one compact spelling; numbers as they came.
+    package var bytes: [UInt8] {
+        var json = JSONWriter()
+        json.value(self)
+        return json.bytes
+    }
+}

@@ -12,7 +12,7 @@ package enum Limits {
     package static let modifiersPerCommandMax = 1_000
     /// Targets of one modifier: each is read and locked when it is accepted and when it is settled.
     package static let modifierChangesMax = 100
-    /// Confirmed writes remembered for the reads that were under way; about 100 bytes each.
+    /// Targets of confirmed writes remembered for the reads that were under way; about 100 bytes each.
     package static let fencedWritesMax = 65_536
     /// Modifiers that are named where an entry says which ones touch it; their count is exact.
     package static let toldPendingMax = 100

@@ -22,6 +22,16 @@ package struct OriginSettings: Equatable, Sendable {
         self.name = name
         self.baseURL = baseURL
     }
+
+    /// The path of a URL after the base URL, without the query; nil for one that is not under it.
+    package func path(of url: WebURL) -> String? {
+        guard baseURL.isPrefix(of: url) else { return nil }
+        let slash = UInt8(ascii: "/")
+        let base = baseURL.path.utf8
+        let count = base.last == slash ? base.count - 1 : base.count
+        let rest = String(Substring(url.path.utf8.dropFirst(count)))
+        return rest.isEmpty ? "/" : rest
+    }
 }
 
 /// How answers of an origin are fetched and kept.

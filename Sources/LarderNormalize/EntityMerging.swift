@@ -29,7 +29,6 @@ struct EntityMerging {
     private let split: Split
     private let bytes: UnsafeRawBufferPointer
     private let base: EntityBody?
-    private let fence: Fence
     private let membersMax: Int
     private let bytesMax: Int
     private var members: [Member] = []
@@ -49,7 +48,6 @@ struct EntityMerging {
         _ split: Split,
         _ bytes: UnsafeRawBufferPointer,
         base: EntityBody?,
-        fence: Fence,
         membersMax: Int = Limits.entityMembersMax,
         bytesMax: Int = Limits.entityBytesMax,
         unitedMax: Int = Limits.unitedValuesMax
@@ -57,7 +55,6 @@ struct EntityMerging {
         self.split = split
         self.bytes = bytes
         self.base = base
-        self.fence = fence
         self.membersMax = membersMax
         self.bytesMax = bytesMax
         unitedLeft = unitedMax
@@ -83,8 +80,6 @@ struct EntityMerging {
             ]
             let name = skeleton.names[number]
             let place = known == 0 ? nil : place(of: name, below: known, near: hint)
-            let isFenced = skeleton.bytes.withUnsafeBytes { fence.covers($0.part(name)) }
-            guard !isFenced else { continue }
             guard let place else {
                 members.append(
                     Member(

@@ -47,6 +47,4 @@ package struct MergedEntity: Sendable {
     /// What was held before, where it was not unknown.
     let before: EntityStamp?
     let fetch: Int64
-    /// Members that the answer must not overwrite.
-    let fence: Fence
 }

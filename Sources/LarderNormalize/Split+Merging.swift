@@ -1,4 +1,4 @@
-package import LarderJSON
+import LarderJSON
 import LarderModel
 
 extension Split {
@@ -7,22 +7,14 @@ extension Split {
     /// A member that came replaces, one that did not come stays, `null` is a value. A member whose
     /// value is the same keeps the bytes that it has, so that what was told of it before still
     /// holds. An answer that comes too late adds members that nothing is known of and overwrites
-    /// none; one that was deleted meanwhile stays deleted. What a write has touched meanwhile is not
-    /// taken either, also where nothing was held: it is missing then.
+    /// none; one that was deleted meanwhile stays deleted.
     ///
     /// - Parameters:
     ///   - number: The entity's place in ``keys``.
     ///   - held: What the store knows of it.
     ///   - fetch: The number that the fetch took when it started.
-    ///   - fence: What a write has touched that settled since (P-06).
     /// - Returns: What it holds now, and what of that is new.
-    package func merged(
-        _ number: Int,
-        into held: HeldEntity,
-        fetch: Int64,
-        fence: TouchedMembers = .nothing
-    ) -> MergedEntity {
-        let fence = Fence(fence)
+    package func merged(_ number: Int, into held: HeldEntity, fetch: Int64) -> MergedEntity {
         let key = keys[number]
         let before: EntityStamp?
         let base: EntityBody?
@@ -31,7 +23,7 @@ extension Split {
         case .present(let body, let stamp): (before, base) = (stamp, body)
         case .deleted(let stamp): (before, base) = (stamp, nil)
         }
-        if base == nil, fence.coversAll || isLate(number, behind: before, fetch: fetch) {
+        if base == nil, isLate(number, behind: before, fetch: fetch) {
             return MergedEntity(
                 key: key,
                 held: held,
@@ -39,12 +31,11 @@ extension Split {
                 isWritten: false,
                 isContradicted: false,
                 before: before,
-                fetch: fetch,
-                fence: fence
+                fetch: fetch
             )
         }
         return body.withUnsafeBytes { bytes in
-            var merging = EntityMerging(self, bytes, base: base, fence: fence)
+            var merging = EntityMerging(self, bytes, base: base)
             // A tombstone's stamp is not that of what comes to life again.
             var stamp = base == nil ? nil : before
             var occurrence = firstOccurrences[number]
@@ -69,8 +60,7 @@ extension Split {
                 isWritten: body != nil || after != before,
                 isContradicted: merging.isContradicted,
                 before: before,
-                fetch: fetch,
-                fence: fence
+                fetch: fetch
             )
         }
     }

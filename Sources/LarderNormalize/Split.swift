@@ -6,7 +6,7 @@ package import LarderModel
 /// entity holds in the end:
 ///
 /// 1. for each of ``keys`` what is held of it is read from the store;
-/// 2. ``merged(_:into:fetch:fence:)`` says what it holds now, and what of it has changed;
+/// 2. ``merged(_:into:fetch:)`` says what it holds now, and what of it has changed;
 /// 3. ``template(_:)`` is the answer's own part, which goes with the ``skeleton``; where it gives
 ///    none, the answer is stored whole, and its entities are merged all the same.
 package final class Split: Sendable {

@@ -202,8 +202,7 @@ extension TemplateWriter {
                     shown += isRepeated ? 0 : 1
                     let value = body.members[place]
                     if !isRepeated {
-                        let isOvertaken = isLate || merged[occurrence.key].fence.covers(name)
-                        guard isOwn(member, value, held, isOvertaken: isOvertaken) else {
+                        guard isOwn(member, value, held, isLate: isLate) else {
                             continue
                         }
                     }
@@ -242,7 +241,7 @@ extension TemplateWriter {
         _ member: Split.Member,
         _ value: EntityBody.Member,
         _ held: UnsafeRawBufferPointer,
-        isOvertaken: Bool
+        isLate: Bool
     ) -> Bool {
         if member.inner.isEmpty {
             let came = bytes.part(split.tape.items[member.item].range)
@@ -255,7 +254,7 @@ extension TemplateWriter {
             value.hasReferences == scratch.hasReferences && held.hasBytes(value.value, $0)
         }
         guard !isSame else { return false }
-        guard isOvertaken else { return true }
+        guard isLate else { return true }
         let now = HoledText(held.part(value.value), hasReferences: value.hasReferences)
         guard let now, let came = scratch.text else { return false }
         return came.isSame(as: now)

@@ -4597,9 +4597,14 @@ extension APIDocument {
                   "lookups": {
                     "description": "Reads of an id in the cache.",
                     "type": "object",
-                    "required": ["hits", "misses"],
+                    "required": ["hits", "ready", "misses"],
                     "properties": {
                       "hits": { "type": "integer", "minimum": 0 },
+                      "ready": {
+                        "description": "Those of the hits that were answered by bytes that were ready in memory.",
+                        "type": "integer",
+                        "minimum": 0
+                      },
                       "misses": { "type": "integer", "minimum": 0 }
                     }
                   },
@@ -4700,7 +4705,7 @@ extension APIDocument {
                     "requests": [
                       { "family": "read", "2xx": 90, "3xx": 5, "4xx": 5, "5xx": 0 }
                     ],
-                    "lookups": { "hits": 100, "misses": 5 },
+                    "lookups": { "hits": 100, "ready": 40, "misses": 5 },
                     "fetches": [
                       { "policy": "cache-then-network", "source": "network", "outcome": "network", "count": 3 }
                     ],

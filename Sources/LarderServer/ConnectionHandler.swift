@@ -17,6 +17,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private let server: ServerContext
     private let loop: LoopReader
     private let worker: LoopWorker
+    private let ready: ReadyAnswers
+    /// What the present plain read asks for, where its answer is worth keeping.
+    private var asked: ReadyAnswers.Asked?
     private let meter: LoopMeter
     private let jobs: WorkQueue
     private let peer: Peer
@@ -55,6 +58,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         self.server = server
         self.loop = loop.reader
         worker = loop.worker
+        ready = loop.ready
         meter = loop.meter
         jobs = loop.jobs
         self.peer = peer
@@ -70,7 +74,12 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
+        lines.readAhead = { self.takePlainRead($0, $1, context) }
         if context.channel.isActive { channelActive(context: context) }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        lines.readAhead = { _, _ in nil }
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -219,6 +228,56 @@ final class ConnectionHandler: ChannelDuplexHandler {
         }
     }
 
+    /// Takes a plain read with which some bytes begin, ahead of the parser, where no other exchange is
+    /// under way; its length, or nil where the parser is to see it.
+    private func takePlainRead(
+        _ bytes: ByteBuffer,
+        _ raw: ChannelHandlerContext,
+        _ context: ChannelHandlerContext
+    ) -> Int? {
+        guard machine.state == .idle, held.isEmpty,
+            let read = bytes.withUnsafeReadableBytes({ PlainRead($0) })
+        else { return nil }
+        watch.partArrived()
+        let answer = bytes.withUnsafeReadableBytes { bytes in
+            ready.find(UnsafeRawBufferPointer(rebasing: bytes[read.target]), peer.uid)
+        }
+        if let answer, isRight(answer) {
+            send(answer, raw, context)
+        } else {
+            let target = bytes.withUnsafeReadableBytes {
+                String(decoding: $0[read.target], as: UTF8.self)
+            }
+            asked = ready.note(target, peer.uid)
+            take(.part(.head(.plainRead(of: target))), context)
+            take(.part(.end(nil)), context)
+            asked = nil
+        }
+        return read.length
+    }
+
+    private func isRight(_ answer: ReadyAnswers.Answer) -> Bool {
+        let engine = server.engine
+        return answer.moments.contains(engine.clock.now())
+            && engine.stillShows(answer.stamp, loop.reader)
+    }
+
+    /// Sends an answer that is ready, past the encoder.
+    private func send(
+        _ answer: ReadyAnswers.Answer,
+        _ raw: ChannelHandlerContext,
+        _ context: ChannelHandlerContext
+    ) {
+        let began: NIODeadline? = meter.wantsTime() ? .now() : nil
+        _ = machine.headArrived(isLast: false)
+        _ = machine.endArrived()
+        _ = machine.answerBegan()
+        raw.write(NIOAny(answer.bytes), promise: nil)
+        meter.readyAnswered(answer.bodyBytes)
+        if let began { meter.hitAnswered(after: .now() - began) }
+        answerCompleted(context)
+    }
+
     /// Times few of the reads, as looking at the clock costs more than counting.
     private func readEntryTimed(
         _ id: EntryID,
@@ -238,13 +297,21 @@ final class ConnectionHandler: ChannelDuplexHandler {
         _ head: HTTPRequestHead,
         _ context: ChannelHandlerContext
     ) {
-        guard let reply = EntryReply(id, head, peer, loop, server.engine) else {
+        let (reply, stamp) =
+            asked == nil
+            ? (EntryReply(id, head, peer, loop, server.engine), nil)
+            : loop.reader.stamping { EntryReply(id, head, peer, loop, server.engine) }
+        guard let reply else {
             return start(head, context) { [worker] exchange in
                 await worker.answer(.entries(.read(id)), exchange)
             }
         }
         switch reply {
-        case .whole(let status, let headers, let body):
+        case .whole(let status, let headers, let body, at: let moments):
+            if let asked, let stamp, let body, status == .ok {
+                let answer = ReadyAnswers.Answer(asked, stamp, moments, headers, body)
+                ready.keep(answer, to: asked)
+            }
             let responseHead = HTTPResponseHead(
                 version: head.version,
                 status: status,

@@ -9,23 +9,20 @@ import Synchronization
 final class ConnectionList: Sendable {
     private struct Open {
         var channels: [ObjectIdentifier: any Channel] = [:]
-        var perUser: [UInt32: Int] = [:]
+        var perUser: Shares<UInt32>
         var isDraining = false
         var accepted: Int64 = 0
         var refused: Int64 = 0
         var drained: [CheckedContinuation<Void, Never>] = []
     }
 
-    private let open = Mutex(Open())
-    private let connectionsMax: Int
-    private let perUserMax: Int
+    private let open: Mutex<Open>
 
     init(
         connectionsMax: Int = Limits.connectionsMax,
         perUserMax: Int = Limits.connectionsPerUserMax
     ) {
-        self.connectionsMax = connectionsMax
-        self.perUserMax = perUserMax
+        open = Mutex(Open(perUser: Shares(max: connectionsMax, each: perUserMax)))
     }
 
     var count: Int { open.withLock { $0.channels.count } }
@@ -44,15 +41,12 @@ final class ConnectionList: Sendable {
     /// ending.
     func add(_ channel: any Channel, uid: UInt32) -> Bool {
         let isTaken = open.withLock { open in
-            let ofUser = open.perUser[uid, default: 0]
-            guard !open.isDraining, open.channels.count < connectionsMax, ofUser < perUserMax
-            else {
+            guard !open.isDraining, open.perUser.take(uid) else {
                 open.refused += 1
                 return false
             }
             open.accepted += 1
             open.channels[ObjectIdentifier(channel)] = channel
-            open.perUser[uid] = ofUser + 1
             return true
         }
         if isTaken {
@@ -66,8 +60,7 @@ final class ConnectionList: Sendable {
             guard open.channels.removeValue(forKey: ObjectIdentifier(channel)) != nil else {
                 return []
             }
-            let left = open.perUser[uid, default: 1] - 1
-            open.perUser[uid] = left == 0 ? nil : left
+            open.perUser.giveBack(uid)
             guard open.isDraining, open.channels.isEmpty else { return [] }
             defer { open.drained = [] }
             return open.drained

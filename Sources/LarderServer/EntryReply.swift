@@ -7,7 +7,8 @@ import NIOHTTP1
 
 /// The answer to a read of an entry, made from the row where it lies.
 enum EntryReply: Sendable {
-    case whole(HTTPResponseStatus, HTTPHeaders, ByteBuffer?)
+    /// With when these bytes are right, if nothing is written meanwhile.
+    case whole(HTTPResponseStatus, HTTPHeaders, ByteBuffer?, at: Range<Timestamp>)
     /// The body has to be read off the loop.
     case chunked(HTTPHeaders, ChunkedBody, ScopeKey)
     case problem(Problem)
@@ -27,12 +28,7 @@ enum EntryReply: Sendable {
             self = .problem(error)
             return
         }
-        var plain: EntryReply?
-        let (scope, now, date) = (question.scope, question.now, question.date)
-        let isPlain = engine.plainRow(of: id, for: scope, loop.reader, now: now) { row in
-            plain = EntryReply(row, head, scope, date: date, now, .none)
-        }
-        if isPlain, let plain {
+        if let plain = question.plainAnswer(loop.reader) {
             self = plain
             return
         }
@@ -88,14 +84,23 @@ enum EntryReply: Sendable {
             date = loop.date(at: now)
         }
 
+        /// The answer where the row alone is what shows; nil where more is to be looked at.
+        func plainAnswer(_ reader: StoreReader) -> EntryReply? {
+            var reply: EntryReply?
+            let isPlain = engine.plainRow(of: id, for: scope, reader, now: now) { row in
+                reply = EntryReply(row, head, scope, date: date, now, .none)
+            }
+            return isPlain ? reply : nil
+        }
+
         @Sendable
         func answer(_ reader: StoreReader) throws(StoreError) -> EntryReply {
-            let read = try engine.view(of: id, for: scope, reader, now: now, as: form) {
+            let view = try engine.view(of: id, for: scope, reader, now: now, as: form) {
                 row,
                 _,
                 overlay in EntryReply(row, head, scope, date: date, now, overlay)
             }
-            guard case .view(let view) = read else { return .problem(.miss(id)) }
+            guard let view else { return .problem(.miss(id)) }
             switch view.content {
             case .row(let reply): return reply
             case .made(let entry, let bytes):
@@ -127,7 +132,9 @@ enum EntryReply: Sendable {
     ) {
         let (status, headers) = Self.head(entry, overlay, head, date: date, now)
         let isSent = status == .ok && head.method != .HEAD
-        self = .whole(status, headers, isSent ? ByteBuffer(bytes: bytes) : nil)
+        let moments = Self.moments(from: now, storedAt: entry.storedAt, freshUntil: nil)
+        let body = isSent ? ByteBuffer(bytes: bytes) : nil
+        self = .whole(status, headers, body, at: moments)
     }
 
     /// The head of an answer whose bytes are made here: 200, or 304 for what the client has.
@@ -166,21 +173,22 @@ enum EntryReply: Sendable {
         _ overlay: Overlay
     ) {
         let tag = row.entityTag
+        let moments = Self.moments(from: now, storedAt: row.storedAt, freshUntil: row.freshUntil)
         var headers = Self.headers(row, tag, date: date, now)
         headers.add(overlay)
         if head.headers.contains(name: "If-None-Match"),
             EntityTagList.contains(tag, in: head.headers["If-None-Match"])
         {
-            self = .whole(.notModified, headers, nil)
+            self = .whole(.notModified, headers, nil, at: moments)
             return
         }
         headers.add(name: "Content-Length", value: String(row.byteCount))
         if let chunked = row.chunkedBody {
             self = .chunked(headers, chunked, scope)
         } else if head.method == .HEAD {
-            self = .whole(.ok, headers, nil)
+            self = .whole(.ok, headers, nil, at: moments)
         } else {
-            self = .whole(.ok, headers, row.withBody { ByteBuffer(bytes: $0) })
+            self = .whole(.ok, headers, row.withBody { ByteBuffer(bytes: $0) }, at: moments)
         }
     }
 
@@ -222,5 +230,24 @@ extension HTTPHeaders {
         add(name: "Larder-Pending-Ids", value: ids)
         add(name: "Larder-Failed", value: String(overlay.failed))
         add(name: "Larder-Complete", value: overlay.isComplete ? "true" : "false")
+    }
+}
+
+extension EntryReply {
+    /// From a moment to the first one after it at which its Date, its Age or its `ttl` may be the next
+    /// second's, or what is fresh until then may show no more.
+    fileprivate static func moments(
+        from now: Timestamp,
+        storedAt: Timestamp,
+        freshUntil: Timestamp?
+    ) -> Range<Timestamp> {
+        // All that counts is where in a second each of them begins, and of a `ttl` where it ends.
+        func next(_ moment: Int64) -> Int64 {
+            let time = (moment % 1_000 - now.milliseconds % 1_000 - 1) % 1_000
+            return 1 + (time < 0 ? time + 1_000 : time)
+        }
+        var time = min(next(0), next(storedAt.milliseconds))
+        if let end = freshUntil?.milliseconds { time = min(time, next(end), next(end % 1_000 + 1)) }
+        return now..<now.advanced(by: .milliseconds(time))
     }
 }

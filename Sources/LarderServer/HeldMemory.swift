@@ -8,12 +8,9 @@ import Synchronization
 ///
 /// Guarded by a lock.
 final class HeldMemory: Sendable {
-    private struct Taken {
-        var bytes = 0
-        var perUser: [UInt32: Int] = [:]
-    }
-
-    private let taken = Mutex(Taken())
+    private let taken = Mutex(
+        Shares<UInt32>(max: Limits.heldBytesMax, each: Limits.heldBytesPerUserMax)
+    )
 
     /// Memory for a user; nil where there is no more.
     func take(_ bytes: Int, for uid: UInt32) -> HeldBytes? {
@@ -21,23 +18,11 @@ final class HeldMemory: Sendable {
     }
 
     fileprivate func grow(by bytes: Int, _ uid: UInt32) -> Bool {
-        taken.withLock { taken in
-            let ofUser = taken.perUser[uid, default: 0]
-            guard taken.bytes + bytes <= Limits.heldBytesMax,
-                ofUser + bytes <= Limits.heldBytesPerUserMax
-            else { return false }
-            taken.bytes += bytes
-            taken.perUser[uid] = ofUser + bytes
-            return true
-        }
+        taken.withLock { $0.take(uid, bytes) }
     }
 
     fileprivate func giveBack(_ bytes: Int, _ uid: UInt32) {
-        taken.withLock { taken in
-            taken.bytes -= bytes
-            let left = taken.perUser[uid, default: bytes] - bytes
-            taken.perUser[uid] = left == 0 ? nil : left
-        }
+        taken.withLock { $0.giveBack(uid, bytes) }
     }
 }
 

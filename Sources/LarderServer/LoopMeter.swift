@@ -15,6 +15,13 @@ final class LoopMeter {
             1
     }
 
+    /// A read was answered by bytes that were ready, so many of its body.
+    func readyAnswered(_ bytes: Int) {
+        counts.ready += 1
+        answered(.read, .ok)
+        sent(bytes)
+    }
+
     func received(_ bytes: Int) { counts.received += Int64(bytes) }
     func sent(_ bytes: Int) { counts.sent += Int64(bytes) }
 
@@ -37,6 +44,7 @@ struct LoopCounts: Sendable {
         repeating: 0,
         count: RouteFamily.allCases.count * classCount
     )
+    fileprivate(set) var ready: Int64 = 0
     fileprivate(set) var received: Int64 = 0
     fileprivate(set) var sent: Int64 = 0
     fileprivate(set) var hit = Histogram()
@@ -44,6 +52,7 @@ struct LoopCounts: Sendable {
 
     mutating func add(_ other: LoopCounts) {
         for index in requests.indices { requests[index] += other.requests[index] }
+        ready += other.ready
         received += other.received
         sent += other.sent
         hit.add(other.hit)
@@ -56,6 +65,7 @@ struct LoopCounts: Sendable {
 
     /// Fills in what is counted at the socket.
     func fill(_ report: inout StatsReport) {
+        report.lookups.ready = ready
         report.bytes.received = received
         report.bytes.sent = sent
         report.latencies.hit = StatsReport.Latency(hit)

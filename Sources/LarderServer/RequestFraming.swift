@@ -46,12 +46,36 @@ extension UInt8 {
     fileprivate var isSpace: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
 
     /// Whether it may stand in a host with its port (RFC 3986 3.2.2).
-    fileprivate var standsInHost: Bool {
-        switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: "-._~!$&'()*+,;=:%[]".utf8.contains(self)
+    var standsInHost: Bool { ASCIISet.host.contains(self) }
+
+    /// Whether it may stand in a path with its query (RFC 3986 3.3, 3.4).
+    var standsInTarget: Bool { ASCIISet.target.contains(self) }
+}
+
+/// Some characters of ASCII, a bit for each.
+private struct ASCIISet {
+    private var bits: (UInt64, UInt64) = (0, 0)
+
+    /// Letters, digits, and these.
+    private init(and others: StaticString) {
+        for byte in UInt8.min..<128 {
+            let isAmong = UnsafeBufferPointer(
+                start: others.utf8Start,
+                count: others.utf8CodeUnitCount
+            ).contains(byte)
+            guard
+                isAmong || Character(UnicodeScalar(byte)).isLetter
+                    || Character(UnicodeScalar(byte)).isNumber
+            else { continue }
+            if byte < 64 { bits.0 |= 1 << UInt64(byte) } else { bits.1 |= 1 << UInt64(byte - 64) }
         }
+    }
+
+    static let host = ASCIISet(and: "-._~!$&'()*+,;=:%[]")
+    static let target = ASCIISet(and: "-._~!$&'()*+,;=:%@/?")
+
+    func contains(_ byte: UInt8) -> Bool {
+        guard byte < 128 else { return false }
+        return (byte < 64 ? bits.0 : bits.1) >> UInt64(byte % 64) & 1 == 1
     }
 }

@@ -88,6 +88,11 @@ extension HTTPRequestHead {
         headers.first(name: "Expect")?.isEqual(to: "100-continue") ?? false
     }
 
+    /// What the parser makes of a ``PlainRead``, but for fields that mean nothing.
+    static func plainRead(of target: String) -> HTTPRequestHead {
+        HTTPRequestHead(version: .http1_1, method: .GET, uri: target, headers: ["Host": "larder"])
+    }
+
     /// Stands for a request that could not be read.
     static var unreadable: HTTPRequestHead {
         HTTPRequestHead(version: .http1_1, method: .GET, uri: "/")

@@ -7,7 +7,8 @@ import NIOHTTP1
 ///
 /// It stands before the parser and hands on what comes in pieces, none of which goes over the end of
 /// a request, so that it knows where each request line is; it is told in turn what was read in them.
-/// Used on the connection's event loop.
+/// By that it can also have plain reads taken before the parser sees them (``readAhead``). Used on the
+/// connection's event loop.
 final class RequestLines: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -30,6 +31,10 @@ final class RequestLines: ChannelInboundHandler {
     private var lineEnd: [UInt8] = []
     /// Whether the line that the next byte is in has nothing yet.
     private var isBlank = true
+
+    /// Answers a request with which some bytes begin, so that the parser never sees it, by bytes that
+    /// are written to the context; its length, or nil where it is the parser's.
+    var readAhead: (ByteBuffer, ChannelHandlerContext) -> Int? = { _, _ in nil }
 
     /// What the parser has made of the bytes that were handed on.
     func saw(_ part: HTTPServerRequestPart) {
@@ -55,6 +60,10 @@ final class RequestLines: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         var rest = unwrapInboundIn(data)
         while rest.readableBytes > 0 {
+            if case .line = place, isBlank, let count = readAhead(rest, context) {
+                rest.moveReaderIndex(forwardBy: count)
+                continue
+            }
             let count: Int
             switch place {
             case .line, .fields, .chunks:

@@ -1,5 +1,5 @@
 package import LarderEngine
-import LarderModel
+package import LarderModel
 import LarderStore
 package import LarderWire
 package import NIOCore
@@ -11,7 +11,16 @@ import Synchronization
 package final class Server: Sendable {
     /// How many readers of the store it makes: each event loop has one for its inline answers and
     /// one for the longer ones.
-    package static var readerCount: Int { 2 * System.coreCount }
+    package static var readerCount: Int { 2 * loopCount }
+
+    /// How many event loops serve best: on two processors a second one takes from the clients what it
+    /// gives, and finds fewer requests at a time.
+    private static var loopCount: Int { System.coreCount > 2 ? System.coreCount : 1 }
+
+    /// Those of the process; origins are asked on others.
+    package static let eventLoops: any EventLoopGroup = MultiThreadedEventLoopGroup(
+        numberOfThreads: loopCount
+    )
 
     /// Where it listens, and who may do more than others.
     package struct Configuration: Sendable {
@@ -24,6 +33,8 @@ package final class Server: Sendable {
         package var inherited: Int32?
         /// What status tells of the daemon's configuration.
         package var told: StatusReport.Configuration?
+        /// Memory for answers that are ready to be sent, over all event loops.
+        package var readyBytes = ByteSize(bytes: 8 << 20)
 
         package init(path: String, mode: UInt32, administrators: Administrators) {
             self.path = path
@@ -41,7 +52,7 @@ package final class Server: Sendable {
     package init(
         _ configuration: Configuration,
         engine: Engine,
-        eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
+        eventLoopGroup: any EventLoopGroup = Server.eventLoops
     ) {
         self.configuration = configuration
         context = ServerContext(
@@ -111,7 +122,9 @@ package final class Server: Sendable {
 
     private func makeLoops() async throws -> Loops {
         var loops = Loops()
-        for eventLoop in group.makeIterator() {
+        let eventLoops = Array(group.makeIterator())
+        let readyBytesMax = Int(configuration.readyBytes.bytes) / eventLoops.count
+        for eventLoop in eventLoops {
             let context = context
             let worker = LoopWorker(eventLoop, context)
             let jobs = WorkQueue()
@@ -119,6 +132,7 @@ package final class Server: Sendable {
                 let loop = ServerLoop(
                     reader: LoopReader(try context.engine.store.makeReader(), eventLoop),
                     worker: worker,
+                    ready: ReadyAnswers(bytesMax: readyBytesMax),
                     meter: context.meters.makeMeter(eventLoop),
                     jobs: jobs
                 )

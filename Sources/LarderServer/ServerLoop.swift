@@ -4,6 +4,7 @@ import LarderEngine
 struct ServerLoop {
     let reader: LoopReader
     let worker: LoopWorker
+    let ready: ReadyAnswers
     let meter: LoopMeter
     /// Answers that take longer than a turn of the loop; every connection has at most one.
     let jobs: WorkQueue

@@ -7,33 +7,16 @@ import Synchronization
 ///
 /// Guarded by a lock.
 final class UploadPlaces: Sendable {
-    private struct Taken {
-        var count = 0
-        var perUser: [UInt32: Int] = [:]
-    }
-
-    private let taken = Mutex(Taken())
+    private let taken = Mutex(
+        Shares<UInt32>(max: Limits.uploadsMax, each: Limits.uploadsPerUserMax)
+    )
 
     /// A place for a user's body; nil when there is none left.
     func enter(_ uid: UInt32) -> UploadPlace? {
-        taken.withLock { taken in
-            let ofUser = taken.perUser[uid, default: 0]
-            guard taken.count < Limits.uploadsMax, ofUser < Limits.uploadsPerUserMax else {
-                return nil
-            }
-            taken.count += 1
-            taken.perUser[uid] = ofUser + 1
-            return UploadPlace(places: self, uid: uid)
-        }
+        taken.withLock { $0.take(uid) } ? UploadPlace(places: self, uid: uid) : nil
     }
 
-    fileprivate func leave(_ uid: UInt32) {
-        taken.withLock { taken in
-            let left = taken.perUser[uid, default: 1] - 1
-            taken.perUser[uid] = left == 0 ? nil : left
-            taken.count -= 1
-        }
-    }
+    fileprivate func leave(_ uid: UInt32) { taken.withLock { $0.giveBack(uid) } }
 }
 
 /// A place that was taken, to be left once.

@@ -2,14 +2,17 @@ package import LarderModel
 
 /// Bodies that are too large for a row, as they come and as they are read; see ``BodyTable``.
 package struct BodyStore: Sendable {
-    let commands: StoreCommands
-    private var cache: WriterPart<CacheWriter> { commands.cache }
-    private var state: StateFile { commands.file }
-    private var shared: SharedCacheState { commands.shared }
+    let file: StateFile
+    let shared: SharedCacheState
+    /// Where chunks are read.
+    let reader: BlockingReader
+    private var commits: CommitQueue { file.commits }
+
+    // MARK: As they come
 
     /// Begins a body in the cache.
     package func begin() async throws(StoreError) -> UploadID {
-        try await cache.submit { writer throws(StoreError) in try writer.beginUpload() }
+        try await commits.submit { writer throws(StoreError) in try writer.cache.beginUpload() }
     }
 
     /// Begins a body for an id that may be pinned, or with `isPinning` is about to be: it then comes
@@ -20,12 +23,12 @@ package struct BodyStore: Sendable {
         isPinning: Bool = false
     ) async throws(StoreError) -> UploadID {
         guard isPinning || shared.claims.covers(scope, id) else { return try await begin() }
-        let upload = try await state.queue.submit { writer throws(StoreError) -> UploadID? in
-            guard !isPinning else { return try writer.beginUpload(scope, id, as: .pin) }
-            guard let found = try writer.find(scope, id) else { return nil }
+        let upload = try await commits.submit { writer throws(StoreError) -> UploadID? in
+            guard !isPinning else { return try writer.state.beginUpload(scope, id, as: .pin) }
+            guard let found = try writer.state.find(scope, id) else { return nil }
             // What did not fit is better off in the cache.
             if found.pin == .tooLarge, !found.isTargeted { return nil }
-            return try writer.beginUpload(scope, id, as: .answer)
+            return try writer.state.beginUpload(scope, id, as: .answer)
         }
         if let upload { return upload }
         return try await begin()
@@ -37,15 +40,51 @@ package struct BodyStore: Sendable {
         to upload: UploadID,
         now: Timestamp
     ) async throws(StoreError) {
-        try await commands.carrier.append(chunk, to: upload, now: now)
+        try await commits.submit { writer throws(StoreError) in
+            switch upload.file {
+            case .cache: try writer.cache.append(chunk, to: upload, now: now)
+            case .state: try writer.state.append(chunk, to: upload)
+            }
+        }
     }
 
-    /// Gives an upload up.
+    /// Gives an upload up; what a row names by now stays.
     ///
     /// It does not wait: its chunks go when the writer has time.
     package func abandon(_ upload: UploadID) {
-        commands.carrier.abandon(.uploaded(upload))
+        shared.abandon(upload)
+        wake()
     }
+
+    /// Copies a body that stays in place meanwhile into the other file, each chunk in a transaction of
+    /// its own.
+    func copy(
+        _ large: StoreWriter.LargeBody,
+        now: Timestamp
+    ) async throws(StoreError) -> UploadID {
+        let (scope, id, keeping) = (large.name.scope, large.name.id, large.keeping)
+        let upload = try await commits.submit { writer throws(StoreError) in
+            guard large.file == .state else { return try writer.cache.beginUpload() }
+            // Better now than after most of it was copied.
+            let size = large.entry.rowSize(in: scope, isChunked: true)
+            try writer.state.checkRoom(for: size, scope, id, as: keeping)
+            return try writer.state.beginUpload(scope, id, as: keeping)
+        }
+        do throws(StoreError) {
+            var progress = ChunkProgress(large.body)
+            while let position = progress.next {
+                let chunk = try await chunk(position, of: large.body)
+                try progress.take(chunk)
+                try await append(chunk, to: upload, now: now)
+            }
+            return upload
+        } catch {
+            abandon(upload)
+            throw error
+        }
+    }
+
+    // MARK: As they are read
 
     /// A body that stays readable until ``BodyReader`` is gone, even if its row goes; nil when the
     /// row no longer names it.
@@ -55,15 +94,8 @@ package struct BodyStore: Sendable {
         _ id: EntryID,
         now: Timestamp
     ) async throws(StoreError) -> BodyReader? {
-        let owner = owner(of: body, scope, id)
-        let reader = BodyReader(
-            body,
-            leases: body.file == .cache ? shared.leases : state.leases,
-            source: commands.readers.bodies,
-            owner: owner
-        )
-        let isWhole = try await commands.readers.bodies.read {
-            connection throws(StoreError) -> Bool? in
+        let opened = BodyReader(body, of: scope, id, self)
+        let isWhole = try await reader.read { connection throws(StoreError) -> Bool? in
             defer { connection.endTransaction() }
             let found = try connection.withEntry(scope, id, now: now, isUse: false) { row in
                 row.chunkedBody
@@ -73,9 +105,9 @@ package struct BodyStore: Sendable {
         if isWhole == false {
             // It would be served cut short.
             shared.countDamagedRow()
-            owner.drop()
+            drop(body, of: scope, id)
         }
-        return isWhole == true ? reader : nil
+        return isWhole == true ? opened : nil
     }
 
     /// A body that an entry names, in one piece; nil when it was replaced.
@@ -92,30 +124,6 @@ package struct BodyStore: Sendable {
         return bytes
     }
 
-    /// Takes what a damaged body belongs to away; it does not wait.
-    package func drop(_ body: ChunkedBody, of scope: ScopeKey, _ id: EntryID) {
-        owner(of: body, scope, id).drop()
-    }
-
-    private func owner(
-        of body: ChunkedBody,
-        _ scope: ScopeKey,
-        _ id: EntryID
-    ) -> BodyReader.Owner {
-        switch body.file {
-        case .cache:
-            BodyReader.Owner(
-                wake: { [cache] in cache.wake() },
-                drop: { [cache] in cache.dropRow(of: body, scope, id) }
-            )
-        case .state:
-            BodyReader.Owner(
-                wake: { [state] in state.queue.wake() },
-                drop: { [state] in state.dropDamaged(scope, id, body: body.number) }
-            )
-        }
-    }
-
     /// The bytes of an entry that is about to be put, also where they stand in chunks by now.
     package func bytes(of new: NewEntry) async throws(StoreError) -> [UInt8] {
         switch new.body {
@@ -126,7 +134,44 @@ package struct BodyStore: Sendable {
                 byteCount: new.entry.body.byteCount,
                 file: upload.file
             )
-            return try await commands.carrier.bytes(of: body)
+            var bytes: [UInt8] = []
+            bytes.reserveCapacity(min(body.byteCount, Limits.inlineJSONBytesMax))
+            var progress = ChunkProgress(body)
+            while let position = progress.next {
+                let chunk = try await chunk(position, of: body)
+                try progress.take(chunk)
+                bytes += chunk
+            }
+            return bytes
         }
     }
+
+    /// One chunk of a body; throws `badChunk` when it is missing or damaged.
+    func chunk(_ position: Int64, of body: ChunkedBody) async throws(StoreError) -> [UInt8] {
+        try await reader.read { reader throws(StoreError) in
+            try reader.chunk(position, of: body)
+        }
+    }
+
+    /// Takes what a damaged body belongs to away, if that still names it; it does not wait.
+    package func drop(_ body: ChunkedBody, of scope: ScopeKey, _ id: EntryID) {
+        commits.post { writer throws(StoreError) in
+            switch body.file {
+            case .cache:
+                guard let row = try writer.cache.find(scope, id).row, row.body == body.number
+                else { return }
+                try writer.cache.evict(row.key, .damaged)
+            case .state:
+                try writer.state.dropDamaged(scope, id, where: { $0.body == body.number })
+            }
+        }
+    }
+
+    /// Which bodies of the file that one stands in are being read.
+    func leases(beside body: ChunkedBody) -> BodyLeases {
+        body.file == .cache ? shared.leases : file.leases
+    }
+
+    /// Has the writer look for chunks that may be removed now.
+    func wake() { commits.wake() }
 }

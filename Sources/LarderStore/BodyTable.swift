@@ -81,10 +81,7 @@ struct BodyTable {
     }
 
     private func mark(_ body: Int64, size: Int64, isLinked: Bool) throws(StoreError) {
-        setBody.bind(1, body)
-        setBody.bind(2, size)
-        setBody.bind(3, isLinked ? 1 : 0)
-        try setBody.run()
+        try setBody.run(body, size, isLinked)
     }
 
     /// Takes away at most 256 chunks of bodies that nobody names and nobody reads.
@@ -97,8 +94,7 @@ struct BodyTable {
         let before = connection.totalChanges
         try deleteChunks.run()
         guard connection.totalChanges - before < Limits.evictionBatchRowsMax else { return }
-        deleteBody.bind(1, body)
-        try deleteBody.run()
+        try deleteBody.run(body)
         state.unlinked.remove(at: index)
     }
 
@@ -189,32 +185,57 @@ struct ChunkReader {
 
     /// All of a body; throws `badChunk` for one that is missing a part, or damaged.
     func bytes(of body: ChunkedBody) throws(StoreError) -> [UInt8] {
-        var gathered = GatheredBody(body)
-        while let position = gathered.next {
-            try gathered.append(try chunk(position, of: body))
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(min(body.byteCount, Limits.inlineJSONBytesMax))
+        var progress = ChunkProgress(body)
+        while let position = progress.next {
+            let chunk = try chunk(position, of: body)
+            try progress.take(chunk)
+            bytes += chunk
         }
-        return gathered.bytes
+        return bytes
     }
 }
 
-/// A body in one piece, as its chunks come.
-struct GatheredBody {
-    private(set) var bytes: [UInt8] = []
+/// How far the chunks of a body have come.
+struct ChunkProgress {
     private let body: ChunkedBody
     private var position: Int64 = 0
+    private var byteCount = 0
 
     init(_ body: ChunkedBody) {
         self.body = body
-        bytes.reserveCapacity(min(body.byteCount, Limits.inlineJSONBytesMax))
     }
 
     /// The position of the chunk that comes next; nil when all have come.
-    var next: Int64? { bytes.count < body.byteCount ? position : nil }
+    var next: Int64? { byteCount < body.byteCount ? position : nil }
 
     /// Throws `badChunk` for one that is none of its chunks.
-    mutating func append(_ chunk: [UInt8]) throws(StoreError) {
-        guard !chunk.isEmpty, bytes.count + chunk.count <= body.byteCount else { throw .badChunk }
-        bytes += chunk
+    mutating func take(_ chunk: [UInt8]) throws(StoreError) {
+        guard !chunk.isEmpty, byteCount + chunk.count <= body.byteCount else { throw .badChunk }
+        byteCount += chunk.count
         position += 1
     }
+}
+
+/// What a body comes into `state.db` for.
+enum Keeping: Sendable {
+    /// An answer or a client's bytes for what is kept already.
+    case answer
+    /// To be pinned: it has to fit beside the other pins.
+    case pin
+    /// To be the base of a target, which counts in the queue.
+    case base
+}
+
+extension NewBody {
+    /// The upload that it is; nil for one that stands in its row.
+    var upload: UploadID? {
+        switch self {
+        case .inline: nil
+        case .uploaded(let upload): upload
+        }
+    }
+
+    var isUploaded: Bool { upload != nil }
 }

@@ -5,12 +5,11 @@
 /// written by somebody else.
 final class CacheFile {
     let connection: SQLiteConnection
-    let statements: CacheWriterStatements
+    let statements: PreparedStatements<CacheStatement>
     let log: ChangeLog
     let bodies: BodyTable
     let chunks: ChunkReader
     let references: ReferenceReader
-    let referenceStatements: ReferenceStatements
     let wal: WriteAheadLog
     private let database: DatabaseFile
     private var stamp: FileStamp?
@@ -28,12 +27,11 @@ final class CacheFile {
     init(_ database: DatabaseFile, _ connection: SQLiteConnection) throws(StoreError) {
         self.database = database
         self.connection = connection
-        statements = try CacheWriterStatements(connection)
+        statements = try PreparedStatements(connection)
         log = try ChangeLog(connection, hasModifiers: false)
         bodies = try BodyTable(connection, of: .cache)
         chunks = try ChunkReader(connection)
         references = try ReferenceReader(connection)
-        referenceStatements = try ReferenceStatements(connection)
         wal = WriteAheadLog(of: connection)
         stamp = FileStamp(database.path)
         walStamp = FileStamp(database.path + "-wal")

@@ -72,7 +72,7 @@ struct CacheOpening {
             else { continue }
             let key = ScopeKey(scope, seed: seed, hashMask: birth.hashMask)
             found += 1
-            if RowKey(key, id) != RowKey(row.integer(0)).first { wrong += 1 }
+            if RowKey(key, id).number != row.integer(0) { wrong += 1 }
         }
         guard found == 0 || wrong < found else {
             throw .corrupt(file: connection.path, step: "hash the ids of \(connection.path)")
@@ -126,7 +126,8 @@ extension StoreError {
     var isOfTheFile: Bool {
         switch self {
         case .corrupt, .newer, .unusable: true
-        case .cannotOpen, .inUse, .sqlite, .diskFull, .tooLarge, .noRoom, .pinned, .targeted,
+        case .cannotOpen, .inUse, .sqlite, .diskFull, .tooLarge, .noRoom, .keyTaken, .pinned,
+            .targeted,
             .conditionFailed,
             .queueFull, .modifierExists,
             .pinsFull,

@@ -19,13 +19,7 @@ struct CacheStart {
         let opening: Result<CacheOpening, StoreError>
         do throws(StoreError) {
             try folder?.ensure()
-            opening = Self.open(
-                database,
-                configuration.pageCacheBytes,
-                reserve,
-                keySeed,
-                configuration.hashMask
-            )
+            opening = Self.open(database, configuration, reserve, keySeed)
         } catch .inUse(let path) {
             throw .inUse(path: path)
         } catch {
@@ -33,17 +27,11 @@ struct CacheStart {
         }
         self.folder = folder
         self.opening = opening
-        switch opening {
-        case .success(let opening): self.keySeed = opening.contents.keySeed
-        case .failure: self.keySeed = keySeed
-        }
+        self.keySeed = (try? opening.get())?.contents.keySeed ?? keySeed
     }
 
     var highestRevision: Revision {
-        switch opening {
-        case .success(let opening): opening.contents.highestRevision
-        case .failure: Revision(0)
-        }
+        (try? opening.get())?.contents.highestRevision ?? Revision(0)
     }
 
     /// Tries again, as the fault of a moment is not worth the keys of a good file: a later try has
@@ -53,15 +41,14 @@ struct CacheStart {
     /// then the file itself.
     private static func open(
         _ database: DatabaseFile,
-        _ cacheBytes: Int64,
+        _ configuration: StoreConfiguration,
         _ reserve: Reserve,
-        _ keySeed: UInt64,
-        _ hashMask: UInt64
+        _ keySeed: UInt64
     ) -> Result<CacheOpening, StoreError> {
-        let birth = CacheOpening.Birth(keySeed: keySeed, hashMask: hashMask)
+        let birth = CacheOpening.Birth(keySeed: keySeed, hashMask: configuration.hashMask)
         func attempt() -> Result<CacheOpening, StoreError> {
             Result { () throws(StoreError) in
-                try CacheOpening(database, cacheBytes: cacheBytes, birth)
+                try CacheOpening(database, cacheBytes: configuration.pageCacheBytes, birth)
             }
         }
         let first = attempt()

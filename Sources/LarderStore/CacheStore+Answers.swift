@@ -5,7 +5,7 @@ import LarderNormalize
 extension CacheStore {
     /// By which rules answers of origins are put together from now on, and what is whose.
     package func setOrigins(_ names: OriginNames) {
-        shared.rules.replace(names)
+        shared.origins = names
     }
 
     /// Merges an answer's entities into what is known of them and stores its own part, in one step.

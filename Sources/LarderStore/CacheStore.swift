@@ -10,8 +10,6 @@ package final class CacheStore: Sendable {
     let shared: SharedCacheState
     /// The writer of both files.
     let commits: CommitQueue
-    /// Its part for `cache.db`.
-    let queue: WriterPart<CacheWriter>
     let stateFile: StateFile
     let revisions: RevisionSource
     let commands: StoreCommands
@@ -76,16 +74,15 @@ package final class CacheStore: Sendable {
         revisions = stateFile.revisions
         notices = stateFile.notices
         commits = stateFile.commits
-        queue = WriterPart(cacheOf: commits)
-        readers = StoreReaders(database, configuration, shared, queue, stateFile)
+        readers = StoreReaders(database, configuration, shared, stateFile)
+        bodies = BodyStore(file: stateFile, shared: shared, reader: readers.bodies)
         commands = StoreCommands(
-            cache: queue,
+            file: stateFile,
+            shared: shared,
+            bodies: bodies,
             readers: readers,
-            cachePath: database.path,
-            state: stateFile,
-            shared: shared
+            cachePath: database.path
         )
-        bodies = BodyStore(commands: commands)
         pins = PinStore(
             commands: commands,
             maxEntryBytes: configuration.maxEntryBytes.bytes
@@ -93,13 +90,14 @@ package final class CacheStore: Sendable {
         modifiers = ModifierStore(commands: commands)
         snapshots = StateSnapshots(configuration, stateFile.file, reserves.state, found)
         files = StoreFiles(
-            configuration,
+            configuration: configuration,
             cache: database,
             state: stateFile,
-            reserves: reserves,
-            shared,
-            found,
-            readers
+            cacheReserve: reserves.cache,
+            stateReserve: reserves.state,
+            shared: shared,
+            found: found,
+            readers: readers
         )
         commits.wake()
     }
@@ -196,8 +194,8 @@ package final class CacheStore: Sendable {
         while !rest.isEmpty {
             let batch = Array(rest.prefix(Limits.evictionBatchRowsMax))
             rest = rest.dropFirst(batch.count)
-            let part = try await queue.submit { writer throws(StoreError) in
-                try writer.evict(batch, client: client)
+            let part = try await commits.submit { writer throws(StoreError) in
+                try writer.cache.evict(batch, client: client)
             }
             receipt.evicted += part.evicted
             receipt.skipped += part.skipped
@@ -207,11 +205,11 @@ package final class CacheStore: Sendable {
 
     /// Keeps an id's row from being evicted until ``release(_:_:)``; both count.
     package func protect(_ scope: ScopeKey, _ id: EntryID) {
-        shared.protection.protect(RowKey(scope, id))
+        shared.protection.take(RowKey(scope, id))
     }
 
     package func release(_ scope: ScopeKey, _ id: EntryID) {
-        shared.protection.release(RowKey(scope, id))
+        shared.protection.giveBack(RowKey(scope, id))
     }
 
     package func isProtected(_ scope: ScopeKey, _ id: EntryID) -> Bool {
@@ -293,34 +291,32 @@ package final class CacheStore: Sendable {
 
     /// Writes down the uses that readers have seen.
     package func flushTouches() async throws(StoreError) {
-        try await queue.submit { writer throws(StoreError) in try writer.flushTouches() }
+        try await commits.submit { writer throws(StoreError) in try writer.cache.flushTouches() }
     }
 
     /// What is due every few seconds: the file looked after, uses written down, free space looked
     /// at, and in an idle moment pages given back.
     package func maintain() async throws(StoreError) {
-        try await queue.outsideTransaction { writer throws(StoreError) in
-            writer.look()
-            writer.regainReserve()
-            writer.shortenWAL()
+        try await commits.outsideTransaction { writer throws(StoreError) in
+            let cache = writer.files.cache
+            cache.look()
+            cache.regainReserve()
+            cache.shortenWAL()
         }
         files.stateReserve.take()
-        try await stateFile.maintain()
+        try await commits.giveBackPages(of: .state)
         snapshots.takeIfDue(now: now())
         guard shared.generation.hasFile else { return }
-        try await queue.submit { writer throws(StoreError) in
-            try writer.flushTouches()
-            try writer.measureSpace()
+        try await commits.submit { writer throws(StoreError) in
+            try writer.cache.flushTouches()
+            try writer.cache.measureSpace()
         }
         try await commands.showAgain(now: now())
         try await commands.removeReleased(now: now())
         guard commits.isIdle else { return }
-        let gaveBack = try await queue.submit { writer throws(StoreError) in
-            try writer.vacuumStep()
-        }
-        if gaveBack { try await queue.checkpoint(truncating: false) }
-        try await queue.outsideTransaction { writer throws(StoreError) in
-            try writer.rebuildIfWorthIt()
+        try await commits.giveBackPages(of: .cache)
+        try await commits.outsideTransaction { writer throws(StoreError) in
+            try writer.files.cache.rebuildIfWorthIt()
         }
     }
 
@@ -361,7 +357,7 @@ package final class CacheStore: Sendable {
     private func closeCache() async throws(StoreError) {
         guard shared.generation.hasFile else { return }
         try await flushTouches()
-        try await queue.submit { writer throws(StoreError) in try writer.closeLog() }
-        try await queue.checkpoint(truncating: true)
+        try await commits.submit { writer throws(StoreError) in try writer.cache.closeLog() }
+        try await commits.checkpoint(.cache, truncating: true)
     }
 }

@@ -9,58 +9,49 @@ extension CacheWriter {
         let cause: ChangeCause
         /// Taken with the first change.
         var revision: Revision?
-        /// The number of a step that `state.db` has a part in, which is open until all is done.
-        var sharedRevision: Revision?
         var changes: [EntityChange] = []
         /// Rows that the step has written, which do not make room for each other.
         var rows: Set<RowKey> = []
         var bytes: Int64 = 0
-        /// Entities that `state.db` keeps, by their places in the answer: what they hold with it,
-        /// and who watches them was told.
-        var saved: [Int: MergedEntity] = [:]
+        /// What `state.db` has of it: who watches that was told.
+        var saved = SavedEntities()
     }
 
-    /// Stores an answer and merges its entities into what is known of them; `kept` are those that were
+    /// Stores an answer and merges its entities into what is known of them; `saved` are those that were
     /// merged in `state.db`.
     func put(
         _ answer: NewAnswer,
-        _ saved: SavedEntities = SavedEntities(),
+        _ saved: SavedEntities,
         now: Timestamp
     ) throws(StoreError) -> AnswerReceipt {
         let scope = answer.entry.scope
-        var step = EntityStep(scope: scope, cause: answer.entities.cause, saved)
+        var step = EntityStep(scope: scope, cause: answer.entities.cause, saved: saved)
         let merged = try merge(answer.entities, &step, now: now)
-        let receipt: AnswerReceipt
         let split = answer.entities.split
-        if let bytes = split.template(merged),
-            let template = try? Template(bytes, split.skeleton)
-        {
-            receipt = AnswerReceipt(
-                entry: try put(answer, template, &step, now: now),
-                isNormalized: true
-            )
-        } else if let saved = answer.saved {
-            try tell(&step, entry: nil)
-            receipt = AnswerReceipt(entry: saved, isNormalized: false)
+        let template = split.template(merged).flatMap { try? Template($0, split.skeleton) }
+        let entry: PutReceipt
+        if let template {
+            entry = try put(answer, template, &step, now: now)
         } else {
             // What it brought of its entities still counts.
             try tell(&step, entry: nil)
-            receipt = AnswerReceipt(
-                entry: try put(answer.entry, now: now),
-                isNormalized: false
-            )
+            if let saved = answer.saved {
+                entry = saved
+            } else {
+                entry = try put(answer.entry, now: now)
+            }
         }
         try makeRoom(for: step.bytes, keeping: step.rows, now: now)
-        return receipt
+        return AnswerReceipt(entry: entry, isNormalized: template != nil)
     }
 
     /// Merges entities into what is known of them.
     func put(
         _ entities: NewEntities,
-        _ saved: SavedEntities = SavedEntities(),
+        _ saved: SavedEntities,
         now: Timestamp
     ) throws(StoreError) -> EntitiesReceipt {
-        var step = EntityStep(scope: entities.scope, cause: entities.cause, saved)
+        var step = EntityStep(scope: entities.scope, cause: entities.cause, saved: saved)
         let first = try entities.split.keys.first.map { key throws(StoreError) in
             try findEntity(step.scope, EntityName(key, of: entities.origin))
         }
@@ -74,11 +65,16 @@ extension CacheWriter {
     }
 
     /// Says what is saved of an entity, which is told there.
-    func show(_ saved: SavedEntity, now: Timestamp) throws(StoreError) {
-        var step = EntityStep(scope: saved.scope, cause: ChangeCause(.network))
-        state.highestRevision = max(state.highestRevision, saved.revision)
-        let found = try findEntity(saved.scope, saved.name)
-        try write(saved.held, nil, found, &step, at: saved.revision, now: saved.storedAt)
+    func show(
+        _ name: EntityName,
+        _ entry: Entry,
+        _ bytes: [UInt8],
+        in scope: ScopeKey
+    ) throws(StoreError) {
+        var step = EntityStep(scope: scope, cause: ChangeCause(.network))
+        let (held, now) = (TargetBase(entry, bytes).held, entry.storedAt)
+        let found = try findEntity(scope, name)
+        try write(held, nil, found, &step, at: entry.revision, now: now)
         try makeRoom(for: step.bytes, keeping: step.rows, now: now)
     }
 
@@ -108,13 +104,13 @@ extension CacheWriter {
         merged.reserveCapacity(new.split.keys.count)
         for (number, key) in new.split.keys.enumerated() {
             let found = try findEntity(step.scope, EntityName(key, of: new.origin))
-            let saved = step.saved[number]
+            let saved = step.saved.merged[number]
             let entity =
                 saved ?? new.split.merged(number, into: found.held, fetch: new.fetch.number)
             if entity.isWritten {
                 let told = saved == nil ? entity.change : nil
                 let isOther = saved != nil && (entity.change != .nothing || found.row == nil)
-                let given = isOther ? step.sharedRevision : nil
+                let given = isOther ? step.saved.step : nil
                 try write(entity.held, told, found, &step, at: given, now: now)
             }
             step.rows.insert(found.key)
@@ -141,17 +137,18 @@ extension CacheWriter {
         _ name: EntityName
     ) throws(StoreError) -> FoundEntity {
         let id = EntryID(name)
-        let (row, key) = try find(scope, id)
+        let found = try findToPut(scope, id)
         var held = HeldEntity.unknown
-        if let row {
-            statements.entry.bind(1, row.key.number)
-            defer { statements.entry.reset() }
-            if try statements.entry.step() {
-                let found = EntryRow(statements.entry, hasForm: true)
-                held = found.held ?? .unknown
+        if found.row != nil {
+            let statement = statements[.entry]
+            statement.bind(1, found.key.number)
+            defer { statement.reset() }
+            if try statement.step() {
+                let row = EntryRow(statement, hasForm: true)
+                held = row.held ?? .unknown
             }
         }
-        return FoundEntity(name: name, id: id, row: row, key: key, held: held)
+        return FoundEntity(name: name, id: id, row: found.row, key: found.key, held: held)
     }
 
     /// Writes what is known of an entity now; nil for a change that is told elsewhere.
@@ -163,33 +160,22 @@ extension CacheWriter {
         at given: Revision? = nil,
         now: Timestamp
     ) throws(StoreError) {
-        guard let bytes = held.stored else { return }
-        let isDeleted = if case .deleted = held { true } else { false }
+        guard let row = held.row(found.id, of: found.name.origin, now) else { return }
+        var entry = row.entry
+        let isDeleted = entry.kind == .tombstone
         // What is only said again is not told; what takes a damaged row's place is new.
         let isOther = change != .nothing || found.row == nil || isDeleted != found.isDeleted
         let isTold = isOther && change != nil
-        var entry = Entry(
-            id: found.id,
-            kind: isDeleted ? .tombstone : .entity,
-            status: isDeleted ? 404 : 200,
-            storedAt: now,
-            revision: given ?? found.row?.revision ?? Revision(0),
-            body: BodySummary(of: bytes, isJSON: false)
-        )
-        entry.origin = found.name.origin
+        entry.revision = given ?? found.row?.revision ?? Revision(0)
         if isTold { entry.revision = try revision(of: &step) }
-        if found.row == nil { try evictOccupant(of: found.key) }
         let references = held.references
         if isOther {
             try replaceReferences(of: found.key, references, found.name.origin, step.scope)
         }
         let size =
             entry.rowSize(in: step.scope, isChunked: false) + Self.referencesSize(references)
-        try write(entry, at: found.key, scope: step.scope, body: .inline(bytes))
-        try writeRecency(entry, at: found.key, size: size)
-        noteChange(of: found.key)
-        state.totals.bytes += size - (found.row?.size ?? 0)
-        state.totals.entries += found.row == nil ? 1 : 0
+        let (key, scope) = (found.key, step.scope)
+        try write(entry, at: key, over: found.row, in: scope, .inline(row.bytes), size: size)
         step.bytes += size
         step.rows.insert(found.key)
         guard isTold, let change else { return }
@@ -199,10 +185,11 @@ extension CacheWriter {
     }
 
     private func revision(of step: inout EntityStep) throws(StoreError) -> Revision {
-        let known = step.revision ?? step.sharedRevision
-        let revision: Revision
-        if let known { revision = known } else { revision = try nextRevision() }
-        state.highestRevision = max(state.highestRevision, revision)
+        if let known = step.revision ?? step.saved.step {
+            step.revision = known
+            return known
+        }
+        let revision = try nextRevision()
         step.revision = revision
         return revision
     }
@@ -217,7 +204,8 @@ extension CacheWriter {
         now: Timestamp
     ) throws(StoreError) -> PutReceipt {
         let new = answer.entry
-        let (old, key) = try find(step.scope, new.entry.id)
+        let found = try findToPut(step.scope, new.entry.id)
+        let (old, key) = (found.row, found.key)
         let skeleton = try takeSkeleton(answer.entities.split.skeleton, insteadOf: old?.skeleton)
         let checksum = template.bytes.withUnsafeBytes { Checksum.chunk($0) }
         let references = template.references(answer.entities.split.skeleton)
@@ -226,33 +214,28 @@ extension CacheWriter {
             + Self.referencesSize(references)
         try checkSize(size, bodyBytes: new.entry.body.byteCount)
         // It looks the same to whoever has seen it, but for what its entities show.
-        let hasSameForm =
+        var isSame =
             old.map { $0.kind == .fetched && $0.skeleton == skeleton && $0.checksum == checksum }
             ?? false
-        var isSame = hasSameForm
         if !isSame { isSame = try shows(new.entry.body, old, step) }
         var entry = new.entry
         if let saved = answer.saved {
             entry.revision = saved.revision
-            state.highestRevision = max(state.highestRevision, entry.revision)
         } else {
             entry.revision =
                 if isSame, let old { old.revision } else { try revision(of: &step) }
         }
-        if old == nil { try evictOccupant(of: key) }
         if let old { try letGo(of: old, replacedBy: skeleton) }
         try write(
             entry,
             at: key,
-            scope: step.scope,
-            body: .inline(template.bytes),
-            form: (skeleton, checksum)
+            over: old,
+            in: step.scope,
+            .inline(template.bytes),
+            form: (skeleton, checksum),
+            size: size
         )
         try replaceReferences(of: key, references, answer.entities.origin, step.scope)
-        try writeRecency(entry, at: key, size: size)
-        noteChange(of: key)
-        state.totals.bytes += size - (old?.size ?? 0)
-        state.totals.entries += old == nil ? 1 : 0
         step.bytes += size
         step.rows.insert(key)
         if let saved = answer.saved {
@@ -273,7 +256,7 @@ extension CacheWriter {
         _ old: FoundRow?,
         _ step: EntityStep
     ) throws(StoreError) -> Bool {
-        guard step.changes.isEmpty, step.saved.isEmpty, let old,
+        guard step.changes.isEmpty, step.saved.merged.isEmpty, let old,
             let row = try normalizedRow(old, step.scope),
             case .shown(let shown) = try rebuild(row)
         else { return false }
@@ -332,12 +315,6 @@ extension CacheWriter {
             state.log.changes.append(change)
             noteChange(of: key)
         }
-    }
-}
-
-extension CacheWriter.EntityStep {
-    init(scope: ScopeKey, cause: ChangeCause, _ saved: SavedEntities) {
-        self.init(scope: scope, cause: cause, sharedRevision: saved.step, saved: saved.merged)
     }
 }
 

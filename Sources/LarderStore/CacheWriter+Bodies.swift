@@ -21,4 +21,9 @@ extension CacheWriter {
     func forget(_ upload: UploadID) {
         state.totals.bytes -= state.bodies.forget(upload)
     }
+
+    /// Takes away some chunks of bodies that no row names and nobody reads.
+    func removeBodies() throws(StoreError) {
+        try bodies.removeStep(shared.leases, &state.bodies)
+    }
 }

@@ -2,28 +2,11 @@ import LarderModel
 
 /// What has changed, as it is written down for watchers; see ``ChangeLog``.
 extension CacheWriter {
-    /// What was taken away.
+    /// What was taken away, as far as that can be told of a damaged row.
     struct Removal {
-        let size: Int64
-        /// Nil for a row that was damaged.
-        let row: RemovedRow?
-    }
-
-    /// Whose row it was; nil where that cannot be told.
-    struct RemovedRow {
-        let scope: Scope
-        let id: EntryID
-        let kind: EntryKind
-
-        init?(_ statement: SQLiteStatement) {
-            guard let scope = statement.text(1).flatMap(Scope.init(text:)),
-                let id = statement.text(2).flatMap({ try? EntryID(stored: $0) }),
-                let kind = EntryKind(rawValue: statement.integer(3))
-            else { return nil }
-            self.scope = scope
-            self.id = id
-            self.kind = kind
-        }
+        var scope: Scope?
+        var id: EntryID?
+        var kind: EntryKind?
     }
 
     /// Writes a change down; nil is none.
@@ -33,15 +16,14 @@ extension CacheWriter {
         try file.log.append(change, to: &state.log)
     }
 
-    /// The same of what one step has done to entities, in few rows.
+    /// Logs what one step has done to entities, in few rows.
     func log(together changes: [Change]) throws(StoreError) {
         guard !changes.isEmpty, let file else { return }
         if !state.log.isBegun { try beginLog(file) }
         try file.log.append(together: changes, to: &state.log)
     }
 
-    /// Takes a row away of which nothing is known afterwards; its size, or nil where there was
-    /// none.
+    /// Takes a row away of which nothing is known afterwards; false where there was none.
     ///
     /// `step` is the revision of the batch that it belongs to, taken with the first row of it.
     @discardableResult
@@ -50,36 +32,27 @@ extension CacheWriter {
         _ reason: EvictionReason,
         _ client: ClientTag?,
         _ step: inout Revision?
-    ) throws(StoreError) -> Int64? {
-        guard let removal = try remove(key) else { return nil }
-        if let row = removal.row, row.kind != .variants {
-            if step == nil { step = try nextRevision() }
-            guard let step else { return removal.size }
-            try log(Change(step, row.scope, .evict(row.id, reason, client: client)))
+    ) throws(StoreError) -> Bool {
+        guard let row = try remove(key) else { return false }
+        guard let scope = row.scope, let id = row.id, let kind = row.kind, kind != .variants else {
+            return true
         }
-        return removal.size
+        let revision: Revision
+        if let step { revision = step } else { revision = try nextRevision() }
+        step = revision
+        try log(Change(revision, scope, .evict(id, reason, client: client)))
+        return true
     }
 
-    /// The same for one row.
+    /// Evicts one row, in a step of its own; false where there is none.
     @discardableResult
     func evict(
         _ key: RowKey,
         _ reason: EvictionReason,
         _ client: ClientTag? = nil
-    ) throws(StoreError) -> Int64? {
+    ) throws(StoreError) -> Bool {
         var step: Revision?
         return try evict(key, reason, client, &step)
-    }
-
-    /// The same for what stands under an id.
-    func evict(
-        _ scope: ScopeKey,
-        _ id: EntryID,
-        _ reason: EvictionReason,
-        _ client: ClientTag?
-    ) throws(StoreError) {
-        guard let found = try find(scope, id).0 else { return }
-        try evict(found.key, reason, client)
     }
 
     // MARK: Whether it is whole
@@ -103,12 +76,8 @@ extension CacheWriter {
     private func beginLog(_ file: CacheFile) throws(StoreError) {
         if state.log.rows == 0 { try file.connection.execute("DELETE FROM change_log") }
         try file.log.begin(state.log)
-        if let boot = configuration.boot {
-            try setMeta("boot", boot)
-        } else {
-            try deleteMeta("boot")
-        }
-        try deleteMeta("closed_at")
+        try setMeta("boot", configuration.boot)
+        try setMeta("closed_at", nil)
         state.log.isBegun = true
     }
 
@@ -120,15 +89,12 @@ extension CacheWriter {
         state.log.isBegun = false
     }
 
-    private func setMeta(_ name: String, _ value: Int64) throws(StoreError) {
-        statements.setMeta.bind(1, name)
-        statements.setMeta.bind(2, value)
-        try statements.setMeta.run()
-    }
-
-    private func deleteMeta(_ name: String) throws(StoreError) {
-        statements.deleteMeta.bind(1, name)
-        try statements.deleteMeta.run()
+    /// Nil takes the name away.
+    func setMeta(_ name: String, _ value: Int64?) throws(StoreError) {
+        let statement = value == nil ? statements[.deleteMeta] : statements[.setMeta]
+        statement.bind(1, name)
+        if let value { statement.bind(2, value) }
+        try statement.run()
     }
 }
 

@@ -38,10 +38,11 @@ extension CacheWriter {
         keeping kept: Set<RowKey>,
         now: Timestamp
     ) throws(StoreError) {
-        statements.expired.bind(1, now.milliseconds)
+        statements[.expired].bind(1, now.milliseconds)
         var left = rows
         var step: Revision?
-        for (isExpired, candidates) in [(true, statements.expired), (false, statements.oldest)] {
+        for (isExpired, candidates) in [(true, statements[.expired]), (false, statements[.oldest])]
+        {
             while state.totals.bytes > goal, left > 0 {
                 let victims = try choose(
                     from: candidates,
@@ -53,7 +54,7 @@ extension CacheWriter {
                 step = nil
                 for victim in victims where state.totals.bytes > goal {
                     let reason = isExpired ? EvictionReason.expired : .lru
-                    guard try evict(victim, reason, nil, &step) != nil else { continue }
+                    guard try evict(victim, reason, nil, &step) else { continue }
                     state.totals.evictions += 1
                     if isExpired { state.totals.expired += 1 }
                     left -= 1
@@ -90,27 +91,31 @@ extension CacheWriter {
     /// Takes a row away with what belongs to it; nil where there was none.
     @discardableResult
     func remove(_ key: RowKey) throws(StoreError) -> Removal? {
-        statements.deleteEntry.bind(1, key.number)
-        defer { statements.deleteEntry.reset() }
+        let statement = statements[.deleteEntry]
+        statement.bind(1, key.number)
+        defer { statement.reset() }
         noteChange(of: key)
-        let hasEntry = try statements.deleteEntry.step()
-        let body = hasEntry ? statements.deleteEntry.integerOrNil(0) : nil
-        let kind = hasEntry ? EntryKind(rawValue: statements.deleteEntry.integer(3)) : nil
-        let skeleton = hasEntry ? statements.deleteEntry.integerOrNil(4) : nil
-        let removed = hasEntry ? RemovedRow(statements.deleteEntry) : nil
-        statements.deleteEntry.reset()
-        statements.deleteRecency.bind(1, key.number)
-        defer { statements.deleteRecency.reset() }
+        var removal = Removal()
+        var (body, skeleton): (Int64?, Int64?)
+        if try statement.step() {
+            (body, skeleton) = (statement.integerOrNil(0), statement.integerOrNil(4))
+            removal.scope = statement.text(1).flatMap(Scope.init(text:))
+            removal.id = statement.text(2).flatMap { try? EntryID(stored: $0) }
+            removal.kind = EntryKind(rawValue: statement.integer(3))
+        }
+        statement.reset()
+        statements[.deleteRecency].bind(1, key.number)
+        defer { statements[.deleteRecency].reset() }
         // A row of recency alone is damage; it goes too, or eviction would meet it for ever.
-        guard try statements.deleteRecency.step() else { return nil }
-        let size = try rowSize(statements.deleteRecency, 0)
-        statements.deleteRecency.reset()
+        guard try statements[.deleteRecency].step() else { return nil }
+        let size = try rowSize(statements[.deleteRecency], 0)
+        statements[.deleteRecency].reset()
         if let body { try bodies.unlink(body, &state.bodies) }
         if let skeleton { try giveBackSkeleton(skeleton) }
-        if skeleton != nil || kind == .entity { try dropReferences(of: key) }
+        if skeleton != nil || removal.kind == .entity { try dropReferences(of: key) }
         state.totals.bytes -= size
         state.totals.entries -= 1
-        return Removal(size: size, row: removed)
+        return removal
     }
 
     /// A row's accounted size, as the file has it.
@@ -130,7 +135,7 @@ extension CacheWriter {
         _ id: EntryID,
         client: ClientTag? = nil
     ) throws(StoreError) -> EntryKind? {
-        guard let found = try find(scope, id).0 else { return nil }
+        guard let found = try find(scope, id).row else { return nil }
         switch found.kind {
         case .blob:
             try remove(found.key)
@@ -165,9 +170,8 @@ extension CacheWriter {
     }
 
     private func revision(of key: RowKey) throws(StoreError) -> Revision? {
-        let statement = statements.find
+        let statement = statements[.find]
         statement.bind(1, key.number)
-        statement.bind(2, key.number)
         defer { statement.reset() }
         return try statement.step() ? Revision(statement.integer(4)) : nil
     }

@@ -94,6 +94,12 @@ extension CacheWriter {
 
     var wantsCheckpoint: Bool { file?.wal.wantsCheckpoint ?? false }
 
+    /// Counts what is not stored, as another id's row has its key.
+    func countTakenKey() {
+        state.totals.keysTaken += 1
+        shared.publish(state.totals)
+    }
+
     /// True when the file is another one now, so that a command may succeed in it.
     func recover(from error: StoreError) -> Bool {
         if case .noRoom = error {

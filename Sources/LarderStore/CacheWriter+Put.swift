@@ -20,24 +20,32 @@ extension CacheWriter {
         var isHead: Bool { body == EntryRow.bodyOfHead }
     }
 
-    /// Looks through an id's slots: its row, or else the first free slot for it.
-    func find(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> (FoundRow?, RowKey) {
-        let first = RowKey(scope, id)
-        let statement = statements.find
-        statement.bind(1, first.number)
-        statement.bind(2, first.last.number)
+    /// What stands under an id's key.
+    struct Found {
+        let key: RowKey
+        /// The id's row.
+        let row: FoundRow?
+        /// Whether the row there is another id's.
+        let isTaken: Bool
+    }
+
+    func find(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Found {
+        let key = RowKey(scope, id)
+        let statement = statements[.find]
+        statement.bind(1, key.number)
         defer { statement.reset() }
-        var free = first.number
-        while try statement.step() {
-            let key = RowKey(statement.integer(0))
-            // The last slot of the last hash is the highest number that there is.
-            if key.number == free { free &+= 1 }
-            guard statement.isText(1, scope.text), statement.isText(2, id.text) else { continue }
-            return (try row(statement, at: key), key)
+        guard try statement.step() else { return Found(key: key, row: nil, isTaken: false) }
+        guard statement.isText(1, scope.text), statement.isText(2, id.text) else {
+            return Found(key: key, row: nil, isTaken: true)
         }
-        // All 16 slots taken by other ids: the last one gives way.
-        let isTaken = free < first.number || free > first.last.number
-        return (nil, isTaken ? first.last : RowKey(free))
+        return Found(key: key, row: try row(statement, at: key), isTaken: false)
+    }
+
+    /// Looks for an id's row to put one there; throws `keyTaken` where another id's row stands.
+    func findToPut(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Found {
+        let found = try find(scope, id)
+        guard !found.isTaken else { throw .keyTaken }
+        return found
     }
 
     private func row(
@@ -69,28 +77,25 @@ extension CacheWriter {
         given: Revision? = nil,
         now: Timestamp
     ) throws(StoreError) -> PutReceipt {
-        let (old, key) = try find(new.scope, new.entry.id)
+        let found = try findToPut(new.scope, new.entry.id)
+        let (old, key) = (found.row, found.key)
         let uploaded = try bodies.link(new.body, &state.bodies)
         let size = new.entry.rowSize(in: new.scope, isChunked: uploaded != nil)
         try checkSize(size, bodyBytes: new.entry.body.byteCount)
-        if old == nil { try evictOccupant(of: key) }
         let isSame = old.map { $0.matches(new.entry) } ?? false
         var entry = new.entry
         if let given {
             entry.revision = given
-            state.highestRevision = max(state.highestRevision, given)
         } else if isSame, let old {
             entry.revision = old.revision
         } else {
             entry.revision = try nextRevision()
         }
         if let old { try letGo(of: old) }
-        try write(entry, at: key, scope: new.scope, body: new.body)
-        try writeRecency(entry, at: key, size: size)
-        noteChange(of: key)
+        try write(entry, at: key, over: old, in: new.scope, new.body, size: size)
+        // Its chunks have been counted as they came.
+        state.totals.bytes -= uploaded ?? 0
         if given == nil, !isSame { try log(new.change(at: entry.revision)) }
-        state.totals.bytes += size - (uploaded ?? 0) - (old?.size ?? 0)
-        state.totals.entries += old == nil ? 1 : 0
         try makeRoom(for: size, keeping: [key], now: now)
         return PutReceipt(revision: entry.revision, isNew: old == nil, isSame: isSame)
     }
@@ -112,39 +117,41 @@ extension CacheWriter {
         throw .diskFull(file: database.path, step: "make room for \(size) bytes")
     }
 
-    /// Whatever stands where a new id has to go: nothing, but for 17 ids with one hash.
-    func evictOccupant(of key: RowKey) throws(StoreError) {
-        guard key.number == key.last.number, try evict(key, .lru, nil) != nil else { return }
-        state.totals.evictions += 1
-    }
-
-    /// Writes a row; `form` is the skeleton of a normalized answer and the checksum of its template.
+    /// Writes a row in place of `old`, counts it, and has those hear of it who watch it.
+    ///
+    /// `form` is the skeleton of a normalized answer and the checksum of its template.
     func write(
         _ entry: Entry,
         at key: RowKey,
-        scope: ScopeKey,
-        body: NewBody,
+        over old: FoundRow?,
+        in scope: ScopeKey,
+        _ body: NewBody,
         form: (skeleton: Int64, checksum: Int64)? = nil,
-        isHead: Bool = false
+        isHead: Bool = false,
+        size: Int64
     ) throws(StoreError) {
-        let statement = statements.putEntry
-        statement.bind(1, key.number)
-        statement.bind(2, scope.text)
-        statement.bind(3, entry.id.text)
-        statement.bind(entry, body, isHead: isHead, from: 4)
-        statement.bind(20, form?.skeleton)
-        statement.bind(21, form?.checksum)
-        try statement.run()
-    }
-
-    func writeRecency(_ entry: Entry, at key: RowKey, size: Int64) throws(StoreError) {
-        let statement = statements.putRecency
-        statement.bind(1, key.number)
-        statement.bind(2, shared.clock.tick())
-        statement.bind(3, size)
-        statement.bind(4, entry.storedAt.milliseconds)
-        statement.bind(5, entry.kind == .blob ? entry.freshUntil?.milliseconds : nil)
-        try statement.run()
+        let row = statements[.putEntry]
+        row.bind(1, key.number)
+        row.bind(2, scope.text)
+        row.bind(3, entry.id.text)
+        row.bind(entry, body, isHead: isHead, from: 4)
+        row.bind(20, form?.skeleton)
+        row.bind(21, form?.checksum)
+        try row.run()
+        let recency = statements[.putRecency]
+        recency.bind(1, key.number)
+        recency.bind(2, shared.clock.tick())
+        recency.bind(3, size)
+        recency.bind(4, entry.storedAt.milliseconds)
+        recency.bind(5, entry.kind == .blob ? entry.freshUntil?.milliseconds : nil)
+        try recency.run()
+        noteChange(of: key)
+        // One that the row has had may be damaged: no checksum is over it.
+        if entry.revision != old?.revision {
+            state.highestRevision = max(state.highestRevision, entry.revision)
+        }
+        state.totals.bytes += size - (old?.size ?? 0)
+        state.totals.entries += old == nil ? 1 : 0
     }
 
     /// Confirms a row's bytes without a new body, as a 304 does, if it still has `validators`.
@@ -152,14 +159,14 @@ extension CacheWriter {
         _ confirmed: Entry,
         in scope: ScopeKey
     ) throws(StoreError) -> RefreshOutcome {
-        let (found, key) = try find(scope, confirmed.id)
-        guard let found, found.kind == .fetched, found.etag == confirmed.etag,
+        guard let found = try find(scope, confirmed.id).row, found.kind == .fetched,
+            found.etag == confirmed.etag,
             found.lastModified == confirmed.lastModified, found.digest == confirmed.body.digest
         else { return .gone }
         var entry = confirmed
         entry.revision = found.revision
-        let statement = statements.refreshEntry
-        statement.bind(1, key.number)
+        let statement = statements[.refreshEntry]
+        statement.bind(1, found.key.number)
         statement.bind(confirmed: entry, from: 2)
         try statement.run()
         // A normalized one counts its template, which stays.
@@ -168,14 +175,14 @@ extension CacheWriter {
             ? found.isHead
                 ? entry.rowSize(in: scope, dataBytes: 0)
                 : entry.rowSize(in: scope, isChunked: found.body != nil) : found.size
-        statements.refreshRecency.bind(1, key.number)
-        statements.refreshRecency.bind(2, entry.storedAt.milliseconds)
-        statements.refreshRecency.bind(3, size)
-        statements.refreshRecency.bind(4, shared.clock.tick())
-        try statements.refreshRecency.run()
-        noteChange(of: key)
+        statements[.refreshRecency].bind(1, found.key.number)
+        statements[.refreshRecency].bind(2, entry.storedAt.milliseconds)
+        statements[.refreshRecency].bind(3, size)
+        statements[.refreshRecency].bind(4, shared.clock.tick())
+        try statements[.refreshRecency].run()
+        noteChange(of: found.key)
         state.totals.bytes += size - found.size
-        try makeRoom(for: size, keeping: [key], now: entry.storedAt)
+        try makeRoom(for: size, keeping: [found.key], now: entry.storedAt)
         return .refreshed(entry)
     }
 }

@@ -28,21 +28,16 @@ extension CacheWriter {
                 if now == members { wanted[child] = nil }
                 continue
             }
-            referenceStatements.deleteReference.bind(1, child)
-            referenceStatements.deleteReference.bind(2, key.number)
-            try referenceStatements.deleteReference.run()
+            try statements[.deleteReference].run(child, key.number)
             noteOrphan(RowKey(child))
         }
         for (child, members) in wanted {
-            referenceStatements.putReference.bind(1, child)
-            referenceStatements.putReference.bind(2, key.number)
-            referenceStatements.putReference.bind(3, members)
-            try referenceStatements.putReference.run()
+            try statements[.putReference].run(child, key.number, members)
         }
     }
 
     private func writtenReferences(of key: RowKey) throws(StoreError) -> [(Int64, [UInt8])] {
-        let statement = referenceStatements.references
+        let statement = statements[.references]
         statement.bind(1, key.number)
         defer { statement.reset() }
         var written: [(Int64, [UInt8])] = []
@@ -58,7 +53,7 @@ extension CacheWriter {
 
     /// Forgets what a row refers to; entities that nothing else refers to go later.
     func dropReferences(of key: RowKey) throws(StoreError) {
-        let statement = referenceStatements.deleteReferences
+        let statement = statements[.deleteReferences]
         statement.bind(1, key.number)
         defer { statement.reset() }
         while try statement.step() {
@@ -76,7 +71,7 @@ extension CacheWriter {
         insteadOf old: Int64?
     ) throws(StoreError) -> Int64 {
         let digest = skeleton.bytes.withUnsafeBytes { Checksum.digest($0) }
-        let find = referenceStatements.findSkeleton
+        let find = statements[.findSkeleton]
         find.bind(1, Int64(bitPattern: digest.high))
         find.bind(2, Int64(bitPattern: digest.low))
         find.bind(3, skeleton.bytes)
@@ -84,12 +79,10 @@ extension CacheWriter {
         if try find.step() {
             let number = find.integer(0)
             if number == old { return number }
-            referenceStatements.countSkeleton.bind(1, number)
-            referenceStatements.countSkeleton.bind(2, Int64(1))
-            try referenceStatements.countSkeleton.run()
+            try statements[.countSkeleton].run(number, 1)
             return number
         }
-        let insert = referenceStatements.insertSkeleton
+        let insert = statements[.insertSkeleton]
         insert.bind(1, Int64(bitPattern: digest.high))
         insert.bind(2, Int64(bitPattern: digest.low))
         insert.bind(3, skeleton.bytes)
@@ -100,13 +93,11 @@ extension CacheWriter {
 
     /// One answer less has a skeleton, which goes with the last.
     func giveBackSkeleton(_ number: Int64) throws(StoreError) {
-        referenceStatements.countSkeleton.bind(1, number)
-        referenceStatements.countSkeleton.bind(2, Int64(-1))
-        try referenceStatements.countSkeleton.run()
-        referenceStatements.deleteSkeleton.bind(1, number)
-        defer { referenceStatements.deleteSkeleton.reset() }
-        guard try referenceStatements.deleteSkeleton.step() else { return }
-        state.totals.bytes -= Self.skeletonSize(referenceStatements.deleteSkeleton.integer(0))
+        try statements[.countSkeleton].run(number, -1)
+        statements[.deleteSkeleton].bind(1, number)
+        defer { statements[.deleteSkeleton].reset() }
+        guard try statements[.deleteSkeleton].step() else { return }
+        state.totals.bytes -= Self.skeletonSize(statements[.deleteSkeleton].integer(0))
     }
 
     static func skeletonSize(_ bytes: Int64) -> Int64 { bytes + Int64(Limits.rowOverheadBytes) }
@@ -121,21 +112,18 @@ extension CacheWriter {
         try flushTouches()
         var step: Revision?
         for orphan in Set(batch) where !shared.isProtected(orphan) {
-            for key in try unreferred(orphan) {
-                guard try evict(key, .lru, nil, &step) != nil else { continue }
-                state.totals.evictions += 1
+            guard try isUnreferred(orphan), try evict(orphan, .lru, nil, &step) else {
+                continue
             }
+            state.totals.evictions += 1
         }
     }
 
-    /// The rows of entities under a hash, where no row refers to it.
-    private func unreferred(_ orphan: RowKey) throws(StoreError) -> [RowKey] {
-        let statement = referenceStatements.unreferred
-        statement.bind(1, orphan.first.number)
-        statement.bind(2, orphan.last.number)
+    /// Whether it is the row of an entity to which no row refers.
+    private func isUnreferred(_ key: RowKey) throws(StoreError) -> Bool {
+        let statement = statements[.unreferred]
+        statement.bind(1, key.number)
         defer { statement.reset() }
-        var keys: [RowKey] = []
-        while try statement.step() { keys.append(RowKey(statement.integer(0))) }
-        return keys
+        return try statement.step()
     }
 }

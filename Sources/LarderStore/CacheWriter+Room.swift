@@ -67,7 +67,9 @@ extension CacheWriter {
         }
         for _ in 0..<steps {
             var gaveBack = false
-            try transaction { writer throws(StoreError) in gaveBack = try writer.vacuumStep() }
+            try transaction { writer throws(StoreError) in
+                gaveBack = try writer.connection.vacuumStep()
+            }
             try file?.checkpoint(truncating: true)
             guard gaveBack, !reserve.take() else { return }
         }

@@ -6,18 +6,13 @@ extension CacheWriter {
     /// A row that can be kept.
     struct Takeable: Sendable {
         let entry: Entry
-        let body: Body
-
-        enum Body: Sendable {
-            case inline([UInt8])
-            /// Leased: it stays until whoever got this gives it back.
-            case chunked(ChunkedBody)
-        }
+        /// One in chunks is leased: it stays until whoever got this gives it back.
+        let body: Target.Body
 
         /// Lets a leased body go, on the writer's thread.
         func giveBack(to shared: SharedCacheState) {
             guard case .chunked(let chunked) = body else { return }
-            _ = shared.leases.giveBack(chunked.number)
+            shared.leases.giveBack(chunked.number)
         }
     }
 
@@ -46,7 +41,7 @@ extension CacheWriter {
     ) throws(StoreError) -> Takeable? {
         if let row = try takeable(scope, id, now: now, where: { _ in true }) { return row }
         // A normalized one may show again what is missing in it now.
-        guard let found = try find(scope, id).0, found.skeleton == nil, !id.isEntity else {
+        guard let found = try find(scope, id).row, found.skeleton == nil, !id.isEntity else {
             return nil
         }
         try remove(found.key)
@@ -59,8 +54,8 @@ extension CacheWriter {
         now: Timestamp,
         where isWanted: (EntryKind) -> Bool
     ) throws(StoreError) -> Takeable? {
-        guard let found = try find(scope, id).0, !found.isHead else { return nil }
-        let statement = statements.entry
+        guard let found = try find(scope, id).row, !found.isHead else { return nil }
+        let statement = statements[.entry]
         statement.bind(1, found.key.number)
         defer { statement.reset() }
         guard try statement.step() else { return nil }
@@ -100,14 +95,9 @@ extension CacheWriter {
 
     /// A kept answer with its entities as they are now, as far as the cache has it normalized.
     func rebuilt(saved entry: Entry, _ scope: ScopeKey) throws(StoreError) -> RebuiltEntry? {
-        guard let row = try normalized(of: entry, scope)?.row else { return nil }
-        let normalized = NormalizedRow(
-            entry: entry,
-            scope: scope,
-            template: row.template,
-            skeleton: row.skeleton
-        )
-        guard case .shown(let shown) = try rebuild(normalized), shown.answer.isComplete else {
+        guard var row = try normalized(of: entry, scope)?.row else { return nil }
+        row.entry = entry
+        guard case .shown(let shown) = try rebuild(row), shown.answer.isComplete else {
             return nil
         }
         return shown
@@ -118,7 +108,7 @@ extension CacheWriter {
         of entry: Entry,
         _ scope: ScopeKey
     ) throws(StoreError) -> (found: FoundRow, row: NormalizedRow)? {
-        guard let found = try find(scope, entry.id).0, found.skeleton != nil,
+        guard let found = try find(scope, entry.id).row, found.skeleton != nil,
             found.digest == entry.body.digest
         else { return nil }
         return try normalizedRow(found, scope).map { (found, $0) }
@@ -127,10 +117,12 @@ extension CacheWriter {
     /// The row of a normalized answer that was found; nil for another.
     func normalizedRow(_ found: FoundRow, _ scope: ScopeKey) throws(StoreError) -> NormalizedRow? {
         guard found.skeleton != nil else { return nil }
-        statements.entry.bind(1, found.key.number)
-        defer { statements.entry.reset() }
-        guard try statements.entry.step() else { return nil }
-        return EntryRow(statements.entry, hasForm: true).normalized(in: scope)
+        let statement = statements[.entry]
+        statement.bind(1, found.key.number)
+        defer { statement.reset() }
+        guard try statement.step() else { return nil }
+        let row = EntryRow(statement, hasForm: true)
+        return row.normalized(in: scope)
     }
 
     /// Has a normalized row say that its answer came as this entry.
@@ -146,26 +138,26 @@ extension CacheWriter {
         try write(
             entry,
             at: found.key,
-            scope: row.scope,
-            body: .inline(row.template),
-            form: (row.skeleton, found.checksum ?? 0)
+            over: found,
+            in: row.scope,
+            .inline(row.template),
+            form: (row.skeleton, found.checksum ?? 0),
+            size: size
         )
-        try writeRecency(entry, at: found.key, size: size)
-        state.totals.bytes += size - found.size
-        noteChange(of: found.key)
     }
 
     /// Has the normalized row of an answer say what is saved of it; false where it is of another one.
     func showNormalized(_ entry: Entry, _ scope: ScopeKey) throws(StoreError) -> Bool {
         guard let (found, row) = try normalized(of: entry, scope) else { return false }
         try rewrite(row, found, as: entry)
-        state.highestRevision = max(state.highestRevision, entry.revision)
         return true
     }
 
     /// Whether a scope has an answer normalized that came as this entry.
     func hasNormalized(_ entry: Entry, _ scope: ScopeKey) throws(StoreError) -> Bool {
-        guard entry.kind == .fetched, entry.body.isJSON, shared.rules.hasAny else { return false }
+        guard entry.kind == .fetched, entry.body.isJSON, !shared.origins.rules.isEmpty else {
+            return false
+        }
         return try normalized(of: entry, scope) != nil
     }
 
@@ -220,44 +212,39 @@ extension CacheWriter {
         _ bytes: [UInt8]?,
         _ scope: ScopeKey
     ) throws(StoreError) -> (key: RowKey, size: Int64) {
-        let (old, key) = try find(scope, entry.id)
-        if old == nil { try evictOccupant(of: key) }
+        let found = try find(scope, entry.id)
+        let (old, key) = (found.row, found.key)
+        // What is claimed has its row; another claimed one there is read from `state.db` then.
+        if found.isTaken, try evict(key, .lru, nil) { state.totals.evictions += 1 }
         if let old { try letGo(of: old) }
         let size = entry.rowSize(in: scope, dataBytes: bytes?.count ?? 0)
-        try write(entry, at: key, scope: scope, body: .inline(bytes ?? []), isHead: bytes == nil)
-        try writeRecency(entry, at: key, size: size)
-        noteChange(of: key)
-        state.highestRevision = max(state.highestRevision, entry.revision)
-        state.totals.bytes += size - (old?.size ?? 0)
-        state.totals.entries += old == nil ? 1 : 0
+        let body = NewBody.inline(bytes ?? [])
+        try write(entry, at: key, over: old, in: scope, body, isHead: bytes == nil, size: size)
         return (key, size)
     }
 
     /// Takes a row away of which nobody is told here.
     func removeQuietly(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
-        guard let found = try find(scope, id).0 else { return }
+        guard let found = try find(scope, id).row else { return }
         try remove(found.key)
     }
 
     /// From now on a row is as of a step that has left it as it was: whoever is about to see it has
     /// seen something else of a later revision than its own.
     func raise(_ scope: ScopeKey, _ id: EntryID, to step: Revision) throws(StoreError) {
-        guard let found = try find(scope, id).0 else { return }
+        guard let found = try find(scope, id).row else { return }
         let statement = try connection.statement(
             "UPDATE entry SET rev = max(rev, ?2) WHERE key = ?1"
         )
-        statement.bind(1, found.key.number)
-        statement.bind(2, step.number)
-        try statement.run()
+        try statement.run(found.key.number, step.number)
         state.highestRevision = max(state.highestRevision, step)
         noteChange(of: found.key)
     }
 
     /// From now on an answer in the cache is stale, as something has changed it on the server.
     func markStale(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
-        guard let found = try find(scope, id).0, found.kind == .fetched else { return }
-        statements.markStale.bind(1, found.key.number)
-        try statements.markStale.run()
+        guard let found = try find(scope, id).row, found.kind == .fetched else { return }
+        try statements[.markStale].run(found.key.number)
         noteChange(of: found.key)
     }
 }

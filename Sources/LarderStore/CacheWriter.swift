@@ -27,7 +27,7 @@ final class CacheWriter {
     private var bytesAfterRebuild: Int64 = 0
     /// Uses taken from the logs by the open transaction.
     private var takenTouches: [(log: TouchLog, ticks: [RowKey: Int64])] = []
-    /// The same of entities that were asked for by their keys.
+    /// Uses of entities by their keys, taken by the open transaction.
     private var takenDirectUses: Set<RowKey> = []
     /// Rows that the open transaction has written, confirmed or taken away.
     private var changedRows: [RowKey] = []
@@ -62,26 +62,17 @@ final class CacheWriter {
         return file
     }
     var connection: SQLiteConnection { open.connection }
-    var statements: CacheWriterStatements { open.statements }
+    var statements: PreparedStatements<CacheStatement> { open.statements }
     var bodies: BodyTable { open.bodies }
     var chunks: ChunkReader { open.chunks }
     var references: ReferenceReader { open.references }
-    var referenceStatements: ReferenceStatements { open.referenceStatements }
 
     // MARK: Transactions
 
-    /// Gives up the uploads that were given up since the last time.
-    func forgetAbandoned() {
-        for upload in shared.takeAbandoned() { forget(upload) }
-    }
-
     func begin() throws(StoreError) {
         saved = state
-        takenTouches.removeAll()
-        takenDirectUses.removeAll()
-        changedRows.removeAll(keepingCapacity: true)
         guard let file else { throw shared.absence }
-        try file.statements.begin.run()
+        try file.statements[.begin].run()
     }
 
     /// Commits, and makes the commit known to readers before anybody is answered.
@@ -90,16 +81,25 @@ final class CacheWriter {
             throw .corrupt(file: database.path, step: "sum up the rows")
         }
         if state.totals != saved.totals || state.highestRevision != saved.highestRevision {
-            try writeMeta()
+            try setMeta("bytes", state.linkedBytes)
+            try setMeta("entries", state.totals.entries)
+            try setMeta("rev", state.highestRevision.number)
         }
         // Before what was trimmed is gone for whoever reads.
         if state.log.start != saved.log.start {
             shared.changes.setStart(.cache, state.log.start)
         }
-        try statements.commit.run()
+        shared.stamps.commitBegins(changing: changedRows)
+        do throws(StoreError) {
+            try statements[.commit].run()
+        } catch {
+            shared.stamps.commitEnded()
+            throw error
+        }
         takenTouches.removeAll()
         takenDirectUses.removeAll()
         shared.publish(state.totals)
+        shared.stamps.commitEnded()
         shared.changes.changed(state.log.changes)
         if state.hasUntold { shared.changes.isNotWhole() }
         state.log.changes.removeAll(keepingCapacity: true)
@@ -138,17 +138,6 @@ final class CacheWriter {
         changedRows.append(key)
     }
 
-    private func writeMeta() throws(StoreError) {
-        for (name, value) in [
-            ("bytes", state.linkedBytes), ("entries", state.totals.entries),
-            ("rev", state.highestRevision.number),
-        ] {
-            statements.setMeta.bind(1, name)
-            statements.setMeta.bind(2, value)
-            try statements.setMeta.run()
-        }
-    }
-
     // MARK: Uses
 
     /// Writes down every use that readers have seen since the last time.
@@ -158,16 +147,13 @@ final class CacheWriter {
             guard !ticks.isEmpty else { continue }
             takenTouches.append((log, ticks))
             for (key, tick) in ticks {
-                statements.touch.bind(1, key.number)
-                statements.touch.bind(2, tick)
-                try statements.touch.run()
+                try statements[.touch].run(key.number, tick)
             }
         }
         let direct = shared.takeDirectUses()
         takenDirectUses.formUnion(direct)
         for key in direct {
-            referenceStatements.markDirect.bind(1, key.number)
-            try referenceStatements.markDirect.run()
+            try statements[.markDirect].run(key.number)
         }
     }
 
@@ -202,17 +188,6 @@ final class CacheWriter {
 
     var lowWatermarkBytes: Int64 {
         Int64(Double(state.totals.budget) * configuration.lowWatermark)
-    }
-
-    /// Gives free pages up, a step at a time; false when there are none.
-    ///
-    /// The file itself becomes smaller with the next checkpoint.
-    func vacuumStep() throws(StoreError) -> Bool {
-        guard let free = try connection.integer("PRAGMA freelist_count"), free > 0 else {
-            return false
-        }
-        try connection.execute("PRAGMA incremental_vacuum(\(Limits.vacuumPagesMax))")
-        return true
     }
 
     /// Writes the file anew if it is so much larger than what it holds that this is worth it: pages

@@ -151,9 +151,7 @@ extension [Change] {
     fileprivate var inOrder: [Change] {
         var ordered: [Change] = []
         var places: [PutName: Int] = [:]
-        for change in enumerated().sorted(by: {
-            ($0.element.revision, $0.offset) < ($1.element.revision, $1.offset)
-        }).map(\.element) {
+        for change in sorted(by: { $0.revision < $1.revision }) {
             guard case .put(let id, let cause) = change.event else {
                 ordered.append(change)
                 continue

@@ -76,27 +76,17 @@ struct ChangeLog {
         isWhole: Bool,
         last: Revision
     ) -> ChangeLogState {
-        let anew = ChangeLogState(start: last)
-        guard isWhole else { return anew }
-        return (try? read(connection, hasModifiers: hasModifiers, last: last)) ?? anew
-    }
-
-    private static func read(
-        _ connection: SQLiteConnection,
-        hasModifiers: Bool,
-        last: Revision
-    ) throws(StoreError) -> ChangeLogState {
         var state = ChangeLogState(start: last)
-        guard
-            let start = try connection.integer("SELECT rev FROM change_log_start WHERE one = 1"),
-            Limits.revisions.contains(start), start <= last.number
+        let sums = """
+            SELECT count(*), coalesce(sum(\(size(hasModifiers: hasModifiers))), 0) FROM change_log
+            """
+        guard isWhole,
+            let start = try? connection.integer("SELECT rev FROM change_log_start WHERE one = 1"),
+            Limits.revisions.contains(start), start <= last.number,
+            let row = try? connection.prepare(sums), (try? row.step()) == true
         else { return state }
-        let sums = try connection.prepare(
-            "SELECT count(*), coalesce(sum(\(size(hasModifiers: hasModifiers))), 0) FROM change_log"
-        )
-        guard try sums.step() else { return state }
-        state.rows = sums.integer(0)
-        state.bytes = sums.integer(1)
+        state.rows = row.integer(0)
+        state.bytes = row.integer(1)
         state.start = Revision(start)
         state.isBegun = true
         return state
@@ -110,8 +100,7 @@ struct ChangeLog {
         state.changes.append(change)
     }
 
-    /// The same of many changes of one step, of one scope and cause: in few rows, each with the ids
-    /// of some.
+    /// Appends many changes of one step, of one scope and cause: in few rows, each with the ids of some.
     func append(together changes: [Change], to state: inout ChangeLogState) throws(StoreError) {
         var rest = changes[...]
         let total = changes.reduce(0) { $0 + 1 + ($1.id?.text.utf8.count ?? 0) }
@@ -143,12 +132,10 @@ struct ChangeLog {
             (state.step, state.place) = (change.revision, 0)
         }
         guard state.place < Self.places else { return try restart(after: change, &state) }
-        bind(change, place: state.place)
-        let tail = more.map { "\n" + $0.text }.joined()
-        if let id = change.id, !more.isEmpty { insert.bind(3, id.text + tail) }
+        let bytes = bind(change, more, place: state.place)
         try insert.run()
         state.rows += 1
-        state.bytes += change.loggedBytes + Int64(tail.utf8.count)
+        state.bytes += bytes
         let isOver =
             state.rows > Limits.changeLogRowsMax || state.bytes > Limits.changeLogBytesMax
         if isOver { try trim(&state) }
@@ -164,8 +151,7 @@ struct ChangeLog {
 
     /// Says after which revision the log is whole.
     func begin(_ state: ChangeLogState) throws(StoreError) {
-        setStart.bind(1, state.start.number)
-        try setStart.run()
+        try setStart.run(state.start.number)
     }
 
     private func trim(_ state: inout ChangeLogState) throws(StoreError) {
@@ -179,46 +165,41 @@ struct ChangeLog {
         try begin(state)
     }
 
-    private func bind(_ change: Change, place: Int64) {
+    /// Binds the row of a change and of `more` ids; what it counts, as SQLite tells it of the row.
+    private func bind(_ change: Change, _ more: [EntryID], place: Int64) -> Int64 {
+        var cause: ChangeCause?
+        var reason: EvictionReason?
+        var modifier: ModifierChange?
+        let kind: Int64
+        switch change.event {
+        case .put(_, let told): (kind, cause) = (0, told)
+        case .delete(_, let told): (kind, cause) = (1, told)
+        case .evict(_, let told, _): (kind, reason) = (2, told)
+        case .modifier(let told): (kind, modifier) = (3, told)
+        }
+        precondition(hasModifiers || modifier == nil, "modifiers stand in state.db")
+        let name = change.id?.text ?? modifier?.id.text ?? ""
+        let ids = more.isEmpty ? name : ([name] + more.map(\.text)).joined(separator: "\n")
+        let targets = modifier?.targets.map(\.text).joined(separator: "\n")
         insert.bind(1, change.revision.number * Self.places + place)
         insert.bind(2, change.scope.text)
-        insert.bind(8, change.client?.text)
-        switch change.event {
-        case .put(let id, let cause): bind(id, kind: 0, cause)
-        case .delete(let id, let cause): bind(id, kind: 1, cause)
-        case .evict(let id, let reason, _):
-            insert.bind(3, id.text)
-            insert.bind(4, 2)
-            insert.bind(5, Int64?.none)
-            insert.bind(6, reason.rawValue)
-            insert.bind(7, String?.none)
-            if hasModifiers { bindModifier(nil) }
-        case .modifier(let modifier):
-            precondition(hasModifiers, "modifiers stand in state.db")
-            insert.bind(3, modifier.id.text)
-            insert.bind(4, 3)
-            insert.bind(5, Int64?.none)
-            insert.bind(6, Int64?.none)
-            insert.bind(7, String?.none)
-            bindModifier(modifier)
-        }
-    }
-
-    private func bind(_ id: EntryID, kind: Int64, _ cause: ChangeCause) {
-        insert.bind(3, id.text)
+        insert.bind(3, ids)
         insert.bind(4, kind)
-        insert.bind(5, cause.source.rawValue)
-        insert.bind(6, Int64?.none)
-        insert.bind(7, cause.text)
-        if hasModifiers { bindModifier(nil) }
-    }
-
-    private func bindModifier(_ modifier: ModifierChange?) {
-        insert.bind(9, modifier?.state.rawValue)
-        insert.bind(10, modifier?.mark?.rawValue)
-        insert.bind(11, modifier?.reason?.rawValue)
-        insert.bind(12, modifier?.targets.map(\.text).joined(separator: "\n"))
-        insert.bind(13, modifier?.problem)
+        insert.bind(5, cause?.source.rawValue)
+        insert.bind(6, reason?.rawValue)
+        insert.bind(7, cause?.text)
+        insert.bind(8, change.client?.text)
+        if hasModifiers {
+            insert.bind(9, modifier?.state.rawValue)
+            insert.bind(10, modifier?.mark?.rawValue)
+            insert.bind(11, modifier?.reason?.rawValue)
+            insert.bind(12, targets)
+            insert.bind(13, modifier?.problem)
+        }
+        var bytes = Limits.rowOverheadBytes / 2 + change.scope.text.utf8.count + ids.utf8.count
+        bytes += (cause?.text?.utf8.count ?? 0) + (change.client?.text.utf8.count ?? 0)
+        bytes += (targets?.utf8.count ?? 0) + (modifier?.problem.count ?? 0)
+        return Int64(bytes)
     }
 }
 
@@ -231,21 +212,5 @@ extension Change {
         case (.delete(_, let cause), .delete(_, let second)): cause == second
         case _: false
         }
-    }
-
-    /// What its row counts, as SQLite tells it of the row.
-    fileprivate var loggedBytes: Int64 {
-        var bytes = Limits.rowOverheadBytes / 2 + scope.text.utf8.count
-        bytes += client?.text.utf8.count ?? 0
-        switch event {
-        case .put(let id, let cause), .delete(let id, let cause):
-            bytes += id.text.utf8.count + (cause.text?.utf8.count ?? 0)
-        case .evict(let id, _, _):
-            bytes += id.text.utf8.count
-        case .modifier(let modifier):
-            let targets = modifier.targets.reduce(-1) { $0 + $1.text.utf8.count + 1 }
-            bytes += modifier.id.text.utf8.count + max(0, targets) + modifier.problem.count
-        }
-        return Int64(bytes)
     }
 }

@@ -1,9 +1,10 @@
 import LarderModel
 import Synchronization
 
-/// Which ids are claimed, in memory: what readers ask before they look, and the writer at each put.
+/// Which ids are claimed, and which dead letters target, in memory: what readers ask before they look,
+/// and the writer at each put.
 ///
-/// Guarded by its lock, changed by the writer's thread alone. An id is in it from before the commit
+/// Guarded by its locks, changed by the writer's thread alone. An id is in it from before the commit
 /// that makes its row in `state.db` until after the one that takes it away, so whoever does not find
 /// it here need not look there.
 final class ClaimIndex: Sendable {
@@ -41,6 +42,11 @@ final class ClaimIndex: Sendable {
     }
 
     private let keys = Mutex(Keys())
+    /// The changes of dead letters by the ids that they target: from before the commit by which one
+    /// dies until after that by which it is no dead letter any more.
+    private let dead = Mutex<[ClaimKey: Int]>([:])
+    // As `count`, of the ids of `dead`.
+    private let deadCount = Atomic<Int>(0)
     private let sharedScope: ScopeKey
     // Released after a change of the keys, acquired before a look at them, so that readers need no
     // lock while nothing is kept.
@@ -52,8 +58,6 @@ final class ClaimIndex: Sendable {
     private let removed = Atomic<Int>(0)
     private let publishedPins: Mutex<PinTotals>
     private let publishedQueue = Mutex(QueueTotals(maxModifiers: 0, maxBytes: 0))
-    /// Uploads given up, until the writer's next transaction.
-    private let abandoned = Mutex<[UploadID]>([])
     private let listener = Mutex<@Sendable () -> Void>({})
 
     init(pinsMaxBytes: Int64, sharedScope: ScopeKey) {
@@ -85,7 +89,7 @@ final class ClaimIndex: Sendable {
     /// Whether a row of the cache may be one of a claimed id.
     func covers(_ key: RowKey) -> Bool {
         guard count.load(ordering: .acquiring) > 0 else { return false }
-        return keys.withLock { $0.counts[key.first] != nil }
+        return keys.withLock { $0.counts[key] != nil }
     }
 
     // MARK: Changes
@@ -100,11 +104,14 @@ final class ClaimIndex: Sendable {
         }
     }
 
-    func remove(_ scope: ScopeKey, _ id: EntryID) {
+    /// Takes an id out, unless it is pinned or targeted: then a later command of the group that gave it
+    /// up has claimed it again.
+    func removeUnclaimed(_ scope: ScopeKey, _ id: EntryID) {
         let key = ClaimKey(scope, id)
         let original = ClaimKey(sharedScope, id)
         keys.withLock { keys in
-            guard let place = keys.places.removeValue(forKey: key) else { return }
+            guard let place = keys.places[key], !place.isPinned, place.targets == 0 else { return }
+            keys.places[key] = nil
             let row = place.row
             keys.shownBytes -= place.shownBytes
             if place.isBehind { keys.behind -= 1 }
@@ -222,10 +229,33 @@ final class ClaimIndex: Sendable {
 
     /// Whether a scope's row is a copy of the shared one.
     func isCopy(_ scope: ScopeKey, _ id: EntryID) -> Bool {
-        guard count.load(ordering: .acquiring) > 0 else { return false }
-        let original = ClaimKey(sharedScope, id)
-        return keys.withLock { $0.followers[original]?.contains(scope) ?? false }
+        place(scope, id)?.isCopy == true
     }
+
+    // MARK: Dead letters
+
+    /// Counts changes of dead letters that target an id.
+    func addDeadLetters(_ scope: ScopeKey, _ id: EntryID, _ added: Int) {
+        let key = ClaimKey(scope, id)
+        dead.withLock { dead in
+            let sum = dead[key, default: 0] + added
+            dead[key] = sum == 0 ? nil : sum
+            deadCount.store(dead.count, ordering: .releasing)
+        }
+    }
+
+    /// Whether dead letters may target an id; where not, none does.
+    func mayHaveDeadLetters(_ scope: ScopeKey, _ id: EntryID) -> Bool {
+        guard hasDeadLetters else { return false }
+        let key = ClaimKey(scope, id)
+        return dead.withLock { $0[key] != nil }
+    }
+
+    /// Of each id that dead letters target how many of their changes do.
+    var deadLetters: [ClaimKey: Int] { dead.withLock { $0 } }
+
+    /// Whether dead letters may target anything.
+    var hasDeadLetters: Bool { deadCount.load(ordering: .acquiring) > 0 }
 
     // MARK: The writer's totals
 
@@ -240,19 +270,6 @@ final class ClaimIndex: Sendable {
     }
 
     var queueTotals: QueueTotals { publishedQueue.withLock { $0 } }
-
-    // MARK: Uploads
-
-    func abandon(_ upload: UploadID) {
-        abandoned.withLock { $0.append(upload) }
-    }
-
-    func takeAbandoned() -> [UploadID] {
-        abandoned.withLock { abandoned in
-            defer { abandoned.removeAll() }
-            return abandoned
-        }
-    }
 
     // MARK: Whoever fetches what pins want
 

@@ -49,6 +49,9 @@ package struct ClaimRow: Equatable, Sendable {
 
     /// The columns of an entry as ``EntryRow`` has them, but that its number is the row's.
     static let entryColumns = "claim" + EntryRow.columns.dropFirst("key".count)
-    /// The same places, but that no body is read.
+    /// The places of ``entryColumns``, but that no body is read.
     static let entryColumnsWithoutBody = entryColumns.replacing(", data", with: ", NULL")
+    /// The places of ``entryColumns`` with what a writer asks of a row before it changes it.
+    static let foundColumns = entryColumnsWithoutBody.replacing("scope, id", with: "NULL, NULL")
+        .replacing(", headers", with: ", NULL").replacing(", media_type", with: ", NULL")
 }

@@ -14,7 +14,7 @@ import Synchronization
 /// only if it may be, as it stores an answer, of which the other part would be missing.
 final class CommitQueue: Sendable {
     private struct Waiting {
-        var commands = Deque<any CommitCommand>()
+        var commands = Deque<CommitCommand>()
         var isDraining = false
         var isClosed = false
     }
@@ -46,35 +46,34 @@ final class CommitQueue: Sendable {
         _ work: @escaping @Sendable (StoreWriter) throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
         let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
-            enqueue(
-                Task(isRepeatable: isRepeatable, work) { continuation.resume(returning: $0) }
-            )
+            let command = CommitCommand(isRepeatable: isRepeatable, work) {
+                continuation.resume(returning: $0)
+            }
+            enqueue(command)
         }
         return try result.get()
     }
 
-    /// The same for a thread that may wait: it is blocked until the commit.
+    /// Runs `work` in a transaction and blocks the calling thread, which may wait, until its commit.
     func submitBlocking<Value: Sendable>(
         _ work: @escaping @Sendable (StoreWriter) throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
-        let answer = BlockingAnswer<Value>()
-        enqueue(Task(work) { answer.give($0) })
+        let (answer, isGiven) = (Answer<Value>(), DispatchSemaphore(value: 0))
+        let command = CommitCommand(work) { result in
+            answer.give(result)
+            isGiven.signal()
+        }
+        enqueue(command)
         let isHeld = held.withLock { $0 }
         if isHeld { thread.resume() }
         defer { if isHeld { thread.suspend() } }
-        return try answer.wait()
+        isGiven.wait()
+        return try answer.given.get()
     }
 
-    /// Has work done for which nobody waits; `done` is told after it, and whether it was committed.
-    func post(
-        _ work: @escaping @Sendable (StoreWriter) throws(StoreError) -> Void,
-        done: @escaping @Sendable (_ hasSucceeded: Bool) -> Void = { _ in }
-    ) {
-        enqueue(
-            Task(work) { result in
-                if case .success = result { done(true) } else { done(false) }
-            }
-        )
+    /// Has work done for which nobody waits.
+    func post(_ work: @escaping @Sendable (StoreWriter) throws(StoreError) -> Void) {
+        enqueue(CommitCommand(work) { _ in })
     }
 
     /// Begins nothing until ``release()``, but what a thread waits for.
@@ -92,9 +91,6 @@ final class CommitQueue: Sendable {
 
     /// How many commands each transaction took.
     var groupSizes: Histogram { sizes.withLock { $0 } }
-
-    /// Whether nothing waits and nothing is being carried out.
-    var isQuiet: Bool { waiting.withLock { $0.commands.isEmpty && !$0.isDraining } }
 
     /// Whether nothing waits.
     var isIdle: Bool { waiting.withLock { $0.commands.isEmpty } }
@@ -117,9 +113,31 @@ final class CommitQueue: Sendable {
         return try result.get()
     }
 
-    /// The same, of which nobody hears.
+    /// Has the thread do outside a transaction what nobody hears of.
     func postOutsideTransaction(_ work: @escaping @Sendable (StoreWriter) -> Void) {
         thread.async { [confined] in work(confined.writer) }
+    }
+
+    /// Writes a file's WAL back; when it is truncated, waits for readers and cuts it to nothing.
+    func checkpoint(_ file: BodyFile, truncating: Bool) async throws(StoreError) {
+        try await outsideTransaction { writer throws(StoreError) in
+            switch file {
+            case .cache: try writer.files.cache.checkpoint(truncating: truncating)
+            case .state: try writer.files.state.checkpoint(truncating: truncating)
+            }
+        }
+    }
+
+    /// Gives pages of a file back in an idle moment.
+    func giveBackPages(of file: BodyFile) async throws(StoreError) {
+        guard isIdle else { return }
+        let gaveBack = try await submit { writer throws(StoreError) in
+            switch file {
+            case .cache: try writer.cache.connection.vacuumStep()
+            case .state: try writer.state.connection.vacuumStep()
+            }
+        }
+        if gaveBack { try await checkpoint(file, truncating: false) }
     }
 
     /// Refuses commands from now on; those that wait are still carried out.
@@ -132,7 +150,7 @@ final class CommitQueue: Sendable {
         post { _ throws(StoreError) in }
     }
 
-    func enqueue(_ command: any CommitCommand) {
+    func enqueue(_ command: CommitCommand) {
         let verdict: (refusal: StoreError?, mustStart: Bool) = waiting.withLock { waiting in
             if waiting.isClosed { return (.closed, false) }
             if waiting.commands.count >= Limits.writerQueueMax { return (.overloaded, false) }
@@ -161,7 +179,7 @@ final class CommitQueue: Sendable {
         }
     }
 
-    private func takeGroup() -> [any CommitCommand] {
+    private func takeGroup() -> [CommitCommand] {
         waiting.withLock { waiting in
             let count = min(waiting.commands.count, Limits.commitBatchMax)
             let group = Array(waiting.commands.prefix(count))
@@ -170,11 +188,12 @@ final class CommitQueue: Sendable {
         }
     }
 
-    private func carryOut(_ group: [any CommitCommand], _ writer: StoreWriter) {
+    private func carryOut(_ group: [CommitCommand], _ writer: StoreWriter) {
         sizes.withLock { $0.record(Int64(group.count)) }
         guard let left = transact(group, writer) else { return }
         let isRecovered = writer.recover(from: left.failure)
-        guard left.commands.count > 1 || isRecovered || left.isPart else {
+        guard left.commands.count > 1 || isRecovered || !left.saved.isEmpty else {
+            writer.noteRefusal(left.failure)
             for command in left.commands { command.finish(left.failure) }
             return
         }
@@ -188,7 +207,7 @@ final class CommitQueue: Sendable {
     ///
     /// What it has saved in `state.db`, now or in its group, stands, as of any other.
     private func carryOutAlone(
-        _ command: any CommitCommand,
+        _ command: CommitCommand,
         _ writer: StoreWriter,
         isSaved: Bool
     ) {
@@ -199,28 +218,28 @@ final class CommitQueue: Sendable {
             // It has been told what `state.db` has committed.
             guard !left.commands.isEmpty else { return }
             isSaved = isSaved || !left.saved.isEmpty
-            if isLast || !isRecovered { return command.finish(isSaved ? nil : left.failure) }
+            guard isLast || !isRecovered else { continue }
+            writer.noteRefusal(left.failure)
+            return command.finish(isSaved ? nil : left.failure)
         }
     }
 
     /// Commands of which nothing was committed, or not all.
     private struct Left {
-        let commands: [any CommitCommand]
+        let commands: [CommitCommand]
         let failure: StoreError
         /// Those that have changed `state.db`, which is committed.
         var saved: Set<ObjectIdentifier> = []
-        /// Whether something of their group was committed.
-        var isPart = false
     }
 
     /// Carries a group out in one transaction over both files, and answers what was committed; the
     /// rest, if there is any.
-    private func transact(_ group: [any CommitCommand], _ writer: StoreWriter) -> Left? {
+    private func transact(_ group: [CommitCommand], _ writer: StoreWriter) -> Left? {
         var saved: Set<ObjectIdentifier> = []
         do throws(StoreError) {
             try writer.begin()
             for command in group {
-                try command.apply(to: writer)
+                try command.apply(writer)
                 if writer.takeChangeOfState() { saved.insert(ObjectIdentifier(command)) }
             }
             try writer.commitState()
@@ -232,7 +251,7 @@ final class CommitQueue: Sendable {
             try writer.commitCache()
         } catch {
             writer.rollBack()
-            var left: [any CommitCommand] = []
+            var left: [CommitCommand] = []
             for command in group {
                 if saved.contains(ObjectIdentifier(command)), !command.isRepeatable {
                     command.finish(nil)
@@ -240,7 +259,7 @@ final class CommitQueue: Sendable {
                     left.append(command)
                 }
             }
-            return Left(commands: left, failure: error, saved: saved, isPart: !saved.isEmpty)
+            return Left(commands: left, failure: error, saved: saved)
         }
         for command in group { command.finish(nil) }
         return nil
@@ -252,7 +271,7 @@ final class CommitQueue: Sendable {
         var hasWorked = false
         for step in writer.housekeeping {
             let now = self.now()
-            let work = Task<Void>(
+            let work = CommitCommand(
                 { writer throws(StoreError) in try writer.keepHouse(step, now: now) },
                 finish: { _ in }
             )
@@ -264,54 +283,36 @@ final class CommitQueue: Sendable {
         }
         return hasWorked
     }
+}
 
-    /// A command made of closures.
-    private final class Task<Value: Sendable>: CommitCommand {
-        private let work: @Sendable (StoreWriter) throws(StoreError) -> Value
-        private let answer: @Sendable (Result<Value, StoreError>) -> Void
-        private let value = Mutex<Value?>(nil)
-        let isRepeatable: Bool
+/// What somebody wants of the writer, and waits for.
+final class CommitCommand: Sendable {
+    /// Whether it may be carried out once more after `state.db` has committed what it did there.
+    let isRepeatable: Bool
+    /// Carries it out inside a transaction; remembers what came of it.
+    let apply: @Sendable (StoreWriter) throws(StoreError) -> Void
+    /// Tells the caller: what ``apply`` remembered, or why nothing of it is there.
+    let finish: @Sendable (StoreError?) -> Void
 
-        init(
-            isRepeatable: Bool = false,
-            _ work: @escaping @Sendable (StoreWriter) throws(StoreError) -> Value,
-            finish answer: @escaping @Sendable (Result<Value, StoreError>) -> Void
-        ) {
-            self.isRepeatable = isRepeatable
-            self.work = work
-            self.answer = answer
-        }
-
-        func apply(to writer: StoreWriter) throws(StoreError) {
-            let made = try work(writer)
-            value.withLock { $0 = made }
-        }
-
-        func finish(_ error: StoreError?) {
-            let made = value.withLock { $0 }
-            if let error {
-                answer(.failure(error))
-            } else if let made {
-                answer(.success(made))
-            } else {
-                answer(.failure(.closed))
-            }
-        }
+    init<Value: Sendable>(
+        isRepeatable: Bool = false,
+        _ work: @escaping @Sendable (StoreWriter) throws(StoreError) -> Value,
+        finish tell: @escaping @Sendable (Result<Value, StoreError>) -> Void
+    ) {
+        let answer = Answer<Value>()
+        self.isRepeatable = isRepeatable
+        apply = { writer throws(StoreError) in answer.give(.success(try work(writer))) }
+        finish = { error in tell(error.map { .failure($0) } ?? answer.given) }
     }
 }
 
-/// An answer that a thread waits for.
-private final class BlockingAnswer<Value: Sendable>: Sendable {
+/// What a command came to; that it was refused as the queue is closed, until it is given.
+private final class Answer<Value: Sendable>: Sendable {
     private let result = Mutex<Result<Value, StoreError>>(.failure(.closed))
-    private let isGiven = DispatchSemaphore(value: 0)
+
+    var given: Result<Value, StoreError> { result.withLock { $0 } }
 
     func give(_ result: Result<Value, StoreError>) {
         self.result.withLock { $0 = result }
-        isGiven.signal()
-    }
-
-    func wait() throws(StoreError) -> Value {
-        isGiven.wait()
-        return try result.withLock { $0 }.get()
     }
 }

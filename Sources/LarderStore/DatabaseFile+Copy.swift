@@ -34,8 +34,7 @@ extension DatabaseFile {
         do throws(StoreError) {
             // VACUUM INTO is told the path as a value, so that any folder's name will do.
             let statement = try connection.prepare("VACUUM INTO ?1")
-            statement.bind(1, new)
-            try statement.run()
+            try statement.run(new)
             guard chmod(new, 0o600) == 0, sync(new), rename(new, place) == 0, sync(folder)
             else { throw .cannotOpen(path: new, reason: lastSystemError()) }
         } catch {

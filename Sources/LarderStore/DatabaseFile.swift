@@ -16,14 +16,10 @@ struct DatabaseFile {
     /// Set where damage is met in it; nil for a file that is looked after while it is in use.
     var mark: DamageMark?
 
-    /// The writer's connection, and the version that the file had if it had an earlier one.
-    struct Opened {
-        let connection: SQLiteConnection
-        let migratedFrom: Int?
-    }
-
     /// Opens the file for its only writer, making or migrating it; no file is replaced here.
-    func openWriter() throws(StoreError) -> Opened {
+    ///
+    /// With the version that the file had if it had an earlier one.
+    func openWriter() throws(StoreError) -> (connection: SQLiteConnection, migratedFrom: Int?) {
         try create()
         let connection = try SQLiteConnection(
             path: path,
@@ -62,7 +58,7 @@ struct DatabaseFile {
         if isEarlier, keepsCopy { try copyBeforeMigration(connection) }
         try schema.migrate(connection, from: version)
         connection.keepWALOnClose(false)
-        return Opened(connection: connection, migratedFrom: isEarlier ? version : nil)
+        return (connection, isEarlier ? version : nil)
     }
 
     /// Opens another connection that only reads; with `allowsCut` also a file that is shorter than

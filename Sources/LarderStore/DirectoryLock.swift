@@ -14,10 +14,9 @@ final class DirectoryLock: Sendable {
         descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .cannotOpen(path: path, reason: lastSystemError()) }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            let inUse = errno == EWOULDBLOCK
-            let reason = lastSystemError()
-            close(descriptor)
-            throw inUse ? .inUse(path: directory) : .cannotOpen(path: path, reason: reason)
+            // `deinit` closes the descriptor, as everything of this is there.
+            throw errno == EWOULDBLOCK
+                ? .inUse(path: directory) : .cannotOpen(path: path, reason: lastSystemError())
         }
     }
 

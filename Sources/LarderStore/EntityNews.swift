@@ -72,7 +72,7 @@ extension StoreWriter {
             if let saved = try claimed(place, id), saved.hasEntry || saved.isTargeted {
                 return saved.kind != .tombstone
             }
-            guard files.cache.file != nil, let row = try files.cache.find(place, id).0 else {
+            guard files.cache.file != nil, let row = try files.cache.find(place, id).row else {
                 return false
             }
             return row.kind != .tombstone
@@ -99,7 +99,7 @@ extension SharedCacheState {
         _ change: Change,
         isShown: (ScopeKey, EntryID) throws(StoreError) -> Bool
     ) throws(StoreError) -> Change? {
-        guard let (name, cause) = change.changedEntity, let id = rules.ownID(of: name) else {
+        guard let (name, cause) = change.changedEntity, let id = origins.ownID(name) else {
             return nil
         }
         let scope = key(for: change.scope)
@@ -122,8 +122,10 @@ extension SharedCacheState {
 }
 
 extension EntityChange {
-    /// The same of the entity that another scope has under the name.
+    /// The change as one of the entity that another scope has under the name.
     fileprivate func moved(to scope: ScopeKey) -> EntityChange {
-        EntityChange(name, at: RowKey(scope, EntryID(name)), members, event)
+        var change = self
+        change.key = RowKey(scope, EntryID(name))
+        return change
     }
 }

@@ -6,22 +6,16 @@ extension Entry {
     ///
     /// Exact, in that it is a function of what the row holds.
     func rowSize(in scope: ScopeKey, isChunked: Bool) -> Int64 {
-        let chunks = isChunked ? Self.chunkCount(body.byteCount) : 0
-        return rowSize(in: scope, dataBytes: body.byteCount)
-            + Int64(chunks * Limits.chunkOverheadBytes)
+        let overhead = isChunked ? ChunkedBody.overhead(of: body.byteCount) : 0
+        return rowSize(in: scope, dataBytes: body.byteCount + overhead)
     }
 
-    /// The same of a row that holds so many bytes in place of the body.
+    /// What a row counts that holds so many bytes in place of the body.
     func rowSize(in scope: ScopeKey, dataBytes: Int) -> Int64 {
         var bytes = Limits.rowOverheadBytes + scope.text.utf8.count + id.text.utf8.count
         bytes += (origin?.text.utf8.count ?? 0) + (mediaType?.utf8.count ?? 0)
         bytes += (etag?.utf8.count ?? 0) + (lastModified?.utf8.count ?? 0) + headers.byteCount
         return Int64(bytes + dataBytes)
-    }
-
-    /// Every chunk but the last is full.
-    private static func chunkCount(_ bytes: Int) -> Int {
-        (bytes + Limits.inlineBodyBytesMax - 1) / Limits.inlineBodyBytesMax
     }
 }
 

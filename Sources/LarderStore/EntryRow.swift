@@ -117,9 +117,9 @@ package struct EntryRow: ~Copyable {
         key, scope, id, kind, stored_at, fresh_until, rev, origin, status, media_type, etag, \
         last_modified, headers, bytes, json, digest_high, digest_low, body, data
         """
-    /// The same, and those of normalized answers, which only `cache.db` has.
+    /// With those of normalized answers, which only `cache.db` has.
     static let columnsWithForm = columns + ", skeleton, checksum"
-    /// The same places, but that no body is read.
+    /// The places of ``columns``, but that no body is read.
     static let columnsWithoutBody = columns.replacing(", data", with: ", NULL")
 }
 
@@ -181,10 +181,13 @@ package struct ChunkedBody: Hashable, Sendable {
     package let byteCount: Int
     let file: BodyFile
 
-    /// What its chunks count with their overhead; every chunk but the last is full.
-    var accountedBytes: Int64 {
+    /// What its chunks count with their overhead.
+    var accountedBytes: Int64 { Int64(byteCount + Self.overhead(of: byteCount)) }
+
+    /// What chunks count beside their bytes; every chunk but the last is full.
+    static func overhead(of byteCount: Int) -> Int {
         let chunks = (byteCount + Limits.inlineBodyBytesMax - 1) / Limits.inlineBodyBytesMax
-        return Int64(byteCount + chunks * Limits.chunkOverheadBytes)
+        return chunks * Limits.chunkOverheadBytes
     }
 }
 

@@ -10,10 +10,6 @@ final class Findings: Sendable {
 
     private let kept = Mutex(Kept())
 
-    init(_ sentences: [String] = []) {
-        for sentence in sentences { add(sentence) }
-    }
-
     /// Remembers something for the log and for status.
     func add(_ sentence: String) {
         tell(sentence)

@@ -57,21 +57,10 @@ extension ListedRow {
             let id: EntryID
         }
         let names = Set(saved.map { Name(scope: $0.scope, id: $0.entry.id) })
-        var rest = cached.filter { row in
+        let rest = cached.filter { row in
             !names.contains(Name(scope: row.scope, id: row.entry.id))
-        }[...]
-        var saved = saved[...]
-        var rows: [ListedRow] = []
-        while rows.count < limit, let next = rest.first ?? saved.first {
-            if let first = saved.first, rest.isEmpty || first.precedes(next, in: order) {
-                rows.append(first)
-                saved.removeFirst()
-            } else {
-                rows.append(next)
-                rest.removeFirst()
-            }
         }
-        return rows
+        return Array((rest + saved).sorted { $0.precedes($1, in: order) }.prefix(limit))
     }
 
     /// Whether it comes before another row in a list.

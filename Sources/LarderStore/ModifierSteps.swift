@@ -57,23 +57,32 @@ package struct Settlement: Sendable {
     }
 }
 
-/// The rows that show a target although no change names them, as answers do that vary by request
-/// headers; once it is confirmed they say what it has made of them, or are to be asked for again.
-package struct VariantRows: Sendable {
+/// Where the rows are that show a target although no change names them, as answers do that vary by
+/// request headers.
+package struct VariantPlaces: Equatable, Sendable {
     /// What their ids begin with.
     package let prefix: String
     /// Where they stand: a row of the first of these hides what has its id in the others.
     package let scopes: [ScopeKey]
+
+    package init(prefix: String, scopes: [ScopeKey]) {
+        self.prefix = prefix
+        self.scopes = scopes
+    }
+}
+
+/// The variants of a target: once its modifier is confirmed they say what it has made of them, or are
+/// to be asked for again.
+package struct VariantRows: Sendable {
+    package let places: VariantPlaces
     /// What a confirmed modifier makes of one; called as that of a target is.
     package let update: @Sendable (VariantRow, TargetBase) -> BaseUpdate
 
     package init(
-        prefix: String,
-        scopes: [ScopeKey],
+        in places: VariantPlaces,
         update: @escaping @Sendable (VariantRow, TargetBase) -> BaseUpdate
     ) {
-        self.prefix = prefix
-        self.scopes = scopes
+        self.places = places
         self.update = update
     }
 }
@@ -117,11 +126,4 @@ package struct LostView: Equatable, Sendable {
         self.before = before
         self.after = after
     }
-}
-
-/// What left the queue in one settle step.
-package struct SettleReceipt: Equatable, Sendable {
-    /// Those that were not settled before.
-    package var settled: [ModifierNumber] = []
-    package var revision: Revision
 }

@@ -12,14 +12,14 @@ package struct ModifierStore: Sendable {
 
     /// Accepts all of them, or none; what each came to, in their order.
     ///
-    /// The same id with the same digest as before is the same modifier, with another one it throws
-    /// `modifierExists`; throws `queueFull` for what does not fit.
+    /// A known id with the digest that it had is the modifier that is there, with another one it
+    /// throws `modifierExists`; throws `queueFull` for what does not fit.
     package func accept(
         _ new: [NewModifier],
         now: Timestamp
     ) async throws(StoreError) -> [Acceptance] {
-        try await entering(now) { writer, copied, isCacheGone throws(StoreError) in
-            try writer.accept(new, copied, isCacheGone: isCacheGone, now: now)
+        try await entering(now) { writer, copied throws(StoreError) in
+            try writer.accept(new, copied, now: now)
         }
     }
 
@@ -28,8 +28,8 @@ package struct ModifierStore: Sendable {
     package func send(
         _ number: ModifierNumber
     ) async throws(StoreError) -> DepartingModifier? {
-        try await file.settling { () async throws(StoreError) in
-            try await file.commits.submit { writer throws(StoreError) in try writer.send(number) }
+        try await file.settle { writer throws(StoreError) in
+            try writer.send(number)
         }
     }
 
@@ -39,10 +39,8 @@ package struct ModifierStore: Sendable {
     package func update(
         _ change: ModifierUpdate
     ) async throws(StoreError) -> ModifierTransition? {
-        try await file.settling { () async throws(StoreError) in
-            try await file.commits.submit { writer throws(StoreError) in
-                try writer.state.update(change, try writer.revisions.next())
-            }
+        try await file.settle { writer throws(StoreError) in
+            try writer.state.update(change, try writer.revisions.next())
         }
     }
 
@@ -50,7 +48,7 @@ package struct ModifierStore: Sendable {
     package func settle(
         _ settlements: [Settlement],
         now: Timestamp
-    ) async throws(StoreError) -> SettleReceipt {
+    ) async throws(StoreError) {
         try await commands.settling { writer throws(StoreError) in
             try writer.settle(settlements, now: now)
         }
@@ -83,7 +81,7 @@ package struct ModifierStore: Sendable {
             settlement.problem = problem
             return settlement
         }
-        _ = try await settle(settlements, now: now)
+        try await settle(settlements, now: now)
     }
 
     // MARK: Dead letters
@@ -94,33 +92,24 @@ package struct ModifierStore: Sendable {
         of scope: ScopeKey,
         now: Timestamp
     ) async throws(StoreError) -> Bool {
-        try await file.settling { () async throws(StoreError) in
-            try await file.commits.submit { writer throws(StoreError) in
-                let step = try writer.revisions.next()
-                return try writer.state.dropDeadLetter(number, of: scope, step, now: now)
-            }
+        try await file.settle { writer throws(StoreError) in
+            try writer.drop(number, of: scope, now: now)
         }
     }
 
-    /// Puts a dead letter at the end of the queue, in its next round; its new number, or nil when
-    /// the scope has none of this one.
+    /// Puts a dead letter at the end of the queue, in its next round; nil when the scope has none of
+    /// this number.
     ///
-    /// `sharing` says of which targets the answers are everybody's.
+    /// `sharing` says of which targets the answers are everybody's, `variants` where theirs are.
     package func retry(
         _ number: ModifierNumber,
         of scope: ScopeKey,
         sharing: @escaping @Sendable (EntryID) -> Bool,
+        variants: @escaping @Sendable (EntryID) -> VariantPlaces? = { _ in nil },
         now: Timestamp
-    ) async throws(StoreError) -> ModifierNumber? {
-        try await entering(now) { writer, copied, isCacheGone throws(StoreError) in
-            try writer.retry(
-                number,
-                of: scope,
-                sharing: sharing,
-                copied,
-                isCacheGone: isCacheGone,
-                now: now
-            )
+    ) async throws(StoreError) -> RevivedModifier? {
+        try await entering(now) { writer, copied throws(StoreError) in
+            try writer.retry(number, of: scope, sharing, variants, copied, now: now)
         }
     }
 
@@ -128,13 +117,13 @@ package struct ModifierStore: Sendable {
     private func entering<Value: Sendable>(
         _ now: Timestamp,
         _ command:
-            @escaping @Sendable (StoreWriter, StoreWriter.CopiedBodies, _ isCacheGone: Bool)
-            throws(StoreError) -> StoreWriter.Entrance<Value>
+            @escaping @Sendable (StoreWriter, StoreWriter.CopiedBodies) throws(StoreError)
+            -> StoreWriter.Entrance<Value>
     ) async throws(StoreError) -> Value {
         try file.refuseWhileFull("accept a modifier")
         return try await commands.copying(now: now) { (copied) async throws(StoreError) in
-            try await commands.withCache { writer, isGone throws(StoreError) in
-                try command(writer, copied, isGone)
+            try await commands.withCache { writer throws(StoreError) in
+                try command(writer, copied)
             }
         }
     }
@@ -148,17 +137,23 @@ package struct ModifierStore: Sendable {
         _ isPaused: Bool
     ) async throws(StoreError) {
         try await file.settle { writer throws(StoreError) in
-            try writer.setPaused(scope, lane, isPaused)
+            try writer.state.setPaused(scope, lane, isPaused)
         }
     }
 
     package func pausedLanes() async throws(StoreError) -> [(scope: Scope, lane: Lane)] {
-        try await commands.read { reader throws(StoreError) in
-            try reader.stateReader().queue.pausedLanes()
-        }
+        try await inQueue { queue throws(StoreError) in try queue.pausedLanes() }
     }
 
     // MARK: Reads
+
+    /// Reads what the queue's rows say, off the event loops.
+    private func inQueue<Value: Sendable>(
+        _ read: @escaping @Sendable (QueueReader) throws(StoreError) -> Value
+    ) async throws(StoreError) -> Value {
+        try await commands.read { reader throws(StoreError) in try read(reader.stateReader().queue)
+        }
+    }
 
     /// A page of the unsettled modifiers after `number`, in the order of their numbers; those that
     /// cannot be read are among them.
@@ -169,12 +164,8 @@ package struct ModifierStore: Sendable {
         limit: Int = Limits.pageRowsMax,
         isKnown: (@Sendable ([UInt8]) -> Bool)? = nil
     ) async throws(StoreError) -> [FoundModifier] {
-        try await commands.read { reader throws(StoreError) in
-            try reader.stateReader().queue.unsettled(
-                after: number?.value ?? 0,
-                limit: limit,
-                isKnown: isKnown
-            )
+        try await inQueue { queue throws(StoreError) in
+            try queue.unsettled(after: number?.value ?? 0, limit: limit, isKnown: isKnown)
         }
     }
 
@@ -184,12 +175,8 @@ package struct ModifierStore: Sendable {
         after number: ModifierNumber?,
         limit: Int
     ) async throws(StoreError) -> [FoundModifier] {
-        try await commands.read { reader throws(StoreError) in
-            try reader.stateReader().queue.modifiers(
-                filter,
-                after: number?.value ?? 0,
-                limit: limit
-            )
+        try await inQueue { queue throws(StoreError) in
+            try queue.modifiers(filter, after: number?.value ?? 0, limit: limit)
         }
     }
 
@@ -199,13 +186,10 @@ package struct ModifierStore: Sendable {
         bytesMax: Int
     ) async throws(StoreError) -> [ModifierNumber: (status: Int, body: [UInt8], at: Timestamp?)] {
         guard !numbers.isEmpty else { return [:] }
-        return try await commands.read { reader throws(StoreError) in
+        return try await inQueue { queue throws(StoreError) in
             var answers: [ModifierNumber: (status: Int, body: [UInt8], at: Timestamp?)] = [:]
             for number in numbers {
-                answers[number] = try reader.stateReader().queue.answer(
-                    of: number,
-                    bytesMax: bytesMax
-                )
+                answers[number] = try queue.answer(of: number, bytesMax: bytesMax)
             }
             return answers
         }
@@ -213,9 +197,7 @@ package struct ModifierStore: Sendable {
 
     /// One modifier with everything that belongs to it; nil when there is none that can be read.
     package func whole(_ number: ModifierNumber) async throws(StoreError) -> WholeModifier? {
-        try await commands.read { reader throws(StoreError) in
-            try reader.stateReader().queue.modifier(number)
-        }
+        try await inQueue { queue throws(StoreError) in try queue.modifier(number) }
     }
 
     /// The id and the state of one that is unsettled, or a dead letter; nil where there is none.
@@ -225,9 +207,7 @@ package struct ModifierStore: Sendable {
     package func head(
         _ number: ModifierNumber
     ) async throws(StoreError) -> (id: ModifierID?, state: ModifierState?)? {
-        try await commands.read { reader throws(StoreError) in
-            try reader.stateReader().queue.head(of: number)
-        }
+        try await inQueue { queue throws(StoreError) in try queue.head(of: number) }
     }
 
     /// A modifier with its targets as they are now, but for those of which nothing is known.
@@ -243,25 +223,12 @@ package struct ModifierStore: Sendable {
         }
     }
 
-    /// The variants of what stands under an id, by what their ids begin with; see ``VariantRows``.
-    package func variants(
-        _ prefix: String,
-        in scopes: [ScopeKey],
-        now: Timestamp
-    ) async throws(StoreError) -> [VariantRow] {
-        let query = VariantQuery(prefix: prefix, scopes: scopes, shownAt: now)
-        return try await commands.readers.read(.sending) { reader throws(StoreError) in
-            try reader.variants(query)
-        }
-    }
-
     /// The number under which a scope's modifier stands, also one that is settled.
     package func number(
         _ id: ModifierID,
         of scope: ScopeKey
     ) async throws(StoreError) -> ModifierNumber? {
-        try await commands.read { reader throws(StoreError) in
-            try reader.stateReader().queue.number(of: id, scope)
+        try await inQueue { queue throws(StoreError) in try queue.submission(of: id, scope)?.number
         }
     }
 
@@ -270,24 +237,25 @@ package struct ModifierStore: Sendable {
         of ids: [ModifierID],
         _ scope: ScopeKey
     ) async throws(StoreError) -> [ModifierID: Submission] {
-        try await commands.read { reader throws(StoreError) in
+        try await inQueue { queue throws(StoreError) in
             var found: [ModifierID: Submission] = [:]
-            for id in ids { found[id] = try reader.stateReader().queue.submission(of: id, scope) }
+            for id in ids { found[id] = try queue.submission(of: id, scope) }
             return found
         }
     }
 
     /// When the first of the unsettled modifiers was accepted.
     package func oldestAcceptedAt() async throws(StoreError) -> Timestamp? {
-        try await commands.read { reader throws(StoreError) in
-            try reader.stateReader().queue.oldestAcceptedAt()
-        }
+        try await inQueue { queue throws(StoreError) in try queue.oldestAcceptedAt() }
     }
 
     package var totals: QueueTotals { shared.claims.queueTotals }
 
     /// Whether anything is kept at all; while nothing is, nothing is targeted.
     package var hasTargets: Bool { !shared.claims.isEmpty }
+
+    /// Whether dead letters may target anything.
+    package var hasDeadLetters: Bool { shared.claims.hasDeadLetters }
 
     /// Whether unsettled changes target an id.
     package func isTarget(_ scope: ScopeKey, _ id: EntryID) -> Bool {
@@ -299,9 +267,7 @@ package struct ModifierStore: Sendable {
         _ number: ModifierNumber,
         of scope: ScopeKey
     ) async throws(StoreError) -> SettledModifier? {
-        try await commands.read { reader throws(StoreError) in
-            try reader.stateReader().queue.settled(number, of: scope)
-        }
+        try await inQueue { queue throws(StoreError) in try queue.settled(number, of: scope) }
     }
 
     /// A page of what was settled before `number`, the last first.
@@ -310,8 +276,8 @@ package struct ModifierStore: Sendable {
         before number: Int64?,
         limit: Int
     ) async throws(StoreError) -> [SettledModifier] {
-        try await commands.read { reader throws(StoreError) in
-            try reader.stateReader().queue.history(of: scopes, before: number ?? .max, limit: limit)
+        try await inQueue { queue throws(StoreError) in
+            try queue.history(of: scopes, before: number ?? .max, limit: limit)
         }
     }
 }

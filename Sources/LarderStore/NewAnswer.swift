@@ -40,29 +40,6 @@ struct SavedEntities: Sendable {
     var step: Revision?
 }
 
-/// What `state.db` says of an entity, for its row in `cache.db`.
-struct SavedEntity: Sendable {
-    let scope: ScopeKey
-    let name: EntityName
-    let held: HeldEntity
-    let revision: Revision
-    let storedAt: Timestamp
-}
-
-extension SavedEntity {
-    /// Nil for what is no entity.
-    init?(_ entry: Entry, _ bytes: [UInt8], in scope: ScopeKey) {
-        guard let name = entry.id.entity else { return nil }
-        self.init(
-            scope: scope,
-            name: name,
-            held: TargetBase(entry, bytes).held,
-            revision: entry.revision,
-            storedAt: entry.storedAt
-        )
-    }
-}
-
 /// An answer that is to be kept normalized: stored in one step with its entities.
 package struct NewAnswer: Sendable {
     /// Its body is the answer as it came, for where it is kept whole.
@@ -95,22 +72,10 @@ package struct EntitiesReceipt: Equatable, Sendable {
 /// What a step has made of an entity, and what of it shows.
 struct EntityChange: Sendable {
     let name: EntityName
-    let key: RowKey
+    var key: RowKey
     /// The names of the members that have another value; nil where all that shows of it may differ.
     let members: Set<[UInt8]>?
     let event: Change.Event
-
-    init(
-        _ name: EntityName,
-        at key: RowKey,
-        _ members: Set<[UInt8]>?,
-        _ event: Change.Event
-    ) {
-        self.name = name
-        self.key = key
-        self.members = members
-        self.event = event
-    }
 
     init(_ name: EntityName, at key: RowKey, _ change: MergedEntity.Change, _ event: Change.Event) {
         self.name = name

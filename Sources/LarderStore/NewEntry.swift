@@ -9,9 +9,6 @@ package struct NewEntry: Sendable {
     /// Who has brought it, and by what, for watchers.
     package var client: ClientTag?
     package var cause: String?
-    /// Whether watchers hear of it: not of what is only moved from one file to the other, nor of what
-    /// is told by itself.
-    package var isTold = true
 
     package init(scope: ScopeKey, entry: Entry, body: NewBody) {
         self.scope = scope
@@ -21,7 +18,6 @@ package struct NewEntry: Sendable {
 
     /// What watchers hear of it, once it has a revision; nil for what is nobody's entry.
     func change(at revision: Revision) -> Change? {
-        guard isTold else { return nil }
         switch entry.kind {
         case .blob, .fetched, .entity:
             return Change(revision, scope.scope, .put(entry.id, changeCause))
@@ -103,6 +99,8 @@ package struct StoreTotals: Equatable, Sendable {
     package var evictedByRequest: Int64 = 0
     /// Reads that met a damaged row since the start.
     package var damaged: Int64 = 0
+    /// What was not stored since the start, as another id's row has its key.
+    package var keysTaken: Int64 = 0
     /// Whether a put was refused because protected rows fill the budget, and none has fitted since.
     package var isFull = false
 }

@@ -3,6 +3,8 @@ package import LarderModel
 /// A modifier that is to be accepted.
 package struct NewModifier: Sendable {
     package let id: ModifierID
+    /// Whether the id was made for it, so that nothing was accepted under it before.
+    package var isIDMade = false
     /// Always a user's own.
     package let scope: ScopeKey
     package let origin: OriginName
@@ -61,11 +63,19 @@ package struct NewChange: Equatable, Sendable {
     package let effect: [UInt8]
     /// Whether the target's answers are everybody's: its base is then a copy of the shared row.
     package let isOfSharedRow: Bool
+    /// Where the target's variants are; nil where it has none.
+    package let variants: VariantPlaces?
 
-    package init(id: EntryID, effect: [UInt8], isOfSharedRow: Bool = false) {
+    package init(
+        id: EntryID,
+        effect: [UInt8],
+        isOfSharedRow: Bool = false,
+        variants: VariantPlaces? = nil
+    ) {
         self.id = id
         self.effect = effect
         self.isOfSharedRow = isOfSharedRow
+        self.variants = variants
     }
 }
 
@@ -109,9 +119,18 @@ package struct Submission: Sendable {
     package let url: WebURL?
 }
 
+/// A dead letter that is in the queue again.
+package struct RevivedModifier: Sendable {
+    package let number: ModifierNumber
+    package let cause: ChangeCause
+    /// The rows that show its targets although no change names them.
+    package let variants: [VariantRow]
+}
+
 /// What accepting a modifier came to.
 package enum Acceptance: Equatable, Sendable {
-    case accepted(ModifierNumber, Revision)
+    /// `variants` are the rows that show its targets although no change names them.
+    case accepted(ModifierNumber, Revision, variants: [VariantRow])
     /// It had been accepted before; `isSettled` when it has left the queue since.
     case existing(ModifierNumber, Revision, isSettled: Bool)
 
@@ -124,7 +143,7 @@ package enum Acceptance: Equatable, Sendable {
 
     package var number: ModifierNumber {
         switch self {
-        case .accepted(let number, _), .existing(let number, _, _): number
+        case .accepted(let number, _, _), .existing(let number, _, _): number
         }
     }
 }

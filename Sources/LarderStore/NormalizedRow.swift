@@ -4,7 +4,7 @@ package import LarderNormalize
 /// The row of an answer that is kept normalized.
 package struct NormalizedRow: Sendable {
     /// As the answer came.
-    package let entry: Entry
+    package internal(set) var entry: Entry
     package let scope: ScopeKey
     let template: [UInt8]
     /// The number of its skeleton.
@@ -131,7 +131,7 @@ extension StoreReader {
         let skeleton = try reading { file throws(StoreError) in
             try file.references().skeleton(row.skeleton)
         }
-        let rules = shared.rules.rules(of: row.entry.origin)
+        let rules = shared.origins.rules(of: row.entry.origin)
         let rebuilding = RowRebuilding(
             rebuilder: rebuilder(rules, bytesMax: shared.rebuiltBytesMax),
             isPartial: isPartial,
@@ -147,7 +147,7 @@ extension StoreReader {
 extension CacheWriter {
     /// Puts a normalized answer together as the writer sees it.
     func rebuild(_ row: NormalizedRow) throws(StoreError) -> Rebuilt {
-        let rules = shared.rules.rules(of: row.entry.origin)
+        let rules = shared.origins.rules(of: row.entry.origin)
         let rebuilding = RowRebuilding(
             rebuilder: Rebuilder(rules, bytesMax: shared.rebuiltBytesMax),
             isPartial: false,

@@ -16,13 +16,8 @@ package struct Pin: Equatable, Sendable {
     package let pinnedAt: Timestamp
     /// Whether it is to be fetched as soon as its origin answers.
     package let isWanted: Bool
-    /// What the origin answered when it had deleted it.
-    let goneStatus: Int?
     /// In which order pins are walked through.
     package let number: Int64
-
-    /// Where the page after it begins in the order of ids.
-    package var cursor: RowCursor { RowCursor(value: 0, scope: scope.text, id: id.text) }
 
     /// Reads a row whose columns are ``columns``; nil for one with a scope or an id that is none,
     /// which only damage leaves.
@@ -44,14 +39,12 @@ package struct Pin: Equatable, Sendable {
         trouble = statement.text(22).map {
             PinTrouble(problem: $0, reason: statement.text(23) ?? "")
         }
-        goneStatus = numbers.statusOrNil(24)
-        isWanted = statement.integer(25) != 0
+        isWanted = statement.integer(24) != 0
     }
 
     /// The columns of a row as ``EntryRow`` has them, and those of a pin.
     static let columns = """
-        \(ClaimRow.entryColumnsWithoutBody), size, pinned_at, state, problem, reason, gone_status, \
-        wanted
+        \(ClaimRow.entryColumnsWithoutBody), size, pinned_at, state, problem, reason, wanted
         """
 }
 

@@ -87,8 +87,8 @@ package struct PinStore: Sendable {
         _ state: PinState,
         _ trouble: PinTrouble
     ) async throws(StoreError) {
-        _ = try await commands.file.settle { writer throws(StoreError) in
-            try writer.setTrouble(scope, id, state, trouble)
+        try await commands.file.settle { writer throws(StoreError) in
+            try writer.state.setTrouble(scope, id, state, trouble)
         }
     }
 

@@ -18,8 +18,7 @@ struct QueueReader {
             WHERE settled_at IS NULL AND number > ?1 ORDER BY number LIMIT ?2
             """
         )
-        statement.bind(1, number)
-        statement.bind(2, Int64(limit))
+        statement.bindAll(number, limit)
         return try found(statement, after: number, isKnown: isKnown)
     }
 
@@ -29,18 +28,12 @@ struct QueueReader {
         limit: Int
     ) throws(StoreError) -> [FoundModifier] {
         let statement = try connection.statement(filter.sql)
-        statement.bind(1, number)
-        statement.bind(2, Int64(limit))
-        switch filter.scopes {
-        case .one(let scope): statement.bind(3, scope.text)
-        case .user(let uid):
-            statement.bind(3, "\(uid):")
-            statement.bind(4, "\(uid);")
-        case .all: break
-        }
-        if let state = filter.state { statement.bind(5, state.rawValue) }
-        if let lane = filter.laneName { statement.bind(6, lane.text) }
-        if let target = filter.target { statement.bind(7, target.text) }
+        filter.scopes.bind(to: statement)
+        statement.bind(2, number)
+        statement.bind(3, Int64(limit))
+        if let state = filter.state { statement.bind(4, state.rawValue) }
+        if let lane = filter.laneName { statement.bind(5, lane.text) }
+        if let target = filter.target { statement.bind(6, target.text) }
         return try found(statement, after: number)
     }
 
@@ -71,55 +64,52 @@ struct QueueReader {
     }
 
     func modifier(_ number: ModifierNumber) throws(StoreError) -> WholeModifier? {
-        try state.inTransaction { () throws(StoreError) in try openModifier(number) }
-    }
-
-    /// The same in a transaction that is open.
-    func openModifier(_ number: ModifierNumber) throws(StoreError) -> WholeModifier? {
-        let statement = try connection.statement(
-            """
-            SELECT \(StoredModifier.columns), answer_headers, answer_body, body, answer_at
-            FROM modifier
-            WHERE number = ?1
-            """
-        )
-        statement.bind(1, number.value)
-        guard try statement.step(), var modifier = StoredModifier(statement) else {
-            return nil
-        }
-        let rows = try connection.statement(
-            """
-            SELECT id, effect, inapplicable, before, after FROM change
-            WHERE modifier = ?1 ORDER BY position
-            """
-        )
-        rows.bind(1, number.value)
-        let changes = try rows.all { row in
-            row.text(0).flatMap { try? EntryID(stored: $0) }.map { id in
-                StoredChange(
-                    id: id,
-                    effect: Array(row.bytes(1)),
-                    inapplicable: row.text(2),
-                    before: row.isNull(3) ? nil : Array(row.bytes(3)),
-                    after: row.isNull(4) ? nil : Array(row.bytes(4))
+        try state.inTransaction { () throws(StoreError) in
+            let statement = try connection.statement(
+                """
+                SELECT \(StoredModifier.columns), answer_headers, answer_body, body, answer_at
+                FROM modifier
+                WHERE number = ?1
+                """
+            )
+            statement.bind(1, number.value)
+            guard try statement.step(), var modifier = StoredModifier(statement) else {
+                return nil
+            }
+            let rows = try connection.statement(
+                """
+                SELECT id, effect, inapplicable, before, after FROM change
+                WHERE modifier = ?1 ORDER BY position
+                """
+            )
+            rows.bind(1, number.value)
+            let changes = try rows.all { row in
+                row.text(0).flatMap { try? EntryID(stored: $0) }.map { id in
+                    StoredChange(
+                        id: id,
+                        effect: Array(row.bytes(1)),
+                        inapplicable: row.text(2),
+                        before: row.isNull(3) ? nil : Array(row.bytes(3)),
+                        after: row.isNull(4) ? nil : Array(row.bytes(4))
+                    )
+                }
+            }
+            modifier.targets = changes.map(\.id)
+            let answer = modifier.answerStatus.map { status in
+                StoredAnswer(
+                    status: status,
+                    headers: HeaderFields(lines: statement.text(31) ?? ""),
+                    body: Array(statement.bytes(32)),
+                    at: statement.moment(34)
                 )
             }
-        }
-        modifier.targets = changes.map(\.id)
-        let answer = modifier.answerStatus.map { status in
-            StoredAnswer(
-                status: status,
-                headers: HeaderFields(lines: statement.text(31) ?? ""),
-                body: Array(statement.bytes(32)),
-                at: statement.moment(34)
+            return WholeModifier(
+                modifier: modifier,
+                body: Array(statement.bytes(33)),
+                changes: changes,
+                answer: answer
             )
         }
-        return WholeModifier(
-            modifier: modifier,
-            body: Array(statement.bytes(33)),
-            changes: changes,
-            answer: answer
-        )
     }
 
     /// The answer by which a modifier died, with at most `bytesMax` bytes of its body; nil where
@@ -134,8 +124,7 @@ struct QueueReader {
             WHERE number = ?1 AND answer_status IS NOT NULL
             """
         )
-        statement.bind(1, number.value)
-        statement.bind(2, Int64(bytesMax))
+        statement.bindAll(number.value, bytesMax)
         guard try statement.step() else { return nil }
         let at = statement.integerOrNil(2).map(Timestamp.init(milliseconds:))
         return (Int(clamping: statement.integer(0)), Array(statement.bytes(1)), at)
@@ -168,8 +157,7 @@ struct QueueReader {
             """,
         ] {
             let statement = try connection.statement(sql)
-            statement.bind(1, scope.text)
-            statement.bind(2, id.text)
+            statement.bindAll(scope.text, id.text)
             guard try statement.step() else { continue }
             let targets = (statement.text(4) ?? "").split(separator: "\n")
             return Submission(
@@ -180,19 +168,6 @@ struct QueueReader {
                 origin: statement.text(5) ?? "",
                 url: statement.text(6).flatMap { try? WebURL($0) }
             )
-        }
-        return nil
-    }
-
-    func number(of id: ModifierID, _ scope: ScopeKey) throws(StoreError) -> ModifierNumber? {
-        for sql in [
-            "SELECT number FROM modifier WHERE scope = ?1 AND id = ?2",
-            "SELECT number FROM history WHERE scope = ?1 AND id = ?2 ORDER BY history DESC LIMIT 1",
-        ] {
-            let statement = try connection.statement(sql)
-            statement.bind(1, scope.text)
-            statement.bind(2, id.text)
-            if try statement.step() { return ModifierNumber(statement.integer(0)) }
         }
         return nil
     }
@@ -212,27 +187,15 @@ struct QueueReader {
         before place: Int64,
         limit: Int
     ) throws(StoreError) -> [SettledModifier] {
-        var conditions = ["history < ?1"]
-        switch scopes {
-        case .one: conditions.append("scope = ?3")
-        case .user: conditions += ["scope >= ?3", "scope < ?4"]
-        case .all: break
-        }
         let statement = try connection.statement(
             """
             SELECT \(SettledModifier.columns) FROM history NOT INDEXED
-            WHERE \(conditions.joined(separator: " AND ")) ORDER BY history DESC LIMIT ?2
+            WHERE history < ?2 AND \(scopes.condition) ORDER BY history DESC LIMIT ?3
             """
         )
-        statement.bind(1, place)
-        statement.bind(2, Int64(limit))
-        switch scopes {
-        case .one(let scope): statement.bind(3, scope.text)
-        case .user(let uid):
-            statement.bind(3, "\(uid):")
-            statement.bind(4, "\(uid);")
-        case .all: break
-        }
+        scopes.bind(to: statement)
+        statement.bind(2, place)
+        statement.bind(3, Int64(limit))
         return try statement.all(SettledModifier.init)
     }
 
@@ -246,8 +209,7 @@ struct QueueReader {
             WHERE number = ?1 AND scope = ?2 ORDER BY history DESC LIMIT 1
             """
         )
-        statement.bind(1, number.value)
-        statement.bind(2, scope.text)
+        statement.bindAll(number.value, scope.text)
         return try statement.step() ? SettledModifier(statement) : nil
     }
 
@@ -263,24 +225,19 @@ struct QueueReader {
 }
 
 extension ModifierFilter {
-    /// The rows of a page after the number ?1, ?2 at most; ?3 and ?4 name the scopes, ?5 the state, ?6
-    /// the lane, ?7 the target.
+    /// The rows of a page after the number ?2, ?3 at most; ?4 is the state, ?5 the lane, ?6 the target,
+    /// beside the parameters of the scopes.
     ///
     /// A page ends where it is full: each index here has the order of numbers, or gives a target's
     /// numbers, which are few.
     var sql: String {
         let isOpen = isUnsettled || state != nil && state != .dead
         let settled = state == .dead ? "1" : isOpen ? "0" : "0, 1"
-        var conditions: [String] = []
-        switch scopes {
-        case .one: conditions.append("scope = ?3")
-        case .user: conditions += ["scope >= ?3", "scope < ?4"]
-        case .all: break
-        }
+        var conditions = [scopes.condition]
         let index: String
         if target != nil {
             index = "NOT INDEXED"
-            let changes = conditions + ["id = ?7", "settled IN (\(settled))", "modifier > ?1"]
+            let changes = conditions + ["id = ?6", "settled IN (\(settled))", "modifier > ?2"]
             conditions.append(
                 """
                 number IN (SELECT modifier FROM change INDEXED BY change_target
@@ -288,7 +245,7 @@ extension ModifierFilter {
                 """
             )
         } else {
-            conditions.append("number > ?1")
+            conditions.append("number > ?2")
             if case .one = scopes, state == .dead {
                 index = "INDEXED BY modifier_dead"
             } else {
@@ -297,11 +254,11 @@ extension ModifierFilter {
         }
         if isOpen { conditions.append("settled_at IS NULL") }
         if state == .dead { conditions.append("settled_at IS NOT NULL") }
-        if state != nil { conditions.append("state = ?5") }
-        if laneName != nil { conditions.append("lane = ?6") }
+        if state != nil { conditions.append("state = ?4") }
+        if laneName != nil { conditions.append("lane = ?5") }
         return """
             SELECT \(StoredModifier.columns) FROM modifier \(index)
-            WHERE \(conditions.joined(separator: " AND ")) ORDER BY number LIMIT ?2
+            WHERE \(conditions.joined(separator: " AND ")) ORDER BY number LIMIT ?3
             """
     }
 }

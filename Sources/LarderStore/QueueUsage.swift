@@ -48,25 +48,18 @@ struct QueueUsage: Equatable {
     }
 
     init(reading connection: SQLiteConnection) throws(StoreError) {
-        let bases = try connection.prepare(
+        let parts = try connection.prepare(
             """
-            SELECT scope, sum(\(SQLiteStatement.countedSize)) FROM claim
+            SELECT scope, sum(\(SQLiteStatement.countedSize)), 0 FROM claim
             WHERE pinned_at IS NULL AND targeted > 0 GROUP BY scope
-            """
-        )
-        while try bases.step() {
-            guard let uid = bases.text(0).flatMap(Scope.init(text:))?.uid else { continue }
-            self[uid].bytes += bases.integer(1)
-        }
-        let modifiers = try connection.prepare(
-            """
+            UNION ALL
             SELECT scope, sum(\(SQLiteStatement.countedSize)), count(*) FROM modifier GROUP BY scope
             """
         )
-        while try modifiers.step() {
-            guard let uid = modifiers.text(0).flatMap(Scope.init(text:))?.uid else { continue }
-            self[uid].bytes += modifiers.integer(1)
-            self[uid].count += modifiers.integer(2)
+        while try parts.step() {
+            guard let uid = parts.text(0).flatMap(Scope.init(text:))?.uid else { continue }
+            self[uid].bytes += parts.integer(1)
+            self[uid].count += parts.integer(2)
         }
     }
 }

@@ -40,21 +40,14 @@ final class ReadAllowance {
         left?.steps = steps
     }
 
-    func take(bytes: Int) throws(StoreError) {
-        left?.bytes -= bytes
-        try check()
-    }
-
-    func takeChange(bytes: Int) throws(StoreError) {
-        left?.changes -= 1
-        left?.bytes -= bytes
-        try check()
-    }
-
-    func takeEntity(bytes: Int) throws(StoreError) {
-        left?.entities -= 1
-        left?.bytes -= bytes
-        try check()
+    /// Takes what is read, with so many changes and entities; refuses what is too much.
+    func take(bytes: Int, changes: Int = 0, entities: Int = 0) throws(StoreError) {
+        guard var left else { return }
+        left.bytes -= bytes
+        left.changes -= changes
+        left.entities -= entities
+        self.left = left
+        if left.bytes < 0 || left.changes < 0 || left.entities < 0 { throw .longRead }
     }
 
     /// Refuses what has so many changes before they are read.
@@ -65,11 +58,6 @@ final class ReadAllowance {
     /// Refuses what stands in chunks: it is larger than what is shown on a loop.
     func admitChunks() throws(StoreError) {
         if isBounded { throw .longRead }
-    }
-
-    private func check() throws(StoreError) {
-        guard let left else { return }
-        if left.bytes < 0 || left.changes < 0 || left.entities < 0 { throw .longRead }
     }
 }
 

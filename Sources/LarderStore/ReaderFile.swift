@@ -22,10 +22,17 @@ final class ReaderFile {
         begin = try connection.prepare("BEGIN")
         end = try connection.prepare("COMMIT")
         get = try connection.prepare(
-            "SELECT \(EntryRow.columnsWithForm) FROM entry WHERE key BETWEEN ?1 AND ?2"
+            "SELECT \(EntryRow.columnsWithForm) FROM entry WHERE key = ?1"
         )
         chunks = try ChunkReader(connection)
         last = try connection.prepare("SELECT value FROM meta WHERE name = 'rev'")
+    }
+
+    /// Leads ``get`` to an id's row; false when there is none.
+    @inline(__always)
+    func find(_ key: RowKey, _ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Bool {
+        get.bind(1, key.number)
+        return try get.step() && get.isText(1, scope.text) && get.isText(2, id.text)
     }
 
     /// The last step that is in the file, as of the open transaction.

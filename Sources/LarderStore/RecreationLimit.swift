@@ -6,19 +6,15 @@ struct RecreationLimit {
 
     /// Whether it may be made anew at `now`.
     func allows(at now: Timestamp) -> Bool {
-        count(at: now) < Limits.recreationsMax
+        recent(at: now).count < Limits.recreationsMax
     }
 
     mutating func recreated(at now: Timestamp) {
-        moments = moments.filter { Self.isRecent($0, now) } + [now]
-    }
-
-    private func count(at now: Timestamp) -> Int {
-        moments.count { Self.isRecent($0, now) }
+        moments = recent(at: now) + [now]
     }
 
     /// A moment in the future is one before the clock was set back.
-    private static func isRecent(_ moment: Timestamp, _ now: Timestamp) -> Bool {
-        moment <= now && now.since(moment) < Limits.recreationTime
+    private func recent(at now: Timestamp) -> [Timestamp] {
+        moments.filter { $0 <= now && now.since($0) < Limits.recreationTime }
     }
 }

@@ -43,7 +43,7 @@ final class ReferenceReader {
 
     /// The rows that refer to an entity, the first so many.
     func parents(of child: RowKey, limit: Int = .max) throws(StoreError) -> [Parent] {
-        parentsOf.bind(1, child.first.number)
+        parentsOf.bind(1, child.number)
         defer { parentsOf.reset() }
         var parents: [Parent] = []
         while parents.count < limit, try parentsOf.step() {
@@ -148,7 +148,7 @@ final class ReferenceReader {
                 let entity: RowKey
                 let list: Int
             }
-            let goal = change.key.first
+            let goal = change.key
             var waiting = answer.roots.flatMap { root in
                 root.lists.map { Place(entity: root.child, list: $0) }
             }
@@ -184,7 +184,7 @@ final class ReferenceReader {
         _ isWanted: (EntryID) -> Bool
     ) throws(StoreError) -> Above {
         var above = Above()
-        let first = change.key.first
+        let first = change.key
         above.types[first] = Array(change.name.key.type.utf8)
         var waiting = [first]
         while let child = waiting.popLast() {
@@ -201,7 +201,7 @@ final class ReferenceReader {
                     above.answers[parent.key, default: answer].roots.append((child, lists))
                 case .entity(let members):
                     guard let name = parent.id.entity else { continue }
-                    let key = parent.key.first
+                    let key = parent.key
                     above.edges[key, default: []].append(.init(child: child, members: members))
                     let type = Array(name.key.type.utf8)
                     if above.types.updateValue(type, forKey: key) == nil { waiting.append(key) }
@@ -213,11 +213,11 @@ final class ReferenceReader {
 
     /// Whether an entity is referred to by a row of which `holds` is true, over others too.
     func isReferred(to child: RowKey, by holds: (RowKey) -> Bool) throws(StoreError) -> Bool {
-        var known: Set<RowKey> = [child.first]
+        var known: Set<RowKey> = [child]
         var waiting = [child]
         while let next = waiting.popLast(), known.count < Limits.followedParentsMax {
             let parents = try parents(of: next, limit: Limits.followedParentsMax)
-            for parent in parents where known.insert(parent.key.first).inserted {
+            for parent in parents where known.insert(parent.key).inserted {
                 if holds(parent.key) { return true }
                 if parent.skeleton == nil { waiting.append(parent.key) }
             }

@@ -6,6 +6,26 @@ package enum RowScopes: Sendable, Hashable {
     /// Every account of a user.
     case user(UInt32)
     case all
+
+    /// What a row's scope has to be, in SQL; the parameters are ?1 and ?9.
+    var condition: String {
+        switch self {
+        case .one: "scope = ?1"
+        case .user: "scope >= ?1 AND scope < ?9"
+        case .all: "1"
+        }
+    }
+
+    func bind(to statement: SQLiteStatement) {
+        switch self {
+        case .one(let scope): statement.bind(1, scope.text)
+        case .user(let uid):
+            // The text of a scope is the uid, a colon and the account; a semicolon comes next.
+            statement.bind(1, "\(uid):")
+            statement.bind(9, "\(uid);")
+        case .all: break
+        }
+    }
 }
 
 /// Which rows a list or an eviction is about.

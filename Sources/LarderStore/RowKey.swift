@@ -6,7 +6,7 @@ package struct ScopeKey: Hashable, Sendable {
     /// The scope as it stands in rows.
     package let text: String
     let seed: UInt64
-    /// The bits of a hash that are used, without those of the slot.
+    /// The bits of a hash that are used.
     fileprivate let mask: UInt64
 
     /// `hashMask` says which bits of a hash are used: all, but in a test of collisions.
@@ -14,31 +14,27 @@ package struct ScopeKey: Hashable, Sendable {
         self.scope = scope
         text = scope.text
         self.seed = Checksum.keyed(scope.text, seed: seed)
-        mask = hashMask & ~UInt64(RowKey.slots - 1)
+        mask = hashMask & RowKey.bits
     }
 }
 
-/// Where an entry's row stands: 60 bits of a keyed hash of scope and id, and 4 bits of slot.
+/// Where an entry's row stands in `cache.db`: a keyed hash of scope and id.
 ///
-/// Up to 16 ids with one hash stand side by side. A reader goes through the slots and compares
-/// scope and id, so a collision costs a step and never gives another id's data.
+/// A reader compares scope and id with the row's, so that a collision never gives another id's data.
+/// The second of two ids with one hash has no row: among ten million entries such a pair is to be
+/// expected once in 20,000 caches.
 struct RowKey: Hashable, Sendable {
     let number: Int64
 
-    static let slots: Int64 = 16
+    /// All but the last four, which have numbered the rows with one hash.
+    fileprivate static let bits = ~UInt64(15)
 
     init(_ number: Int64) {
         self.number = number
     }
 
-    /// The first slot of an id.
     init(_ scope: ScopeKey, _ id: EntryID) {
         let hash = Checksum.keyed(id.text, seed: scope.seed)
         number = Int64(bitPattern: hash & scope.mask)
     }
-
-    /// The first slot of the same hash.
-    var first: RowKey { RowKey(number & ~(Self.slots - 1)) }
-    /// The last slot of the same hash.
-    var last: RowKey { RowKey(number | (Self.slots - 1)) }
 }

@@ -11,9 +11,8 @@ struct RowQuery {
     let cursor: RowCursor?
     var table = RowTable.cache
 
-    /// The numbers of the parameters.
+    /// The numbers of the parameters beside those of the scopes.
     private enum Parameter {
-        static let scope: Int32 = 1
         static let prefix: Int32 = 2
         static let origin: Int32 = 3
         static let storedBefore: Int32 = 4
@@ -21,13 +20,11 @@ struct RowQuery {
         static let afterID: Int32 = 6
         static let prefixEnd: Int32 = 7
         static let shownAt: Int32 = 8
-        static let scopeEnd: Int32 = 9
         static let afterScope: Int32 = 10
     }
 
     func sql(_ columns: String) -> String {
-        let conditions = self.conditions
-        let filtered = conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ")
+        let filtered = "WHERE " + conditions.joined(separator: " AND ")
         let qualified = columns.replacing(
             "key, scope, id, kind, stored_at",
             with: "key, scope, id, kind, entry.stored_at"
@@ -44,7 +41,7 @@ struct RowQuery {
     }
 
     func bind(to statement: SQLiteStatement) {
-        bindScope(to: statement)
+        filter.scopes.bind(to: statement)
         if let prefix = filter.prefix { statement.bind(Parameter.prefix, prefix) }
         if let prefixEnd { statement.bind(Parameter.prefixEnd, prefixEnd) }
         if let origin = filter.origin { statement.bind(Parameter.origin, origin.text) }
@@ -61,34 +58,8 @@ struct RowQuery {
         if !isOfOneScope { statement.bind(Parameter.afterScope, cursor.scope) }
     }
 
-    /// The part of a statement that narrows it to the scopes.
-    var scopeCondition: String {
-        scopeConditions.isEmpty ? "" : "WHERE " + scopeConditions.joined(separator: " AND ")
-    }
-
-    func bindScope(to statement: SQLiteStatement) {
-        switch filter.scopes {
-        case .one(let scope):
-            statement.bind(Parameter.scope, scope.text)
-        case .user(let uid):
-            // The text of a scope is the uid, a colon and the account; a semicolon comes next.
-            statement.bind(Parameter.scope, "\(uid):")
-            statement.bind(Parameter.scopeEnd, "\(uid);")
-        case .all:
-            break
-        }
-    }
-
-    private var scopeConditions: [String] {
-        switch filter.scopes {
-        case .one: ["scope = ?1"]
-        case .user: ["scope >= ?1", "scope < ?9"]
-        case .all: []
-        }
-    }
-
     private var conditions: [String] {
-        var conditions = scopeConditions
+        var conditions = [filter.scopes.condition]
         switch table {
         case .cache: if filter.shownAt != nil { conditions.append(Self.isShown) }
         case .claim: break

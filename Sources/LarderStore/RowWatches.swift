@@ -22,15 +22,15 @@ final class RowWatches: Sendable {
     func add(_ key: RowKey, _ tell: @escaping @Sendable () -> Void) -> Int {
         table.withLock { table in
             defer { table.next += 1 }
-            table.watchers[key.first, default: [:]][table.next] = tell
+            table.watchers[key, default: [:]][table.next] = tell
             return table.next
         }
     }
 
     func remove(_ key: RowKey, _ number: Int) {
         table.withLock { table in
-            table.watchers[key.first]?[number] = nil
-            if table.watchers[key.first]?.isEmpty == true { table.watchers[key.first] = nil }
+            table.watchers[key]?[number] = nil
+            if table.watchers[key]?.isEmpty == true { table.watchers[key] = nil }
         }
     }
 
@@ -41,7 +41,7 @@ final class RowWatches: Sendable {
         guard !keys.isEmpty else { return }
         let waiting = table.withLock { table -> [@Sendable () -> Void] in
             guard !table.watchers.isEmpty else { return [] }
-            return Set(keys.map(\.first)).flatMap { key in
+            return Set(keys).flatMap { key in
                 table.watchers[key].map { Array($0.values) } ?? []
             }
         }

@@ -203,3 +203,14 @@ extension StoreError {
     private static let shmSize: Int32 = 19
     private static let shortRead: Int32 = 2
 }
+
+extension SQLiteConnection {
+    /// Gives free pages up, a step at a time; false when there are none.
+    ///
+    /// The file itself becomes smaller with the next checkpoint.
+    func vacuumStep() throws(StoreError) -> Bool {
+        guard let free = try integer("PRAGMA freelist_count"), free > 0 else { return false }
+        try execute("PRAGMA incremental_vacuum(\(Limits.vacuumPagesMax))")
+        return true
+    }
+}

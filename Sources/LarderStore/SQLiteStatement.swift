@@ -47,8 +47,18 @@ final class SQLiteStatement {
     /// What its rows say contradicts itself.
     func damaged() -> StoreError { connection.damaged(sql) }
 
-    /// Runs a statement that answers no row, and makes it ready for the next time.
-    func run() throws(StoreError) {
+    /// Binds the parameters from the first on.
+    func bindAll<each Value: SQLiteValue>(_ values: repeat each Value) {
+        var position: Int32 = 1
+        for value in repeat each values {
+            value.bind(to: self, at: position)
+            position += 1
+        }
+    }
+
+    /// Runs a statement that answers no row, with these parameters, and makes it ready for the next time.
+    func run<each Value: SQLiteValue>(_ values: repeat each Value) throws(StoreError) {
+        bindAll(repeat each values)
         _ = try step()
         reset()
     }
@@ -99,7 +109,7 @@ final class SQLiteStatement {
         sqlite3_bind_value(handle, position, sqlite3_column_value(other.handle, column))
     }
 
-    /// The same for a statement that is to be run again, perhaps with a column of its own row.
+    /// Takes a column of a row, perhaps its own, for the statement's next run.
     func bindAgain(_ position: Int32, column: Int32, of other: SQLiteStatement) {
         let value = sqlite3_value_dup(sqlite3_column_value(other.handle, column))
         reset()
@@ -136,5 +146,45 @@ final class SQLiteStatement {
             start: base,
             count: Int(sqlite3_column_bytes(handle, column))
         )
+    }
+}
+
+/// What a parameter of a statement can be given.
+protocol SQLiteValue {
+    func bind(to statement: SQLiteStatement, at position: Int32)
+}
+
+extension Int64: SQLiteValue {
+    func bind(to statement: SQLiteStatement, at position: Int32) { statement.bind(position, self) }
+}
+
+extension Int: SQLiteValue {
+    func bind(to statement: SQLiteStatement, at position: Int32) {
+        statement.bind(position, Int64(self))
+    }
+}
+
+/// Bound as 1 or 0.
+extension Bool: SQLiteValue {
+    func bind(to statement: SQLiteStatement, at position: Int32) {
+        statement.bind(position, self ? 1 : 0)
+    }
+}
+
+extension String: SQLiteValue {
+    func bind(to statement: SQLiteStatement, at position: Int32) { statement.bind(position, self) }
+}
+
+extension [UInt8]: SQLiteValue {
+    func bind(to statement: SQLiteStatement, at position: Int32) { statement.bind(position, self) }
+}
+
+extension Optional: SQLiteValue where Wrapped: SQLiteValue {
+    func bind(to statement: SQLiteStatement, at position: Int32) {
+        if let self {
+            self.bind(to: statement, at: position)
+        } else {
+            statement.bind(position, Int64?.none)
+        }
     }
 }

@@ -20,8 +20,8 @@ extension Schema {
 
         -- id / data / timestamp: one cached answer, or a client's own blob.
         CREATE TABLE entry (
-            -- 60 bits of a keyed hash of scope and id, and 4 bits of slot: ids that collide stand side by
-            -- side, and the id is compared on every read.
+            -- 60 bits of a keyed hash of scope and id, and four zeroes; scope and id are compared on every
+            -- read, and of two ids with one hash the second has no row.
             key           INTEGER PRIMARY KEY,
             scope         TEXT    NOT NULL,  -- 'UID:ACCOUNT' or 'shared'
             id            TEXT    NOT NULL,
@@ -125,7 +125,7 @@ extension Schema {
         -- Which row refers to which entity: an answer to those that stand in its own text, an entity to
         -- those in its members.
         CREATE TABLE reference (
-            child   INTEGER NOT NULL,  -- the first slot of the entity's key, whether there is a row or not
+            child   INTEGER NOT NULL,  -- the entity's entry.key, whether there is a row or not
             parent  INTEGER NOT NULL,  -- entry.key of what refers to it
             members BLOB    NOT NULL,  -- an answer's: lists of its skeleton; an entity's: names of members
             PRIMARY KEY (child, parent)

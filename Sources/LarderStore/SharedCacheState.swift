@@ -7,12 +7,16 @@ final class SharedCacheState: Sendable {
     let keySeed: UInt64
     private let hashMask: UInt64
     let clock = LogicalClock()
-    let protection = Protection()
+    /// Which rows may not be evicted now; asked by the writer while it chooses.
+    let protection = HoldCounts<RowKey>()
     let leases = BodyLeases()
     let watches = RowWatches()
+    let stamps = RowStamps()
     let changes = ChangeFeed()
     let claims: ClaimIndex
-    let rules = OriginRules()
+    private let knownOrigins = Mutex(OriginNames(rules: [:]))
+    // Released after what is known of origins has changed, acquired before it is used.
+    private let originChanges = Atomic<Int>(0)
     /// The largest answer that is put together.
     let rebuiltBytesMax: Int
     private let logs = Mutex<[TouchLog]>([])
@@ -55,7 +59,7 @@ final class SharedCacheState: Sendable {
 
     /// Whether a row is not to be evicted: somebody needs it now, or its id is kept.
     func isProtected(_ key: RowKey) -> Bool {
-        protection.covers(key) || claims.covers(key)
+        protection.isHeld(key) || claims.covers(key)
     }
 
     /// Whether there are such rows at all.
@@ -137,6 +141,18 @@ final class SharedCacheState: Sendable {
             return uses
         }
     }
+
+    /// What is known of origins.
+    var origins: OriginNames {
+        get { knownOrigins.withLock { $0 } }
+        set {
+            knownOrigins.withLock { $0 = newValue }
+            originChanges.add(1, ordering: .releasing)
+        }
+    }
+
+    /// Which state of that it is.
+    var originsVersion: Int { originChanges.load(ordering: .acquiring) }
 
     func abandon(_ upload: UploadID) {
         abandoned.withLock { $0.append(upload) }

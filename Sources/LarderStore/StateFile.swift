@@ -12,8 +12,6 @@ final class StateFile: Sendable {
     let leases = BodyLeases()
     /// The writer of both files.
     let commits: CommitQueue
-    /// Its part for this file.
-    let queue: WriterPart<StateWriter>
     /// The counter that goes on where the file says.
     let revisions: RevisionSource
     /// What secrets are told apart by; drawn when the file was made.
@@ -30,35 +28,18 @@ final class StateFile: Sendable {
     /// counter goes on after `highest`, the highest revision that the cache knows. Before one of an
     /// earlier version is migrated it is copied; see ``DatabaseFile/copyBeforeMigration(from:)``.
     init(
-        directory: String,
+        _ configuration: StoreConfiguration,
         highest: Revision,
-        index: ClaimIndex,
-        watches: RowWatches,
-        changes: ChangeFeed,
+        shared: SharedCacheState,
         reserve: Reserve,
-        limits: QueueLimits = QueueLimits(),
-        viewChange: @escaping ViewChange.Comparison,
-        checkedBytes: Int64 = Limits.checkedStateBytesMax,
-        faults: (any FaultPlan)?,
         now: @escaping @Sendable () -> Timestamp,
-        load: ([ClaimRow]) -> Void = { _ in },
         makeCacheWriter: (RevisionSource, _ foundNextRevision: Int64) -> CacheWriter
     ) throws(StoreError) {
         self.reserve = reserve
-        file = Self.database(in: directory, faults)
+        file = Self.database(in: configuration.stateDirectory, configuration.faults)
         let (file, leases) = (file, leases)
         let start = { () throws(StoreError) in
-            try Start(file, highest, reserve, checkedBytes) { connection throws(StoreError) in
-                try StateWriter(
-                    connection: connection,
-                    index: index,
-                    watches: watches,
-                    changes: changes,
-                    leases: leases,
-                    limits: limits,
-                    viewChange: viewChange
-                )
-            }
+            try Start(file, configuration, shared, leases, highest, reserve)
         }
         try StateReplacement.finish(file)
         let started: Start
@@ -76,53 +57,68 @@ final class StateFile: Sendable {
                 ] + saved.findings + Self.snapshot(place)
         }
         file.mark?.remove()
-        notices = started.notices
-        digestKey = started.digestKey
+        let opening = started.opening
+        (notices, digestKey) = (opening.notices, opening.digestKey)
         // On a full disk the first that wants a block tries again.
         revisions = RevisionSource(
             first: started.firstRevision,
             isReserved: started.isBlockReserved,
-            changes: changes,
+            changes: shared.changes,
             reserve: reserve
         )
         reserve.take()
-        load(started.rows)
-        let cache = makeCacheWriter(revisions, started.foundNextRevision)
+        Self.load(opening.rows, into: shared)
+        for target in opening.deadTargets {
+            shared.claims.addDeadLetters(shared.key(for: target.scope), target.id, 1)
+        }
+        let cache = makeCacheWriter(revisions, opening.nextRevision)
         commits = CommitQueue(
             StoreWriter(state: started.writer, cache: cache, revisions),
             now: now
         )
-        queue = WriterPart(stateOf: commits)
         revisions.serve(by: commits)
     }
 
     /// What a start comes to before anybody is told of it.
     private struct Start {
+        let opening: StateOpening
         let writer: StateWriter
-        let rows: [ClaimRow]
-        let notices: [String]
-        let digestKey: DigestKey
-        let foundNextRevision: Int64
         let firstRevision: Int64
         let isBlockReserved: Bool
 
         init(
             _ file: DatabaseFile,
+            _ configuration: StoreConfiguration,
+            _ shared: SharedCacheState,
+            _ leases: BodyLeases,
             _ highest: Revision,
-            _ reserve: Reserve,
-            _ checkedBytes: Int64,
-            _ makeWriter: (SQLiteConnection) throws(StoreError) -> StateWriter
+            _ reserve: Reserve
         ) throws(StoreError) {
             // On a full disk the reserve serves to open the file: without it nothing would be settled.
-            let opening = try reserve.settle { () throws(StoreError) in
-                try StateOpening(file, checkedBytes: checkedBytes)
+            opening = try reserve.settle { () throws(StoreError) in
+                try StateOpening(file, checkedBytes: configuration.checkedStateBytes)
             }
-            writer = try makeWriter(opening.connection)
-            foundNextRevision = opening.nextRevision
-            firstRevision = max(opening.nextRevision, highest.number + 1)
-            writer.openLog(last: Revision(firstRevision - 1))
-            isBlockReserved = try StateFile.reserveBlock(writer, firstRevision, reserve)
-            (rows, notices, digestKey) = (opening.rows, opening.notices, opening.digestKey)
+            let writer = try StateWriter(
+                connection: opening.connection,
+                index: shared.claims,
+                watches: shared.watches,
+                changes: shared.changes,
+                leases: leases,
+                limits: configuration.queue,
+                viewChange: configuration.viewChange
+            )
+            let first = max(opening.nextRevision, highest.number + 1)
+            writer.openLog(last: Revision(first - 1))
+            (self.writer, firstRevision) = (writer, first)
+            do throws(StoreError) {
+                try reserve.settle { () throws(StoreError) in
+                    try writer.reserveRevisions(upTo: first + Limits.revisionBlock)
+                }
+                isBlockReserved = true
+            } catch {
+                guard case .diskFull = error else { throw error }
+                isBlockReserved = false
+            }
             opening.connection.keepWALOnClose(false)
         }
     }
@@ -145,23 +141,6 @@ final class StateFile: Sendable {
         return ["\(place.snapshotPath) is a copy of it of \(taken.httpDate)"]
     }
 
-    fileprivate static func reserveBlock(
-        _ writer: StateWriter,
-        _ first: Int64,
-        _ reserve: Reserve
-    ) throws(StoreError) -> Bool {
-        for _ in 0..<2 {
-            do throws(StoreError) {
-                try writer.reserveRevisions(upTo: first + Limits.revisionBlock)
-                return true
-            } catch {
-                guard case .diskFull = error else { throw error }
-                guard reserve.release() else { return false }
-            }
-        }
-        return false
-    }
-
     /// What was met of damage since the start; nil while nothing was.
     var damageWarning: String? {
         file.mark?.step.map { step in
@@ -175,9 +154,9 @@ final class StateFile: Sendable {
     /// Does what shrinks the file or settles what is under way: on a full disk with the space of
     /// the reserve.
     func settle<Value: Sendable>(
-        _ work: @escaping @Sendable (StateWriter) throws(StoreError) -> Value
+        _ work: @escaping @Sendable (StoreWriter) throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
-        try await settling { [queue] () async throws(StoreError) in try await queue.submit(work) }
+        try await settling { () async throws(StoreError) in try await commits.submit(work) }
     }
 
     /// Does what settles what is under way in both files: where the disk of this one is full, once
@@ -222,15 +201,8 @@ final class StateFile: Sendable {
 
     /// Drops bytes of a claimed row that do not match their checksum, of which nobody waits to hear.
     func dropDamaged(_ scope: ScopeKey, _ id: EntryID, _ digest: Digest) {
-        queue.post { writer throws(StoreError) in
-            try writer.dropDamaged(scope, id, where: { $0.digest == digest })
-        }
-    }
-
-    /// Drops a claimed row's body in chunks that is damaged, of which nobody waits to hear.
-    func dropDamaged(_ scope: ScopeKey, _ id: EntryID, body: Int64) {
-        queue.post { writer throws(StoreError) in
-            try writer.dropDamaged(scope, id, where: { $0.body == body })
+        commits.post { writer throws(StoreError) in
+            try writer.state.dropDamaged(scope, id, where: { $0.digest == digest })
         }
     }
 
@@ -239,63 +211,19 @@ final class StateFile: Sendable {
     /// Read from a connection of its own: asked once at start.
     func offlineOrigins() throws(StoreError) -> Set<String> {
         let connection = try file.openReader(cacheBytes: 0)
-        let statement = try connection.prepare("SELECT name FROM offline_origin")
-        var names: Set<String> = []
-        while try statement.step() {
-            if let name = statement.text(0) { names.insert(name) }
-        }
-        return names
+        return Set(try connection.prepare("SELECT name FROM offline_origin").all { $0.text(0) })
     }
 
     /// Written down and synced when it returns.
     func setOffline(_ name: String, _ isOffline: Bool) async throws(StoreError) {
         try await settle { writer throws(StoreError) in
-            try writer.setOffline(name, isOffline)
+            try writer.state.setOffline(name, isOffline)
         }
-    }
-
-    // MARK: Housekeeping and the end
-
-    /// Gives pages back in an idle moment.
-    func maintain() async throws(StoreError) {
-        guard commits.isIdle else { return }
-        let gaveBack = try await queue.submit { writer throws(StoreError) in
-            try writer.vacuumStep()
-        }
-        if gaveBack { try await queue.checkpoint(truncating: false) }
     }
 
     /// Writes the WAL back into the file; the writer takes no more commands.
     func close() async throws(StoreError) {
         commits.close()
-        try await queue.checkpoint(truncating: true)
-    }
-}
-
-extension StateFile {
-    /// The file of a store; `highest` is the highest revision that the cache knows.
-    convenience init(
-        _ configuration: StoreConfiguration,
-        highest: Revision,
-        shared: SharedCacheState,
-        reserve: Reserve,
-        now: @escaping @Sendable () -> Timestamp,
-        makeCacheWriter: (RevisionSource, _ foundNextRevision: Int64) -> CacheWriter
-    ) throws(StoreError) {
-        try self.init(
-            directory: configuration.stateDirectory,
-            highest: highest,
-            index: shared.claims,
-            watches: shared.watches,
-            changes: shared.changes,
-            reserve: reserve,
-            limits: configuration.queue,
-            viewChange: configuration.viewChange,
-            checkedBytes: configuration.checkedStateBytes,
-            faults: configuration.faults,
-            now: now,
-            load: { Self.load($0, into: shared) },
-            makeCacheWriter: makeCacheWriter
-        )
+        try await commits.checkpoint(.state, truncating: true)
     }
 }

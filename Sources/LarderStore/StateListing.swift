@@ -53,9 +53,7 @@ struct StateListing {
             let insert = try model.prepare(
                 "INSERT INTO sqlite_schema VALUES ('table', ?1, ?1, \(root), ?2)"
             )
-            insert.bind(1, name)
-            insert.bind(2, sql)
-            try insert.run()
+            try insert.run(name, sql)
         }
         var bytes: Int64 = 0
         guard let pages = sqlite3_serialize(model.handle, "main", &bytes, 0) else {

@@ -10,6 +10,7 @@ struct StateOpening {
     let nextRevision: Int64
     /// What is kept.
     let rows: [ClaimRow]
+    let deadTargets: [(scope: Scope, id: EntryID)]
     /// What credentials are digested with.
     let digestKey: DigestKey
     /// What was done to the file and is as it should be.
@@ -42,7 +43,9 @@ struct StateOpening {
         // Of steps that are still to come nothing can be told.
         let first = nextRevision * ChangeLog.places
         try connection.execute("DELETE FROM change_log WHERE change < 0 OR change >= \(first)")
-        rows = try StateReader(connection).allRows()
+        let reader = try StateReader(connection)
+        rows = try reader.allRows()
+        deadTargets = try reader.deadTargets()
         notices =
             opened.migratedFrom.map { version in
                 [

@@ -7,61 +7,46 @@ extension StateReader {
     func target(
         _ scope: ScopeKey,
         _ id: EntryID,
-        _ range: ChangeRange,
-        _ damaged: inout Digest?
-    ) throws(StoreError) -> Target? {
-        var mismatch: Digest?
-        defer { damaged = mismatch }
-        return try inTransaction { () throws(StoreError) in
-            try openTarget(scope, id, range, &mismatch)
-        }
-    }
-
-    /// The same in a transaction that is open.
-    func openTarget(
-        _ scope: ScopeKey,
-        _ id: EntryID,
-        _ range: ChangeRange,
+        upTo last: ModifierNumber = ModifierNumber(.max),
+        changesMax: Int = .max,
         _ damaged: inout Digest?
     ) throws(StoreError) -> Target {
-        let changes = try openChanges(scope, id, range)
-        let unknown = Target(entry: nil, isDeleted: false, body: .inline([]), changes: changes)
-        guard let row = try baseRow(scope, id) else { return unknown }
-        guard let entry = row.entry else {
-            damaged = row.digest
-            return unknown
-        }
-        if row.isDeleted || entry.kind == .tombstone {
-            return Target(entry: entry, isDeleted: true, body: row.body, changes: changes)
-        }
-        var body = row.body
-        if case .chunked(let chunked) = body, entry.body.isJSON {
-            try allowance.admitChunks()
-            do throws(StoreError) {
-                body = .inline(try chunks.bytes(of: chunked))
-            } catch .badChunk {
-                damaged = entry.body.digest
+        try inTransaction { () throws(StoreError) in
+            let changes = try openChanges(scope, id, upTo: last, changesMax)
+            let unknown = Target(entry: nil, isDeleted: false, body: .inline([]), changes: changes)
+            guard let row = try baseRow(scope, id) else { return unknown }
+            guard let entry = row.entry else {
+                damaged = row.digest
                 return unknown
             }
-        } else if case .inline(let bytes) = body {
-            try allowance.take(bytes: bytes.count)
-            guard bytes.withUnsafeBytes({ Checksum.digest($0) }) == entry.body.digest else {
-                damaged = entry.body.digest
-                return unknown
+            if row.isDeleted || entry.kind == .tombstone {
+                return Target(entry: entry, isDeleted: true, body: row.body, changes: changes)
             }
+            var body = row.body
+            if case .chunked(let chunked) = body, entry.body.isJSON {
+                try allowance.admitChunks()
+                do throws(StoreError) {
+                    body = .inline(try chunks.bytes(of: chunked))
+                } catch .badChunk {
+                    damaged = entry.body.digest
+                    return unknown
+                }
+            } else if case .inline(let bytes) = body {
+                try allowance.take(bytes: bytes.count)
+                guard bytes.withUnsafeBytes({ Checksum.digest($0) }) == entry.body.digest else {
+                    damaged = entry.body.digest
+                    return unknown
+                }
+            }
+            return Target(entry: entry, isDeleted: false, body: body, changes: changes)
         }
-        return Target(entry: entry, isDeleted: false, body: body, changes: changes)
     }
 
     private func baseRow(
         _ scope: ScopeKey,
         _ id: EntryID
     ) throws(StoreError) -> (entry: Entry?, isDeleted: Bool, body: Target.Body, digest: Digest)? {
-        let get = try connection.statement(
-            "SELECT \(ClaimRow.entryColumns), gone_status FROM claim WHERE scope = ?1 AND id = ?2"
-        )
-        get.bind(1, scope.text)
-        get.bind(2, id.text)
+        let get = try claim("\(ClaimRow.entryColumns), gone_status", scope, id)
         guard try get.step(), !get.isNull(3) else { return nil }
         let row = EntryRow(get, file: .state)
         let body: Target.Body =
@@ -72,7 +57,8 @@ extension StateReader {
     private func openChanges(
         _ scope: ScopeKey,
         _ id: EntryID,
-        _ range: ChangeRange
+        upTo last: ModifierNumber,
+        _ changesMax: Int
     ) throws(StoreError) -> [OpenChange] {
         let statement = try connection.statement(
             """
@@ -84,13 +70,10 @@ extension StateReader {
             ORDER BY change.modifier, position LIMIT ?4
             """
         )
-        statement.bind(1, scope.text)
-        statement.bind(2, id.text)
-        statement.bind(3, range.last)
-        statement.bind(4, range.max)
+        statement.bindAll(scope.text, id.text, last.value, changesMax)
         var changes: [OpenChange] = []
         while try statement.step() {
-            try allowance.takeChange(bytes: statement.bytes(4).count)
+            try allowance.take(bytes: statement.bytes(4).count, changes: 1)
             var numbers = RowNumbers(statement)
             changes.append(
                 OpenChange(
@@ -107,7 +90,7 @@ extension StateReader {
     }
 
     /// How many effects a target's unsettled changes have, and what they hold, without reading them.
-    func openEffects(
+    func unsettledEffects(
         _ scope: ScopeKey,
         _ id: EntryID
     ) throws(StoreError) -> (count: Int64, bytes: Int64) {
@@ -117,8 +100,7 @@ extension StateReader {
             WHERE scope = ?1 AND id = ?2 AND settled = 0
             """
         )
-        statement.bind(1, scope.text)
-        statement.bind(2, id.text)
+        statement.bindAll(scope.text, id.text)
         return try statement.step() ? (statement.integer(0), statement.integer(1)) : (0, 0)
     }
 
@@ -134,6 +116,21 @@ extension StateReader {
         return (Array(statement.bytes(0)), statement.text(1))
     }
 
+    /// What the changes of dead letters target, one for each change; without what cannot be read.
+    func deadTargets() throws(StoreError) -> [(scope: Scope, id: EntryID)] {
+        let statement = try connection.prepare(
+            "SELECT scope, id FROM change INDEXED BY change_target WHERE settled = 1"
+        )
+        var targets: [(scope: Scope, id: EntryID)] = []
+        while try statement.step() {
+            guard let scope = Scope(text: statement.text(0) ?? ""),
+                let id = try? EntryID(stored: statement.text(1) ?? "")
+            else { continue }
+            targets.append((scope, id))
+        }
+        return targets
+    }
+
     func deadLetters(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Int {
         let statement = try connection.statement(
             """
@@ -141,18 +138,7 @@ extension StateReader {
             WHERE scope = ?1 AND id = ?2 AND settled = 1
             """
         )
-        statement.bind(1, scope.text)
-        statement.bind(2, id.text)
+        statement.bindAll(scope.text, id.text)
         return try statement.step() ? Int(statement.integer(0)) : 0
     }
-}
-
-/// Which of a target's unsettled changes are read.
-struct ChangeRange {
-    static let all = ChangeRange(last: .max, max: .max)
-
-    /// The number of the last modifier whose changes are.
-    let last: Int64
-    /// How many at most.
-    let max: Int64
 }

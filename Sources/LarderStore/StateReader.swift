@@ -7,15 +7,20 @@ import LarderModel
 final class StateReader {
     let connection: SQLiteConnection
     private let get: SQLiteStatement
-    /// Whether every read sees one commit.
-    private(set) var isHeld = false
+    /// Whether every read sees one commit: while it is held, and always inside a transaction of the
+    /// writer.
+    private(set) var isHeld: Bool
     private let last: SQLiteStatement
     /// That of the reader that it belongs to.
     var allowance = ReadAllowance()
     let chunks: ChunkReader
 
-    init(_ connection: SQLiteConnection) throws(StoreError) {
+    init(
+        _ connection: SQLiteConnection,
+        isInTransaction: Bool = false
+    ) throws(StoreError) {
         self.connection = connection
+        isHeld = isInTransaction
         get = try connection.prepare(
             """
             SELECT \(ClaimRow.entryColumns) FROM claim
@@ -37,8 +42,7 @@ final class StateReader {
         _ id: EntryID,
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> Value? {
-        get.bind(1, scope.text)
-        get.bind(2, id.text)
+        get.bindAll(scope.text, id.text)
         defer { get.reset() }
         guard try get.step() else { return nil }
         let row = EntryRow(get, file: .state)
@@ -47,14 +51,24 @@ final class StateReader {
 
     /// That of an id's row; nil where there is none.
     func revision(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Revision? {
-        let statement = try connection.statement(
-            "SELECT rev FROM claim WHERE scope = ?1 AND id = ?2"
-        )
-        statement.bind(1, scope.text)
-        statement.bind(2, id.text)
+        let statement = try claim("rev", scope, id)
         guard try statement.step() else { return nil }
         var numbers = RowNumbers(statement)
         return numbers.revision(0)
+    }
+
+    /// Columns of an id's row, if it is one of which the condition holds.
+    func claim(
+        _ columns: String,
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        _ condition: String = ""
+    ) throws(StoreError) -> SQLiteStatement {
+        let statement = try connection.statement(
+            "SELECT \(columns) FROM claim WHERE scope = ?1 AND id = ?2 \(condition)"
+        )
+        statement.bindAll(scope.text, id.text)
+        return statement
     }
 
     /// The last step that has changed what anybody sees, as of the commit that is read.
@@ -93,14 +107,7 @@ final class StateReader {
 
     /// What is known of an id's pin; nil when there is none.
     func pin(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Pin? {
-        let statement = try connection.statement(
-            """
-            SELECT \(Pin.columns) FROM claim
-            WHERE scope = ?1 AND id = ?2 AND pinned_at IS NOT NULL
-            """
-        )
-        statement.bind(1, scope.text)
-        statement.bind(2, id.text)
+        let statement = try claim(Pin.columns, scope, id, "AND pinned_at IS NOT NULL")
         return try statement.step() ? Pin(statement) : nil
     }
 
@@ -116,9 +123,7 @@ final class StateReader {
             WHERE scope = ?1 AND id > ?2 AND pinned_at IS NOT NULL ORDER BY id LIMIT ?3
             """
         )
-        statement.bind(1, scope.text)
-        statement.bind(2, cursor ?? "")
-        statement.bind(3, Int64(limit))
+        statement.bindAll(scope.text, cursor ?? "", limit)
         return try statement.all(Pin.init)
     }
 
@@ -130,24 +135,21 @@ final class StateReader {
             WHERE claim > ?1 AND wanted = 1 ORDER BY claim LIMIT ?2
             """
         )
-        statement.bind(1, number)
-        statement.bind(2, Int64(limit))
+        statement.bindAll(number, limit)
         return try statement.page(after: number) { row throws(StoreError) in Pin(row) }
     }
 
     /// Adds up the pins of some scopes, also those without bytes.
     func usage(_ scopes: RowScopes) throws(StoreError) -> PinUsage {
-        let query = RowQuery(filter: RowFilter(scopes), order: .id, cursor: nil, table: .claim)
         let waiting = PinState.waiting.rawValue
-        let condition = query.scopeCondition
         let statement = try connection.statement(
             """
             SELECT count(*), coalesce(sum(\(SQLiteStatement.countedSize)), 0),
                 coalesce(sum(state = \(waiting)), 0)
-            FROM claim \(condition.isEmpty ? "WHERE" : "\(condition) AND") pinned_at IS NOT NULL
+            FROM claim WHERE \(scopes.condition) AND pinned_at IS NOT NULL
             """
         )
-        query.bindScope(to: statement)
+        scopes.bind(to: statement)
         guard try statement.step() else { return PinUsage(count: 0, bytes: 0, waiting: 0) }
         return PinUsage(
             count: statement.integer(0),
@@ -170,8 +172,7 @@ final class StateReader {
         let statement = try connection.statement(
             "SELECT \(ClaimRow.columns) FROM claim WHERE claim > ?1 ORDER BY claim LIMIT ?2"
         )
-        statement.bind(1, number)
-        statement.bind(2, Int64(limit))
+        statement.bindAll(number, limit)
         return try statement.page(after: number) { row throws(StoreError) in ClaimRow(row) }
     }
 
@@ -183,18 +184,13 @@ final class StateReader {
             WHERE claim > ?1 AND pinned_at IS NULL AND targeted = 0 ORDER BY claim LIMIT ?2
             """
         )
-        statement.bind(1, number)
-        statement.bind(2, Int64(limit))
+        statement.bindAll(number, limit)
         return try statement.page(after: number) { row throws(StoreError) in ClaimRow(row) }
     }
 
     /// One id's row; nil when it is not claimed.
     func row(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ClaimRow? {
-        let statement = try connection.statement(
-            "SELECT \(ClaimRow.columns) FROM claim WHERE scope = ?1 AND id = ?2"
-        )
-        statement.bind(1, scope.text)
-        statement.bind(2, id.text)
+        let statement = try claim(ClaimRow.columns, scope, id)
         return try statement.step() ? ClaimRow(statement) : nil
     }
 
@@ -229,14 +225,8 @@ final class StateReader {
 
     /// One id's row as a list shows it; nil while it is neither an entry nor a target.
     func listed(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ListedRow? {
-        let statement = try connection.statement(
-            """
-            SELECT \(Self.listedColumns) FROM claim
-            WHERE scope = ?1 AND id = ?2 AND (kind IS NOT NULL OR targeted > 0)
-            """
-        )
-        statement.bind(1, scope.text)
-        statement.bind(2, id.text)
+        let condition = "AND (kind IS NOT NULL OR targeted > 0)"
+        let statement = try claim(Self.listedColumns, scope, id, condition)
         return try statement.step() ? Self.listedRow(statement) : nil
     }
 

@@ -15,30 +15,29 @@ final class StateSnapshots: Sendable {
         var triedAt: Timestamp?
     }
 
+    private let configuration: StoreConfiguration
     private let file: DatabaseFile
-    /// Nil where there are to be none.
-    private let age: Duration?
-    private let hasRoom: @Sendable (_ bytes: Int64) -> Bool
-    private let report: @Sendable (String) -> Void
+    private let reserve: Reserve
+    /// Told what went wrong.
+    private let found: Findings
     private let state = Mutex(State())
     private let queue = DispatchQueue(label: "larder.snapshots", qos: .utility)
 
-    /// `hasRoom` says whether so many bytes may be written, `report` is told what went wrong.
     init(
-        of file: DatabaseFile,
-        every age: Duration?,
-        hasRoom: @escaping @Sendable (_ bytes: Int64) -> Bool,
-        report: @escaping @Sendable (String) -> Void
+        _ configuration: StoreConfiguration,
+        _ file: DatabaseFile,
+        _ reserve: Reserve,
+        _ found: Findings
     ) {
+        self.configuration = configuration
         self.file = file
-        self.age = age
-        self.hasRoom = hasRoom
-        self.report = report
+        self.reserve = reserve
+        self.found = found
     }
 
     /// Begins to take one if the last is old and something has changed since.
     func takeIfDue(now: Timestamp) {
-        guard let age, isDue(now, age) else { return }
+        guard let age = configuration.snapshotAge, isDue(now, age) else { return }
         let isMine = state.withLock { state in
             if state.isBusy { return false }
             if let tried = state.triedAt, now.since(tried) < Limits.snapshotRetryTime {
@@ -69,13 +68,22 @@ final class StateSnapshots: Sendable {
         }
     }
 
+    /// Whether so many bytes may be written, and there is room for more than them.
+    private func hasRoom(_ bytes: Int64) -> Bool {
+        // While it is not there, what space comes free is for it.
+        guard reserve.isHeld else { return false }
+        // What cannot be told is no reason to have none.
+        guard let free = configuration.freeBytes(configuration.stateDirectory) else { return true }
+        return free - bytes >= max(configuration.minFreeBytes.bytes, Limits.stateSpaceMin)
+    }
+
     private func take() {
         let size = DiskSpace.fileBytes(at: file.path) + DiskSpace.fileBytes(at: file.path + "-wal")
         guard hasRoom(size) else { return }
         do throws(StoreError) {
             try file.copy(try file.openSource(), to: file.snapshotPath)
         } catch {
-            report("no copy of \(file.path) was taken: \(error.message)")
+            found.tell("no copy of \(file.path) was taken: \(error.message)")
         }
     }
 }
@@ -88,30 +96,5 @@ enum FileTime {
         guard stat(path, &answer) == 0 else { return nil }
         let time = answer.st_mtim
         return Timestamp(milliseconds: Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000)
-    }
-}
-
-extension StateSnapshots {
-    /// As a configuration has them, which are made only where there is room for more than them.
-    convenience init(
-        _ configuration: StoreConfiguration,
-        _ file: DatabaseFile,
-        _ reserve: Reserve,
-        _ found: Findings
-    ) {
-        self.init(
-            of: file,
-            every: configuration.snapshotAge,
-            hasRoom: { bytes in
-                // While it is not there, what space comes free is for it.
-                guard reserve.isHeld else { return false }
-                // What cannot be told is no reason to have none.
-                guard let free = configuration.freeBytes(configuration.stateDirectory) else {
-                    return true
-                }
-                return free - bytes >= max(configuration.minFreeBytes.bytes, Limits.stateSpaceMin)
-            },
-            report: { found.tell($0) }
-        )
     }
 }

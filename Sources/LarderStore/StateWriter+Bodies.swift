@@ -34,4 +34,9 @@ extension StateWriter {
 
     /// Gives an upload up; its chunks go like those of a replaced body.
     func forget(_ upload: UploadID) { state.bodies.forget(upload) }
+
+    /// Takes away some chunks of bodies that no row names and nobody reads.
+    func removeBodies() throws(StoreError) {
+        try bodies.removeStep(leases, &state.bodies)
+    }
 }

@@ -17,11 +17,14 @@ extension StateWriter {
             try checkCount(scope)
             let size = Self.sizeWithoutEntry(scope, id, origin?.text)
             try checkRoom(for: size, replacing: 0)
-            let row = BareRow(origin: origin, pinnedAt: now, pin: .waiting)
-            try insert(row, scope, id)
+            try insert(scope, id, origin, pin: .waiting, at: now)
             return (false, true)
         }
-        if !found.isPinned { try setPinned(found, scope, now) }
+        if !found.isPinned {
+            try checkCount(scope)
+            try checkRoom(for: found.size, replacing: 0)
+            try setPinned(found, scope, at: now)
+        }
         guard !found.hasBytes, let pin = try find(scope, id) else {
             return (true, !found.isPinned)
         }
@@ -29,23 +32,15 @@ extension StateWriter {
         return (false, !found.isPinned)
     }
 
-    /// Makes a pin of a row, which is held.
+    /// Makes a pin of a row, which is held, or with no moment a row that is no pin.
     private func setPinned(
         _ row: FoundClaim,
         _ scope: ScopeKey,
-        _ now: Timestamp
+        at moment: Timestamp?
     ) throws(StoreError) {
-        try checkCount(scope)
-        try checkRoom(for: row.size, replacing: 0)
-        statements.setPinned.bind(1, row.number)
-        statements.setPinned.bind(2, now.milliseconds)
-        statements.setPinned.bind(3, PinState.held.rawValue)
-        try statements.setPinned.run()
-        recount(
-            scope,
-            from: row,
-            to: ClaimCharge(pin: .held, isTargeted: row.isTargeted, size: row.size)
-        )
+        let pin: PinState? = moment == nil ? nil : .held
+        try statements[.setPinned].run(row.number, moment?.milliseconds, pin?.rawValue)
+        recount(scope, row) { $0.pin = pin }
     }
 
     /// Makes a row for an entry that is put and pinned in one, or a pin of the row that there is.
@@ -54,42 +49,29 @@ extension StateWriter {
         _ old: FoundClaim?,
         _ now: Timestamp
     ) throws(StoreError) {
-        guard let old else {
-            try checkCount(new.scope)
-            let row = BareRow(origin: new.entry.origin, pinnedAt: now, pin: .held)
-            return try insert(row, new.scope, new.entry.id)
-        }
-        guard !old.isPinned else { return }
+        guard old?.isPinned != true else { return }
         try checkCount(new.scope)
-        statements.setPinned.bind(1, old.number)
-        statements.setPinned.bind(2, now.milliseconds)
-        statements.setPinned.bind(3, PinState.held.rawValue)
-        try statements.setPinned.run()
-        recount(
-            new.scope,
-            from: old,
-            to: ClaimCharge(pin: .held, isTargeted: old.isTargeted, size: old.size)
-        )
+        if let old { return try setPinned(old, new.scope, at: now) }
+        try insert(new.scope, new.entry.id, new.entry.origin, pin: .held, at: now)
     }
 
-    /// Says of a pin why it is not held; false when there is none.
+    /// Says of a pin why it is not held.
     ///
     /// Bytes that it has stay, and of a pin that has some only a new answer that is too large is
     /// told.
-    @discardableResult
     func setTrouble(
         _ scope: ScopeKey,
         _ id: EntryID,
         _ newState: PinState,
         _ trouble: PinTrouble
-    ) throws(StoreError) -> Bool {
-        guard let found = try find(scope, id), found.isPinned else { return false }
-        guard !found.hasBytes || newState == .tooLarge else { return true }
+    ) throws(StoreError) {
+        guard let found = try find(scope, id), found.isPinned,
+            !found.hasBytes || newState == .tooLarge
+        else { return }
         try setState(of: found, in: scope, newState, trouble, isWanted: false)
-        return true
     }
 
-    /// The same as an answer, of which watchers hear.
+    /// Takes an answer that what is pinned is deleted, of which watchers hear; false where nothing is.
     func bury(_ tombstone: NewEntry, _ revision: Revision) throws(StoreError) -> Bool {
         let (scope, id) = (tombstone.scope, tombstone.entry.id)
         guard let found = try find(scope, id) else { return false }
@@ -117,7 +99,7 @@ extension StateWriter {
             in: scope,
             .gone,
             PinTrouble(deleted: status),
-            goneStatus: Int64(status),
+            goneStatus: status,
             isWanted: false
         )
         return true
@@ -126,18 +108,10 @@ extension StateWriter {
     /// Takes a pin's mark away from a row that is a base too: what the pin alone kept goes.
     func unpin(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
         guard let pin = try find(scope, id), pin.isPinned else { return }
-        statements.setPinned.bind(1, pin.number)
-        statements.setPinned.bind(2, Int64?.none)
-        statements.setPinned.bind(3, Int64?.none)
-        try statements.setPinned.run()
-        recount(
-            scope,
-            from: pin,
-            to: ClaimCharge(pin: nil, isTargeted: pin.isTargeted, size: pin.size)
-        )
+        try setPinned(pin, scope, at: nil)
         state.changedRows.append(RowKey(scope, id))
         guard let status = pin.goneStatus, let row = try find(scope, id),
-            let entry = try entry(scope, id)?.entry?.tombstone(Int(status))
+            let entry = try entry(scope, id)?.entry?.tombstone(status)
         else { return }
         let size = entry.rowSize(in: scope, isChunked: false)
         try write(entry, .inline([]), size: size, to: row, in: scope)
@@ -148,22 +122,18 @@ extension StateWriter {
         in scope: ScopeKey,
         _ newState: PinState,
         _ trouble: PinTrouble?,
-        goneStatus: Int64? = nil,
+        goneStatus: Int? = nil,
         isWanted: Bool
     ) throws(StoreError) {
-        let statement = statements.setState
+        let statement = statements[.setState]
         statement.bind(1, row.number)
         statement.bind(2, newState.rawValue)
         statement.bind(3, trouble?.problem)
         statement.bind(4, trouble?.reason)
-        statement.bind(5, goneStatus)
+        statement.bind(5, goneStatus.map(Int64.init))
         statement.bind(6, isWanted ? 1 : 0)
         try statement.run()
-        recount(
-            scope,
-            from: row,
-            to: ClaimCharge(pin: newState, isTargeted: row.isTargeted, size: row.size)
-        )
+        recount(scope, row) { $0.pin = newState }
     }
 
     // MARK: Room
@@ -198,11 +168,10 @@ extension StateWriter {
     private func checkCount(_ scope: ScopeKey) throws(StoreError) {
         // A scope's text is the uid, a colon and the account; a semicolon comes next.
         let uid = scope.text.prefix { $0 != ":" }
-        statements.count.bind(1, String(uid))
-        statements.count.bind(2, "\(uid);")
-        defer { statements.count.reset() }
-        guard try statements.count.step(),
-            statements.count.integer(0) < Limits.pinsPerUserMax
+        statements[.count].bindAll(String(uid), "\(uid);")
+        defer { statements[.count].reset() }
+        guard try statements[.count].step(),
+            statements[.count].integer(0) < Limits.pinsPerUserMax
         else { throw .tooManyPins(limit: Limits.pinsPerUserMax) }
     }
 }

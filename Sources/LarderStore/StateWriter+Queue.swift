@@ -1,13 +1,7 @@
-import LarderModel
+package import LarderModel
 
 /// The steps of modifiers that need no base: accept, send, what a row says between them, lanes.
 extension StateWriter {
-    /// Refusing is no error of the writer: whoever shares the transaction goes on.
-    enum Verdict<Value: Sendable>: Sendable {
-        case done(Value)
-        case refused(StoreError)
-    }
-
     /// Accepts one; `bases` has what was found in the cache of targets.
     func accept(
         _ modifier: NewModifier,
@@ -16,72 +10,95 @@ extension StateWriter {
         now: Timestamp
     ) throws(StoreError) -> ModifierNumber {
         let number = try insert(modifier, revision, now)
-        for change in modifier.changes {
-            let name = TargetName(modifier.scope, change.id)
-            try target(name, base: bases[name], isShared: change.isOfSharedRow, revision)
+        let opened = modifier.changes.map { new in
+            OpenChange(
+                number: number,
+                modifier: modifier.id.text,
+                state: modifier.state,
+                revision: revision,
+                acceptedAt: now,
+                effect: new.effect
+            )
         }
-        let names = modifier.changes.map { TargetName(modifier.scope, $0.id) }
-        try logEntrance(of: number, names, revision)
+        let cause = ChangeCause(modifier)
+        try enter(number, modifier.aims, opened: opened, bases, revision, cause)
+        let targets = modifier.changes.map(\.id)
+        var change = ModifierChange(id: modifier.id, state: modifier.state, targets: targets)
+        change.client = modifier.client
+        try log(Change(revision, modifier.scope.scope, .modifier(change)))
         return number
     }
 
-    /// Writes down that a modifier has come into the queue, and what its targets show by it.
-    func logEntrance(
-        of number: ModifierNumber,
-        _ names: [TargetName],
-        _ revision: Revision
+    /// Has what a modifier in the queue targets be a target, and writes down what shows by it.
+    ///
+    /// `opened` has its change of each aim, where they are at hand.
+    func enter(
+        _ number: ModifierNumber,
+        _ aims: [StoreWriter.Aim],
+        opened: [OpenChange]? = nil,
+        _ bases: [TargetName: NewEntry],
+        _ revision: Revision,
+        _ cause: ChangeCause
     ) throws(StoreError) {
-        guard let row = try find(number), let state = row.state else { return }
-        try logChanges(of: names.unique, by: number, revision, ChangeCause(row))
-        try logModifier(number, row, state, revision)
+        var made: [TargetName: Target] = [:]
+        for (place, aim) in aims.enumerated() {
+            let base = bases[aim.name]
+            let isNew = try target(aim.name, base: base, isShared: aim.isShared, revision)
+            made[aim.name] = isNew ? opened.flatMap { Target(base, $0[place]) } : nil
+        }
+        try logChanges(of: aims.map(\.name).unique, made, by: number, revision, cause)
     }
 
-    /// What a modifier's id stands for already; refused where that is another.
-    func existing(_ new: NewModifier) throws(StoreError) -> Verdict<Acceptance?> {
-        for (statement, isSettled) in [(queue.find, false), (queue.findSettled, true)] {
-            statement.bind(1, new.scope.text)
-            statement.bind(2, new.id.text)
+    /// What a modifier's id stands for already, and the digest of what was submitted as that.
+    func existing(
+        _ new: NewModifier
+    ) throws(StoreError) -> (digest: Digest, acceptance: Acceptance)? {
+        guard !new.isIDMade else { return nil }
+        for (statement, isSettled) in [(queue[.find], false), (queue[.findSettled], true)] {
+            statement.bindAll(new.scope.text, new.id.text)
             defer { statement.reset() }
             guard try statement.step() else { continue }
-            guard statement.digest(2) == new.digest else { return .refused(.modifierExists) }
-            return .done(
-                .existing(
-                    ModifierNumber(statement.integer(0)),
-                    Revision(statement.integer(1)),
-                    isSettled: isSettled || !statement.isNull(4)
-                )
+            let acceptance = Acceptance.existing(
+                ModifierNumber(statement.integer(0)),
+                Revision(statement.integer(1)),
+                isSettled: isSettled || !statement.isNull(4)
             )
+            return (statement.digest(2), acceptance)
         }
-        return .done(nil)
+        return nil
     }
 
-    /// Why these do not fit; their bases count with them.
+    /// Why these do not fit; the bases of what they target count with them.
+    ///
+    /// Refusing is no error of the writer: whoever shares the transaction goes on.
     func refusal(
         of new: [NewModifier],
-        _ bases: [TargetName: NewEntry]
-    ) throws(StoreError) -> StoreError? {
+        _ aims: [StoreWriter.Aim],
+        _ found: StoreWriter.FoundBases
+    ) -> StoreError? {
         var added = QueueUsage()
-        var seen: Set<TargetName> = []
         for modifier in new {
             guard let uid = modifier.scope.scope.uid else { continue }
             added[uid].count += 1
             added[uid].bytes += modifier.size
-            for change in modifier.changes {
-                let name = TargetName(modifier.scope, change.id)
-                guard seen.insert(name).inserted else { continue }
-                added[uid].bytes += try baseSize(name, bases[name])
-            }
+        }
+        for name in aims.map(\.name).unique {
+            guard let uid = name.scope.scope.uid else { continue }
+            added[uid].bytes += Self.baseSize(name, found.claims[name], found.entries[name])
         }
         return state.queue.refusal(adding: added, limits)
     }
 
     /// What a target will count that counts nothing in the queue now.
-    func baseSize(_ name: TargetName, _ base: NewEntry?) throws(StoreError) -> Int64 {
-        let found = try find(name.scope, name.id)
+    private static func baseSize(
+        _ name: TargetName,
+        _ found: FoundClaim?,
+        _ base: NewEntry?
+    ) -> Int64 {
         if let found, found.isPinned || found.isTargeted { return 0 }
         if let found, found.hasEntry { return found.size }
         return base.map { $0.entry.rowSize(in: name.scope, isChunked: $0.body.isUploaded) }
-            ?? Self.sizeWithoutEntry(name.scope, name.id, nil)
+            ?? sizeWithoutEntry(name.scope, name.id, nil)
     }
 
     private func insert(
@@ -89,7 +106,7 @@ extension StateWriter {
         _ revision: Revision,
         _ now: Timestamp
     ) throws(StoreError) -> ModifierNumber {
-        let statement = queue.insert
+        let statement = queue[.insert]
         statement.bind(1, new.scope.text)
         statement.bind(2, new.id.text)
         statement.bind(3, new.origin.text)
@@ -115,12 +132,12 @@ extension StateWriter {
         try statement.run()
         let number = connection.lastInsertedRow
         for (position, change) in new.changes.enumerated() {
-            queue.insertChange.bind(1, number)
-            queue.insertChange.bind(2, Int64(position))
-            queue.insertChange.bind(3, new.scope.text)
-            queue.insertChange.bind(4, change.id.text)
-            queue.insertChange.bind(5, change.effect)
-            try queue.insertChange.run()
+            queue[.insertChange].bind(1, number)
+            queue[.insertChange].bind(2, Int64(position))
+            queue[.insertChange].bind(3, new.scope.text)
+            queue[.insertChange].bind(4, change.id.text)
+            queue[.insertChange].bind(5, change.effect)
+            try queue[.insertChange].run()
         }
         state.count(1, in: new.state, of: new.scope.text)
         if let uid = new.scope.scope.uid {
@@ -130,26 +147,27 @@ extension StateWriter {
         return ModifierNumber(number)
     }
 
-    /// Keeps a target's base from now on for one change more; `base` is what there is where the row
-    /// has none.
+    /// Keeps a target's base from now on for one change more; true where it had no row.
+    ///
+    /// `base` is what there is where the row has none.
     func target(
         _ name: TargetName,
         base: NewEntry?,
         isShared: Bool,
         _ revision: Revision
-    ) throws(StoreError) {
+    ) throws(StoreError) -> Bool {
         let (scope, id) = (name.scope, name.id)
-        if try find(scope, id) == nil {
-            try insert(BareRow(origin: base?.entry.origin, isShared: isShared), scope, id)
+        guard let row = try find(scope, id) else {
+            try insert(target: name, base, isShared: isShared, revision)
+            return true
         }
-        guard let row = try find(scope, id) else { throw .closed }
         // A pin without bytes may have been there first.
         if isShared, !row.isShared {
             try connection.execute("UPDATE claim SET shared = 1 WHERE claim = \(row.number)")
         }
         try setTargeted(true, row, scope, revision)
         state.changedRows.append(RowKey(scope, id))
-        guard let base, let targeted = try find(scope, id) else { return }
+        guard let base, let targeted = try find(scope, id) else { return false }
         if row.hasEntry {
             // A row that it has brought itself was linked for the change before.
             if let upload = base.body.upload, row.body != upload.body { forget(upload) }
@@ -159,6 +177,33 @@ extension StateWriter {
             entry.revision = max(entry.revision, revision)
             try write(entry, base.body, size: size, to: targeted, in: scope)
         }
+        return false
+    }
+
+    /// Makes the row of a target, with its base in one write.
+    private func insert(
+        target name: TargetName,
+        _ base: NewEntry?,
+        isShared: Bool,
+        _ revision: Revision
+    ) throws(StoreError) {
+        let (scope, id) = (name.scope, name.id)
+        state.changedRows.append(RowKey(scope, id))
+        guard let base else {
+            return try insert(scope, id, nil, isTargeted: true, isShared: isShared)
+        }
+        try bodies.link(base.body, &state.bodies)
+        var entry = base.entry
+        entry.revision = max(entry.revision, revision)
+        let size = entry.rowSize(in: scope, isChunked: base.body.isUploaded)
+        let statement = queue[.insertTarget]
+        statement.bind(1, scope.text)
+        statement.bind(2, id.text)
+        statement.bind(3, size)
+        statement.bind(4, isShared ? 1 : 0)
+        statement.bind(entry, base.body, from: 5)
+        try statement.run()
+        recount(scope, from: nil, to: ClaimCharge(pin: nil, isTargeted: true, size: size))
     }
 
     /// Says whether unsettled changes target a row; what it shows is another thing from `revision` on,
@@ -171,15 +216,8 @@ extension StateWriter {
         _ scope: ScopeKey,
         _ revision: Revision
     ) throws(StoreError) {
-        queue.target.bind(1, row.number)
-        queue.target.bind(2, isTargeted ? 1 : 0)
-        queue.target.bind(3, revision.number)
-        try queue.target.run()
-        recount(
-            scope,
-            from: row,
-            to: ClaimCharge(pin: row.pin, isTargeted: isTargeted, size: row.size)
-        )
+        try queue[.target].run(row.number, isTargeted, revision.number)
+        recount(scope, row) { $0.isTargeted = isTargeted }
     }
 
     // MARK: Steps
@@ -199,7 +237,7 @@ extension StateWriter {
     }
 
     func find(_ number: ModifierNumber) throws(StoreError) -> QueuedRow? {
-        let statement = queue.get
+        let statement = queue[.get]
         statement.bind(1, number.value)
         defer { statement.reset() }
         guard try statement.step() else { return nil }
@@ -219,8 +257,7 @@ extension StateWriter {
     /// Counts an attempt and says that bytes may leave; false for what is settled.
     func send(_ number: ModifierNumber) throws(StoreError) -> Bool {
         guard let row = try find(number), !row.isSettled else { return false }
-        queue.send.bind(1, number.value)
-        try queue.send.run()
+        try queue[.send].run(number.value)
         count(from: row.state, to: .inFlight, of: row)
         return true
     }
@@ -231,7 +268,7 @@ extension StateWriter {
         _ revision: Revision
     ) throws(StoreError) -> ModifierTransition? {
         guard let row = try find(change.number), !row.isSettled else { return nil }
-        let statement = queue.update
+        let statement = queue[.update]
         statement.bind(1, change.number.value)
         statement.bind(2, change.state.rawValue)
         statement.bind(3, change.nextAttemptAt?.milliseconds)
@@ -255,12 +292,12 @@ extension StateWriter {
     /// Keeps the last answer, which counts.
     func write(_ answer: StoredAnswer, _ number: ModifierNumber) throws(StoreError) {
         guard let before = try find(number) else { return }
-        queue.answer.bind(1, number.value)
-        queue.answer.bind(2, Int64(answer.status))
-        queue.answer.bind(3, answer.headers.lines)
-        queue.answer.bind(4, answer.body)
-        queue.answer.bind(5, answer.at?.milliseconds)
-        try queue.answer.run()
+        queue[.answer].bind(1, number.value)
+        queue[.answer].bind(2, Int64(answer.status))
+        queue[.answer].bind(3, answer.headers.lines)
+        queue[.answer].bind(4, answer.body)
+        queue[.answer].bind(5, answer.at?.milliseconds)
+        try queue[.answer].run()
         guard let after = try find(number) else { return }
         count(bytes: after.size - before.size, of: before)
     }
@@ -285,18 +322,16 @@ extension StateWriter {
                 ? "INSERT OR IGNORE INTO paused_lane (scope, lane) VALUES (?1, ?2)"
                 : "DELETE FROM paused_lane WHERE scope = ?1 AND lane = ?2"
         )
-        statement.bind(1, scope.text)
-        statement.bind(2, lane.text)
-        try statement.run()
+        try statement.run(scope.text, lane.text)
     }
 }
 
 /// One target: whose, and which.
-struct TargetName: Hashable, Sendable {
-    let scope: ScopeKey
-    let id: EntryID
+package struct TargetName: Hashable, Sendable {
+    package let scope: ScopeKey
+    package let id: EntryID
 
-    init(_ scope: ScopeKey, _ id: EntryID) {
+    package init(_ scope: ScopeKey, _ id: EntryID) {
         self.scope = scope
         self.id = id
     }

@@ -2,64 +2,60 @@ import LarderModel
 
 /// The steps by which modifiers leave the queue, and come back into it.
 extension StateWriter {
-    /// A settlement with everything that it takes worked out.
-    struct ReadySettlement {
-        let number: ModifierNumber
-        /// `confirmed`, `dead` or `cancelled`.
-        let outcome: ModifierState
-        var reason: ModifierReason?
-        var answer: StoredAnswer?
-        /// What watchers are told of its death, as JSON.
-        var problem: [UInt8] = []
-        /// Its targets, one for each change, and what becomes of them.
-        var targets: [(name: TargetName, fate: TargetFate)]
-    }
-
     enum TargetFate {
         case keep
         case put(Entry, NewBody)
         case tombstone(Entry)
         case markStale
         case lost(LostView)
+
+        /// Whether its base stays what it is.
+        var keepsBase: Bool {
+            switch self {
+            case .keep, .lost: true
+            case .put, .tombstone, .markStale: false
+            }
+        }
     }
 
-    /// The targets of unsettled modifiers, one for each change, as their rows say.
-    func targets(of number: ModifierNumber) throws(StoreError) -> [(scope: String, id: String)] {
-        let statement = queue.changes
+    /// The changes of a modifier with their targets, as their rows say.
+    func targets(
+        of number: ModifierNumber
+    ) throws(StoreError) -> [(change: Int64, scope: String, id: String)] {
+        let statement = queue[.changes]
         statement.bind(1, number.value)
         defer { statement.reset() }
-        var targets: [(String, String)] = []
-        while try statement.step() {
-            targets.append((statement.text(1) ?? "", statement.text(2) ?? ""))
+        return try statement.all { row in
+            (row.integer(0), row.text(1) ?? "", row.text(2) ?? "")
         }
-        return targets
     }
 
-    /// Settles one under its revision, as it is worked out; false for what is settled.
+    /// Settles one that is unsettled under its revision; `targets` says of each change what becomes of
+    /// its target.
     func settle(
-        _ settlement: ReadySettlement,
+        _ settlement: Settlement,
+        _ row: QueuedRow,
+        _ targets: [(name: TargetName, fate: TargetFate)],
         _ revision: Revision,
         now: Timestamp
-    ) throws(StoreError) -> Bool {
-        guard let row = try find(settlement.number), !row.isSettled else { return false }
+    ) throws(StoreError) {
         if row.isStalled { state.stalled -= 1 }
         if let answer = settlement.answer { try write(answer, settlement.number) }
         var views: [ViewBefore] = []
-        for name in settlement.targets.map(\.name).unique { views.append(try view(of: name)) }
-        for target in settlement.targets { try change(target.name, target.fate, revision) }
+        for name in targets.map(\.name).unique { views.append(try view(of: name)) }
+        for target in targets { try change(target.name, target.fate, revision) }
         for view in views { try release(view.name, from: settlement.number, revision) }
         try logChanges(since: views, without: settlement.number, revision, ChangeCause(row))
-        try logModifier(settlement.number, row, settlement.outcome, revision) { told in
-            told.reason = settlement.reason
+        try logModifier(settlement.number, row, settlement.outcome.state, revision) { told in
+            told.reason = settlement.outcome.reason
             told.problem = settlement.problem
         }
-        if settlement.outcome == .dead {
-            try bury(settlement, row, revision, now)
+        if case .dead(let reason, _) = settlement.outcome {
+            try bury(settlement.number, reason, targets.map(\.fate), row, revision, now)
         } else {
-            try remember(settlement.number, settlement.outcome, revision, now)
+            try remember(settlement.number, settlement.outcome.state, revision, now)
             try delete(settlement.number)
         }
-        return true
     }
 
     private func change(
@@ -95,47 +91,35 @@ extension StateWriter {
     ) throws(StoreError) {
         guard let row = try find(name.scope, name.id) else { return }
         state.changedRows.append(RowKey(name.scope, name.id))
-        queue.otherChange.bind(1, name.scope.text)
-        queue.otherChange.bind(2, name.id.text)
-        queue.otherChange.bind(3, number.value)
-        defer { queue.otherChange.reset() }
-        try setTargeted(try queue.otherChange.step(), row, name.scope, revision)
+        queue[.otherChange].bindAll(name.scope.text, name.id.text, number.value)
+        defer { queue[.otherChange].reset() }
+        try setTargeted(try queue[.otherChange].step(), row, name.scope, revision)
     }
 
     func markStale(_ row: FoundClaim) throws(StoreError) {
-        queue.markStale.bind(1, row.number)
-        try queue.markStale.run()
+        try queue[.markStale].run(row.number)
     }
 
     /// Makes a dead letter of a modifier.
     private func bury(
-        _ settlement: ReadySettlement,
+        _ number: ModifierNumber,
+        _ reason: ModifierReason,
+        _ fates: [TargetFate],
         _ row: QueuedRow,
         _ revision: Revision,
         _ now: Timestamp
     ) throws(StoreError) {
-        var changes: [Int64] = []
-        queue.changes.bind(1, settlement.number.value)
-        while try queue.changes.step() { changes.append(queue.changes.integer(0)) }
-        queue.changes.reset()
         var added = 0
-        for (position, change) in changes.enumerated() {
+        for (position, change) in try targets(of: number).map(\.change).enumerated() {
             var view = LostView()
-            if position < settlement.targets.count,
-                case .lost(let lost) = settlement.targets[position].fate
-            {
-                view = lost
-            }
+            if position < fates.count, case .lost(let lost) = fates[position] { view = lost }
             added += (view.before?.count ?? 0) + (view.after?.count ?? 0)
-            queue.buryChange.bind(1, change)
-            queue.buryChange.bind(2, view.before)
-            queue.buryChange.bind(3, view.after)
-            try queue.buryChange.run()
+            try queue[.buryChange].run(change, view.before, view.after)
         }
-        if settlement.reason == .unreadable { try countTargets(of: settlement.number) }
-        let statement = queue.bury
-        statement.bind(1, settlement.number.value)
-        statement.bind(2, settlement.reason?.rawValue)
+        if reason == .unreadable { try countTargets(of: number) }
+        let statement = queue[.bury]
+        statement.bind(1, number.value)
+        statement.bind(2, reason.rawValue)
         statement.bind(3, now.milliseconds)
         statement.bind(4, revision.number)
         statement.bind(5, Int64(added))
@@ -162,21 +146,14 @@ extension StateWriter {
         _ revision: Revision,
         _ now: Timestamp
     ) throws(StoreError) {
-        queue.remember.bind(1, number.value)
-        queue.remember.bind(2, outcome.rawValue)
-        queue.remember.bind(3, now.milliseconds)
-        queue.remember.bind(4, revision.number)
-        try queue.remember.run()
-        queue.forget.bind(1, connection.lastInsertedRow - limits.history)
-        try queue.forget.run()
+        try queue[.remember].run(number.value, outcome.rawValue, now.milliseconds, revision.number)
+        try queue[.forget].run(connection.lastInsertedRow - limits.history)
     }
 
     private func delete(_ number: ModifierNumber) throws(StoreError) {
         guard let row = try find(number) else { return }
-        queue.delete.bind(1, number.value)
-        try queue.delete.run()
-        queue.deleteChanges.bind(1, number.value)
-        try queue.deleteChanges.run()
+        try queue[.delete].run(number.value)
+        try queue[.deleteChanges].run(number.value)
         count(from: row.state, to: nil, of: row)
         count(bytes: -row.size, rows: -1, of: row)
     }
@@ -204,21 +181,17 @@ extension StateWriter {
         return true
     }
 
-    /// Puts a dead letter at the end of the queue, for another round; nil when there is none.
+    /// Puts a dead letter at the end of the queue, for another round.
     ///
     /// Its bases are kept again, from what was found of them. It waits for those that it depends on
     /// as far as they are in the queue, and for none that has failed: who retries it has decided.
     func revive(
         _ number: ModifierNumber,
+        _ row: QueuedRow,
         _ aims: [StoreWriter.Aim],
         _ bases: [TargetName: NewEntry],
         _ revision: Revision
-    ) throws(StoreError) -> Verdict<ModifierNumber?> {
-        guard let row = try find(number), row.isSettled, let uid = Scope(text: row.scope)?.uid
-        else { return .done(nil) }
-        var added = QueueUsage()
-        for aim in aims { added[uid].bytes += try baseSize(aim.name, bases[aim.name]) }
-        if let error = state.queue.refusal(adding: added, limits) { return .refused(error) }
+    ) throws(StoreError) -> ModifierNumber {
         let next = try connection.integer(
             "SELECT seq + 1 FROM sqlite_sequence WHERE name = 'modifier'"
         )
@@ -242,14 +215,12 @@ extension StateWriter {
             WHERE modifier = \(number)
             """
         )
-        for aim in aims {
-            try target(aim.name, base: bases[aim.name], isShared: aim.isShared, revision)
-        }
         let revived = ModifierNumber(next)
         count(from: .dead, to: .queued, of: row)
         if let size = try find(revived)?.size { count(bytes: size - row.size, of: row) }
-        try logEntrance(of: revived, aims.map(\.name), revision)
-        return .done(revived)
+        try enter(revived, aims, bases, revision, ChangeCause(row))
+        try logModifier(revived, row, .queued, revision)
+        return revived
     }
 
     /// Those of what a modifier depends on that are not settled.

@@ -16,21 +16,29 @@ extension StateWriter {
     private func isCompared(_ name: TargetName) throws(StoreError) -> Bool {
         guard let row = try find(name.scope, name.id) else { return true }
         guard row.isTargeted else { return row.byteCount <= Limits.comparedBytesMax }
-        let effects = try reader.openEffects(name.scope, name.id)
+        let effects = try reader.unsettledEffects(name.scope, name.id)
         return effects.count <= Limits.comparedChangesMax
             && Int64(row.byteCount) + effects.bytes <= Limits.comparedBytesMax
     }
 
     /// To be called once a modifier was accepted, or is back: what its targets would be without it
     /// is what they were.
+    ///
+    /// `known` has those that need not be read.
     func logChanges(
         of names: [TargetName],
+        _ known: [TargetName: Target] = [:],
         by number: ModifierNumber,
         _ revision: Revision,
         _ cause: ChangeCause
     ) throws(StoreError) {
         for name in names {
-            let after = try view(of: name).target
+            let after: Target?
+            if let target = known[name] {
+                after = target.isCompared ? target : nil
+            } else {
+                after = try view(of: name).target
+            }
             var before = after
             before?.changes.removeAll { $0.number == number }
             try log(from: before, to: after, of: name, revision, cause)
@@ -53,6 +61,7 @@ extension StateWriter {
         }
     }
 
+    /// Where either is nil there is more than is compared, which counts as a change.
     private func log(
         from before: Target?,
         to after: Target?,
@@ -60,10 +69,24 @@ extension StateWriter {
         _ revision: Revision,
         _ cause: ChangeCause
     ) throws(StoreError) {
-        guard name.id.isEntity else {
-            return try log(change(from: before, to: after), of: name, revision, cause)
+        // One that cannot be read differs from every other.
+        let body = { [reader] number in (try? reader.requestBody(of: number))?.bytes }
+        if name.id.isEntity {
+            var difference = HeldEntity.Difference.changed(.created)
+            if let before, let after {
+                difference = before.entityView(body).held.difference(
+                    to: after.entityView(body).held
+                )
+            }
+            return try log(difference, of: name, revision, cause)
         }
-        try log(entityDifference(from: before, to: after), of: name, revision, cause)
+        var change: ViewChange? = .put
+        if let before, let after { change = viewChange(before, after, body) }
+        switch change {
+        case .put: try log(Change(revision, name.scope.scope, .put(name.id, cause)))
+        case .delete: try log(Change(revision, name.scope.scope, .delete(name.id, cause)))
+        case nil: break
+        }
     }
 
     /// Writes down what has become of an entity, and remembers it for those who show it.
@@ -92,37 +115,6 @@ extension StateWriter {
         )
     }
 
-    private func entityDifference(
-        from before: Target?,
-        to after: Target?
-    ) -> HeldEntity.Difference {
-        guard let before, let after else { return .changed(.created) }
-        let bodies = { [reader] number in (try? reader.requestBody(of: number))?.bytes }
-        return before.entityView(bodies).held.difference(to: after.entityView(bodies).held)
-    }
-
-    /// Where they are nil there is more than is compared, which counts as a change.
-    private func change(from before: Target?, to after: Target?) -> ViewChange? {
-        guard let before, let after else { return .put }
-        return viewChange(before, after) { number in
-            // One that cannot be read differs from every other.
-            (try? reader.requestBody(of: number))?.bytes
-        }
-    }
-
-    private func log(
-        _ change: ViewChange?,
-        of name: TargetName,
-        _ revision: Revision,
-        _ cause: ChangeCause
-    ) throws(StoreError) {
-        switch change {
-        case .put: try log(Change(revision, name.scope.scope, .put(name.id, cause)))
-        case .delete: try log(Change(revision, name.scope.scope, .delete(name.id, cause)))
-        case nil: break
-        }
-    }
-
     /// Writes down that an entry was stored: in a target, what that shows by it.
     ///
     /// `view` is that of before where it is one.
@@ -139,7 +131,7 @@ extension StateWriter {
     private func target(_ name: TargetName) throws(StoreError) -> Target {
         // A base whose bytes are damaged counts as unknown, as for every reader.
         var damaged: Digest?
-        return try reader.openTarget(name.scope, name.id, .all, &damaged)
+        return try reader.target(name.scope, name.id, &damaged)
     }
 
     /// Writes down what a modifier has come to; nothing of one whose id cannot be read.
@@ -163,6 +155,31 @@ extension ChangeCause {
     /// A modifier has done it, and so who has accepted that.
     init(_ row: StateWriter.QueuedRow) {
         self.init(.modifier, text: "modifier:\(row.id)", client: row.client)
+    }
+
+    package init(_ modifier: NewModifier) {
+        self.init(.modifier, text: "modifier:\(modifier.id)", client: modifier.client)
+    }
+}
+
+extension Target {
+    /// The row of a target that was made just now, with its first change; nil where its body is to be
+    /// read.
+    init?(_ base: NewEntry?, _ change: OpenChange) {
+        guard let base else {
+            self.init(entry: nil, isDeleted: false, body: .inline([]), changes: [change])
+            return
+        }
+        guard case .inline(let bytes) = base.body else { return nil }
+        let isDeleted = base.entry.kind == .tombstone
+        self.init(entry: base.entry, isDeleted: isDeleted, body: .inline(bytes), changes: [change])
+    }
+
+    /// Whether it is small enough that what it shows is made on the writer's thread.
+    fileprivate var isCompared: Bool {
+        let effects = changes.reduce(0) { $0 + $1.effect.count }
+        return changes.count <= Limits.comparedChangesMax
+            && (entry?.body.byteCount ?? 0) + effects <= Limits.comparedBytesMax
     }
 }
 

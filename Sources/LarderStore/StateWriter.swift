@@ -6,9 +6,9 @@ import LarderModel
 /// ``StateWriterState``, which goes back with a transaction that is rolled back.
 final class StateWriter {
     let connection: SQLiteConnection
-    let statements: StateWriterStatements
+    let statements: PreparedStatements<ClaimStatement>
     let bodies: BodyTable
-    let queue: QueueStatements
+    let queue: PreparedStatements<QueueStatement>
     let limits: QueueLimits
     let wal: WriteAheadLog
     let index: ClaimIndex
@@ -35,7 +35,7 @@ final class StateWriter {
         viewChange: @escaping ViewChange.Comparison
     ) throws(StoreError) {
         self.connection = connection
-        reader = try StateReader(connection)
+        reader = try StateReader(connection, isInTransaction: true)
         self.viewChange = viewChange
         self.index = index
         self.watches = watches
@@ -44,9 +44,9 @@ final class StateWriter {
         self.leases = leases
         wal = WriteAheadLog(of: connection)
         self.limits = limits
-        statements = try StateWriterStatements(connection)
+        statements = try PreparedStatements(connection)
         bodies = try BodyTable(connection, of: .state)
-        queue = try QueueStatements(connection)
+        queue = try PreparedStatements(connection)
         state = try StateWriterState(reading: connection, pinsMaxBytes: index.pinTotals.maxBytes)
         saved = state
         publish()
@@ -54,15 +54,10 @@ final class StateWriter {
 
     // MARK: Transactions
 
-    /// Gives up the uploads that were given up since the last time.
-    func forgetAbandoned() {
-        for upload in index.takeAbandoned() { forget(upload) }
-    }
-
     func begin() throws(StoreError) {
         try settleDoubt()
         saved = state
-        try statements.begin.run()
+        try statements[.begin].run()
     }
 
     /// Has a commit follow one that has failed, in its place in the WAL: what was told as not done would
@@ -83,7 +78,7 @@ final class StateWriter {
     func commit() throws(StoreError) {
         publishLogStart()
         do throws(StoreError) {
-            try statements.commit.run()
+            try statements[.commit].run()
         } catch {
             isInDoubt = true
             throw error
@@ -119,31 +114,6 @@ final class StateWriter {
         try wal.checkpoint(truncating: truncating)
     }
 
-    // MARK: Housekeeping
-
-    /// What is done between two groups of commands.
-    enum Housekeeping {
-        /// Chunks of bodies that no row names and nobody reads.
-        case removeBodies
-    }
-
-    var nextHousekeeping: Housekeeping? { state.bodies.hasRemovable(leases) ? .removeBodies : nil }
-
-    func keepHouse(_ step: Housekeeping, now: Timestamp) throws(StoreError) {
-        switch step {
-        case .removeBodies: try bodies.removeStep(leases, &state.bodies)
-        }
-    }
-
-    /// Gives free pages up, a step at a time; false when there are none.
-    func vacuumStep() throws(StoreError) -> Bool {
-        guard let free = try connection.integer("PRAGMA freelist_count"), free > 0 else {
-            return false
-        }
-        try connection.execute("PRAGMA incremental_vacuum(\(Limits.vacuumPagesMax))")
-        return true
-    }
-
     // MARK: Revisions
 
     static func nextRevision(_ connection: SQLiteConnection) throws(StoreError) -> Int64 {
@@ -168,8 +138,7 @@ final class StateWriter {
                 ? "INSERT OR IGNORE INTO offline_origin (name) VALUES (?1)"
                 : "DELETE FROM offline_origin WHERE name = ?1"
         )
-        statement.bind(1, name)
-        try statement.run()
+        try statement.run(name)
     }
 }
 

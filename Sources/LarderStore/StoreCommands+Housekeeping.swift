@@ -36,10 +36,8 @@ extension StoreCommands {
             for copy in page where copy.isShared {
                 let name = TargetName(shared.key(for: copy.scope), copy.id)
                 let mayWait = waiting < Limits.waitingCopiesMax
-                let isWaiting = try await file.settling { () async throws(StoreError) in
-                    try await file.commits.submit { writer throws(StoreError) in
-                        try writer.release(copy: name, mayWait: mayWait, now: now)
-                    }
+                let isWaiting = try await file.settle { writer throws(StoreError) in
+                    try writer.release(copy: name, mayWait: mayWait, now: now)
                 }
                 if isWaiting { waiting += 1 }
             }
@@ -56,17 +54,13 @@ extension StoreCommands {
     ) async throws(StoreError) {
         let generation = shared.generation
         let releases = try await prepare(names, now)
-        let isSynced = try await cache.outsideTransaction { writer throws(StoreError) in
-            try writer.syncedCheckpoint()
+        let isSynced = try await file.commits.outsideTransaction { writer throws(StoreError) in
+            try writer.files.cache.syncedCheckpoint()
         }
         guard isSynced, shared.generation == generation else {
             throw .noFile(reason: "what is released is not synced")
         }
-        try await file.settling { () async throws(StoreError) in
-            try await file.commits.submit { writer throws(StoreError) in
-                try writer.remove(releases)
-            }
-        }
+        try await file.settle { writer throws(StoreError) in try writer.remove(releases) }
     }
 
     private func prepare(
@@ -103,7 +97,7 @@ extension StoreCommands {
                     }
                 }
             }
-        } catch .tooLarge, .noRoom {
+        } catch .tooLarge, .noRoom, .keyTaken {
             return .lost(large.name, .lru)
         } catch {
             return nil

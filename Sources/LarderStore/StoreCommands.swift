@@ -1,35 +1,14 @@
 import LarderModel
 
 /// What must not be lost: commands over both files (``StoreWriter``), as those see them who wait.
-final class StoreCommands: Sendable {
-    let cache: WriterPart<CacheWriter>
+struct StoreCommands: Sendable {
     let file: StateFile
     let shared: SharedCacheState
-    let carrier: BodyCarrier
+    let bodies: BodyStore
     /// By which the conditions of writes are looked at.
     let readers: StoreReaders
     /// That of `cache.db`.
-    private let cachePath: String
-
-    init(
-        cache: WriterPart<CacheWriter>,
-        readers: StoreReaders,
-        cachePath: String,
-        state: StateFile,
-        shared: SharedCacheState
-    ) {
-        self.cache = cache
-        self.readers = readers
-        self.cachePath = cachePath
-        file = state
-        self.shared = shared
-        carrier = BodyCarrier(
-            cache: cache,
-            state: state.queue,
-            shared: shared,
-            bodies: readers.bodies
-        )
-    }
+    let cachePath: String
 
     // MARK: Commands
 
@@ -54,7 +33,7 @@ final class StoreCommands: Sendable {
     /// Whether it is `cache.db` that has failed.
     private func isOfCache(_ error: StoreError) -> Bool {
         switch error {
-        case .noFile, .noRoom, .tooLarge, .uploadLost: true
+        case .noFile, .noRoom, .keyTaken, .tooLarge, .uploadLost: true
         case _: error.file == cachePath
         }
     }
@@ -65,28 +44,26 @@ final class StoreCommands: Sendable {
     /// One that only cannot be read now has the row still, which nobody may take for unknown: it would
     /// be taken away as soon as it can be read again.
     func withCache<Value: Sendable>(
-        _ command: @escaping @Sendable (StoreWriter, _ isGone: Bool) throws(StoreError) -> Value
+        _ command: @escaping @Sendable (StoreWriter) throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
         let before = shared.generation
         var failure = StoreError.closed
         // The fault of a moment is not worth a refusal.
         for _ in 0..<2 {
             do throws(StoreError) {
-                return try await file.commits.submit { writer throws(StoreError) in
-                    try command(writer, false)
-                }
+                return try await file.commits.submit(command)
             } catch {
                 guard isOfCache(error) else { throw error }
                 failure = error
             }
         }
-        let isGone = try await cache.outsideTransaction { writer throws(StoreError) in
-            writer.isGone
+        let isGone = try await file.commits.outsideTransaction { writer throws(StoreError) in
+            writer.files.cache.isGone
         }
         let now = shared.generation
         if isGone || now.hasFile && now != before {
             return try await file.commits.submit { writer throws(StoreError) in
-                try command(writer, true)
+                try writer.leavingOutCache { () throws(StoreError) in try command(writer) }
             }
         }
         switch failure {
@@ -125,19 +102,12 @@ final class StoreCommands: Sendable {
     ) async throws(StoreError) {
         defer {
             for body in large where body.isLeased {
-                if shared.leases.giveBack(body.body.number) { cache.wake() }
+                if shared.leases.giveBack(body.body.number) { bodies.wake() }
             }
         }
         for large in large {
             do throws(StoreError) {
-                let upload = try await carrier.copy(
-                    large.body,
-                    to: large.file,
-                    as: large.keeping,
-                    for: large.entry,
-                    in: large.name.scope,
-                    now: now
-                )
+                let upload = try await bodies.copy(large, now: now)
                 copied[large.name] = (large.body, upload)
             } catch .badChunk {
                 copied[large.name] = (large.body, nil)
@@ -146,7 +116,7 @@ final class StoreCommands: Sendable {
     }
 
     private func abandon(_ copy: (source: ChunkedBody, upload: UploadID?)?) {
-        if let upload = copy?.upload { carrier.abandon(.uploaded(upload)) }
+        if let upload = copy?.upload { bodies.abandon(upload) }
     }
 
     /// Carries a write out that hangs on what stands under its id.

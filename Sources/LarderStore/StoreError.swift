@@ -21,6 +21,8 @@ package enum StoreError: Error, Equatable {
     case tooLarge(bytes: Int64, limit: Int64)
     /// Protected rows alone leave no room for it.
     case noRoom(bytes: Int64)
+    /// The row of another id has the key of this one.
+    case keyTaken
     /// It is pinned, so it can be replaced and not removed.
     case pinned
     /// An unsettled modifier targets it.
@@ -65,6 +67,7 @@ package enum StoreError: Error, Equatable {
         case .tooLarge(let bytes, let limit):
             "the entry has \(bytes) bytes, at most \(limit) are kept"
         case .noRoom(let bytes): "there is no room for \(bytes) bytes beside protected entries"
+        case .keyTaken: "it cannot be kept beside another entry, whose key has the same hash"
         case .pinned: "it is pinned"
         case .queueFull(.modifiers, let limit): "the queue takes \(limit) modifiers"
         case .queueFull(.bytes, let limit): "the queue takes \(limit) bytes"
@@ -96,7 +99,8 @@ extension StoreError {
     var file: String? {
         switch self {
         case .sqlite(let file, _, _, _), .diskFull(let file, _), .corrupt(let file, _): file
-        case .cannotOpen, .inUse, .newer, .unusable, .tooLarge, .noRoom, .pinned, .targeted,
+        case .cannotOpen, .inUse, .newer, .unusable, .tooLarge, .noRoom, .keyTaken, .pinned,
+            .targeted,
             .conditionFailed, .queueFull, .modifierExists, .pinsFull, .tooManyPins, .overloaded,
             .tooManyReads,
             .longRead, .closed, .badChunk, .noFile, .uploadLost:

@@ -13,24 +13,6 @@ package struct StoreFiles: Sendable {
     /// Looks at the files themselves.
     private let examiner = FileExaminer()
 
-    init(
-        _ configuration: StoreConfiguration,
-        cache: DatabaseFile,
-        state: StateFile,
-        reserves: (cache: Reserve, state: Reserve),
-        _ shared: SharedCacheState,
-        _ found: Findings,
-        _ readers: StoreReaders
-    ) {
-        self.configuration = configuration
-        self.cache = cache
-        self.state = state
-        (cacheReserve, stateReserve) = reserves
-        self.shared = shared
-        self.found = found
-        self.readers = readers
-    }
-
     /// The names and lengths of the files, and of their WALs.
     package var lengths: [(name: String, bytes: Int64, walBytes: Int64)] {
         databaseFiles.map { file in
@@ -94,7 +76,8 @@ package struct StoreFiles: Sendable {
     /// What was found wrong with the files and done about it, the last few, in sentences.
     package var findings: [String] { found.recent }
 
-    /// The same for the log, together with what has passed: what was not taken before.
+    /// What was found and done since this was asked last, in sentences for the log; also what is right
+    /// again.
     package func takeNews() -> [String] { found.takeUntold() }
 
     /// What is wrong now, in sentences.

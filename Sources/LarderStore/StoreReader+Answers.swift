@@ -235,14 +235,9 @@ extension StoreReader {
                     let found = try withCached(place, entry.id, now: now, isUse: isUse) { row in
                         row.normalized(in: place)
                     }
-                    guard let row = found ?? nil, row.entry.body == entry.body else { continue }
-                    let normalized = NormalizedRow(
-                        entry: entry,
-                        scope: place,
-                        template: row.template,
-                        skeleton: row.skeleton
-                    )
-                    let rebuilt = try rebuild(normalized, for: sight, now: now, isUse: isUse)
+                    guard var row = found ?? nil, row.entry.body == entry.body else { continue }
+                    row.entry = entry
+                    let rebuilt = try rebuild(row, for: sight, now: now, isUse: isUse)
                     if case .shown(let shown) = rebuilt { return shown }
                     return nil
                 }
@@ -295,7 +290,7 @@ extension StoreReader {
         guard let known = cached ?? nil else {
             return isSaved ? nil : try savedEntity(id, for: sight)
         }
-        try allowance.takeEntity(bytes: known.held.byteCount)
+        try allowance.take(bytes: known.held.byteCount, entities: 1)
         return known
     }
 
@@ -323,10 +318,10 @@ extension StoreReader {
         guard let place = shared.claims.place(scope, id) else { return nil }
         try allowance.admit(changes: place.targets)
         var damaged: Digest?
-        let target = try stateReader().target(scope, id, .all, &damaged)
-        if let damaged { reportDamage(scope, id, damaged) }
+        let target = try stateReader().target(scope, id, &damaged)
+        if let damaged { state.dropDamaged(scope, id, damaged) }
         // What is being accepted is not there yet, what was released is not there any more.
-        guard let target, target.entry != nil || !target.changes.isEmpty else { return nil }
+        guard target.entry != nil || !target.changes.isEmpty else { return nil }
         var pending = PendingChanges()
         var held = target.base.held
         if case .view = sight, !target.changes.isEmpty {

@@ -9,24 +9,16 @@ extension StoreReader {
     ) throws(StoreError) -> (state: ModifierState, effect: [UInt8])? {
         let statement = try stateReader().connection.statement(
             """
-            SELECT state, effect, change.id FROM modifier JOIN change ON modifier = number
+            SELECT state, effect FROM modifier JOIN change ON modifier = number
             WHERE modifier.scope = ?1 AND modifier.id = ?2 AND settled_at IS NULL
-            ORDER BY position
+            ORDER BY change.id >= '\(EntryID.firstOfEntries)', position LIMIT 1
             """
         )
-        statement.bind(1, scope.text)
-        statement.bind(2, id.text)
+        statement.bindAll(scope.text, id.text)
         defer { statement.reset() }
-        var first: (state: ModifierState, effect: [UInt8])?
-        while try statement.step() {
-            guard let state = statement.text(0).flatMap(ModifierState.init(rawValue:)) else {
-                continue
-            }
-            let change = (state: state, effect: Array(statement.bytes(1)))
-            let target = statement.text(2).flatMap { try? EntryID(stored: $0) }
-            if target?.isEntity == true { return change }
-            first = first ?? change
-        }
-        return first
+        guard try statement.step(),
+            let state = statement.text(0).flatMap(ModifierState.init(rawValue:))
+        else { return nil }
+        return (state, Array(statement.bytes(1)))
     }
 }

@@ -50,7 +50,7 @@ extension StoreReader {
     private func named(_ row: ListedRow) -> ListedRow {
         guard row.isBare, row.entry.origin == nil else { return row }
         var named = row
-        named.entry.origin = shared.rules.origin(of: row.entry.id, in: row.scope)
+        named.entry.origin = shared.origins.origin(row.entry.id, row.scope)
         return named
     }
 
@@ -64,14 +64,14 @@ extension StoreReader {
         after cursor: RowCursor?,
         limit: Int
     ) throws(StoreError) -> [ListedRow] {
-        guard filter.part != .entities, shared.rules.hasAny else { return [] }
+        guard filter.part != .entities, !shared.origins.rules.isEmpty else { return [] }
         var targets = RowFilter(filter.scopes)
         targets.part = .entities
         targets.prefix = filter.origin.map { EntryID.entityPrefix($0) }
         let query = RowQuery(filter: targets, order: .id, cursor: nil, table: .claimedEntries)
         var found: [ListedRow] = []
         _ = try stateReader().listed(query, limit: .max) { row throws(StoreError) in
-            guard let name = row.entry.id.entity, let id = shared.rules.ownID(of: name),
+            guard let name = row.entry.id.entity, let id = shared.origins.ownID(name),
                 filter.prefix.map({ id.text.utf8.starts(with: $0.utf8) }) ?? true,
                 filter.storedBefore.map({ row.entry.storedAt < $0 }) ?? true,
                 (shared.claims.place(key(for: row.scope), row.entry.id)?.targets ?? 0) > 0
@@ -127,7 +127,7 @@ extension StoreReader {
                 guard let row = ListedRow(statement) else { continue }
                 let raw = EntryRow(statement)
                 // A head whose body was lost with `state.db` is no entry.
-                if raw.isHead, !covers(key(for: row.scope), row.entry.id) { continue }
+                if raw.isHead, !shared.claims.covers(key(for: row.scope), row.entry.id) { continue }
                 rows.append(row)
             }
             return rows
@@ -153,8 +153,7 @@ extension StoreReader {
                 WHERE scope = ?1 AND id = ?2
                 """
             )
-            statement.bind(1, scope.text)
-            statement.bind(2, id.text)
+            statement.bindAll(scope.text, id.text)
             return try statement.step() ? ListedRow(statement) : nil
         }
         return row ?? nil
@@ -194,18 +193,14 @@ extension StoreReader {
             let statement = try file.connection.statement(
                 """
                 SELECT key, scope, id, rev, size, last_used FROM entry JOIN recency USING (key)
-                WHERE key BETWEEN ?1 AND ?2
+                WHERE key = ?1
                 """
             )
-            let first = RowKey(scope, id)
-            statement.bind(1, first.number)
-            statement.bind(2, first.last.number)
-            while try statement.step() {
-                if statement.isText(1, scope.text), statement.isText(2, id.text) {
-                    return Self.candidate(statement, scope.text, id)
-                }
-            }
-            return nil
+            statement.bind(1, RowKey(scope, id).number)
+            guard try statement.step(), statement.isText(1, scope.text),
+                statement.isText(2, id.text)
+            else { return nil }
+            return Self.candidate(statement, scope.text, id)
         }
         return found ?? nil
     }

@@ -13,30 +13,29 @@ extension StoreReader {
         _ read: (borrowing EntryRow) -> Void
     ) -> Bool {
         let moves = shared.claims.moves
-        guard !readsState(scope, id), shared.claims.queueTotals.dead == 0 else {
-            return false
-        }
+        guard mayBePlain(scope, id) else { return false }
         do throws(StoreError) {
             guard let file = try openTransaction() else { return false }
-            let get = file.get
-            let first = RowKey(scope, id)
-            get.bind(1, first.number)
-            get.bind(2, first.last.number)
-            defer { get.reset() }
-            while try get.step() {
-                guard get.isText(1, scope.text), get.isText(2, id.text) else { continue }
-                let row = EntryRow(get, hasForm: true)
-                guard row.isPlain(at: now) else { return false }
-                read(row)
-                if touches.touch(RowKey(get.integer(0)), at: shared.clock.tick()) { requestFlush() }
-                // What has moved between the files meanwhile may be older here, or newer.
-                return shared.claims.moves == moves
-            }
-            return false
+            let key = RowKey(scope, id)
+            defer { file.get.reset() }
+            guard try file.find(key, scope, id) else { return false }
+            let row = EntryRow(file.get, hasForm: true)
+            guard row.isPlain(at: now) else { return false }
+            read(row)
+            noteUse(of: key)
+            // What has moved between the files meanwhile may be older here, or newer.
+            guard shared.claims.moves == moves else { return false }
+            notes?.plain = (scope, id)
+            return true
         } catch {
             // Who looks at more meets it again.
             return false
         }
+    }
+
+    /// Whether `state.db` has no word on an id before the cache, and none of its dead letters.
+    func mayBePlain(_ scope: ScopeKey, _ id: EntryID) -> Bool {
+        !readsState(scope, id) && !shared.claims.mayHaveDeadLetters(scope, id)
     }
 }
 

@@ -16,11 +16,16 @@ extension StoreReader {
         }
         try allowance.admit(changes: place.targets)
         var damaged: Digest?
-        let range = ChangeRange(last: last.value, max: Int64(changesMax))
-        let target = try stateReader().target(scope, id, range, &damaged)
-        if let damaged { reportDamage(scope, id, damaged) }
+        let target = try stateReader().target(
+            scope,
+            id,
+            upTo: last,
+            changesMax: changesMax,
+            &damaged
+        )
+        if let damaged { state.dropDamaged(scope, id, damaged) }
         // What is being accepted is not there yet, what was settled is not there any more.
-        return target?.changes.isEmpty == false ? target : nil
+        return target.changes.isEmpty ? nil : target
     }
 
     /// The body of a modifier's request with its type; nil where it has none.
@@ -33,20 +38,8 @@ extension StoreReader {
     /// How many dead letters have changed an id; while there are none, this costs a look into
     /// memory.
     package func deadLetters(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Int {
-        guard shared.claims.queueTotals.dead > 0 else { return 0 }
+        // The index may be ahead of what is being read of `state.db`.
+        guard heldState != nil || shared.claims.mayHaveDeadLetters(scope, id) else { return 0 }
         return try stateReader().deadLetters(scope, id)
-    }
-}
-
-extension StoreReader {
-    /// The variants that a query is about, as far as there is a file of the cache.
-    func variants(_ query: VariantQuery) throws(StoreError) -> [VariantRow] {
-        defer { endTransaction() }
-        let claims = shared.claims.isEmpty ? nil : try stateReader().connection
-        let found = try reading { file throws(StoreError) in
-            try query.rows(claims: claims, cache: file.connection)
-        }
-        if let found { return found }
-        return try query.rows(claims: claims, cache: nil)
     }
 }

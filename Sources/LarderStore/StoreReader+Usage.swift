@@ -1,14 +1,4 @@
-import LarderModel
-
-/// What rows have in common, and what they take together.
-package struct UsageGroup: Equatable, Sendable {
-    /// A scope's text, an origin's name, or a kind's number; nil where the rows have none.
-    package let name: String?
-    package let entries: Int64
-    /// The accounted size.
-    package let bytes: Int64
-    package let bodyBytes: Int64
-}
+package import LarderModel
 
 /// What the pins of some scopes hold in `state.db`; what the cache shows of them counts there, too.
 package struct PinUsage: Equatable, Sendable {
@@ -21,32 +11,18 @@ package struct PinUsage: Equatable, Sendable {
 
 /// Where the bytes of some scopes are, as of one commit of each file.
 package struct StoreUsage: Equatable, Sendable {
-    package var total: UsageGroup
-    package var byKind: [UsageGroup]
+    package var total = UsageRows()
+    /// By the number of the kind.
+    package var byKind: [UsageGroup] = []
     /// The largest first, at most ``Limits/usageGroupsMax``.
-    package var byOrigin: [UsageGroup]
-    /// The same; empty for one scope.
-    package var byScope: [UsageGroup]
+    package var byOrigin: [UsageGroup] = []
+    /// By the scope's text, the largest first, as many at most; empty for one scope.
+    package var byScope: [UsageGroup] = []
     /// Bytes of `cache.db` in pages that hold nothing.
-    package var freeBytes: Int64
+    package var freeBytes: Int64 = 0
     package var pins: PinUsage
     /// What normalized answers have beside their own rows.
     package var normalized = NormalizedUsage()
-}
-
-/// What normalized answers share, and what holds them together.
-package struct NormalizedUsage: Equatable, Sendable {
-    /// How many there are, and their accounted size.
-    package struct Count: Equatable, Sendable {
-        package var count: Int64 = 0
-        package var bytes: Int64 = 0
-    }
-
-    package var entities = Count()
-    /// Those that several scopes have count for each.
-    package var skeletons = Count()
-    /// Part of the sizes of the rows that refer.
-    package var references = Count()
 }
 
 extension StoreReader {
@@ -57,12 +33,11 @@ extension StoreReader {
         defer { endTransaction() }
         let isOfOneScope = if case .one = scopes { true } else { false }
         let pins = try stateReader().usage(scopes)
-        let nothing = UsageGroup(name: nil, entries: 0, bytes: 0, bodyBytes: 0)
         let usage = try reading { file throws(StoreError) in
             let pages = try file.connection.integer("PRAGMA freelist_count") ?? 0
             let pageSize = try file.connection.integer("PRAGMA page_size") ?? 0
             return StoreUsage(
-                total: try groups(by: nil, scopes, file).first ?? nothing,
+                total: try groups(by: nil, scopes, file).first?.rows ?? UsageRows(),
                 byKind: try groups(by: "kind", scopes, file),
                 byOrigin: try groups(by: "origin", scopes, file),
                 byScope: isOfOneScope ? [] : try groups(by: "scope", scopes, file),
@@ -71,51 +46,41 @@ extension StoreReader {
                 normalized: try normalized(scopes, file)
             )
         }
-        return usage
-            ?? StoreUsage(
-                total: nothing,
-                byKind: [],
-                byOrigin: [],
-                byScope: [],
-                freeBytes: 0,
-                pins: pins
-            )
+        return usage ?? StoreUsage(pins: pins)
     }
 
     private func normalized(
         _ scopes: RowScopes,
         _ file: ReaderFile
     ) throws(StoreError) -> NormalizedUsage {
-        let query = RowQuery(filter: RowFilter(scopes), order: .id, cursor: nil)
-        let scope = query.scopeCondition
         func sum(_ sql: String) throws(StoreError) -> NormalizedUsage.Count {
             let statement = try file.connection.statement(sql)
-            query.bindScope(to: statement)
+            scopes.bind(to: statement)
             defer { statement.reset() }
             guard try statement.step() else { return NormalizedUsage.Count() }
             return NormalizedUsage.Count(count: statement.integer(0), bytes: statement.integer(1))
         }
         let first = EntryID.firstOfEntries
-        return NormalizedUsage(
-            entities: try sum(
-                """
-                SELECT count(*), coalesce(sum(size), 0) FROM entry JOIN recency USING (key)
-                \(scope.isEmpty ? "WHERE" : scope + " AND") id < '\(first)'
-                """
-            ),
-            skeletons: try sum(
-                """
-                SELECT count(*), coalesce(sum(length(data) + \(Limits.rowOverheadBytes)), 0)
-                FROM skeleton WHERE skeleton IN (SELECT skeleton FROM entry \(scope))
-                """
-            ),
-            references: try sum(
-                """
-                SELECT count(*), coalesce(sum(length(members) + \(Limits.referenceOverheadBytes)), 0)
-                FROM reference JOIN entry ON entry.key = parent \(scope)
-                """
-            )
+        var usage = NormalizedUsage()
+        usage.entities = try sum(
+            """
+            SELECT count(*), coalesce(sum(size), 0) FROM entry JOIN recency USING (key)
+            WHERE \(scopes.condition) AND id < '\(first)'
+            """
         )
+        usage.skeletons = try sum(
+            """
+            SELECT count(*), coalesce(sum(length(data) + \(Limits.rowOverheadBytes)), 0)
+            FROM skeleton WHERE skeleton IN (SELECT skeleton FROM entry WHERE \(scopes.condition))
+            """
+        )
+        usage.references = try sum(
+            """
+            SELECT count(*), coalesce(sum(length(members) + \(Limits.referenceOverheadBytes)), 0)
+            FROM reference JOIN entry ON entry.key = parent WHERE \(scopes.condition)
+            """
+        )
+        return usage
     }
 
     private func groups(
@@ -123,7 +88,6 @@ extension StoreReader {
         _ scopes: RowScopes,
         _ file: ReaderFile
     ) throws(StoreError) -> [UsageGroup] {
-        let query = RowQuery(filter: RowFilter(scopes), order: .id, cursor: nil)
         let grouping = column.map {
             "GROUP BY \($0) ORDER BY 3 DESC LIMIT \(Limits.usageGroupsMax)"
         }
@@ -132,21 +96,19 @@ extension StoreReader {
         let statement = try file.connection.statement(
             """
             SELECT \(column ?? "NULL"), count(*), \(sums)
-            FROM entry JOIN recency USING (key) \(query.scopeCondition) \(grouping ?? "")
+            FROM entry JOIN recency USING (key) WHERE \(scopes.condition) \(grouping ?? "")
             """
         )
-        query.bindScope(to: statement)
+        scopes.bind(to: statement)
         defer { statement.reset() }
         var groups: [UsageGroup] = []
         while try statement.step() {
-            groups.append(
-                UsageGroup(
-                    name: statement.text(0),
-                    entries: statement.integer(1),
-                    bytes: statement.integer(2),
-                    bodyBytes: statement.integer(3)
-                )
+            let rows = UsageRows(
+                entries: statement.integer(1),
+                bytes: statement.integer(2),
+                bodyBytes: statement.integer(3)
             )
+            groups.append(UsageGroup(name: statement.text(0), rows: rows))
         }
         return groups
     }

@@ -18,11 +18,7 @@ package final class StoreReader {
     let touches: TouchLog
     private var opened: ReaderFile?
     private var openedAtCommit: Int64?
-    let requestFlush: @Sendable () -> Void
-    /// Tells the writer what is wrong with the file of a generation.
-    private let report: @Sendable (StoreError, Generation) -> Void
-    private let openState: @Sendable () throws(StoreError) -> StateReader
-    let reportDamage: @Sendable (ScopeKey, EntryID, Digest) -> Void
+    let state: StateFile
     /// Whether the open transaction is renewed: several reads may be to see one moment.
     enum Hold {
         case none
@@ -36,6 +32,8 @@ package final class StoreReader {
     /// another.
     var looksIntoState = false
     let allowance = ReadAllowance()
+    /// What is looked for; nil while nobody wants to know.
+    var notes: ReadNotes?
     /// Opened when something claimed is first read.
     private var openedState: StateReader?
     /// Told once whenever a transaction was opened, so that the owner can see to its end.
@@ -45,19 +43,13 @@ package final class StoreReader {
     init(
         _ database: DatabaseFile,
         cacheBytes: Int64,
-        shared: SharedCacheState,
-        requestFlush: @escaping @Sendable () -> Void,
-        report: @escaping @Sendable (StoreError, Generation) -> Void,
-        openState: @escaping @Sendable () throws(StoreError) -> StateReader,
-        reportDamage: @escaping @Sendable (ScopeKey, EntryID, Digest) -> Void
+        _ shared: SharedCacheState,
+        _ state: StateFile
     ) {
         self.database = database
         self.cacheBytes = cacheBytes
         self.shared = shared
-        self.requestFlush = requestFlush
-        self.report = report
-        self.openState = openState
-        self.reportDamage = reportDamage
+        self.state = state
         touches = shared.makeTouchLog()
         _ = try? openFile()
     }
@@ -100,8 +92,6 @@ package final class StoreReader {
         shared.claims.place(scope, id).map { $0.isReadFromState || looksIntoState } ?? false
     }
 
-    func covers(_ scope: ScopeKey, _ id: EntryID) -> Bool { shared.claims.covers(scope, id) }
-
     /// A pin outlives the `ttl` of its blob, and is no use that eviction goes by.
     func withSaved<Value>(
         _ scope: ScopeKey,
@@ -117,7 +107,7 @@ package final class StoreReader {
             }
             return read(row)
         }
-        if let damaged { reportDamage(scope, id, damaged) }
+        if let damaged { state.dropDamaged(scope, id, damaged) }
         return value ?? nil
     }
 
@@ -126,11 +116,12 @@ package final class StoreReader {
 
     /// That of `state.db`, which within ``atOneMoment(_:)`` sees one commit from now on.
     func stateReader() throws(StoreError) -> StateReader {
+        notes?.looksIntoState = true
         let state: StateReader
         if let openedState {
             state = openedState
         } else {
-            state = try openState()
+            state = try self.state.makeReader()
             state.allowance = allowance
             openedState = state
         }
@@ -160,7 +151,7 @@ package final class StoreReader {
         }
     }
 
-    /// The same from the transaction that is open.
+    /// Hands a row to `read` as the transaction that is open has it.
     @inline(__always)
     func readEntry<Value>(
         _ file: ReaderFile,
@@ -171,34 +162,31 @@ package final class StoreReader {
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> Value? {
         let get = file.get
-        let first = RowKey(scope, id)
-        get.bind(1, first.number)
-        get.bind(2, first.last.number)
+        let key = RowKey(scope, id)
+        notes?.add(key)
         defer { get.reset() }
-        while try get.step() {
-            guard get.isText(1, scope.text), get.isText(2, id.text) else { continue }
-            let row = EntryRow(get, hasForm: true)
-            // Its body stands in the other file.
-            if row.isHead {
-                noteUse(isUse, get)
-                return nil
-            }
+        guard try file.find(key, scope, id) else { return nil }
+        let row = EntryRow(get, hasForm: true)
+        // The body of a head stands in the other file.
+        if !row.isHead {
             guard row.isSound else {
                 shared.countDamagedRow()
                 return nil
             }
             if row.kind == .blob, let end = row.freshUntil, end <= now { return nil }
-            noteUse(isUse, get)
-            return read(row)
         }
-        return nil
+        if isUse { noteUse(of: key) }
+        return row.isHead ? nil : read(row)
+    }
+
+    /// Has the writer take over the uses that are in memory.
+    func requestFlush() {
+        state.commits.post { writer throws(StoreError) in try writer.cache.flushTouches() }
     }
 
     @inline(__always)
-    private func noteUse(_ isUse: Bool, _ row: SQLiteStatement) {
-        if isUse, touches.touch(RowKey(row.integer(0)), at: shared.clock.tick()) {
-            requestFlush()
-        }
+    func noteUse(of key: RowKey) {
+        if touches.touch(key, at: shared.clock.tick()) { requestFlush() }
     }
 
     /// Hands the row that `cache.db` has under an id to `read`, sound or not, which is no use of it;
@@ -209,16 +197,12 @@ package final class StoreReader {
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> Value? {
         try reading { file throws(StoreError) in
-            let first = RowKey(scope, id)
-            file.get.bind(1, first.number)
-            file.get.bind(2, first.last.number)
             defer { file.get.reset() }
-            while try file.get.step() {
-                guard file.get.isText(1, scope.text), file.get.isText(2, id.text) else { continue }
-                let row = EntryRow(file.get, hasForm: true)
-                return read(row)
-            }
-            return nil
+            let key = RowKey(scope, id)
+            notes?.add(key)
+            guard try file.find(key, scope, id) else { return nil }
+            let row = EntryRow(file.get, hasForm: true)
+            return read(row)
         } ?? nil
     }
 
@@ -321,7 +305,8 @@ package final class StoreReader {
     }
 
     private func tell(_ error: StoreError, _ generation: Generation) {
-        if shared.isFirstTrouble(of: generation) { report(error, generation) }
+        guard shared.isFirstTrouble(of: generation) else { return }
+        state.commits.postOutsideTransaction { $0.files.cache.readerFailed(error, generation) }
     }
 }
 

@@ -10,7 +10,16 @@ final class StoreReaders: Sendable {
     /// Makes one more.
     let make: @Sendable () -> sending StoreReader
 
-    init(_ make: @escaping @Sendable () -> sending StoreReader) {
+    init(
+        _ cache: DatabaseFile,
+        _ configuration: StoreConfiguration,
+        _ shared: SharedCacheState,
+        _ state: StateFile
+    ) {
+        let cacheBytes = configuration.pageCacheBytes
+        let make: @Sendable () -> sending StoreReader = {
+            StoreReader(cache, cacheBytes: cacheBytes, shared, state)
+        }
         self.make = make
         bodies = BlockingReader("larder.bodies", make())
         clients = ClientReaders(make)
@@ -39,33 +48,5 @@ final class StoreReaders: Sendable {
     func release() {
         clients.release()
         for reader in [sending, check, bodies] { reader.release() }
-    }
-}
-
-extension StoreReaders {
-    convenience init(
-        _ cache: DatabaseFile,
-        _ configuration: StoreConfiguration,
-        _ shared: SharedCacheState,
-        _ queue: WriterPart<CacheWriter>,
-        _ state: StateFile
-    ) {
-        self.init {
-            StoreReader(
-                cache,
-                cacheBytes: configuration.pageCacheBytes,
-                shared: shared,
-                requestFlush: {
-                    queue.post { writer throws(StoreError) in try writer.flushTouches() }
-                },
-                report: { error, generation in
-                    queue.queue.postOutsideTransaction {
-                        $0.files.cache.readerFailed(error, generation)
-                    }
-                },
-                openState: { () throws(StoreError) in try state.makeReader() },
-                reportDamage: { scope, id, digest in state.dropDamaged(scope, id, digest) }
-            )
-        }
     }
 }

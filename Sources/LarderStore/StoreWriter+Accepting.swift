@@ -6,25 +6,21 @@ extension StoreWriter {
     func accept(
         _ new: [NewModifier],
         _ copied: CopiedBodies,
-        isCacheGone: Bool,
         now: Timestamp
     ) throws(StoreError) -> Entrance<[Acceptance]> {
         var known: [Acceptance?] = []
         for modifier in new {
-            switch try state.existing(modifier) {
-            case .done(let acceptance): known.append(acceptance)
-            case .refused(let error): return .refused(error)
+            let existing = try state.existing(modifier)
+            guard existing?.digest ?? modifier.digest == modifier.digest else {
+                return .refused(.modifierExists)
             }
+            known.append(existing?.acceptance)
         }
         let fresh = zip(new, known).filter { $0.1 == nil }.map(\.0)
-        let aims = fresh.flatMap { modifier in
-            modifier.changes.map { change in
-                Aim(name: TargetName(modifier.scope, change.id), isShared: change.isOfSharedRow)
-            }
-        }
-        let found = try bases(of: aims, copied, isCacheGone: isCacheGone, now: now)
+        let aims = fresh.flatMap(\.aims)
+        let found = try bases(of: aims, copied, now: now)
         guard found.large.isEmpty else { return .needs(found.large) }
-        if let error = try state.refusal(of: fresh, found.entries) {
+        if let error = try state.refusal(of: fresh, aims, found) {
             try forget(found)
             return .refused(error)
         }
@@ -36,9 +32,12 @@ extension StoreWriter {
             }
             let revision = try revisions.next()
             let number = try state.accept(modifier, found.entries, revision, now: now)
-            acceptances.append(.accepted(number, revision))
+            let places = modifier.changes.map(\.variants)
+            // Those that cannot be read now are seen all the same by who looks.
+            let variants = (try? variantRows(in: places, now)) ?? []
+            acceptances.append(.accepted(number, revision, variants: variants))
         }
-        try cover(aims, found, isCacheGone: isCacheGone)
+        try cover(aims)
         return .done(acceptances)
     }
 
@@ -46,11 +45,11 @@ extension StoreWriter {
     func retry(
         _ number: ModifierNumber,
         of scope: ScopeKey,
-        sharing: (EntryID) -> Bool,
+        _ sharing: (EntryID) -> Bool,
+        _ variants: (EntryID) -> VariantPlaces?,
         _ copied: CopiedBodies,
-        isCacheGone: Bool,
         now: Timestamp
-    ) throws(StoreError) -> Entrance<ModifierNumber?> {
+    ) throws(StoreError) -> Entrance<RevivedModifier?> {
         guard let row = try state.find(number), row.isSettled, row.scope == scope.text else {
             return .done(nil)
         }
@@ -61,40 +60,37 @@ extension StoreWriter {
             }
             aims.append(Aim(name: TargetName(scope, id), isShared: sharing(id)))
         }
-        let found = try bases(of: aims, copied, isCacheGone: isCacheGone, now: now)
+        let found = try bases(of: aims, copied, now: now)
         guard found.large.isEmpty else { return .needs(found.large) }
-        switch try state.revive(number, aims, found.entries, try revisions.next()) {
-        case .refused(let error):
+        if let error = try state.refusal(of: [], aims, found) {
             try forget(found)
             return .refused(error)
-        case .done(let revived):
-            try cover(aims, found, isCacheGone: isCacheGone)
-            return .done(revived)
         }
+        let step = try revisions.next()
+        let revived = try state.revive(number, row, aims, found.entries, step)
+        try cover(aims)
+        forgetDead(aims.map(\.name))
+        let rows = (try? variantRows(in: aims.map { variants($0.name.id) }, now)) ?? []
+        return .done(RevivedModifier(number: revived, cause: ChangeCause(row), variants: rows))
     }
 
     /// Says in memory what is targeted; of a copy the cache has no row.
-    private func cover(
-        _ aims: [Aim],
-        _ found: FoundBases,
-        isCacheGone: Bool
-    ) throws(StoreError) {
+    private func cover(_ aims: [Aim]) throws(StoreError) {
         let index = shared.claims
         for aim in aims {
             let (scope, id) = (aim.name.scope, aim.name.id)
             let isNew = !index.covers(scope, id)
             let isFollowing = aim.isShared && !index.isCopy(scope, id)
-            apply {
-                index.insert(scope, id)
-                index.addTargets(scope, id, 1)
-                if aim.isShared { index.follow(scope, id) }
-            } undoing: {
+            index.insert(scope, id)
+            index.addTargets(scope, id, 1)
+            if aim.isShared { index.follow(scope, id) }
+            onRollBack {
                 index.addTargets(scope, id, -1)
                 if isFollowing { index.unfollow(scope, id) }
-                if isNew { index.remove(scope, id) }
+                if isNew { index.removeUnclaimed(scope, id) }
             }
         }
-        guard !isCacheGone else { return }
+        guard !isCacheLeftOut else { return }
         for aim in aims where aim.isShared && !aim.name.id.isEntity {
             try cache.removeQuietly(aim.name.scope, aim.name.id)
         }
@@ -103,5 +99,14 @@ extension StoreWriter {
     /// Gives up what was written for a command that is refused.
     private func forget(_ found: FoundBases) throws(StoreError) {
         for entry in found.entries.values { try forget(entry.body) }
+    }
+}
+
+extension NewModifier {
+    /// What its changes target.
+    var aims: [StoreWriter.Aim] {
+        changes.map { change in
+            StoreWriter.Aim(name: TargetName(scope, change.id), isShared: change.isOfSharedRow)
+        }
     }
 }

@@ -101,18 +101,17 @@ extension StoreWriter {
         var step: Revision?
         for place in places {
             guard let row = try state.entry(place, id) else { continue }
-            let base = row.entry.map { TargetBase($0, row.inline) } ?? .unknown
-            guard let held = base.held.deleted(byFetch: fetch.number),
-                let entry = Entry(held, id, of: name.origin, now)
+            guard let held = row.held.deleted(byFetch: fetch.number),
+                let (entry, bytes) = held.row(id, of: name.origin, now)
             else { continue }
             let revision: Revision
             if let step { revision = step } else { revision = try revisions.next() }
             step = revision
-            var new = NewEntry(scope: place, entry: entry, body: .inline(held.stored ?? []))
+            var new = NewEntry(scope: place, entry: entry, body: .inline(bytes))
             new.entry.revision = revision
             new.client = cause.client
             new.cause = cause.text
-            _ = try state.put(new)
+            try state.put(new)
             try show(place, id, now: now)
         }
         guard !index.covers(scope, id) else { return step }
@@ -131,35 +130,29 @@ extension StateWriter {
         _ now: Timestamp
     ) throws(StoreError) -> MergedEntity? {
         guard let row = try entry(place, id) else { return nil }
-        let base = row.entry.map { TargetBase($0, row.inline) } ?? .unknown
-        let merged = entities.split.merged(
-            number,
-            into: base.held,
-            fetch: entities.fetch.number
-        )
-        guard merged.isWritten, let entry = Entry(merged.held, id, of: entities.origin, now) else {
-            return merged
-        }
-        var new = NewEntry(scope: place, entry: entry, body: .inline(merged.held.stored ?? []))
+        let merged = entities.split.merged(number, into: row.held, fetch: entities.fetch.number)
+        guard merged.isWritten,
+            let (entry, bytes) = merged.held.row(id, of: entities.origin, now)
+        else { return merged }
+        var new = NewEntry(scope: place, entry: entry, body: .inline(bytes))
         new.entry.revision = merged.change == .nothing ? row.entry?.revision ?? step : step
         new.client = entities.cause.client
         new.cause = entities.cause.text
-        _ = try put(new, isNews: merged.change != .nothing)
+        try put(new, isNews: merged.change != .nothing)
         return merged
     }
 }
 
-extension Entry {
-    /// What the row of an entity says; nil where nothing is known of it.
-    package init?(
-        _ held: HeldEntity,
+extension HeldEntity {
+    /// Its row; nil where nothing is known of it.
+    package func row(
         _ id: EntryID,
         of origin: OriginName?,
         _ now: Timestamp
-    ) {
-        guard let bytes = held.stored else { return nil }
-        let isDeleted = if case .deleted = held { true } else { false }
-        self.init(
+    ) -> (entry: Entry, bytes: [UInt8])? {
+        guard let bytes = stored else { return nil }
+        let isDeleted = if case .deleted = self { true } else { false }
+        var entry = Entry(
             id: id,
             kind: isDeleted ? .tombstone : .entity,
             status: isDeleted ? 404 : 200,
@@ -167,6 +160,7 @@ extension Entry {
             revision: Revision(0),
             body: BodySummary(of: bytes, isJSON: false)
         )
-        self.origin = origin
+        entry.origin = origin
+        return (entry, bytes)
     }
 }

@@ -11,6 +11,8 @@ extension StoreWriter {
 
     /// What the cache has of targets, ready to be put into `state.db`.
     struct FoundBases {
+        /// The rows of those that are claimed already.
+        var claims: [TargetName: StateWriter.FoundClaim] = [:]
         var entries: [TargetName: NewEntry] = [:]
         var large: [LargeBody] = []
     }
@@ -19,14 +21,16 @@ extension StoreWriter {
     func bases(
         of aims: [Aim],
         _ copied: CopiedBodies,
-        isCacheGone: Bool,
         now: Timestamp
     ) throws(StoreError) -> FoundBases {
         var found = FoundBases()
         let original = shared.key(for: .shared)
         for aim in aims {
             let name = aim.name
-            guard try isWanted(name), found.entries[name] == nil else { continue }
+            let claim = try claimed(name.scope, name.id)
+            found.claims[name] = claim
+            // Its row has an entry, or has none as nothing is known.
+            guard claim?.isLeftToCache != false, found.entries[name] == nil else { continue }
             // Where what this group has done there is not committed, it is not what is saved.
             noteShown(name.scope, name.id)
             if aim.isShared, let saved = try state.entry(original, name.id), let entry = saved.entry
@@ -34,24 +38,17 @@ extension StoreWriter {
                 try add(saved.taken(entry), name, copied, to: &found)
                 continue
             }
-            guard !isCacheGone else { continue }
+            guard !isCacheLeftOut else { continue }
             let scope = aim.isShared ? original : name.scope
             guard let row = try cache.base(scope, name.id, now: now) else { continue }
             defer {
                 if case .chunked(let body) = row.body, found.large.last?.body != body {
-                    _ = shared.leases.giveBack(body.number)
+                    shared.leases.giveBack(body.number)
                 }
             }
             try add(row, name, copied, to: &found)
         }
         return found
-    }
-
-    /// Whether the cache may have the entry of a target: not where its row has one, or has none as
-    /// nothing is known.
-    private func isWanted(_ name: TargetName) throws(StoreError) -> Bool {
-        guard let row = try state.find(name.scope, name.id) else { return true }
-        return row.isLeftToCache
     }
 
     private func add(
@@ -89,11 +86,12 @@ extension StoreWriter {
     func base(of name: TargetName, now: Timestamp) throws(StoreError) -> TargetBase {
         let saved = try state.entry(name.scope, name.id)
         guard let saved, let entry = saved.entry else {
-            guard saved?.isTargeted != true else { return .unknown }
+            guard saved?.claim.isTargeted != true else { return .unknown }
             return try cachedBase(name, now)
         }
-        if let status = saved.goneStatus { return .deleted(entry.tombstone(status)) }
-        let isNormalized = entry.kind == .fetched && entry.body.isJSON && shared.rules.hasAny
+        if let status = saved.claim.goneStatus { return .deleted(entry.tombstone(status)) }
+        let isNormalized =
+            entry.kind == .fetched && entry.body.isJSON && !shared.origins.rules.isEmpty
         if isNormalized, let shown = try cacheIfAny?.rebuilt(saved: entry, name.scope) {
             return TargetBase(shown.entry, shown.answer.bytes)
         }
@@ -106,7 +104,7 @@ extension StoreWriter {
         switch row.body {
         case .inline(let bytes): return TargetBase(row.entry, bytes)
         case .chunked(let body):
-            defer { _ = shared.leases.giveBack(body.number) }
+            defer { shared.leases.giveBack(body.number) }
             return TargetBase(row.entry, row.entry.body.isJSON ? try bytes(of: body) : nil)
         }
     }
@@ -115,7 +113,7 @@ extension StoreWriter {
 extension StateWriter.SavedEntry {
     /// Its row as one that can be kept under another id: of what its origin has deleted a tombstone.
     fileprivate func taken(_ entry: Entry) -> CacheWriter.Takeable {
-        if let status = goneStatus {
+        if let status = claim.goneStatus {
             return CacheWriter.Takeable(entry: entry.tombstone(status), body: .inline([]))
         }
         return CacheWriter.Takeable(
@@ -126,17 +124,23 @@ extension StateWriter.SavedEntry {
 }
 
 extension Entry {
-    /// What is left when its origin has deleted it.
-    func tombstone(_ status: Int) -> Entry {
-        var entry = Entry(
+    /// What is left of an id when its origin has deleted it.
+    init(deleted id: EntryID, _ status: Int, of origin: OriginName?, at moment: Timestamp) {
+        self.init(
             id: id,
             kind: .tombstone,
             status: status,
-            storedAt: storedAt,
-            revision: revision,
+            storedAt: moment,
+            revision: Revision(0),
             body: BodySummary(of: [], isJSON: false)
         )
-        entry.origin = origin
+        self.origin = origin
+    }
+
+    /// What is left when its origin has deleted it.
+    func tombstone(_ status: Int) -> Entry {
+        var entry = Entry(deleted: id, status, of: origin, at: storedAt)
+        entry.revision = revision
         return entry
     }
 }

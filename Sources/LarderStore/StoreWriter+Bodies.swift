@@ -59,10 +59,7 @@ extension StoreWriter {
         }
         if isLeased {
             // Who runs the command again leases it again.
-            apply {
-            } undoing: { [leases = shared.leases] in
-                _ = leases.giveBack(source.number)
-            }
+            onRollBack { [leases = shared.leases] in leases.giveBack(source.number) }
         }
         return LargeBody(
             name: name,

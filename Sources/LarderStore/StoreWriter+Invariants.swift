@@ -9,6 +9,11 @@ extension StoreWriter {
         let index = shared.claims
         let rows = try state.reader.allRows()
         if rows.isEmpty != index.isEmpty { broken.append("4: the index has other ids") }
+        let dead = try state.reader.deadTargets().map { ClaimKey(shared.key(for: $0.scope), $0.id) }
+        let counts = Dictionary(dead.map { ($0, 1) }, uniquingKeysWith: +)
+        if counts != index.deadLetters {
+            broken.append("9: the index has other dead letters")
+        }
         for row in rows {
             let name = TargetName(shared.key(for: row.scope), row.id)
             guard let place = index.place(name.scope, row.id) else {
@@ -32,7 +37,7 @@ extension StoreWriter {
         _ place: ClaimIndex.Place
     ) throws(StoreError) -> String? {
         guard let saved = try state.find(name.scope, name.id),
-            let shown = try cache.find(name.scope, name.id).0
+            let shown = try cache.find(name.scope, name.id).row
         else { return nil }
         if place.isCopy { return name.id.isEntity ? nil : "a copy is shown" }
         guard saved.hasEntry else {

@@ -102,7 +102,7 @@ extension StoreWriter {
             }
         }
         do throws(StoreError) {
-            _ = try state.put(new, pinnedAt: now, isNews: false)
+            try state.put(new, pinnedAt: now, isNews: false)
         } catch {
             try forget(new.body)
             return try refusal(error)
@@ -126,15 +126,12 @@ extension StoreWriter {
         let (scope, id) = (new.scope, new.entry.id)
         if let large = largeBody(of: new, to: .state, as: .pin, copied) { return .needs([large]) }
         let found = try claimed(scope, id)
-        let isSame = found.map { $0.hasEntry && $0.goneStatus == nil && $0.matches(new.entry) }
         var ready = new
         do throws(StoreError) {
             ready = try self.ready(new, in: .state, as: .pin, copied)
             ready.entry.revision = try revisions.next()
-            if let found, isSame == true { ready.entry.revision = found.revision }
-            let put = try state.put(ready, pinnedAt: now)
-            guard case .stored(var receipt, let hadEntry) = put else { throw .closed }
-            if !hadEntry { try noteReplaced(&receipt, scope, id) }
+            var receipt = try state.put(ready, pinnedAt: now)
+            if found?.hasEntry != true { try noteReplaced(&receipt, scope, id) }
             claim(scope, id)
             try show(scope, id, now: now)
             try forget(new.body)
@@ -161,7 +158,7 @@ extension StoreWriter {
         }
         try state.unpin(scope, id)
         if found.goneStatus != nil { try show(scope, id, now: now) }
-        afterCommit { [index = shared.claims] in index.setPinned(scope, id, false) }
+        setUnpinned(scope, id)
         guard try cacheIfAny != nil else { return true }
         try remove(try prepare([TargetName(scope, id)], [:], now: now).filter(\.isLost))
         return true
@@ -171,11 +168,7 @@ extension StoreWriter {
     /// any more it would show for good, where it could not commit that this is gone.
     func hide(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
         guard let cache = try cacheIfAny, try claimed(scope, id)?.hasEntry == true else { return }
-        let index = shared.claims
-        apply {
-            index.setBehind(scope, id, true)
-        } undoing: {
-        }
+        shared.claims.setBehind(scope, id, true)
         try cache.removeQuietly(scope, id)
     }
 
@@ -190,7 +183,9 @@ extension StoreWriter {
         try unclaim(found, scope, id)
         guard found.hasEntry else {
             // Its entry was the cache's.
-            try cacheIfAny?.evict(scope, id, .request, client)
+            if let cache = try cacheIfAny, let row = try cache.find(scope, id).row {
+                try cache.evict(row.key, .request, client)
+            }
             return true
         }
         let event = Change.Event.evict(id, .request, client: client)
@@ -203,13 +198,20 @@ extension StoreWriter {
     private func claim(_ scope: ScopeKey, _ id: EntryID) {
         let index = shared.claims
         let (isNew, wasPinned) = (!index.covers(scope, id), index.place(scope, id)?.isPinned)
-        apply {
-            index.insert(scope, id)
-            index.setPinned(scope, id, true)
-        } undoing: {
+        index.insert(scope, id)
+        index.setPinned(scope, id, true)
+        onRollBack {
             index.setPinned(scope, id, wasPinned ?? false)
-            if isNew { index.remove(scope, id) }
+            if isNew { index.removeUnclaimed(scope, id) }
         }
+    }
+
+    /// An id is pinned no more, unless a later command of the group pins it again.
+    func setUnpinned(_ scope: ScopeKey, _ id: EntryID) {
+        let index = shared.claims
+        guard index.place(scope, id)?.isPinned == true else { return }
+        index.setPinned(scope, id, false)
+        onRollBack { index.setPinned(scope, id, true) }
     }
 
     /// What is no failure of the writer, and was refused before anything was written.

@@ -24,8 +24,8 @@ extension StoreWriter {
     ) throws(StoreError) -> [Release] {
         var releases: [Release] = []
         for name in names {
-            guard let saved = try state.entry(name.scope, name.id), saved.isReleased,
-                !saved.isShared
+            guard let saved = try state.entry(name.scope, name.id), saved.claim.isReleased,
+                !saved.claim.isShared
             else { continue }
             releases.append(try prepare(name, saved, copied, now))
         }
@@ -40,12 +40,11 @@ extension StoreWriter {
     ) throws(StoreError) -> Release {
         let (scope, id) = (name.scope, name.id)
         guard let entry = saved.entry else {
-            let isDamaged = try state.find(scope, id)?.hasEntry == true
-            return isDamaged ? .lost(name, .damaged) : .ready(name, as: nil)
+            return saved.claim.hasEntry ? .lost(name, .damaged) : .ready(name, as: nil)
         }
         let ready = Release.ready(name, as: SavedVersion(entry))
         guard !entry.isExpired(at: now) else { return .lost(name, .expired) }
-        if try isShown(name), try cache.find(scope, id).0?.isHead == false { return ready }
+        if try isShown(name), try cache.find(scope, id).row?.isHead == false { return ready }
         noteShown(scope, id)
         let isMade = id.isEntity || entry.kind == .tombstone
         do throws(StoreError) {
@@ -68,7 +67,7 @@ extension StoreWriter {
                 _ = try cache.put(new, given: entry.revision, now: now)
             }
             return ready
-        } catch .tooLarge, .noRoom, .badChunk {
+        } catch .tooLarge, .noRoom, .keyTaken, .badChunk {
             return .lost(name, .lru)
         }
     }
@@ -113,8 +112,7 @@ extension StoreWriter {
     ) throws(StoreError) -> Bool {
         let (scope, id) = (name.scope, name.id)
         let original = shared.key(for: .shared)
-        guard let found = try state.find(scope, id), found.isReleased, found.isShared,
-            let saved = try state.entry(scope, id)
+        guard let saved = try state.entry(scope, id), saved.claim.isReleased, saved.claim.isShared
         else { return false }
         let behind = try cache.base(original, id, now: now)
         behind?.giveBack(to: shared)
@@ -122,7 +120,7 @@ extension StoreWriter {
         let step = try revisions.next()
         // Its user has seen the copy's revision, which is later than that of what is behind it.
         try cache.raise(original, id, to: step)
-        try unclaim(found, scope, id)
+        try unclaim(saved.claim, scope, id)
         guard !id.isEntity else {
             let difference = saved.held.difference(to: behind?.held ?? .unknown)
             try state.log(difference, of: name, step, ChangeCause(.network))
@@ -164,7 +162,7 @@ extension CacheWriter.Takeable {
 
 extension StateWriter.SavedEntry {
     /// What it says of an entity.
-    fileprivate var held: HeldEntity { entry.map { TargetBase($0, inline).held } ?? .unknown }
+    var held: HeldEntity { entry.map { TargetBase($0, inline).held } ?? .unknown }
 
     /// Whether it says what the shared row does not say yet.
     fileprivate func isAhead(of original: Entry?, _ now: Timestamp) -> Bool {
@@ -176,7 +174,7 @@ extension StateWriter.SavedEntry {
 
     /// What its user sees change when the shared row shows in its place; nil for nothing.
     fileprivate func change(to original: Entry?, _ id: EntryID) -> Change.Event? {
-        let isDeleted = goneStatus != nil || entry?.kind == .tombstone
+        let isDeleted = claim.goneStatus != nil || entry?.kind == .tombstone
         switch (entry, original) {
         case (nil, nil): return nil
         case (.some, nil): return .evict(id, .lru, client: nil)

@@ -24,6 +24,8 @@ import LarderModel
 /// 7. What is put into a shared row goes into every copy of it in the same command, but for one that
 ///    has no room for it.
 /// 8. A released row leaves `state.db` once what `cache.db` shows of it is synced there.
+/// 9. The index has what dead letters target from before the commit by which one dies until after that
+///    by which it is dropped or back in the queue.
 extension StoreWriter {
     /// What is saved under an id; nil where it is not claimed.
     func claimed(
@@ -42,12 +44,7 @@ extension StoreWriter {
         let index = shared.claims
         guard !index.isCopy(scope, id) else { return }
         noteShown(scope, id)
-        guard let cache = try cacheIfAny else {
-            return apply {
-                index.setBehind(scope, id, true)
-            } undoing: {
-            }
-        }
+        guard let cache = try cacheIfAny else { return index.setBehind(scope, id, true) }
         guard let saved = try state.entry(scope, id), let entry = saved.entry else {
             if try state.find(scope, id)?.isLeftToCache == false {
                 try cache.removeQuietly(scope, id)
@@ -55,12 +52,12 @@ extension StoreWriter {
             return
         }
         do throws(StoreError) {
-            if let entity = SavedEntity(entry, saved.inline, in: scope) {
+            if let name = id.entity {
                 return try cache.attempt(saved.inline.count) { () throws(StoreError) in
-                    try cache.show(entity, now: entity.storedAt)
+                    try cache.show(name, entry, saved.inline, in: scope)
                 }
             }
-        } catch .noRoom {
+        } catch .noRoom, .keyTaken {
             return try cache.removeQuietly(scope, id)
         }
         if try cache.showNormalized(entry, scope) { return }
@@ -84,10 +81,7 @@ extension StoreWriter {
         guard !index.isCopy(scope, id) else { return }
         noteShown(scope, id)
         if let cache = try cacheIfAny { return try cache.raise(scope, id, to: step) }
-        apply {
-            index.setBehind(scope, id, true)
-        } undoing: {
-        }
+        index.setBehind(scope, id, true)
     }
 
     /// Has `cache.db` say of rows what is saved of them, where it may say something older.
@@ -105,7 +99,7 @@ extension StoreWriter {
 
     /// Remembers what a row's bytes take in `cache.db`, which shows it.
     func countShown(_ name: TargetName) throws(StoreError) {
-        guard let row = try cacheIfAny?.find(name.scope, name.id).0, !row.isHead else { return }
+        guard let row = try cacheIfAny?.find(name.scope, name.id).row, !row.isHead else { return }
         let bytes = Int64(row.byteCount)
         afterCacheCommit { [index = shared.claims] in index.setShown(name.scope, name.id, bytes) }
     }
@@ -113,7 +107,7 @@ extension StoreWriter {
     /// Whether `cache.db` says what is saved of a row.
     func isShown(_ name: TargetName) throws(StoreError) -> Bool {
         guard let saved = try state.find(name.scope, name.id), saved.hasEntry,
-            let row = try cache.find(name.scope, name.id).0
+            let row = try cache.find(name.scope, name.id).row
         else { return false }
         return row.kind == saved.kind && row.revision == saved.revision
             && row.digest == saved.digest && row.byteCount == saved.byteCount
@@ -153,7 +147,8 @@ extension StoreWriter {
         var needs = places.compactMap { place in
             largeBody(of: place.new, to: .state, as: .base, isCopied: true, copied)
         }
-        if let destination, destination.refusal == nil || !destination.isRefused,
+        let isRefused = destination?.refusal != nil && found?.hasBytes == true
+        if let destination, !isRefused,
             let large = largeBody(of: new, to: destination.file, as: .answer, copied)
         {
             needs.append(large)
@@ -168,7 +163,7 @@ extension StoreWriter {
         }
         if let found, let error = destination.refusal {
             try tellRefusal(of: new, found, error)
-            if destination.isRefused { return .refused(error) }
+            if isRefused { return .refused(error) }
         }
         let ready = try ready(new, in: destination.file, as: .answer, copied)
         if found?.isLeftToCache == true, new.entry.kind == .tombstone {
@@ -194,32 +189,24 @@ extension StoreWriter {
         return try cache.put(new, now: now)
     }
 
-    /// Where an entry is to be stored.
-    private struct Destination {
-        let file: BodyFile
-        /// Why it is not saved.
-        var refusal: StoreError?
-        /// Whether it is not stored at all, as what is saved stays.
-        var isRefused = false
-    }
-
+    /// Where an entry is to be stored, and why it is not saved: what has bytes stays as it is then.
     private func destination(
         of new: NewEntry,
         _ found: StateWriter.FoundClaim?
-    ) throws(StoreError) -> Destination {
-        guard let found else { return Destination(file: .cache) }
+    ) throws(StoreError) -> (file: BodyFile, refusal: StoreError?) {
+        guard let found else { return (.cache, nil) }
         guard new.entry.kind != .tombstone else {
-            return Destination(file: found.isLeftToCache ? .cache : .state)
+            return (found.isLeftToCache ? .cache : .state, nil)
         }
-        guard StateWriter.hasToFit(found, as: .answer) else { return Destination(file: .state) }
+        guard StateWriter.hasToFit(found, as: .answer) else { return (.state, nil) }
         let isChunked = new.body.isUploaded || new.entry.body.byteCount > Limits.inlineBodyBytesMax
         let size = new.entry.rowSize(in: new.scope, isChunked: isChunked)
         do throws(StoreError) {
             try state.checkRoom(for: size, replacing: found.pinnedSize)
-            return Destination(file: .state)
+            return (.state, nil)
         } catch {
             guard case .pinsFull = error else { throw error }
-            return Destination(file: .cache, refusal: error, isRefused: found.hasBytes)
+            return (.cache, error)
         }
     }
 
@@ -250,9 +237,7 @@ extension StoreWriter {
         let ready: NewEntry
         do throws(StoreError) {
             ready = try self.ready(copy, in: .state, as: .base, isCopied: true, copied)
-        } catch .badChunk {
-            return
-        } catch .pinsFull {
+        } catch .badChunk, .pinsFull {
             return
         }
         do throws(StoreError) {
@@ -274,8 +259,8 @@ extension StoreWriter {
         var new = new
         let isSame = found.hasEntry && found.goneStatus == nil && found.matches(new.entry)
         new.entry.revision = isSame ? found.revision : try revisions.next()
-        guard case .stored(var receipt, let hadEntry) = try state.put(new) else { throw .closed }
-        if !hadEntry { try noteReplaced(&receipt, scope, id) }
+        var receipt = try state.put(new)
+        if !found.hasEntry { try noteReplaced(&receipt, scope, id) }
         if isShown { try show(scope, id, now: now) } else { noteShown(scope, id) }
         return receipt
     }
@@ -286,7 +271,7 @@ extension StoreWriter {
         _ scope: ScopeKey,
         _ id: EntryID
     ) throws(StoreError) {
-        guard let row = try cacheIfAny?.find(scope, id).0, row.kind != .tombstone else { return }
+        guard let row = try cacheIfAny?.find(scope, id).row, row.kind != .tombstone else { return }
         receipt.isNew = false
     }
 
@@ -303,7 +288,7 @@ extension StoreWriter {
         guard try !state.bury(tombstone, revision) else {
             return PutReceipt(revision: revision, isNew: false, isSame: false)
         }
-        guard case .stored(let receipt, _) = try state.put(tombstone) else { throw .closed }
+        let receipt = try state.put(tombstone)
         try show(scope, id, now: now)
         return receipt
     }
@@ -328,16 +313,15 @@ extension StoreWriter {
             // A write has deleted it since: what the pin keeps is not what was confirmed (P-06).
             return .gone
         }
-        switch try state.refresh(confirmed, in: scope) {
-        case .notClaimed, .noBytes: return try cache.refresh(confirmed, in: scope)
-        case .refreshed(let outcome):
-            guard case .refreshed = outcome else { return outcome }
-            noteShown(scope, id)
-            let shown = try cacheIfAny?.refresh(confirmed, in: scope)
-            if case .refreshed? = shown { return outcome }
-            try show(scope, id, now: confirmed.storedAt)
-            return outcome
+        guard let outcome = try state.refresh(confirmed, in: scope) else {
+            return try cache.refresh(confirmed, in: scope)
         }
+        guard case .refreshed = outcome else { return outcome }
+        noteShown(scope, id)
+        let shown = try cacheIfAny?.refresh(confirmed, in: scope)
+        if case .refreshed? = shown { return outcome }
+        try show(scope, id, now: confirmed.storedAt)
+        return outcome
     }
 
     /// Takes an id's row away and leaves nothing; what it was.
@@ -377,7 +361,8 @@ extension StoreWriter {
         _ id: EntryID
     ) throws(StoreError) {
         try state.remove(found, scope, id)
-        afterCommit { [index = shared.claims] in index.remove(scope, id) }
+        setUnpinned(scope, id)
+        afterCommit { [index = shared.claims] in index.removeUnclaimed(scope, id) }
     }
 
     /// Has rows say from a step of their own on what they say, and tells it to those who watch them.

@@ -4,20 +4,11 @@ import LarderNormalize
 /// How modifiers leave the queue: a command over both files.
 extension StoreWriter {
     /// Settles those that are not settled yet, each in its step.
-    func settle(
-        _ settlements: [Settlement],
-        now: Timestamp
-    ) throws(StoreError) -> SettleReceipt {
-        var receipt = SettleReceipt(revision: revisions.last)
-        for settlement in settlements {
-            guard let (step, _) = try settle(settlement, now) else { continue }
-            receipt.settled.append(settlement.number)
-            receipt.revision = step
-        }
-        return receipt
+    func settle(_ settlements: [Settlement], now: Timestamp) throws(StoreError) {
+        for settlement in settlements { _ = try settle(settlement, now) }
     }
 
-    /// The same of modifiers that can be read: `deciding` says how each of them leaves the queue.
+    /// Settles modifiers that are not settled yet and can be read; `deciding` says of each how.
     func settle(
         _ numbers: [ModifierNumber],
         now: Timestamp,
@@ -25,62 +16,96 @@ extension StoreWriter {
     ) throws(StoreError) -> [DepartedModifier] {
         var departed: [DepartedModifier] = []
         for number in numbers {
-            guard let whole = try state.reader.queue.openModifier(number),
-                let (_, variants) = try settle(deciding(whole), now)
+            guard let whole = try state.reader.queue.modifier(number),
+                let variants = try settle(deciding(whole), now)
             else { continue }
             departed.append(DepartedModifier(whole: whole, variants: variants))
         }
         return departed
     }
 
-    /// Has one modifier leave the queue; its step and the variants of its targets, or nil where it is
-    /// settled.
+    /// Has one modifier leave the queue; the variants of its targets, or nil where it is settled.
     ///
     /// What becomes of each base is worked out from what it is now, and shown by the cache as far as
     /// there is one.
     private func settle(
         _ settlement: Settlement,
         _ now: Timestamp
-    ) throws(StoreError) -> (step: Revision, variants: [VariantRow])? {
+    ) throws(StoreError) -> [VariantRow]? {
         guard let row = try state.find(settlement.number), !row.isSettled else { return nil }
         let step = try revisions.next()
-        let ready = try prepare(settlement, now)
-        try markSharedStale(ready)
-        guard try state.settle(ready, step, now: now) else { return nil }
-        for name in ready.targets.map(\.name).unique {
-            if ready.keepsBase(of: name) {
-                try raise(name.scope, name.id, to: step)
-            } else {
+        let targets = try fates(of: settlement, now)
+        if case .confirmed = settlement.outcome {
+            // What others read of a shared row is asked for again.
+            for (name, _) in targets where shared.claims.isCopy(name.scope, name.id) {
+                try markStale(shared.key(for: .shared), name.id)
+            }
+        }
+        try state.settle(settlement, row, targets, step, now: now)
+        let changed = Set(targets.filter { !$0.fate.keepsBase }.map(\.name))
+        for name in targets.map(\.name).unique {
+            if changed.contains(name) {
                 try show(name.scope, name.id, now: now)
+            } else {
+                try raise(name.scope, name.id, to: step)
             }
         }
         var variants: [VariantRow] = []
         for rows in settlement.variants {
-            for row in try variantRows(rows, now) {
+            for row in try variantRows(in: [rows.places], now) {
                 variants.append(row)
                 guard case .confirmed = settlement.outcome else { continue }
                 try settle(row, rows.update, at: step, now)
             }
         }
-        for (name, _) in ready.targets {
-            afterCommit { [index = shared.claims] in index.addTargets(name.scope, name.id, -1) }
+        let index = shared.claims
+        for (name, _) in targets {
+            afterCommit { index.addTargets(name.scope, name.id, -1) }
+            guard case .dead = settlement.outcome else { continue }
+            index.addDeadLetters(name.scope, name.id, 1)
+            onRollBack { index.addDeadLetters(name.scope, name.id, -1) }
         }
-        return (step, variants)
+        return variants
     }
 
-    private func variantRows(
-        _ rows: VariantRows,
+    /// Drops a dead letter; false when the scope has none of this number.
+    func drop(
+        _ number: ModifierNumber,
+        of scope: ScopeKey,
+        now: Timestamp
+    ) throws(StoreError) -> Bool {
+        let targets = try targetNames(of: number)
+        let step = try revisions.next()
+        let isDropped = try state.dropDeadLetter(number, of: scope, step, now: now)
+        if isDropped { forgetDead(targets) }
+        return isDropped
+    }
+
+    /// What targeted these is no dead letter any more.
+    func forgetDead(_ targets: [TargetName]) {
+        afterCommit { [index = shared.claims] in
+            for name in targets { index.addDeadLetters(name.scope, name.id, -1) }
+        }
+    }
+
+    /// The first of the variants in each of the places, as lists have them.
+    func variantRows(
+        in places: [VariantPlaces?],
         _ now: Timestamp
     ) throws(StoreError) -> [VariantRow] {
-        let query = VariantQuery(prefix: rows.prefix, scopes: rows.scopes, shownAt: now)
         let claims = shared.claims.isEmpty ? nil : try state.connection
-        return try query.rows(claims: claims, cache: try cacheIfAny?.connection)
+        var rows: [VariantRow] = []
+        for case let places? in places {
+            let query = VariantQuery(places: places, shownAt: now)
+            rows += try query.rows(claims: claims, cache: try cacheIfAny?.connection)
+        }
+        return rows
     }
 
     /// Counts an attempt and says that bytes may leave, with all that is sent; nil for what is settled,
     /// or cannot be read.
     func send(_ number: ModifierNumber) throws(StoreError) -> DepartingModifier? {
-        guard try state.send(number), let whole = try state.reader.queue.openModifier(number) else {
+        guard try state.send(number), let whole = try state.reader.queue.modifier(number) else {
             return nil
         }
         let scope = shared.key(for: whole.modifier.scope)
@@ -88,30 +113,20 @@ extension StoreWriter {
         for id in whole.modifier.targets {
             guard let saved = try state.entry(scope, id), let entry = saved.entry else { continue }
             bases[id] =
-                saved.goneStatus.map { .deleted(entry.tombstone($0)) }
+                saved.claim.goneStatus.map { .deleted(entry.tombstone($0)) }
                 ?? TargetBase(entry, saved.chunked == nil ? saved.inline : nil)
         }
         return DepartingModifier(whole: whole, bases: bases)
     }
 
     /// Works out what becomes of each target, one change after the other.
-    private func prepare(
-        _ settlement: Settlement,
+    private func fates(
+        of settlement: Settlement,
         _ now: Timestamp
-    ) throws(StoreError) -> StateWriter.ReadySettlement {
-        var ready = StateWriter.ReadySettlement(
-            number: settlement.number,
-            outcome: settlement.outcome.state,
-            reason: settlement.outcome.reason,
-            answer: settlement.answer,
-            problem: settlement.problem,
-            targets: []
-        )
+    ) throws(StoreError) -> [(name: TargetName, fate: StateWriter.TargetFate)] {
+        var targets: [(name: TargetName, fate: StateWriter.TargetFate)] = []
         var bases: [TargetName: TargetBase] = [:]
-        for target in try state.targets(of: settlement.number) {
-            guard let scope = Scope(text: target.scope), let id = try? EntryID(stored: target.id)
-            else { continue }
-            let name = TargetName(shared.key(for: scope), id)
+        for name in try targetNames(of: settlement.number) {
             let base: TargetBase
             if let known = bases[name] {
                 base = known
@@ -119,10 +134,19 @@ extension StoreWriter {
                 base = try self.base(of: name, now: now)
             }
             let (fate, next) = try fate(of: name, base, settlement.outcome, now)
-            ready.targets.append((name, fate))
+            targets.append((name, fate))
             bases[name] = next ?? base
         }
-        return ready
+        return targets
+    }
+
+    /// What a modifier's changes target, one for each change; without what cannot be read.
+    private func targetNames(of number: ModifierNumber) throws(StoreError) -> [TargetName] {
+        try state.targets(of: number).compactMap { target in
+            guard let scope = Scope(text: target.scope), let id = try? EntryID(stored: target.id)
+            else { return nil }
+            return TargetName(shared.key(for: scope), id)
+        }
     }
 
     private func fate(
@@ -148,15 +172,6 @@ extension StoreWriter {
                 let body = try linkable(bytes, name, in: .state, as: .base)
                 return (.put(entry, body), TargetBase(entry, isRead ? bytes : nil))
             }
-        }
-    }
-
-    /// What others read of a shared row is asked for again.
-    private func markSharedStale(_ settlement: StateWriter.ReadySettlement) throws(StoreError) {
-        guard settlement.outcome == .confirmed else { return }
-        let original = shared.key(for: .shared)
-        for (name, _) in settlement.targets where shared.claims.isCopy(name.scope, name.id) {
-            try markStale(original, name.id)
         }
     }
 
@@ -197,7 +212,7 @@ extension StoreWriter {
             return
         }
         do throws(StoreError) {
-            _ = try state.put(new, isNews: false)
+            try state.put(new, isNews: false)
             try show(scope, id, now: now)
         } catch .pinsFull {
             try markStale(scope, id)
@@ -205,20 +220,8 @@ extension StoreWriter {
     }
 }
 
-extension StateWriter.ReadySettlement {
-    /// Whether a target's base stays what it is.
-    fileprivate func keepsBase(of name: TargetName) -> Bool {
-        targets.allSatisfy { target in
-            switch target.fate {
-            case .keep, .lost: true
-            case .put, .tombstone, .markStale: target.name != name
-            }
-        }
-    }
-}
-
 extension Settlement.Outcome {
-    fileprivate var state: ModifierState {
+    var state: ModifierState {
         switch self {
         case .confirmed: .confirmed
         case .dead: .dead
@@ -226,7 +229,7 @@ extension Settlement.Outcome {
         }
     }
 
-    fileprivate var reason: ModifierReason? {
+    var reason: ModifierReason? {
         if case .dead(let reason, _) = self { reason } else { nil }
     }
 }
@@ -238,15 +241,6 @@ extension TargetBase {
             case .unknown: nil
             case .deleted(let entry), .value(let entry, _), .entity(let entry, _): entry.origin
             }
-        var entry = Entry(
-            id: id,
-            kind: .tombstone,
-            status: status,
-            storedAt: now,
-            revision: Revision(0),
-            body: BodySummary(of: [], isJSON: false)
-        )
-        entry.origin = origin
-        return entry
+        return Entry(deleted: id, status, of: origin, at: now)
     }
 }

@@ -65,7 +65,7 @@ final class StoreWriter {
         }
     }
 
-    /// Carries a command out that does without `cache.db`, which cannot be used now.
+    /// Carries a command out that does without `cache.db`, which cannot be used now or is gone for good.
     func leavingOutCache<Value>(
         _ command: () throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
@@ -87,8 +87,12 @@ final class StoreWriter {
             try stateWriter.reserveRevisions(upTo: end)
         }
         // Before anything is saved for a way back: what was given up stays so, whatever fails.
-        stateWriter.forgetAbandoned()
-        cacheWriter.forgetAbandoned()
+        for upload in shared.takeAbandoned() {
+            switch upload.file {
+            case .state: stateWriter.forget(upload)
+            case .cache: cacheWriter.forget(upload)
+            }
+        }
     }
 
     /// Whether a command has changed `state.db` since this was asked last.
@@ -149,9 +153,8 @@ final class StoreWriter {
         finish()
     }
 
-    /// Does something in memory that is undone with the open transaction.
-    func apply(_ work: () -> Void, undoing undo: @escaping () -> Void) {
-        work()
+    /// Has what was done in memory undone with the open transaction.
+    func onRollBack(_ undo: @escaping () -> Void) {
         undoing.append(undo)
     }
 
@@ -176,26 +179,43 @@ final class StoreWriter {
     /// True when the same command may succeed now.
     func recover(from error: StoreError) -> Bool { cacheWriter.recover(from: error) }
 
+    /// Counts a command of which something is not stored for good.
+    func noteRefusal(_ error: StoreError) {
+        if error == .keyTaken { cacheWriter.countTakenKey() }
+    }
+
     // MARK: Housekeeping
 
     /// A small step of what is done between two groups of commands.
     enum Housekeeping: Sendable {
-        case state(StateWriter.Housekeeping)
-        case cache(CacheWriter.Housekeeping)
+        case removeBodies(BodyFile)
+        case shrinkCache
+        case sweepEntities
     }
 
     /// What has to be done anyway, a step for each file.
     var housekeeping: [Housekeeping] {
-        [
-            stateWriter.nextHousekeeping.map(Housekeeping.state),
-            cacheWriter.nextHousekeeping.map(Housekeeping.cache),
-        ].compactMap { $0 }
+        var steps: [Housekeeping] = []
+        if stateWriter.state.bodies.hasRemovable(stateWriter.leases) {
+            steps.append(.removeBodies(.state))
+        }
+        let cache = cacheWriter.state
+        if cache.isShrinking {
+            steps.append(.shrinkCache)
+        } else if cache.bodies.hasRemovable(shared.leases) {
+            steps.append(.removeBodies(.cache))
+        } else if !cache.orphans.isEmpty {
+            steps.append(.sweepEntities)
+        }
+        return steps
     }
 
     func keepHouse(_ step: Housekeeping, now: Timestamp) throws(StoreError) {
         switch step {
-        case .state(let step): try state.keepHouse(step, now: now)
-        case .cache(let step): try cache.keepHouse(step, now: now)
+        case .removeBodies(.state): try state.removeBodies()
+        case .removeBodies(.cache): try cache.removeBodies()
+        case .shrinkCache: try cache.shrinkStep(now: now)
+        case .sweepEntities: try cache.sweepStep()
         }
     }
 
@@ -206,87 +226,6 @@ final class StoreWriter {
             if cacheWriter.wantsCheckpoint { try cacheWriter.checkpoint(truncating: false) }
         } catch {
             _ = recover(from: error)
-        }
-    }
-}
-
-/// What somebody wants of the writer, and waits for.
-protocol CommitCommand: AnyObject, Sendable {
-    /// Whether it may be carried out once more after `state.db` has committed what it did there.
-    var isRepeatable: Bool { get }
-    /// Carries it out inside a transaction; remembers what came of it.
-    func apply(to writer: StoreWriter) throws(StoreError)
-    /// Tells the caller: what ``apply(to:)`` remembered, or why nothing of it is there.
-    func finish(_ error: StoreError?)
-}
-
-/// One file's part of the writer, as those see it who have nothing to do with the other file.
-struct WriterPart<Part: AnyObject & SendableMetatype>: Sendable {
-    let queue: CommitQueue
-    private let part: @Sendable (StoreWriter) throws(StoreError) -> Part
-    /// Outside a transaction.
-    private let bare: @Sendable (StoreWriter) -> Part
-
-    func wake() { queue.wake() }
-
-    /// Runs `work` in a transaction and returns after its commit.
-    func submit<Value: Sendable>(
-        _ work: @escaping @Sendable (Part) throws(StoreError) -> Value
-    ) async throws(StoreError) -> Value {
-        try await queue.submit { [part] writer throws(StoreError) in try work(try part(writer)) }
-    }
-
-    /// Has work done for which nobody waits; `done` is told after it, and whether it was committed.
-    func post(
-        _ work: @escaping @Sendable (Part) throws(StoreError) -> Void,
-        done: @escaping @Sendable (_ hasSucceeded: Bool) -> Void = { _ in }
-    ) {
-        queue.post(
-            { [part] writer throws(StoreError) in try work(try part(writer)) },
-            done: done
-        )
-    }
-
-    /// Has the thread do what SQLite does not do inside a transaction.
-    func outsideTransaction<Value: Sendable>(
-        _ work: @escaping @Sendable (Part) throws(StoreError) -> Value
-    ) async throws(StoreError) -> Value {
-        try await queue.outsideTransaction { [bare] writer throws(StoreError) in
-            try work(bare(writer))
-        }
-    }
-}
-
-extension WriterPart<StateWriter> {
-    init(stateOf queue: CommitQueue) {
-        self.init(
-            queue: queue,
-            part: { writer throws(StoreError) in try writer.state },
-            bare: { $0.files.state }
-        )
-    }
-
-    /// Writes the WAL back; when it is truncated, waits for readers and cuts it to nothing.
-    func checkpoint(truncating: Bool) async throws(StoreError) {
-        try await outsideTransaction { writer throws(StoreError) in
-            try writer.checkpoint(truncating: truncating)
-        }
-    }
-}
-
-extension WriterPart<CacheWriter> {
-    init(cacheOf queue: CommitQueue) {
-        self.init(
-            queue: queue,
-            part: { writer throws(StoreError) in try writer.cache },
-            bare: { $0.files.cache }
-        )
-    }
-
-    /// Writes the WAL back; when it is truncated, waits for readers and cuts it to nothing.
-    func checkpoint(truncating: Bool) async throws(StoreError) {
-        try await outsideTransaction { writer throws(StoreError) in
-            try writer.checkpoint(truncating: truncating)
         }
     }
 }

@@ -99,7 +99,7 @@ package struct StoredModifier: Equatable, Sendable {
 
     /// What the row of one says that was accepted just now; nil for one that was there before.
     package init?(_ new: NewModifier, _ acceptance: Acceptance, at now: Timestamp) {
-        guard case .accepted(let number, let revision) = acceptance else { return nil }
+        guard case .accepted(let number, let revision, _) = acceptance else { return nil }
         self.number = number
         scope = new.scope.scope
         id = new.id

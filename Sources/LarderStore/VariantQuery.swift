@@ -2,9 +2,7 @@ import LarderModel
 
 /// Finds the variants of a URL, by what their ids begin with.
 struct VariantQuery {
-    let prefix: String
-    /// A row of the first of these hides what has its id in the others.
-    let scopes: [ScopeKey]
+    let places: VariantPlaces
     let shownAt: Timestamp
 
     private static let condition = "scope = ?1 AND id >= ?2 AND id < ?3"
@@ -26,26 +24,21 @@ struct VariantQuery {
         claims: SQLiteConnection?,
         cache: SQLiteConnection?
     ) throws(StoreError) -> [VariantRow] {
-        var places: [EntryID: ScopeKey] = [:]
-        for (connection, sql) in [(claims, Self.ofClaims), (cache, Self.ofCache)] {
-            guard let connection else { continue }
-            for scope in scopes {
-                let statement = try connection.statement(sql)
-                statement.bind(1, scope.text)
-                statement.bind(2, prefix)
-                statement.bind(3, RowQuery.end(ofPrefix: prefix))
+        var found: [EntryID: ScopeKey] = [:]
+        let (prefix, end) = (places.prefix, RowQuery.end(ofPrefix: places.prefix))
+        for scope in places.scopes.reversed() {
+            for (connection, sql) in [(claims, Self.ofClaims), (cache, Self.ofCache)] {
+                guard let statement = try connection?.statement(sql) else { continue }
+                statement.bindAll(scope.text, prefix, end)
                 if connection === cache { statement.bind(4, shownAt.milliseconds) }
                 while try statement.step() {
                     guard let id = statement.text(0).flatMap({ try? EntryID(stored: $0) }) else {
                         continue
                     }
-                    let isHidden = places[id].map { known in
-                        scopes.firstIndex(of: known) ?? 0 <= scopes.firstIndex(of: scope) ?? 0
-                    }
-                    if isHidden != true { places[id] = scope }
+                    found[id] = scope
                 }
             }
         }
-        return places.map { VariantRow(id: $0.key, place: $0.value) }
+        return found.map { VariantRow(id: $0.key, place: $0.value) }
     }
 }

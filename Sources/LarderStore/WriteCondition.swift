@@ -30,7 +30,8 @@ package struct WriteCondition: Sendable {
         try await readers.read(Reading.current) { [self] reader throws(StoreError) -> Seen in
             // The row first: what changes it after this look is seen by the writer.
             let saved =
-                reader.covers(scope, id) ? try reader.stateReader().revision(scope, id) : nil
+                reader.shared.claims.covers(scope, id)
+                ? try reader.stateReader().revision(scope, id) : nil
             let seen = Seen(
                 cached: try? reader.withRow(scope, id) { $0.revision },
                 saved: saved
@@ -50,7 +51,7 @@ extension StoreWriter {
     ) throws(StoreError) -> Bool {
         guard let seen else { return true }
         let now = WriteCondition.Seen(
-            cached: try cacheIfAny?.find(scope, id).0?.revision,
+            cached: try cacheIfAny?.find(scope, id).row?.revision,
             saved: try claimed(scope, id)?.revision
         )
         return now == seen || isCacheLeftOut && now.saved == seen.saved

@@ -14,12 +14,7 @@ package import LarderModel
 ///      └───────────┴─ captive ─┘             somebody else answered ─► captive
 /// ```
 package struct OriginHealth: Equatable, Sendable {
-    package enum State: String, Equatable, Sendable {
-        case unknown
-        case online
-        case offline
-        case captive
-    }
+    package typealias State = OriginState
 
     package private(set) var state = State.unknown
     /// When it came into this state.

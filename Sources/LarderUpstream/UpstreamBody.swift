@@ -14,4 +14,20 @@ package struct UpstreamBody {
     package func next() async throws(UpstreamError) -> [UInt8]? {
         try await readNext()
     }
+
+    /// What can be had of it up to so many bytes, and whether that is all of it.
+    package func read(upTo limit: Int) async -> (bytes: [UInt8], isWhole: Bool) {
+        var bytes: [UInt8] = []
+        do throws(UpstreamError) {
+            while let piece = try await next() {
+                guard bytes.count + piece.count <= limit else {
+                    return (bytes + piece.prefix(limit - bytes.count), false)
+                }
+                bytes += piece
+            }
+            return (bytes, true)
+        } catch {
+            return (bytes, false)
+        }
+    }
 }

@@ -237,9 +237,7 @@ extension ModifierCommand.Request {
     private mutating func takeBody(_ members: inout CommandMembers) throws(Problem) -> Bool {
         var given: [(name: String, body: Body, type: String?)] = []
         if let value = members.takeEvenNull("body") {
-            var json = JSONWriter()
-            json.value(value)
-            given.append(("body", .bytes(json.bytes), MediaType.json))
+            given.append(("body", .bytes(value.bytes), MediaType.json))
         }
         if let text = try members.takeString("body_text") {
             given.append(("body_text", .bytes(Array(text.utf8)), MediaType.text))

@@ -38,11 +38,7 @@ extension OriginReport {
         json.member("base_url", settings.baseURL.text)
         json.member("source", source.word)
         json.member("file", source.file)
-        json.member("state", state.rawValue)
-        json.member("since", since?.rfc3339)
-        json.member("offline_by_hand", isOfflineByHand)
-        if let restsUntil { json.member("rests_until", restsUntil.rfc3339) }
-        if let restsFor { json.member("rests_for", restsFor.text) }
+        condition.write(to: &json)
         json.member("settings") { settings.write(to: &$0, coversSecrets: true) }
     }
 
@@ -53,11 +49,7 @@ extension OriginReport {
             object.string("source"),
             file: object.optionalString("file")
         )
-        state = try object.required("state") { StatusReport.OriginState(rawValue: $0) }
-        since = try object.optionalTimestamp("since")
-        isOfflineByHand = try object.bool("offline_by_hand")
-        restsUntil = try object.optionalTimestamp("rests_until")
-        restsFor = try object.optionalString("rests_for").flatMap(Scope.init(text:))
+        condition = try OriginCondition(object)
     }
 }
 

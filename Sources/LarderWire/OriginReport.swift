@@ -1,34 +1,16 @@
 package import LarderModel
 
 /// One origin, as `GET /v1/origins` tells of it.
-package struct OriginReport: Equatable, Sendable {
+package struct OriginReport: OriginConditionTelling, Equatable, Sendable {
     /// How it is asked; of its secrets only that they are there travels.
     package var settings: OriginSettings
     package var source: OriginSource
-    package var state: StatusReport.OriginState
-    /// Since when it is in this state; nil while nothing was asked of it.
-    package var since: Timestamp?
-    /// Whether it was set offline, so that nothing leaves for it.
-    package var isOfflineByHand: Bool
-    /// Until when what nobody asks for leaves it alone, as it has told some account to wait.
-    package var restsUntil: Timestamp?
-    /// Whose that is, the last to be over; nil where it is not the reader's to know.
-    package var restsFor: Scope?
+    package var condition: OriginCondition
 
-    package init(
-        settings: OriginSettings,
-        source: OriginSource,
-        state: StatusReport.OriginState,
-        since: Timestamp?,
-        isOfflineByHand: Bool,
-        restsUntil: Timestamp? = nil
-    ) {
+    package init(settings: OriginSettings, source: OriginSource, condition: OriginCondition) {
         self.settings = settings
         self.source = source
-        self.state = state
-        self.since = since
-        self.isOfflineByHand = isOfflineByHand
-        self.restsUntil = restsUntil
+        self.condition = condition
     }
 }
 

@@ -21,6 +21,7 @@ extension StatsReport {
             json.endArray()
             json.member("lookups") { json in
                 json.member("hits", lookups.hits)
+                json.member("ready", lookups.ready)
                 json.member("misses", lookups.misses)
             }
             json.name("fetches")
@@ -68,6 +69,7 @@ extension StatsReport {
         }
         let lookups = try object.object("lookups")
         self.lookups.hits = try lookups.integer("hits")
+        self.lookups.ready = try lookups.optionalInteger("ready") ?? 0
         self.lookups.misses = try lookups.integer("misses")
         for fetches in try object.objects("fetches") {
             self.fetches.append(try Fetches(fetches))

@@ -60,6 +60,8 @@ package struct StatsReport: Equatable, Sendable {
     /// Reads of an id in the cache.
     package struct Lookups: Equatable, Sendable {
         package var hits: Int64 = 0
+        /// Those of the hits that were answered by bytes that were ready.
+        package var ready: Int64 = 0
         package var misses: Int64 = 0
 
         package init() {}

@@ -141,20 +141,12 @@ extension StatusReport.Origin {
     fileprivate func write(to json: inout JSONWriter) {
         json.member("name", name.text)
         json.member("base_url", baseURL.text)
-        json.member("state", state.rawValue)
-        json.member("since", since?.rfc3339)
-        json.member("offline_by_hand", isOfflineByHand)
-        if let restsUntil { json.member("rests_until", restsUntil.rfc3339) }
-        if let restsFor { json.member("rests_for", restsFor.text) }
+        condition.write(to: &json)
     }
 
     fileprivate init(_ object: WireObject) throws(WireError) {
         name = try object.required("name") { try? OriginName($0) }
         baseURL = try object.required("base_url") { try? WebURL($0) }
-        state = try object.required("state") { StatusReport.OriginState(rawValue: $0) }
-        since = try object.optionalTimestamp("since")
-        isOfflineByHand = try object.bool("offline_by_hand")
-        restsUntil = try object.optionalTimestamp("rests_until")
-        restsFor = try object.optionalString("rests_for").flatMap(Scope.init(text:))
+        condition = try OriginCondition(object)
     }
 }

@@ -117,42 +117,16 @@ package struct StatusReport: Equatable, Sendable {
         }
     }
 
-    package struct Origin: Equatable, Sendable {
+    package struct Origin: OriginConditionTelling, Equatable, Sendable {
         package var name: OriginName
         package var baseURL: WebURL
-        package var state: OriginState
-        /// Since when it is in this state; nil while nothing was asked of it.
-        package var since: Timestamp?
-        /// Whether it was set offline, so that nothing leaves for it.
-        package var isOfflineByHand: Bool
-        /// Until when what nobody asks for leaves it alone, as it has told some account to wait.
-        package var restsUntil: Timestamp?
-        /// Whose that is, the last to be over; nil where it is not the reader's to know.
-        package var restsFor: Scope?
+        package var condition: OriginCondition
 
-        package init(
-            name: OriginName,
-            baseURL: WebURL,
-            state: OriginState,
-            since: Timestamp?,
-            isOfflineByHand: Bool = false,
-            restsUntil: Timestamp? = nil
-        ) {
+        package init(name: OriginName, baseURL: WebURL, condition: OriginCondition) {
             self.name = name
             self.baseURL = baseURL
-            self.state = state
-            self.since = since
-            self.isOfflineByHand = isOfflineByHand
-            self.restsUntil = restsUntil
+            self.condition = condition
         }
-    }
-
-    /// What the last requests to an origin told.
-    package enum OriginState: String, Sendable {
-        case online
-        case unknown
-        case offline
-        case captive
     }
 
     package init(

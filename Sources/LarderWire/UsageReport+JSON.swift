@@ -39,19 +39,19 @@ extension UsageReport {
 
     package init(decoding bytes: [UInt8]) throws(WireError) {
         let object = try WireObject(parsing: bytes)
-        rows = try Rows(object)
+        rows = try UsageRows(object)
         byKind = try Self.groups(object, "by_kind", "kind")
         byOrigin = try Self.groups(object, "by_origin", "origin")
         byUser = []
         for owned in try object.objects("by_user") {
             guard let scope = try Scope.read(owned) else { throw .missingMember("scope") }
-            byUser.append(Owned(scope: scope, rows: try Rows(owned)))
+            byUser.append(Owned(scope: scope, rows: try UsageRows(owned)))
         }
         let cache = try object.object("cache")
         cacheBytes = try cache.integer("bytes")
         cacheBytesMax = try cache.integer("max_bytes")
         budgetBytes = try cache.integer("budget_bytes")
-        normalized = try Normalized(object.object("normalized"))
+        normalized = try NormalizedUsage(object.object("normalized"))
         pins = try Pins(object.object("pins"))
         files = []
         for file in try object.objects("files") { files.append(try File(file)) }
@@ -61,7 +61,7 @@ extension UsageReport {
     }
 
     private static func write(
-        _ groups: [Group],
+        _ groups: [UsageGroup],
         _ name: String,
         _ member: String,
         to json: inout JSONWriter
@@ -81,16 +81,18 @@ extension UsageReport {
         _ object: WireObject,
         _ name: String,
         _ member: String
-    ) throws(WireError) -> [Group] {
-        var groups: [Group] = []
+    ) throws(WireError) -> [UsageGroup] {
+        var groups: [UsageGroup] = []
         for group in try object.objects(name) {
-            groups.append(Group(name: try group.optionalString(member), rows: try Rows(group)))
+            groups.append(
+                UsageGroup(name: try group.optionalString(member), rows: try UsageRows(group))
+            )
         }
         return groups
     }
 }
 
-extension UsageReport.Rows {
+extension UsageRows {
     fileprivate func write(to json: inout JSONWriter) {
         json.member("entries", entries)
         json.member("bytes", bytes)
@@ -98,9 +100,11 @@ extension UsageReport.Rows {
     }
 
     fileprivate init(_ object: WireObject) throws(WireError) {
-        entries = try object.integer("entries")
-        bytes = try object.integer("bytes")
-        bodyBytes = try object.integer("body_bytes")
+        self.init(
+            entries: try object.integer("entries"),
+            bytes: try object.integer("bytes"),
+            bodyBytes: try object.integer("body_bytes")
+        )
     }
 }
 
@@ -122,8 +126,8 @@ extension UsageReport.Pins {
     }
 }
 
-extension UsageReport.Normalized {
-    private static var parts: KeyValuePairs<String, WritableKeyPath<Self, UsageReport.Count>> {
+extension NormalizedUsage {
+    private static var parts: KeyValuePairs<String, WritableKeyPath<Self, Count>> {
         ["entities": \.entities, "skeletons": \.skeletons, "references": \.references]
     }
 
@@ -137,9 +141,10 @@ extension UsageReport.Normalized {
     }
 
     fileprivate init(_ object: WireObject) throws(WireError) {
+        self.init()
         for (name, part) in Self.parts {
             let object = try object.object(name)
-            self[keyPath: part] = UsageReport.Count(
+            self[keyPath: part] = Count(
                 count: try object.integer("count"),
                 bytes: try object.integer("bytes")
             )

@@ -3,11 +3,11 @@ package import LarderModel
 /// What `GET /v1/usage` answers: where the bytes are.
 package struct UsageReport: Equatable, Sendable {
     /// The rows of the scope that was asked for, all together.
-    package var rows: Rows
-    package var byKind: [Group]
+    package var rows: UsageRows
+    package var byKind: [UsageGroup]
     /// By the origin's name, the largest first, null for clients' own blobs; at most
     /// ``Limits/usageGroupsMax``.
-    package var byOrigin: [Group]
+    package var byOrigin: [UsageGroup]
     /// By whose they are, the largest first, as many; empty where one scope was asked for.
     package var byUser: [Owned]
     /// The accounted size of the whole cache, and what it may be now.
@@ -17,65 +17,18 @@ package struct UsageReport: Equatable, Sendable {
     package var pins: Pins
     package var files: [File]
     /// What normalized answers take of the rows, beside their own bytes.
-    package var normalized = Normalized()
+    package var normalized = NormalizedUsage()
     /// Bytes that are free where the cache's file lies; nil where the file system does not say.
     package var diskFreeBytes: Int64?
     /// What is left free there: `cache.min_free_bytes`.
     package var minFreeBytes: Int64
 
-    package struct Rows: Equatable, Sendable {
-        package var entries: Int64
-        /// The accounted size: bodies, ids, headers and the fixed cost of rows.
-        package var bytes: Int64
-        /// The bodies alone.
-        package var bodyBytes: Int64
-
-        package init(entries: Int64, bytes: Int64, bodyBytes: Int64) {
-            self.entries = entries
-            self.bytes = bytes
-            self.bodyBytes = bodyBytes
-        }
-    }
-
-    /// The rows that have a name in common.
-    package struct Group: Equatable, Sendable {
-        package var name: String?
-        package var rows: Rows
-
-        package init(name: String?, rows: Rows) {
-            self.name = name
-            self.rows = rows
-        }
-    }
-
-    /// What normalized answers share, and what holds them together.
-    package struct Normalized: Equatable, Sendable {
-        /// The rows of entities.
-        package var entities = Count()
-        /// What answers of one form have in common.
-        package var skeletons = Count()
-        package var references = Count()
-
-        package init() {}
-    }
-
-    /// How many there are, and what they take.
-    package struct Count: Equatable, Sendable {
-        package var count: Int64
-        package var bytes: Int64
-
-        package init(count: Int64 = 0, bytes: Int64 = 0) {
-            self.count = count
-            self.bytes = bytes
-        }
-    }
-
     /// The rows of one scope.
     package struct Owned: Equatable, Sendable {
         package var scope: Scope
-        package var rows: Rows
+        package var rows: UsageRows
 
-        package init(scope: Scope, rows: Rows) {
+        package init(scope: Scope, rows: UsageRows) {
             self.scope = scope
             self.rows = rows
         }
@@ -125,9 +78,9 @@ package struct UsageReport: Equatable, Sendable {
     }
 
     package init(
-        rows: Rows,
-        byKind: [Group],
-        byOrigin: [Group],
+        rows: UsageRows,
+        byKind: [UsageGroup],
+        byOrigin: [UsageGroup],
         byUser: [Owned],
         cacheBytes: Int64,
         cacheBytesMax: Int64,

@@ -1,5 +1,6 @@
 import ArgumentParser
 import LarderClient
+import LarderModel
 import LarderWire
 
 /// `cachectl df`.
@@ -98,8 +99,8 @@ struct Df: AsyncParsableCommand {
         return table
     }
 
-    private static func words(_ normalized: UsageReport.Normalized) -> String {
-        func words(_ name: String, _ count: UsageReport.Count) -> String {
+    private static func words(_ normalized: NormalizedUsage) -> String {
+        func words(_ name: String, _ count: NormalizedUsage.Count) -> String {
             "\(count.count) \(name) (\(Words.size(count.bytes)))"
         }
         return words("entities", normalized.entities) + ", "

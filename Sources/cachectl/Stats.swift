@@ -44,7 +44,11 @@ struct Stats: AsyncParsableCommand {
             "bodies",
             "\(Words.size(report.bytes.received)) received, \(Words.size(report.bytes.sent)) sent"
         )
-        table.add("lookups", "hits: \(report.lookups.hits), misses: \(report.lookups.misses)")
+        let lookups = report.lookups
+        table.add(
+            "lookups",
+            "hits: \(lookups.hits), of them ready: \(lookups.ready), misses: \(lookups.misses)"
+        )
         table.add(
             "origins",
             "requests: \(flights.started), shared by others: \(flights.joined), "

@@ -80,9 +80,5 @@ extension ViewReport {
 
 extension JSONValue {
     /// As it stands in JSON.
-    var words: String {
-        var writer = JSONWriter()
-        writer.value(self)
-        return String(decoding: writer.bytes, as: UTF8.self)
-    }
+    var words: String { String(decoding: bytes, as: UTF8.self) }
 }

@@ -136,6 +136,7 @@ struct Daemon {
             readAt: readAt,
             socketMode: configuration.sockets.mode
         )
+        server.readyBytes = configuration.cache.readyBytes
         server.inherited = systemd.socket?.descriptor
         return server
     }
@@ -165,7 +166,7 @@ struct Daemon {
         store.maxEntryBytes = configuration.cache.maxEntryBytes
         store.lowWatermark = configuration.cache.lowWatermark
         store.minFreeBytes = configuration.cache.minFreeBytes
-        store.memoryBytes = configuration.cache.memoryBytes
+        store.memoryBytes = configuration.cache.pageBytes
         store.pinsMaxBytes = configuration.pins.maxBytes
         store.queue.maxModifiers = Int64(configuration.queue.maxModifiers)
         store.queue.maxBytes = configuration.queue.maxBytes.bytes

@@ -107,7 +107,7 @@ extension StoreError {
         case .newer: 78
         case .cannotOpen, .unusable, .diskFull: 73
         case .sqlite, .corrupt: 74
-        case .inUse, .tooLarge, .noRoom, .pinned, .targeted, .queueFull, .modifierExists,
+        case .inUse, .tooLarge, .noRoom, .keyTaken, .pinned, .targeted, .queueFull, .modifierExists,
             .pinsFull, .tooManyPins, .overloaded, .tooManyReads, .longRead, .closed, .badChunk,
             .noFile,
             .uploadLost, .conditionFailed:

@@ -16,9 +16,11 @@ struct OriginsTests {
         return OriginReport(
             settings: settings,
             source: .api,
-            state: .online,
-            since: Timestamp(milliseconds: 1_700_000_000_000),
-            isOfflineByHand: false
+            condition: OriginCondition(
+                state: .online,
+                since: Timestamp(milliseconds: 1_700_000_000_000),
+                isOfflineByHand: false
+            )
         )
     }
 

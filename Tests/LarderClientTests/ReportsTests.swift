@@ -159,8 +159,10 @@ struct ReportsTests {
                     StatusReport.Origin(
                         name: try OriginName("example"),
                         baseURL: try WebURL("https://a/"),
-                        state: .offline,
-                        since: Timestamp(milliseconds: 1_000)
+                        condition: OriginCondition(
+                            state: .offline,
+                            since: Timestamp(milliseconds: 1_000)
+                        )
                     )
                 ],
                 warnings: ["the disk is full"]
@@ -195,11 +197,11 @@ struct ReportsTests {
     @Test("The usage carries the rows, the pins and the files")
     func usage() async throws {
         try await withDaemon { daemon, client in
-            let rows = UsageReport.Rows(entries: 1, bytes: 2, bodyBytes: 3)
+            let rows = UsageRows(entries: 1, bytes: 2, bodyBytes: 3)
             let report = UsageReport(
                 rows: rows,
                 byKind: [],
-                byOrigin: [UsageReport.Group(name: "example", rows: rows)],
+                byOrigin: [UsageGroup(name: "example", rows: rows)],
                 byUser: [UsageReport.Owned(scope: .shared, rows: rows)],
                 cacheBytes: 4,
                 cacheBytesMax: 5,

@@ -14,6 +14,7 @@ struct StatsTests {
             report.connections.open = 3
             report.lookups.hits = 7
             report.lookups.misses = 8
+            report.lookups.ready = 6
             report.flights.started = 9
             report.evictions.lru = 1
             report.evictions.asked = 2

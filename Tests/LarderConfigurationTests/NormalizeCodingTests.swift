@@ -42,9 +42,11 @@ struct NormalizeCodingTests {
             let report = OriginReport(
                 settings: origin,
                 source: .api,
-                state: .unknown,
-                since: nil,
-                isOfflineByHand: false
+                condition: OriginCondition(
+                    state: .unknown,
+                    since: nil,
+                    isOfflineByHand: false
+                )
             )
             let decoded = try OriginReport(decoding: report.encoded()).settings.normalize
             expectSame(decoded, rules, "seed \(seed): \(json)")

@@ -139,8 +139,7 @@ private struct ExampleStore {
                 let merged = split.merged(
                     number,
                     into: held[key] ?? .unknown,
-                    fetch: fetches,
-                    fence: .nothing
+                    fetch: fetches
                 )
                 held[key] = merged.held
             }

@@ -209,9 +209,11 @@ struct KeptOriginTests {
         let report = OriginReport(
             settings: origin,
             source: .api,
-            state: .unknown,
-            since: nil,
-            isOfflineByHand: false
+            condition: OriginCondition(
+                state: .unknown,
+                since: nil,
+                isOfflineByHand: false
+            )
         )
         let text = String(decoding: report.encoded(), as: UTF8.self)
         for secret in ["p%40", "p@", "017", "c: #d"] { #expect(!text.contains(secret)) }

@@ -67,7 +67,7 @@ struct BodyHandoverTests {
     func firstEnd() async throws {
         let handover = BodyHandover()
         handover.finish(isWhole: true)
-        handover.giveUp()
+        handover.finish(isWhole: false)
         handover.finish(isWhole: false)
         #expect(try await handover.next() == nil)
     }

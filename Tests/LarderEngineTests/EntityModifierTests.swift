@@ -579,7 +579,7 @@ extension EngineFixture {
         let reader = try engine.store.makeReader()
         defer { reader.endTransaction() }
         let now = clock.now()
-        return try engine.view(of: EntryID(url), for: scope, reader, now: now) { _, _, _ in }.view
+        return try engine.view(of: EntryID(url), for: scope, reader, now: now) { _, _, _ in }
     }
 
     /// What `GET /v1/entries/{id}` answers of what is kept normalized.

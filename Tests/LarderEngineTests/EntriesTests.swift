@@ -14,11 +14,11 @@ struct EntriesTests {
     func life() async throws {
         try await EngineFixture.run { fixture in
             let first = try await fixture.put("note", "one")
-            #expect(first.isNew)
+            #expect(first.put.isNew)
             #expect(try fixture.read("note") == "one")
             let second = try await fixture.put("note", "two")
-            #expect(!second.isNew)
-            #expect(second.revision > first.revision)
+            #expect(!second.put.isNew)
+            #expect(second.put.revision > first.put.revision)
             #expect(try fixture.read("note") == "two")
             #expect(try await fixture.engine.entries.remove(EntryID("note"), fixture.scope))
             #expect(try fixture.read("note") == nil)
@@ -31,9 +31,9 @@ struct EntriesTests {
         try await EngineFixture.run { fixture in
             let first = try await fixture.put("note", "one")
             let second = try await fixture.put("note", "one")
-            #expect(second.revision == first.revision)
+            #expect(second.put.revision == first.put.revision)
             #expect(second.entityTag == first.entityTag)
-            #expect(!second.isNew)
+            #expect(!second.put.isNew)
         }
     }
 
@@ -222,7 +222,7 @@ extension EngineFixture {
         _ id: String,
         _ text: String,
         ttl: Duration? = nil
-    ) async throws -> BlobIntake.Receipt {
+    ) async throws -> (put: PutReceipt, entityTag: String) {
         var intake = try engine.entries.take(
             EntryID(id),
             scope,

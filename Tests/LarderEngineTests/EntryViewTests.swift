@@ -117,7 +117,7 @@ struct EntryViewTests {
             _,
             _ in row.withBody { String(decoding: $0, as: UTF8.self) }
         }
-        guard let view = read.view else { return Told() }
+        guard let view = read else { return Told() }
         let text: String
         switch view.content {
         case .row(let row): text = row

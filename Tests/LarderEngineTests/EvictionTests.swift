@@ -85,6 +85,27 @@ struct EvictionTests {
         }
     }
 
+    @Test("Named rows go in the order of their names, whichever file has them")
+    func named() async throws {
+        try await EngineFixture.run { fixture in
+            let ids = try ["a", "c", "b", "d"].map { try EntryID($0) }
+            for id in ids {
+                try await fixture.put(id.text, "x")
+                guard id.text > "b" else { continue }
+                _ = try await fixture.engine.pins.pin(id, fixture.scope)
+            }
+            var command = EvictCommand(.ids(ids))
+            command.includesPinned = true
+            command.isDryRun = true
+            let foretold = try await fixture.engine.eviction.evict(command, .one(fixture.scope))
+            #expect(foretold.ids == ids)
+            command.isDryRun = false
+            let report = try await fixture.engine.eviction.evict(command, .one(fixture.scope))
+            #expect(report.ids == ids)
+            #expect(fixture.engine.store.totals.entries == 0)
+        }
+    }
+
     @Test("What a flight needs is skipped and counted", arguments: [true, false])
     func protected(isDryRun: Bool) async throws {
         try await EngineFixture.run { fixture in

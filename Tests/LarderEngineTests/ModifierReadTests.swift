@@ -184,7 +184,8 @@ struct ModifierReadTests {
             let number = try #require(try await store.modifiers.number(id, of: fixture.scope))
             let whole = try #require(try await store.modifiers.whole(number))
             fixture.upstream.answer(url, with: answer)
-            #expect(await EffectCheck(fixture.engine.context, whole, [:]).verdict() == verdict)
+            let check = EffectCheck(context: fixture.engine.context, whole: whole, bases: [:])
+            #expect(await check.verdict() == verdict)
             #expect(reads(fixture).last?.purpose == .write)
         }
     }

@@ -32,7 +32,10 @@ struct ProbingTests {
             let context = fixture.engine.context
             let back = Gate()
             context.originStates.noteConnectFailure(try name())
-            let interest = fixture.engine.origins.waitForReturn(of: try name()) { back.open() }
+            let interest = fixture.engine.context.originStates.waitForReturn(
+                of: try name(),
+                as: .shared
+            ) { back.open() }
             fixture.upstream.answer(base, with: Self.unreachable, .reply(status: 503))
             let first = pause(fixture, 0, chance: 0)
             try await fixture.clock.sleepers(until: first)
@@ -55,7 +58,10 @@ struct ProbingTests {
             let url = try fixture.url("/a")
             let back = Gate()
             fixture.engine.context.originStates.noteConnectFailure(try name())
-            let interest = fixture.engine.origins.waitForReturn(of: try name()) { back.open() }
+            let interest = fixture.engine.context.originStates.waitForReturn(
+                of: try name(),
+                as: .shared
+            ) { back.open() }
             fixture.upstream.answer(url, with: .json("[1]"))
             try await fixture.fetch(url)
             try await back.wait()
@@ -70,8 +76,14 @@ struct ProbingTests {
             let context = fixture.engine.context
             context.originStates.noteConnectFailure(try name())
             let told = Recorder<Int>()
-            let interest = fixture.engine.origins.waitForReturn(of: try name()) { told.record(1) }
-            let other = fixture.engine.origins.waitForReturn(of: try name()) { told.record(2) }
+            let interest = fixture.engine.context.originStates.waitForReturn(
+                of: try name(),
+                as: .shared
+            ) { told.record(1) }
+            let other = fixture.engine.context.originStates.waitForReturn(
+                of: try name(),
+                as: .shared
+            ) { told.record(2) }
             interest.end()
             interest.end()
             let first = pause(fixture, 0, chance: 0)
@@ -127,7 +139,10 @@ struct ProbingTests {
             #expect(remembered == [try name()])
             let back = Gate()
             fixture.engine.context.originStates.noteConnectFailure(try name())
-            let interest = fixture.engine.origins.waitForReturn(of: try name()) { back.open() }
+            let interest = fixture.engine.context.originStates.waitForReturn(
+                of: try name(),
+                as: .shared
+            ) { back.open() }
             fixture.engine.context.originStates.noteAnswer(try name())
             #expect(fixture.engine.context.watch.state(of: try name()) == .idle)
             _ = try await fixture.engine.origins.setOffline(try name(), false, for: 1_000)

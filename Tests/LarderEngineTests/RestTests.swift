@@ -64,7 +64,11 @@ struct RestTests {
             #expect(status.map(\.restsUntil) == [end] && status.map(\.restsFor) == [nil])
             // Another account is another matter.
             let other = Scope.own(uid: 1_001, account: .default)
-            fixture.upstream.answer(try fixture.url("/b"), with: .reply(status: 204))
+            fixture.upstream.answer(
+                try fixture.url("/b"),
+                with: .reply(status: 204),
+                .json("[1]")
+            )
             let theirs = try await write(fixture, "/b", as: other)
             let settled = try await fixture.engine.modifiers.modifier(
                 theirs,
@@ -72,6 +76,9 @@ struct RestTests {
                 wait: .seconds(30)
             )
             #expect(settled.state == .confirmed)
+            // The read behind it has landed: no time goes by in which it would be silent.
+            _ = try await fixture.upstream.asked.element(2)
+            while fixture.engine.context.flights.count > 0 { await Task.yield() }
             #expect(try asked(fixture, "/a") == 0)
             fixture.upstream.answer(try fixture.url("/a"), with: .reply(status: 204))
             try await fixture.clock.sleepers(until: .seconds(60))
@@ -129,7 +136,7 @@ struct RestTests {
             fixture.upstream.answer(try fixture.url("/read"), with: Self.busy)
             _ = try await fixture.fetch(try fixture.url("/read"))
             fixture.engine.context.originStates.noteConnectFailure(name)
-            let interest = fixture.engine.origins.waitForReturn(of: name, as: scope) {}
+            let interest = fixture.engine.context.originStates.waitForReturn(of: name, as: scope) {}
             // The first draw was the fetch's.
             let chance = fixture.chance(1)
             let pause = ProbeMachine.pause(upTo: Limits.probePauseBase, chance: chance)

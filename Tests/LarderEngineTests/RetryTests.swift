@@ -236,7 +236,7 @@ struct RetryTests {
 
 extension EngineFixture {
     /// What is known of the one origin.
-    var originState: StatusReport.OriginState? {
+    var originState: OriginState? {
         get async { await engine.monitor.status(connections: 0).origins.first?.state }
     }
 

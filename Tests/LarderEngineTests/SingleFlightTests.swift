@@ -138,9 +138,10 @@ struct SingleFlightTests {
                     cached: nil,
                     isOriginDown: false,
                     rules: nil,
-                    client: nil
+                    client: nil,
+                    handover: nil
                 )
-                let joined = engine.context.flights.join(key, scope, now: .zero) {
+                let joined = engine.context.flights.join(plan, now: .zero) {
                     Flight(
                         plan,
                         context: engine.context,

@@ -31,8 +31,10 @@ struct StatusTests {
                     StatusReport.Origin(
                         name: try OriginName("example"),
                         baseURL: try WebURL("https://api.example.com"),
-                        state: .online,
-                        since: ManualClock.start.advanced(by: .seconds(30))
+                        condition: OriginCondition(
+                            state: .online,
+                            since: ManualClock.start.advanced(by: .seconds(30))
+                        )
                     )
                 ]
             )

@@ -105,6 +105,6 @@ extension EngineFixture {
             client: client
         )
         try await intake.take(Array(text.utf8))
-        return try await intake.finish().revision
+        return try await intake.finish().put.revision
     }
 }

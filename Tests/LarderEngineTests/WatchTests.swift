@@ -254,9 +254,16 @@ struct WatchTests {
     @Test("P-12: a long poll from what was seen on goes back to below what is still open")
     func openBelow() async throws {
         try await EngineFixture.run { fixture in
-            let changes = fixture.engine.store.changes
-            // Of a step that is seen and not released yet.
-            let open = changes.next(isStep: true)
+            // A step that the writer has not done with: nothing that it does meanwhile closes it.
+            let gate = WriterGate()
+            defer { gate.letGo() }
+            let opened = Recorder<Revision>()
+            fixture.engine.store.commits.post { writer throws(StoreError) in
+                opened.record(try writer.cache.nextRevision())
+                gate.hold()
+            }
+            try await gate.waitUntilHeld()
+            let open = try await opened.element(0)
             let poll = { (since: Revision) in
                 var command = WatchCommand()
                 (command.since, command.timeout) = (since, .zero)
@@ -270,6 +277,7 @@ struct WatchTests {
             let first = try await poll(open)
             #expect(first.events.isEmpty)
             #expect(first.revision < open)
+            gate.letGo()
             try await fixture.putBlob("own", "1")
             #expect(try await poll(first.revision).events.map(\.name) == ["put own"])
         }

@@ -114,26 +114,4 @@ struct EffectPropertyTests {
             #expect(both.content == .base, "seed \(seed): \(base.text)")
         }
     }
-
-    @Test("A merge touches only what it says it touches, as do the others", arguments: 1...4)
-    func touched(seed: UInt64) throws {
-        var random = SeededRandom(seed: seed)
-        for _ in 0..<3_000 {
-            let base = try random.object(depth: 3)
-            let effect = try random.effect(on: base)
-            guard case .members(let names) = effect.touchedMembers,
-                case .json(let after, _) = effect.applied(to: .json(base))
-            else { continue }
-            for name in Set(((base.members ?? []) + (after.members ?? [])).map(\.name)) {
-                guard !names.contains(JSONName(name)) else { continue }
-                let isLeft =
-                    switch (base[name], after[name]) {
-                    case (let before?, let after?): before.isSame(as: after)
-                    case (nil, nil): true
-                    case (nil, _), (_, nil): false
-                    }
-                #expect(isLeft, "seed \(seed): \(name) of \(base.text)")
-            }
-        }
-    }
 }

@@ -120,53 +120,6 @@ struct MergingTests {
         }
     }
 
-    @Test("P-06: what a write has touched meanwhile is neither overwritten nor shown as it came")
-    func fence() throws {
-        var store = try PlainStore()
-        _ = try store.put(#"{"type":"A","id":1,"liked":true,"n":1}"#)
-        let key = try EntityKey("A:1")
-        let fence = [key: TouchedMembers.members([JSONName("liked"), JSONName("gone")])]
-        let text = #"{"type":"A","id":1,"liked":false,"n":2,"gone":1}"#
-        let answer = try store.put(text, fence: fence)
-        #expect(store.changes[key] == .members(["n"]))
-        #expect(try store.entity("A:1") == #"{"type":"A","id":1,"liked":true,"n":2}"#)
-        let shown = try store.shown(answer)
-        #expect(
-            String(decoding: shown.bytes, as: UTF8.self)
-                == #"{"type":"A","id":1,"liked":true,"n":2}"#
-        )
-        #expect(shown.missing == [try JSONPointer("/gone")])
-        try store.delete("A:1")
-        _ = try store.put(text, fence: [key: .all])
-        guard case .deleted = try store.held(key) else {
-            Issue.record("it is there again")
-            return
-        }
-    }
-
-    @Test("P-06: what a write has touched is not taken either where nothing is held by now")
-    func fenceOfUnknown() throws {
-        let key = try EntityKey("A:1")
-        let text = #"{"type":"A","id":1,"liked":false,"n":2}"#
-        let fence = [key: TouchedMembers.members([JSONName("liked")])]
-        for isDeleted in [false, true] {
-            var store = try PlainStore()
-            if isDeleted { try store.delete("A:1") }
-            let answer = try store.put(text, fence: fence)
-            let shown = try store.shown(answer)
-            #expect(String(decoding: shown.bytes, as: UTF8.self) == #"{"type":"A","id":1,"n":2}"#)
-            #expect(shown.missing == [try JSONPointer("/liked")])
-        }
-        var store = try PlainStore()
-        let answer = try store.put(text, fence: [key: .all])
-        #expect(store.changes[key] == .nothing)
-        guard case .unknown = try store.held(key), case .evicted(key) = try store.rebuild(answer)
-        else {
-            Issue.record("an answer that was overtaken has made it")
-            return
-        }
-    }
-
     @Test("A list is replaced, united by key or by a member, as the rule says")
     func lists() throws {
         let append = MemberPath(tokens: ["l"])
@@ -231,7 +184,6 @@ struct MergingTests {
                     split,
                     text,
                     base: base,
-                    fence: Fence(.nothing),
                     membersMax: members,
                     bytesMax: bytes
                 )
@@ -264,7 +216,6 @@ struct MergingTests {
                     split,
                     text,
                     base: nil,
-                    fence: Fence(.nothing),
                     unitedMax: unitedMax
                 )
                 for occurrence in [0, 2, 4] { merging.apply(occurrence, isLate: false) }

@@ -231,8 +231,8 @@ private struct AnswerLife {
             word = "confirmed"
             outcome = .confirmed { id, base in
                 let held = EntityView(base.held, [effect]).held
-                guard let entry = Entry(held, id, of: origin, .epoch) else { return .keep }
-                return .put(entry, held.stored ?? [])
+                guard let row = held.row(id, of: origin, .epoch) else { return .keep }
+                return .put(row.entry, row.bytes)
             }
             let held = EntityView(entities[key] ?? .unknown, [effect]).held
             if held.stored != nil { entities[key] = held }

@@ -233,13 +233,13 @@ struct AnswerTests {
     ) async throws -> (ids: Set<String>, isWhole: Bool) {
         let names = [try answers.name("C:1"), try answers.name("D:1")]
         let scope = answers.scope
-        return try await answers.store.queue.submit { writer throws(StoreError) in
+        return try await answers.store.commits.submit { writer throws(StoreError) in
             let changes = names.map { name in
                 let id = EntryID(name)
                 let event = Change.Event.put(id, ChangeCause(.network))
                 return EntityChange(name, at: RowKey(scope, id), .created, event)
             }
-            let showing = try writer.references.entries(showing: changes, limit: limit)
+            let showing = try writer.cache.references.entries(showing: changes, limit: limit)
             return (Set(showing.entries.values.map(\.id.text)), showing.isWhole)
         }
     }

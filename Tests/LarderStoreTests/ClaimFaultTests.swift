@@ -55,7 +55,7 @@ struct ClaimFaultTests {
             let changes = try reader.target(scope, id)?.changes ?? []
             if rounds == 0 {
                 _ = try store.commits.submitBlocking { writer throws(StoreError) in
-                    let bases = try writer.accept([new], [:], isCacheGone: false, now: .epoch)
+                    let bases = try writer.accept([new], [:], now: .epoch)
                     guard case .done = bases else { throw .closed }
                 }
             }
@@ -112,12 +112,13 @@ struct ClaimFaultTests {
         let new = NewModifier.changing(["a"], "one", scope, effect: "{}")
         let told = Recorder<Bool>()
         commits.hold()
-        commits.post(
-            { writer throws(StoreError) in
-                _ = try writer.accept([new], [:], isCacheGone: false, now: .epoch)
-            },
-            done: { told.record($0) }
+        let command = CommitCommand(
+            { writer throws(StoreError) in _ = try writer.accept([new], [:], now: .epoch) },
+            finish: { result in
+                if case .success = result { told.record(true) } else { told.record(false) }
+            }
         )
+        commits.enqueue(command)
         commits.post { _ throws(StoreError) in throw .tooLarge(bytes: 2, limit: 1) }
         faults.arm(2, of: "COMMIT")
         commits.release()

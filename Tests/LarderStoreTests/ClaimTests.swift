@@ -13,6 +13,54 @@ struct ClaimTests {
         case news, refusedNews, confirmed, cancelled, putPinned, pinned, unpinned, renewed
     }
 
+    /// What comes twice in one group: an id is claimed less, and then again.
+    enum Reclaimed: CaseIterable, Sendable {
+        case deletedAndTargeted, removedAndTargeted, unpinnedAndPinned, droppedAndPinned
+    }
+
+    @Test(
+        "What is claimed again in the group in which it was given up is claimed",
+        arguments: Reclaimed.allCases
+    )
+    func reclaimed(_ commands: Reclaimed) async throws {
+        let temporary = try TemporaryStore()
+        let (store, scope, id) = (temporary.store, temporary.scope, named("a"))
+        try await temporary.answer("a", "[1]")
+        switch commands {
+        case .deletedAndTargeted, .removedAndTargeted:
+            try await temporary.confirm(try await temporary.accept("one", "a"), "[2]")
+        case .unpinnedAndPinned, .droppedAndPinned:
+            _ = try await store.pins.pin(scope, id, origin: nil, now: .epoch)
+        }
+        let new = NewModifier.changing(["a"], "two", scope)
+        try await store.commits.submit { writer throws(StoreError) in
+            switch commands {
+            case .deletedAndTargeted: _ = try writer.delete(scope, id, client: nil)
+            case .removedAndTargeted:
+                try writer.remove(writer.prepare([TargetName(scope, id)], [:], now: .epoch))
+            case .unpinnedAndPinned: _ = try writer.unpin(scope, id, now: .epoch)
+            case .droppedAndPinned: _ = try writer.drop(scope, id, client: nil)
+            }
+            switch commands {
+            case .deletedAndTargeted, .removedAndTargeted:
+                _ = try writer.accept([new], [:], now: .epoch)
+            case .unpinnedAndPinned, .droppedAndPinned:
+                _ = try writer.putPinned(.fetched(scope, id, "[3]"), [:], now: .epoch)
+            }
+        }
+        try await store.requireInvariants()
+        switch commands {
+        case .deletedAndTargeted: #expect(try temporary.target("a")?.1 == ["two"])
+        case .removedAndTargeted:
+            #expect(try temporary.target("a")?.base == "[2]")
+            #expect(try temporary.target("a")?.1 == ["two"])
+        case .unpinnedAndPinned, .droppedAndPinned:
+            #expect(try await store.pins.pin(scope, id)?.state == .held)
+            #expect(store.isProtected(scope, id))
+        }
+        try await temporary.close()
+    }
+
     /// As a kill between the two commits would leave it, and as a failing disk does.
     @Test(
         "What cache.db could not commit after state.db is read from there, and shown again",

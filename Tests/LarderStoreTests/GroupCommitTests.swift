@@ -24,7 +24,7 @@ struct GroupCommitTests {
     func failuresStandAlone() async throws {
         let fixture = try WriterFixture(maxBytes: 10_000)
         let kept = try EntryID("kept")
-        fixture.shared.protection.protect(RowKey(fixture.scope, kept))
+        fixture.shared.protection.take(RowKey(fixture.scope, kept))
         try await fixture.hold()
         try fixture.enqueuePut("kept", .pattern(6_000))
         try fixture.enqueuePut("a", [1])
@@ -50,7 +50,7 @@ struct GroupCommitTests {
     @Test("A put that finds no room is told of in the totals until one has fitted")
     func full() async throws {
         let fixture = try WriterFixture(maxBytes: 10_000)
-        fixture.shared.protection.protect(RowKey(fixture.scope, try EntryID("kept")))
+        fixture.shared.protection.take(RowKey(fixture.scope, try EntryID("kept")))
         try fixture.enqueuePut("kept", .pattern(6_000))
         try fixture.enqueuePut("other", .pattern(5_000))
         _ = try await fixture.answers.element(1)

@@ -40,8 +40,8 @@ struct PinTests {
         temporary.store.pins.whenNews { news.record(true) }
         // What the cache shows of it is not damaged.
         let (scope, id) = (temporary.scope, try named("a"))
-        try await temporary.store.queue.submit { writer throws(StoreError) in
-            try writer.removeQuietly(scope, id)
+        try await temporary.store.commits.submit { writer throws(StoreError) in
+            try writer.cache.removeQuietly(scope, id)
         }
         try SQLiteConnection(path: temporary.statePath, mode: .readWrite).execute(
             """

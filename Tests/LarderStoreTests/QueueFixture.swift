@@ -49,11 +49,10 @@ extension TemporaryStore {
     }
 
     /// Confirms a modifier; `text` is what its targets are from then on, nil leaves them.
-    @discardableResult
     func confirm(
         _ number: ModifierNumber,
         _ text: String? = nil
-    ) async throws(StoreError) -> SettleReceipt {
+    ) async throws(StoreError) {
         let settlement = Settlement(
             number: number,
             outcome: .confirmed { id, _ in
@@ -62,7 +61,7 @@ extension TemporaryStore {
                 return .put(.fetched(id, bytes), bytes)
             }
         )
-        return try await store.modifiers.settle([settlement], now: .epoch)
+        try await store.modifiers.settle([settlement], now: .epoch)
     }
 
     /// What a target's view is made of, as a loop reads it.

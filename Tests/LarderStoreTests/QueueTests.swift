@@ -53,7 +53,7 @@ struct QueueTests {
         let state = temporary.store.stateFile
         try await temporary.answer("a", "\"" + String(repeating: "x", count: 60_000) + "\"")
         func written(_ step: () async throws -> Void) async throws -> Int64 {
-            try await state.queue.checkpoint(truncating: true)
+            try await state.commits.checkpoint(.state, truncating: true)
             try await step()
             return DiskSpace.fileBytes(at: temporary.statePath + "-wal")
         }
@@ -323,13 +323,13 @@ struct QueueTests {
     @Test("What waits is accepted in one transaction, and one that is refused holds up no other")
     func groupCommit() async throws {
         let temporary = try TemporaryStore()
-        let (queue, scope) = (temporary.store.stateFile.queue, temporary.scope)
+        let (queue, scope) = (temporary.store.commits, temporary.scope)
         try await temporary.accept("taken", "a")
         let verdicts = Recorder<Bool>()
         let gate = WriterGate()
         queue.post { _ throws(StoreError) in gate.hold() }
         try await gate.waitUntilHeld()
-        let before = queue.queue.groupSizes.count
+        let before = queue.groupSizes.count
         for number in 0..<64 {
             let new = NewModifier.changing(
                 ["t\(number)"],
@@ -337,8 +337,8 @@ struct QueueTests {
                 scope,
                 effect: "\(number)"
             )
-            queue.queue.post { writer throws(StoreError) in
-                switch try writer.accept([new], [:], isCacheGone: false, now: .epoch) {
+            queue.post { writer throws(StoreError) in
+                switch try writer.accept([new], [:], now: .epoch) {
                 case .done: verdicts.record(true)
                 case .refused, .needs: verdicts.record(false)
                 }
@@ -349,6 +349,6 @@ struct QueueTests {
         #expect(verdicts.all.count == 64 && verdicts.all.count { !$0 } == 1)
         #expect(try temporary.count("modifier") == 64)
         // The 64 in one; the rest is what was asked to see the end.
-        #expect(queue.queue.groupSizes.count <= before + 2)
+        #expect(queue.groupSizes.count <= before + 2)
     }
 }

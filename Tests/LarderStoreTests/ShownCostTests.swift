@@ -133,13 +133,13 @@ struct ShownCostTests {
             return "[\(items.joined(separator: ","))]"
         }
         func changes(_ text: String) async throws -> Int64 {
-            let queue = fixture.store.queue
+            let queue = fixture.store.commits
             let before = try await queue.submit { writer throws(StoreError) in
-                writer.connection.totalChanges
+                try writer.cache.connection.totalChanges
             }
             #expect(try await fixture.put("feed", text).isNormalized)
             return try await queue.submit { writer throws(StoreError) in
-                writer.connection.totalChanges - before
+                try writer.cache.connection.totalChanges - before
             }
         }
         _ = try await changes(feed(99))

@@ -12,14 +12,14 @@ struct StateSnapshotTests {
         of temporary: TemporaryStore,
         every age: Duration? = .seconds(60),
         hasRoom: Bool = true,
-        _ report: Recorder<String> = Recorder()
+        _ found: Findings = Findings()
     ) -> StateSnapshots {
-        StateSnapshots(
-            of: temporary.store.stateFile.file,
-            every: age,
-            hasRoom: { _ in hasRoom },
-            report: { report.record($0) }
-        )
+        let folder = temporary.store.configuration.stateDirectory
+        var configuration = temporary.store.configuration
+        configuration.snapshotAge = age
+        configuration.freeBytes = { _ in hasRoom ? nil : 0 }
+        let reserve = Reserve(directory: folder, bytes: 0, freeBytes: { _ in nil })
+        return StateSnapshots(configuration, temporary.store.stateFile.file, reserve, found)
     }
 
     private func modifiers(in path: String) throws -> Int64? {
@@ -78,8 +78,8 @@ struct StateSnapshotTests {
     @Test("What fails is said, leaves the one before, and is tried again after a while only")
     func failing() async throws {
         let temporary = try TemporaryStore()
-        let report = Recorder<String>()
-        let snapshots = snapshots(of: temporary, report)
+        let found = Findings()
+        let snapshots = snapshots(of: temporary, found)
         // A folder under the name that a new one has at first.
         let obstacle = temporary.statePath + ".snapshot.new"
         try FileManager.default.createDirectory(
@@ -89,15 +89,16 @@ struct StateSnapshotTests {
         let begin = now
         snapshots.takeIfDue(now: begin)
         snapshots.wait()
-        #expect(report.all.count == 1 && report.all[0].contains(temporary.statePath))
+        let told = found.takeUntold()
+        #expect(told.count == 1 && told[0].contains(temporary.statePath))
         snapshots.takeIfDue(now: begin.advanced(by: .seconds(60)))
         snapshots.wait()
-        #expect(report.all.count == 1)
+        #expect(found.takeUntold().isEmpty)
         try FileManager.default.removeItem(atPath: obstacle)
         snapshots.takeIfDue(now: begin.advanced(by: .seconds(7_200)))
         snapshots.wait()
         #expect(try modifiers(in: temporary.statePath + ".snapshot") == 0)
-        #expect(report.all.count == 1)
+        #expect(found.takeUntold().isEmpty)
     }
 
     @Test("That of a damaged file is kept with it")

@@ -2,7 +2,7 @@ import LarderModel
 
 @testable import LarderStore
 
-/// What the store should hold, told without a database: rows, slots, uses and sums.
+/// What the store should hold, told without a database: rows, keys, uses and sums.
 ///
 /// * The sum of all rows and of the upload under way never exceeds the budget after a step.
 /// * Rows go in the order of their last durable use, blobs past their `ttl` first.
@@ -36,6 +36,7 @@ struct StoreModel {
     enum Failure: Error, Equatable {
         case tooLarge
         case noRoom
+        case keyTaken
     }
 
     let maxEntryBytes: Int64
@@ -63,7 +64,7 @@ struct StoreModel {
             .map { ($0.key, $0.value) }
     }
 
-    func isProtected(_ key: RowKey) -> Bool { protected[key.first] != nil }
+    func isProtected(_ key: RowKey) -> Bool { protected[key] != nil }
 
     // MARK: Steps
 
@@ -71,18 +72,13 @@ struct StoreModel {
     mutating func put(
         _ id: ID,
         _ entry: Entry,
-        hash: RowKey,
+        key: RowKey,
         isChunked: Bool,
         now: Timestamp
     ) throws(Failure) {
+        guard rows.allSatisfy({ $0.key == id || $0.value.key != key }) else { throw .keyTaken }
         let size = entry.documentedSize(scope: id.scope.text, isChunked: isChunked)
         guard entry.body.byteCount <= maxEntryBytes, size <= budget else { throw .tooLarge }
-        let old = rows[id]
-        let key = old?.key ?? freeSlot(hash)
-        if let occupant = rows.first(where: { $0.value.key == key })?.key, occupant != id {
-            rows[occupant] = nil
-            evictions += 1
-        }
         if isChunked { uploadSize = 0 }
         // A use that is not flushed yet is older than this put, and stays without effect.
         rows[id] = Row(
@@ -150,11 +146,11 @@ struct StoreModel {
         rows[id]?.pendingUse = use
     }
 
-    mutating func protect(_ key: RowKey) { protected[key.first, default: 0] += 1 }
+    mutating func protect(_ key: RowKey) { protected[key, default: 0] += 1 }
 
     mutating func release(_ key: RowKey) {
-        guard let count = protected[key.first] else { return }
-        protected[key.first] = count == 1 ? nil : count - 1
+        guard let count = protected[key] else { return }
+        protected[key] = count == 1 ? nil : count - 1
     }
 
     mutating func flush() {
@@ -219,13 +215,6 @@ struct StoreModel {
             total -= row.size
             evictions += 1
         }
-    }
-
-    /// The first slot of a hash that is free, or else the last one.
-    private func freeSlot(_ hash: RowKey) -> RowKey {
-        let taken = Set(rows.values.filter { $0.key.first == hash.first }.map(\.key))
-        let slots = (0..<16).map { RowKey(hash.first.number + $0) }
-        return slots.first { !taken.contains($0) } ?? RowKey(hash.first.number + 15)
     }
 
     private mutating func tick() -> Int {

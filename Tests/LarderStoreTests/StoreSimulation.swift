@@ -108,7 +108,7 @@ final class StoreSimulation {
             try model.put(
                 id,
                 entry,
-                hash: RowKey(scope, entry.id),
+                key: RowKey(scope, entry.id),
                 isChunked: body.isUploaded,
                 now: self.clock.now
             )
@@ -470,7 +470,8 @@ extension StoreSimulation {
         _ actual: Result<Value, StoreError>
     ) throws {
         switch (expected, actual) {
-        case (nil, .success), (.tooLarge, .failure(.tooLarge)), (.noRoom, .failure(.noRoom)):
+        case (nil, .success), (.tooLarge, .failure(.tooLarge)), (.noRoom, .failure(.noRoom)),
+            (.keyTaken, .failure(.keyTaken)):
             return
         default:
             throw Violation("\(actual), expected \(String(describing: expected))")

@@ -32,10 +32,11 @@ struct UsageTests {
         #expect(all.total.bytes == temporary.store.totals.bytes)
         #expect(all.total.bodyBytes == 200_000 + 100 * (1 + 1 + 2 + 1 + 2 + 3))
         for parts in [all.byKind, all.byOrigin, all.byScope] {
-            #expect(parts.reduce(0) { $0 + $1.entries } == all.total.entries)
-            #expect(parts.reduce(0) { $0 + $1.bytes } == all.total.bytes)
-            #expect(parts.reduce(0) { $0 + $1.bodyBytes } == all.total.bodyBytes)
-            #expect(zip(parts, parts.dropFirst()).allSatisfy { $0.bytes >= $1.bytes })
+            let rows = parts.map(\.rows)
+            #expect(rows.reduce(0) { $0 + $1.entries } == all.total.entries)
+            #expect(rows.reduce(0) { $0 + $1.bytes } == all.total.bytes)
+            #expect(rows.reduce(0) { $0 + $1.bodyBytes } == all.total.bodyBytes)
+            #expect(zip(rows, rows.dropFirst()).allSatisfy { $0.bytes >= $1.bytes })
         }
         #expect(Set(all.byOrigin.map(\.name)) == ["host", nil])
         #expect(all.byScope.map(\.name).first == "1000:default")
@@ -46,7 +47,7 @@ struct UsageTests {
         #expect(user.total.entries == 4)
         #expect(user.byScope.map(\.name) == ["1000:default", "1000:work"])
         let nobody = try await usage(.user(1), in: temporary)
-        #expect(nobody.total == UsageGroup(name: nil, entries: 0, bytes: 0, bodyBytes: 0))
+        #expect(nobody.total == UsageRows())
         #expect(nobody.byKind == [] && nobody.byOrigin == [] && nobody.byScope == [])
     }
 

@@ -8,7 +8,7 @@ import LarderTestSupport
 /// choose what waits.
 final class WriterFixture {
     let shared: SharedCacheState
-    let queue: WriterPart<CacheWriter>
+    let queue: CommitQueue
     let scope: ScopeKey
     /// What was answered, in the order of the answers.
     let answers = Recorder<Answer>()
@@ -40,14 +40,10 @@ final class WriterFixture {
         shared = SharedCacheState(keySeed: start.keySeed)
         scope = shared.key(for: .first)
         let state = try StateFile(
-            directory: directory.path,
+            configuration,
             highest: start.highestRevision,
-            index: shared.claims,
-            watches: shared.watches,
-            changes: shared.changes,
+            shared: shared,
             reserve: reserve,
-            viewChange: configuration.viewChange,
-            faults: nil,
             now: { .epoch },
             makeCacheWriter: { [shared] revisions, foundNext in
                 let writer = CacheWriter(
@@ -64,12 +60,13 @@ final class WriterFixture {
                 return writer
             }
         )
-        queue = WriterPart(cacheOf: state.commits)
+        queue = state.commits
     }
 
     /// Holds the writer up inside a transaction; returns once it is held.
     func hold() async throws {
-        queue.post { [isHeld, letGo] _ throws(StoreError) in
+        queue.post { [isHeld, letGo] writer throws(StoreError) in
+            _ = try writer.cache
             isHeld.record(true)
             letGo.wait()
         }
@@ -83,33 +80,22 @@ final class WriterFixture {
     /// Lets the file have so many pages: one more and SQLite says that the disk is full.
     func limitPages(to count: Int) async throws {
         try await queue.submit { writer throws(StoreError) in
-            try writer.connection.execute("PRAGMA max_page_count=\(count)")
+            try writer.cache.connection.execute("PRAGMA max_page_count=\(count)")
         }
     }
 
     func enqueuePut(_ id: String, _ bytes: [UInt8]) throws {
         let new = NewEntry.blob(scope, try EntryID(id), bytes)
-        queue.queue.enqueue(Put(name: id, new: new, answers: answers))
-    }
-
-    private final class Put: CommitCommand {
-        let isRepeatable = false
-        private let name: String
-        private let new: NewEntry
-        private let answers: Recorder<Answer>
-
-        init(name: String, new: NewEntry, answers: Recorder<Answer>) {
-            self.name = name
-            self.new = new
-            self.answers = answers
-        }
-
-        func apply(to writer: StoreWriter) throws(StoreError) {
-            _ = try writer.cache.put(new, now: .epoch)
-        }
-
-        func finish(_ error: StoreError?) {
-            answers.record(Answer(name: name, error: error))
-        }
+        let command = CommitCommand(
+            { writer throws(StoreError) in _ = try writer.cache.put(new, now: .epoch) },
+            finish: { [answers] result in
+                if case .failure(let error) = result {
+                    answers.record(Answer(name: id, error: error))
+                } else {
+                    answers.record(Answer(name: id, error: nil))
+                }
+            }
+        )
+        queue.enqueue(command)
     }
 }

@@ -16,7 +16,7 @@ extension Engine {
         let found = try view(of: id, for: scope, reader, now: now, as: .base) { row, _, _ in
             read(row)
         }
-        guard case .view(let view) = found, case .row(let value) = view.content else { return nil }
+        guard let found, case .row(let value) = found.content else { return nil }
         return value
     }
 
@@ -37,8 +37,8 @@ extension Engine {
         let found = try view(of: id, for: scope, reader, now: now, as: form) { row, _, _ in
             row.withBody { String(decoding: $0, as: UTF8.self) }
         }
-        guard case .view(let view) = found else { return nil }
-        switch view.content {
+        guard let found else { return nil }
+        switch found.content {
         case .row(let text): return text
         case .made(_, let bytes): return String(decoding: bytes, as: UTF8.self)
         case .deleted: return ""

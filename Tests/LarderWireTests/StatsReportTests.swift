@@ -15,6 +15,7 @@ struct StatsReportTests {
         report.requests = [requests]
         report.lookups.hits = 7
         report.lookups.misses = 3
+        report.lookups.ready = 4
         report.fetches = [
             StatsReport.Fetches(policy: .cacheOnly, source: .cache, outcome: .cache, count: 4)
         ]

@@ -52,16 +52,17 @@ struct StatusReportTests {
                 StatusReport.Origin(
                     name: try OriginName("a"),
                     baseURL: try WebURL("https://a/v1"),
-                    state: .online,
-                    since: Timestamp(milliseconds: 0)
+                    condition: OriginCondition(state: .online, since: Timestamp(milliseconds: 0))
                 ),
                 StatusReport.Origin(
                     name: try OriginName("b"),
                     baseURL: try WebURL("http://b"),
-                    state: .unknown,
-                    since: nil,
-                    isOfflineByHand: true,
-                    restsUntil: Timestamp(milliseconds: 1_700_000_000_000)
+                    condition: OriginCondition(
+                        state: .unknown,
+                        since: nil,
+                        isOfflineByHand: true,
+                        restsUntil: Timestamp(milliseconds: 1_700_000_000_000)
+                    )
                 ),
             ],
             warnings: ["the disk is nearly full"]

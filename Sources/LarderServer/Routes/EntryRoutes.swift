@@ -68,7 +68,7 @@ struct EntryRoutes {
 
     private func read(_ id: EntryID) async throws(Problem) {
         switch try await EntryReply.read(id, exchange.head, exchange.peer, loop, engine) {
-        case .whole(let status, let headers, let body):
+        case .whole(let status, let headers, let body, at: _):
             guard await exchange.writer.begin(status, headers) else { return }
             if let body { _ = await exchange.writer.send(Array(body.readableBytesView)) }
             await exchange.writer.end()
@@ -100,21 +100,21 @@ struct EntryRoutes {
             client: try exchange.client,
             conditions: exchange.conditions
         )
-        let receipt: BlobIntake.Receipt
+        let (put, entityTag): (PutReceipt, String)
         do throws(Problem) {
             while let piece = try await exchange.nextPiece() {
                 try await intake.take(Array(piece.readableBytesView))
             }
-            receipt = try await intake.finish()
+            (put, entityTag) = try await intake.finish()
         } catch {
             intake.abandon()
             throw error
         }
         await exchange.writer.respond(
-            receipt.isNew ? .created : .noContent,
+            put.isNew ? .created : .noContent,
             [
-                "ETag": receipt.entityTag,
-                "Larder-Rev": String(receipt.revision.number),
+                "ETag": entityTag,
+                "Larder-Rev": String(put.revision.number),
             ]
         )
     }
@@ -168,13 +168,9 @@ extension Exchange {
         _ body: ChunkedBody,
         _ scope: ScopeKey
     ) async throws(Problem) {
-        let reader: BodyReader?
-        do throws(StoreError) {
-            reader = try await engine.entries.openBody(body, of: id, scope)
-        } catch {
-            throw Problem(error)
+        guard let reader = try await engine.entries.openBody(body, of: id, scope) else {
+            throw Problem(.miss, "'\(id)' was replaced just now")
         }
-        guard let reader else { throw Problem(.miss, "'\(id)' was replaced just now") }
         guard await writer.begin(.ok, headers) else { return }
         guard !writer.isHeadOnly else { return await writer.end() }
         do throws(StoreError) {

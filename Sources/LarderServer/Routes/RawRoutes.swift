@@ -98,7 +98,7 @@ struct RawRoutes {
             headers.add(name: "Date", value: loop.date(at: exchange.engine.clock.now()))
         }
         switch answer.body {
-        case .none:
+        case .empty:
             guard await writer.begin(status, headers, isFlushed: false) else { return }
             await writer.end()
         case .bytes(let bytes):

@@ -173,8 +173,7 @@ private struct Entities {
             let entity = split.merged(
                 number,
                 into: held[key] ?? .unknown,
-                fetch: Int64(answersCount),
-                fence: .nothing
+                fetch: Int64(answersCount)
             )
             merged.append(entity)
             held[key] = entity.held

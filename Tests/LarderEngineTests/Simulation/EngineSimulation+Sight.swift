@@ -104,7 +104,7 @@ extension EngineSimulation {
             overlay in
             overlay
         }
-        guard case .view(let found) = read else { return PlainQueue.Shown(base, .unknown, nil) }
+        guard let found = read else { return PlainQueue.Shown(base, .unknown, nil) }
         let overlay = found.overlay
         switch found.content {
         case .row:
@@ -159,7 +159,7 @@ extension EngineSimulation {
             _,
             _ in row.withBody { Array($0) }
         }
-        guard case .view(let found) = read else { return .unknown }
+        guard let found = read else { return .unknown }
         switch found.content {
         case .deleted: return .deleted
         case .row(let bytes), .made(_, let bytes):

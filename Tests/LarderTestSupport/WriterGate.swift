@@ -1,20 +1,21 @@
 import Dispatch
-import LarderTestSupport
 
 /// Holds a writer up inside a transaction until it is let go.
-final class WriterGate: Sendable {
+package final class WriterGate: Sendable {
     private let held = Recorder<Bool>()
     private let release = DispatchSemaphore(value: 0)
 
+    package init() {}
+
     /// To be called by the writer.
-    func hold() {
+    package func hold() {
         held.record(true)
         release.wait()
     }
 
-    func waitUntilHeld() async throws {
+    package func waitUntilHeld() async throws {
         _ = try await held.element(0)
     }
 
-    func letGo() { release.signal() }
+    package func letGo() { release.signal() }
 }

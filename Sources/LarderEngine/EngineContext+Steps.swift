@@ -3,9 +3,7 @@ import LarderStore
 import Logging
 
 /// Durable steps that fail, and when they are tried again.
-struct StepRetrying: Sendable {
-    let context: EngineContext
-
+extension EngineContext {
     /// Tries again and again, as what is to be written down must not be lost.
     func untilDone(
         _ trouble: Logger.Message,
@@ -29,10 +27,13 @@ struct StepRetrying: Sendable {
         _ time: Duration = Limits.modifierRetryBase
     ) async -> Bool {
         if case .closed = error { return false }
-        return (try? await context.clock.sleep(for: time)) != nil
+        return (try? await clock.sleep(for: time)) != nil
     }
 
-    func note(_ trouble: Logger.Message, _ error: StoreError) {
-        context.logger.warning(trouble, metadata: .larder([.reason: "\(error.message)"]))
+    /// Logs what the store throws.
+    func note(_ trouble: Logger.Message, _ error: StoreError, of id: EntryID? = nil) {
+        var fields: [LogKey: Logger.MetadataValue] = [.reason: "\(error.message)"]
+        fields[.id] = id.map { "\($0)" }
+        logger.warning(trouble, metadata: .larder(fields))
     }
 }

@@ -1,43 +1,31 @@
 import LarderModel
 import LarderStrategy
-import LarderUpstream
 
-/// An origin's answer on its way to become an entry.
-struct AnswerDraft {
-    let plan: Flight.Plan
-    let reply: UpstreamReply
-    let freshness: Freshness
-    let body: BodySummary
-
-    private var headers: HeaderFields { reply.headers }
-
-    /// The request headers that may tell this answer from others to the same URL.
-    var varyNames: [String] { Variants.names(in: headers) }
-    /// Whether the request carried one of them, so that the answer has an id of its own.
-    var isVariant: Bool { varyNames.contains { plan.key.headers[$0] != nil } }
-
-    func entry(storedAt now: Timestamp, _ variants: Variants) throws(ModelError) -> Entry {
-        let id = try variants.id(
-            of: plan.key.url,
-            names: varyNames,
-            request: plan.key.headers,
-            origin: plan.origin
-        )
-        var entry = Entry(
+extension Entry {
+    /// An origin's answer, with what its headers say.
+    init(
+        _ id: EntryID,
+        status: Int = 200,
+        _ headers: HeaderFields,
+        of origin: OriginName,
+        at now: Timestamp,
+        _ freshness: Freshness,
+        _ body: BodySummary
+    ) {
+        self.init(
             id: id,
             kind: .fetched,
-            status: reply.status,
+            status: status,
             storedAt: now,
             revision: Revision(0),
             body: body
         )
-        entry.origin = plan.origin.name
-        entry.mediaType = headers["Content-Type"]
-        entry.etag = headers["ETag"]
-        entry.lastModified = headers["Last-Modified"]
-        entry.headers = headers.kept
-        entry.freshUntil = freshness.until
-        return entry
+        self.origin = origin
+        mediaType = headers["Content-Type"]
+        etag = headers["ETag"]
+        lastModified = headers["Last-Modified"]
+        self.headers = headers.kept
+        freshUntil = freshness.until
     }
 }
 
@@ -46,10 +34,7 @@ extension HeaderFields {
     ///
     /// Set-Cookie is none of them: it is a secret between the origin and whoever asked.
     var endToEnd: HeaderFields {
-        let named = list("Connection")?.split(separator: ",").map { name in
-            name.filter { $0 != " " }.lowercased()
-        }
-        let dropped = Set(named ?? []).union(connectionHeaders)
+        let dropped = connectionHeaders.union(listed("Connection"))
         return HeaderFields(fields.filter { !dropped.contains($0.name.lowercased()) })
     }
 

@@ -1,55 +1,23 @@
-/// The prepared statements of the writer of `state.db` for the modifier queue.
-struct QueueStatements {
-    let find: SQLiteStatement
-    let findSettled: SQLiteStatement
-    let insert: SQLiteStatement
-    let insertChange: SQLiteStatement
-    let target: SQLiteStatement
-    let otherChange: SQLiteStatement
-    let send: SQLiteStatement
-    let update: SQLiteStatement
-    let answer: SQLiteStatement
-    let get: SQLiteStatement
-    let changes: SQLiteStatement
-    let delete: SQLiteStatement
-    let deleteChanges: SQLiteStatement
-    let bury: SQLiteStatement
-    let buryChange: SQLiteStatement
-    let remember: SQLiteStatement
-    let forget: SQLiteStatement
-    let markStale: SQLiteStatement
+/// The statements of the writer of `state.db` for the modifier queue.
+enum QueueStatement: Int, PreparedStatement {
+    case find, findSettled, insert, insertChange, insertTarget, target, otherChange, send, update,
+        answer, get,
+        changes, delete, deleteChanges, bury, buryChange, remember, forget, markStale
 
-    init(_ connection: SQLiteConnection) throws(StoreError) {
-        find = try connection.prepare(SQL.find)
-        findSettled = try connection.prepare(SQL.findSettled)
-        insert = try connection.prepare(SQL.insert)
-        insertChange = try connection.prepare(SQL.insertChange)
-        target = try connection.prepare(SQL.target)
-        otherChange = try connection.prepare(SQL.otherChange)
-        send = try connection.prepare(SQL.send)
-        update = try connection.prepare(SQL.update)
-        answer = try connection.prepare(SQL.answer)
-        get = try connection.prepare(SQL.get)
-        changes = try connection.prepare(SQL.changes)
-        delete = try connection.prepare(SQL.delete)
-        deleteChanges = try connection.prepare(SQL.deleteChanges)
-        bury = try connection.prepare(SQL.bury)
-        buryChange = try connection.prepare(SQL.buryChange)
-        remember = try connection.prepare(SQL.remember)
-        forget = try connection.prepare(SQL.forget)
-        markStale = try connection.prepare(SQL.markStale)
-    }
-
-    private enum SQL {
-        static let find = """
+    var sql: String {
+        switch self {
+        case .find:
+            """
             SELECT number, rev, digest_high, digest_low, settled_at FROM modifier
             WHERE scope = ?1 AND id = ?2
             """
-        static let findSettled = """
+        case .findSettled:
+            """
             SELECT number, rev, digest_high, digest_low FROM history
             WHERE scope = ?1 AND id = ?2 ORDER BY history DESC LIMIT 1
             """
-        static let insert = """
+        case .insert:
+            """
             INSERT INTO modifier (scope, id, origin, state, lane, depends_on, hold_until,
                 expires_at, attempts_max, attempts, not_applied, stalled, after_unknown, key,
                 round, accepted_at, rev, client, digest_high, digest_low, size, changes, method,
@@ -57,30 +25,44 @@ struct QueueStatements {
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0, 0, 0, ?10, ?11, 1, ?12, ?13, ?14, ?15,
                 ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)
             """
-        static let insertChange = """
+        case .insertChange:
+            """
             INSERT INTO change (modifier, position, scope, id, settled, effect)
             VALUES (?1, ?2, ?3, ?4, 0, ?5)
             """
-        static let target = """
+        case .insertTarget:
+            """
+            INSERT INTO claim (scope, id, size, targeted, shared, wanted, kind, stored_at,
+                fresh_until, rev, origin, status, media_type, etag, last_modified, headers, bytes,
+                json, digest_high, digest_low, body, data)
+            VALUES (?1, ?2, ?3, 1, ?4, 0, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,
+                ?17, ?18, ?19, ?20)
+            """
+        case .target:
+            """
             UPDATE claim SET targeted = ?2,
                 rev = CASE WHEN kind IS NULL THEN rev ELSE max(rev, ?3) END
             WHERE claim = ?1
             """
-        static let otherChange = """
+        case .otherChange:
+            """
             SELECT 1 FROM change INDEXED BY change_target
             WHERE scope = ?1 AND id = ?2 AND settled = 0 AND modifier <> ?3 LIMIT 1
             """
-        static let send = """
+        case .send:
+            """
             UPDATE modifier SET state = 'in_flight', attempts = attempts + 1,
                 next_attempt_at = NULL
             WHERE number = ?1 AND settled_at IS NULL
             """
-        static let update = """
+        case .update:
+            """
             UPDATE modifier SET state = ?2, next_attempt_at = ?3, attempts = ?4, not_applied = ?5,
                 stalled = ?6, round = coalesce(?7, round)
             WHERE number = ?1 AND settled_at IS NULL
             """
-        static let answer = """
+        case .answer:
+            """
             UPDATE modifier SET answer_status = ?2, answer_headers = ?3, answer_body = ?4,
                 answer_at = ?5,
                 size = size - coalesce(length(answer_body), 0)
@@ -88,24 +70,25 @@ struct QueueStatements {
                     + length(?4) + length(CAST(?3 AS BLOB))
             WHERE number = ?1
             """
-        static let get = """
+        case .get:
+            """
             SELECT scope, id, origin, state, method, url, answer_status, accepted_at, settled_at,
                 rev, digest_high, digest_low, size, stalled, client
             FROM modifier WHERE number = ?1
             """
-        static let changes =
-            "SELECT change, scope, id FROM change WHERE modifier = ?1 ORDER BY position"
-        static let delete = "DELETE FROM modifier WHERE number = ?1"
-        static let deleteChanges = "DELETE FROM change WHERE modifier = ?1"
-        static let bury = """
+        case .changes: "SELECT change, scope, id FROM change WHERE modifier = ?1 ORDER BY position"
+        case .delete: "DELETE FROM modifier WHERE number = ?1"
+        case .deleteChanges: "DELETE FROM change WHERE modifier = ?1"
+        case .bury:
+            """
             UPDATE modifier SET found_state = CASE WHEN ?2 = 'unreadable' THEN state END,
                 state = 'dead', reason = ?2, settled_at = ?3, rev = ?4, size = size + ?5,
                 next_attempt_at = NULL
             WHERE number = ?1
             """
-        static let buryChange =
-            "UPDATE change SET settled = 1, before = ?2, after = ?3 WHERE change = ?1"
-        static let remember = """
+        case .buryChange: "UPDATE change SET settled = 1, before = ?2, after = ?3 WHERE change = ?1"
+        case .remember:
+            """
             INSERT INTO history (number, scope, id, origin, method, url, outcome, reason,
                 answer_status, accepted_at, settled_at, rev, digest_high, digest_low, attempts,
                 key, bytes, lane, answer_at, targets)
@@ -119,7 +102,8 @@ struct QueueStatements {
                 )
             FROM modifier WHERE number = ?1
             """
-        static let forget = "DELETE FROM history WHERE history <= ?1"
-        static let markStale = "UPDATE claim SET fresh_until = NULL WHERE claim = ?1 AND kind = 1"
+        case .forget: "DELETE FROM history WHERE history <= ?1"
+        case .markStale: "UPDATE claim SET fresh_until = NULL WHERE claim = ?1 AND kind = 1"
+        }
     }
 }

@@ -1,0 +1,133 @@
+import LarderEngine
+import LarderModel
+import LarderStore
+import NIOCore
+import NIOHTTP1
+
+/// Answers to plain reads that are ready to be sent once more, of one event loop and used on it only.
+///
+/// Each is good as long as its bytes would be the same: until something is written that it shows, or a
+/// second of its Date, its Age or the rest of its lifetime ends. So none holds for more than a second,
+/// which is enough: what is asked for less often needs none. They are bounded in bytes; what was not
+/// used for longest goes first, half of all at once.
+final class ReadyAnswers {
+    /// One, under the target that was asked for and by whom.
+    final class Answer {
+        fileprivate let target: [UInt8]
+        fileprivate let uid: UInt32
+        let stamp: ReadStamp
+        /// When its bytes are right.
+        let moments: Range<Timestamp>
+        /// The head with the body.
+        let bytes: ByteBuffer
+        let bodyBytes: Int
+
+        init(
+            _ asked: Asked,
+            _ stamp: ReadStamp,
+            _ moments: Range<Timestamp>,
+            _ headers: HTTPHeaders,
+            _ body: ByteBuffer
+        ) {
+            target = asked.target
+            uid = asked.uid
+            self.stamp = stamp
+            self.moments = moments
+            bytes = ByteBuffer(ok: headers, body)
+            bodyBytes = body.readableBytes
+        }
+
+        /// What it counts: its own bytes, and what it takes beside them.
+        fileprivate var size: Int { bytes.storageCapacity + 2 * target.count + 2_048 }
+
+        fileprivate func isTo(_ target: UnsafeRawBufferPointer, _ uid: UInt32) -> Bool {
+            self.uid == uid
+                && self.target.withUnsafeBytes { own in
+                    own.count == target.count && own.elementsEqual(target)
+                }
+        }
+    }
+
+    /// What was asked for more than once, so that its answer is worth keeping.
+    struct Asked {
+        fileprivate let target: [UInt8]
+        fileprivate let uid: UInt32
+        fileprivate let hash: Int
+    }
+
+    private let halfBytesMax: Int
+    /// By the hash of target and user: those that were used since the others were put aside.
+    private var recent: [Int: Answer] = [:]
+    private var older: [Int: Answer] = [:]
+    private var recentBytes = 0
+    /// What was asked for once: nothing is kept of it, as it may be one of a million.
+    private var seen: Set<Int> = []
+    private static let seenMax = 16_384
+
+    init(bytesMax: Int) {
+        halfBytesMax = bytesMax / 2
+    }
+
+    /// The answer to a plain read, good or not; nil where none is kept.
+    func find(_ target: UnsafeRawBufferPointer, _ uid: UInt32) -> Answer? {
+        let hash = Self.hash(target, uid)
+        if let answer = recent[hash] { return answer.isTo(target, uid) ? answer : nil }
+        guard let answer = older[hash], answer.isTo(target, uid) else { return nil }
+        older[hash] = nil
+        add(answer, hash)
+        return answer
+    }
+
+    /// Notes what is asked for; nil for the first time.
+    func note(_ target: String, _ uid: UInt32) -> Asked? {
+        guard halfBytesMax > 0 else { return nil }
+        let target = Array(target.utf8)
+        let hash = target.withUnsafeBytes { Self.hash($0, uid) }
+        if recent[hash] == nil {
+            if seen.count >= Self.seenMax { seen.removeAll(keepingCapacity: true) }
+            if seen.insert(hash).inserted { return nil }
+        }
+        return Asked(target: target, uid: uid, hash: hash)
+    }
+
+    /// Keeps an answer in the place of the one that was under its target.
+    func keep(_ answer: Answer, to asked: Asked) {
+        guard answer.size <= halfBytesMax else { return }
+        if let old = recent.removeValue(forKey: asked.hash) { recentBytes -= old.size }
+        older[asked.hash] = nil
+        add(answer, asked.hash)
+    }
+
+    private func add(_ answer: Answer, _ hash: Int) {
+        if recentBytes + answer.size > halfBytesMax {
+            older = recent
+            recent = [:]
+            recentBytes = 0
+        }
+        recent[hash] = answer
+        recentBytes += answer.size
+    }
+
+    private static func hash(_ target: UnsafeRawBufferPointer, _ uid: UInt32) -> Int {
+        var hasher = Hasher()
+        hasher.combine(bytes: target)
+        hasher.combine(uid)
+        return hasher.finalize()
+    }
+}
+
+extension ByteBuffer {
+    /// A whole answer, as HTTP's encoder writes it.
+    fileprivate init(ok headers: HTTPHeaders, _ body: ByteBuffer) {
+        self = ByteBufferAllocator().buffer(capacity: 512 + body.readableBytes)
+        writeStaticString("HTTP/1.1 200 OK\r\n")
+        for (name, value) in headers {
+            writeString(name)
+            writeStaticString(": ")
+            writeString(value)
+            writeStaticString("\r\n")
+        }
+        writeStaticString("\r\n")
+        writeImmutableBuffer(body)
+    }
+}

@@ -1,0 +1,82 @@
+import LarderModel
+
+/// The statements of the writer of `cache.db`.
+enum CacheStatement: Int, PreparedStatement {
+    case begin, commit, setMeta, deleteMeta, touch, find, entry, putEntry, putRecency, refreshEntry,
+        refreshRecency, markStale, deleteEntry, deleteRecency, oldest, expired, references,
+        deleteReference, putReference, deleteReferences, unreferred, findSkeleton, insertSkeleton,
+        countSkeleton, deleteSkeleton, markDirect
+
+    var sql: String {
+        switch self {
+        case .begin: "BEGIN IMMEDIATE"
+        case .commit: "COMMIT"
+        case .setMeta: "REPLACE INTO meta (name, value) VALUES (?1, ?2)"
+        case .deleteMeta: "DELETE FROM meta WHERE name = ?1"
+        case .touch: "UPDATE recency SET last_used = ?2 WHERE key = ?1 AND last_used < ?2"
+        case .find:
+            """
+            SELECT key, scope, id, kind, rev, bytes, digest_high, digest_low, body, size,
+                   etag, last_modified, skeleton, checksum
+            FROM entry JOIN recency USING (key) WHERE key = ?1
+            """
+        case .entry: "SELECT \(EntryRow.columnsWithForm) FROM entry WHERE key = ?1"
+        case .putEntry:
+            """
+            INSERT INTO entry (key, scope, id, kind, stored_at, fresh_until, rev, origin, status,
+                media_type, etag, last_modified, headers, bytes, json, digest_high, digest_low,
+                body, data, skeleton, checksum)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
+                ?18, ?19, ?20, ?21)
+            ON CONFLICT (key) DO UPDATE SET kind = ?4, stored_at = ?5, fresh_until = ?6, rev = ?7,
+                origin = ?8, status = ?9, media_type = ?10, etag = ?11, last_modified = ?12,
+                headers = ?13, bytes = ?14, json = ?15, digest_high = ?16, digest_low = ?17,
+                body = ?18, data = ?19, skeleton = ?20, checksum = ?21
+            """
+        case .putRecency:
+            """
+            INSERT INTO recency (key, last_used, size, stored_at, expires_at)
+            VALUES (?1, ?2, ?3, ?4, ?5)
+            ON CONFLICT (key) DO UPDATE SET last_used = ?2, size = ?3, stored_at = ?4,
+                expires_at = ?5
+            """
+        case .refreshEntry:
+            """
+            UPDATE entry SET stored_at = ?2, fresh_until = ?3, headers = ?4, origin = ?5,
+                media_type = ?6
+            WHERE key = ?1
+            """
+        case .refreshRecency:
+            "UPDATE recency SET stored_at = ?2, size = ?3, last_used = ?4 WHERE key = ?1"
+        case .markStale: "UPDATE entry SET fresh_until = NULL WHERE key = ?1"
+        case .deleteEntry:
+            "DELETE FROM entry WHERE key = ?1 RETURNING body, scope, id, kind, skeleton"
+        case .deleteRecency: "DELETE FROM recency WHERE key = ?1 RETURNING size"
+        case .oldest: "SELECT key FROM recency ORDER BY last_used"
+        case .expired:
+            "SELECT key FROM recency WHERE expires_at <= ?1 ORDER BY expires_at, last_used"
+        case .references: "SELECT child, members FROM reference WHERE parent = ?1"
+        case .deleteReference: "DELETE FROM reference WHERE child = ?1 AND parent = ?2"
+        case .putReference:
+            """
+            INSERT INTO reference (child, parent, members) VALUES (?1, ?2, ?3)
+            ON CONFLICT (child, parent) DO UPDATE SET members = ?3
+            """
+        case .deleteReferences: "DELETE FROM reference WHERE parent = ?1 RETURNING child"
+        case .unreferred:
+            """
+            SELECT key FROM entry JOIN recency USING (key)
+            WHERE key = ?1 AND id < '\(EntryID.firstOfEntries)' AND direct = 0
+                AND NOT EXISTS (SELECT 1 FROM reference WHERE child = ?1)
+            """
+        case .findSkeleton:
+            "SELECT skeleton FROM skeleton WHERE digest_high = ?1 AND digest_low = ?2 AND data = ?3"
+        case .insertSkeleton:
+            "INSERT INTO skeleton (digest_high, digest_low, answers, data) VALUES (?1, ?2, 1, ?3)"
+        case .countSkeleton: "UPDATE skeleton SET answers = answers + ?2 WHERE skeleton = ?1"
+        case .deleteSkeleton:
+            "DELETE FROM skeleton WHERE skeleton = ?1 AND answers <= 0 RETURNING length(data)"
+        case .markDirect: "UPDATE recency SET direct = 1 WHERE key = ?1"
+        }
+    }
+}

@@ -1,0 +1,68 @@
+/// The statements of the writer of `state.db`, but for the modifier queue.
+enum ClaimStatement: Int, PreparedStatement {
+    case begin, commit, find, get, count, insert, setEntry, refresh, setState, setPinned,
+        clearEntry, delete
+
+    var sql: String {
+        switch self {
+        case .begin: "BEGIN IMMEDIATE"
+        case .commit: "COMMIT"
+        case .find:
+            """
+            SELECT \(ClaimRow.foundColumns), \(StateWriter.FoundClaim.columns)
+            FROM claim WHERE scope = ?1 AND id = ?2
+            """
+        case .get:
+            """
+            SELECT \(ClaimRow.entryColumns), \(StateWriter.FoundClaim.columns)
+            FROM claim WHERE scope = ?1 AND id = ?2
+            """
+        case .count:
+            """
+            SELECT count(*) FROM claim INDEXED BY claim_pinned
+            WHERE scope >= ?1 AND scope < ?2 AND pinned_at IS NOT NULL
+            """
+        case .insert:
+            """
+            INSERT INTO claim (scope, id, origin, size, targeted, shared, pinned_at, state, wanted)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+            """
+        case .setEntry:
+            """
+            UPDATE claim SET kind = ?2, stored_at = ?3, fresh_until = ?4, rev = ?5, origin = ?6,
+                status = ?7, media_type = ?8, etag = ?9, last_modified = ?10, headers = ?11,
+                bytes = ?12, json = ?13, digest_high = ?14, digest_low = ?15, body = ?16,
+                data = ?17, size = ?18, state = ?19, problem = ?20, reason = ?21,
+                gone_status = NULL, wanted = 0
+            WHERE claim = ?1
+            """
+        case .refresh:
+            """
+            UPDATE claim SET stored_at = ?2, fresh_until = ?3, headers = ?4, origin = ?5,
+                media_type = ?6, size = ?7, state = ?8, problem = NULL, reason = NULL,
+                gone_status = NULL, wanted = 0
+            WHERE claim = ?1
+            """
+        case .setState:
+            """
+            UPDATE claim SET state = ?2, problem = ?3, reason = ?4, gone_status = ?5, wanted = ?6
+            WHERE claim = ?1
+            """
+        case .setPinned:
+            """
+            UPDATE claim SET pinned_at = ?2, state = ?3, problem = NULL, reason = NULL,
+                gone_status = NULL, wanted = 0
+            WHERE claim = ?1
+            """
+        case .clearEntry:
+            """
+            UPDATE claim SET kind = NULL, stored_at = NULL, fresh_until = NULL, rev = NULL,
+                status = NULL, media_type = NULL, etag = NULL, last_modified = NULL,
+                headers = NULL, bytes = NULL, json = NULL, digest_high = NULL, digest_low = NULL,
+                body = NULL, data = NULL, size = ?2
+            WHERE claim = ?1
+            """
+        case .delete: "DELETE FROM claim WHERE claim = ?1"
+        }
+    }
+}

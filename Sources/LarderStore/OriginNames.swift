@@ -1,0 +1,29 @@
+package import LarderModel
+package import LarderNormalize
+
+/// What the store has to know of origins.
+package struct OriginNames: Sendable {
+    /// By which the answers of each are put together.
+    package let rules: [OriginName: EntityRules]
+    /// The id of an entity's own URL; nil where its type has none.
+    package let ownID: @Sendable (EntityName) -> EntryID?
+    /// The origin that an id belongs to, as one scope sees it; nil for an id that is no URL.
+    package let origin: @Sendable (EntryID, Scope) -> OriginName?
+
+    package init(
+        rules: [OriginName: EntityRules],
+        ownID: @escaping @Sendable (EntityName) -> EntryID? = { _ in nil },
+        origin: @escaping @Sendable (EntryID, Scope) -> OriginName? = { _, _ in nil }
+    ) {
+        self.rules = rules
+        self.ownID = ownID
+        self.origin = origin
+    }
+
+    private static let none = EntityRules(NormalizeRules())
+
+    /// The rules of an origin; those of one that has none any more show what it has as it was kept.
+    func rules(of origin: OriginName?) -> EntityRules {
+        origin.flatMap { rules[$0] } ?? Self.none
+    }
+}

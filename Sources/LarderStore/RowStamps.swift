@@ -1,0 +1,51 @@
+import Synchronization
+
+/// A number for each row of `cache.db`, which rises whenever the row may have changed.
+///
+/// Whoever keeps an answer keeps with it the numbers of the rows that it was made of; it counts as long
+/// as none of them has risen. The writer raises them before it commits: from when somebody may see the
+/// new, nothing that was kept before is given out. Until the commit is published the old may still be
+/// read, and nothing is kept meanwhile. Many rows share a number, so that an answer may be made anew
+/// without need.
+final class RowStamps: Sendable {
+    private static let count = 1 << 16
+
+    // Each number is an atomic: released as it is raised, acquired as it is read. The place never
+    // moves, and is freed with the last reference to this.
+    nonisolated(unsafe) private let numbers: UnsafeMutablePointer<Atomic<UInt32>>
+    // Stored before numbers rise, and released after the commit is published; acquired by whoever
+    // has read a number.
+    private let committing = Atomic<Bool>(false)
+
+    init() {
+        numbers = .allocate(capacity: Self.count)
+        for place in 0..<Self.count { (numbers + place).initialize(to: Atomic(0)) }
+    }
+
+    deinit {
+        numbers.deinitialize(count: Self.count)
+        numbers.deallocate()
+    }
+
+    subscript(key: RowKey) -> UInt32 { numbers[Self.place(of: key)].load(ordering: .acquiring) }
+
+    /// Whether rows whose numbers have risen may still be read as they were; to be asked behind a look
+    /// at a number.
+    var isCommitting: Bool { committing.load(ordering: .acquiring) }
+
+    /// To be called before these rows are committed as changed.
+    func commitBegins(changing keys: [RowKey]) {
+        committing.store(true, ordering: .relaxed)
+        for key in keys { numbers[Self.place(of: key)].wrappingAdd(1, ordering: .releasing) }
+    }
+
+    /// To be called once the commit is published, or has failed.
+    func commitEnded() {
+        committing.store(false, ordering: .releasing)
+    }
+
+    /// The last four bits of a key are zero.
+    private static func place(of key: RowKey) -> Int {
+        Int(truncatingIfNeeded: key.number >> 4) & (count - 1)
+    }
+}

@@ -1,0 +1,86 @@
+import LarderModel
+
+/// Reads of what has changed.
+extension StoreReader {
+    /// Changes with those of the entries that show the entities among them, behind the last of each
+    /// step; nil where they are too many to be told.
+    func withEntries(
+        showing changes: [Change],
+        where isWanted: (EntryID) -> Bool
+    ) throws(StoreError) -> [Change]? {
+        var all: [Change] = []
+        var rest = changes[...]
+        while let first = rest.first {
+            let step = rest.prefix { $0.revision == first.revision }
+            rest = rest.dropFirst(step.count)
+            all += step
+            for (scope, entities) in Dictionary(grouping: step, by: \.scope) {
+                let changed = entities.compactMap(\.changedEntity)
+                guard let cause = changed.first?.cause else { continue }
+                let known = Set(entities.compactMap(\.id))
+                var told = known
+                for place in places(of: key(for: scope)) {
+                    let found = try entries(
+                        of: place,
+                        showing: changed.map(\.name),
+                        where: { isWanted($0) && !told.contains($0) }
+                    )
+                    guard let showing = found else { return nil }
+                    for (id, keys) in showing.sorted(by: { $0.id.text < $1.id.text }) {
+                        told.insert(id)
+                        var change = Change(first.revision, scope, .put(id, cause))
+                        change.name(changed: keys)
+                        all.append(change)
+                    }
+                }
+                for change in entities {
+                    guard let change = try byOwnURL(change), let id = change.id, isWanted(id),
+                        told.insert(id).inserted
+                    else { continue }
+                    all.append(change)
+                }
+            }
+            guard all.count - changes.count <= Limits.changesReadyMax else { return nil }
+        }
+        return all
+    }
+
+    /// What each file's log has.
+    func loggedChanges(
+        after first: Revision,
+        through last: Revision,
+        of scope: Scope
+    ) throws(StoreError) -> [(changes: [Change], through: Revision)] {
+        let limit = Limits.changePageRows
+        let cached = try reading { file throws(StoreError) in
+            try ChangeLogReader(file.connection, hasModifiers: false)
+                .changes(after: first, through: last, of: scope, limit: limit)
+        }
+        let saved = try stateReader()
+            .changes(after: first, through: last, of: scope, limit: limit)
+        return [cached, saved].compactMap { $0 }
+    }
+}
+
+extension Change {
+    /// The entity that has another value by it, or is deleted.
+    var changedEntity: (name: EntityName, cause: ChangeCause)? {
+        switch event {
+        case .put(let id, let cause), .delete(let id, let cause):
+            id.entity.map { ($0, cause) }
+        case .evict, .modifier: nil
+        }
+    }
+}
+
+extension StateReader {
+    fileprivate func changes(
+        after first: Revision,
+        through last: Revision,
+        of scope: Scope,
+        limit: Int
+    ) throws(StoreError) -> (changes: [Change], through: Revision) {
+        try ChangeLogReader(connection, hasModifiers: true)
+            .changes(after: first, through: last, of: scope, limit: limit)
+    }
+}

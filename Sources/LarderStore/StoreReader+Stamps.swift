@@ -1,0 +1,78 @@
+package import LarderModel
+
+/// By which it is known, without a look into a file, whether a read would say what it has said.
+package struct ReadStamp: Sendable {
+    fileprivate let generation: Generation
+    fileprivate let moves: ClaimIndex.Moves
+    fileprivate let origins: Int
+    /// What was asked for, where it was a plain row, of which nothing counts but what is said of that.
+    package let plain: (scope: ScopeKey, id: EntryID)?
+    fileprivate let rows: [(key: RowKey, number: UInt32)]
+
+    fileprivate static let rowsMax = 64
+}
+
+/// What a read has looked for.
+struct ReadNotes {
+    /// The rows of `cache.db`, those too that were not there; no more than count, and one.
+    private(set) var rows: [RowKey] = []
+    var looksIntoState = false
+    /// What was handed out as a plain row.
+    var plain: (scope: ScopeKey, id: EntryID)?
+
+    mutating func add(_ key: RowKey) {
+        if rows.count <= ReadStamp.rowsMax { rows.append(key) }
+    }
+}
+
+extension StoreReader {
+    /// Carries out a read, with what it takes to know later whether it would say the same.
+    ///
+    /// That is nil where it cannot be known: where a commit came between, `state.db` had a word, there
+    /// is no file, or more rows have a part in it than are worth a look each time.
+    package func stamping<Value>(_ read: () -> Value) -> (value: Value, stamp: ReadStamp?) {
+        let (commit, generation) = (shared.commitNumber, shared.generation)
+        let (moves, origins) = (shared.claims.moves, shared.originsVersion)
+        guard !shared.stamps.isCommitting, generation.hasFile else { return (read(), nil) }
+        notes = ReadNotes()
+        defer { notes = nil }
+        let value = read()
+        guard let notes, !notes.looksIntoState,
+            notes.plain != nil || !shared.claims.hasDeadLetters
+        else { return (value, nil) }
+        let keys = notes.plain.map { [RowKey($0.scope, $0.id)] } ?? notes.rows
+        guard !keys.isEmpty, keys.count <= ReadStamp.rowsMax else { return (value, nil) }
+        let stamp = ReadStamp(
+            generation: generation,
+            moves: moves,
+            origins: origins,
+            plain: notes.plain,
+            rows: keys.map { ($0, shared.stamps[$0]) }
+        )
+        // Else a row may have been read before a commit, and its number after.
+        let isOneMoment = !shared.stamps.isCommitting && shared.commitNumber == commit
+        return (value, isOneMoment ? stamp : nil)
+    }
+
+    /// Whether a read would say what it said when its stamp was taken, if no time had gone by; then
+    /// this is a use of its rows.
+    ///
+    /// What `state.db` has to say is asked first, as its rows may move into the cache meanwhile, and
+    /// once more whether something came to be said there.
+    package func stillSays(_ stamp: ReadStamp) -> Bool {
+        let moves = shared.claims.moves
+        if let plain = stamp.plain {
+            guard mayBePlain(plain.scope, plain.id) else { return false }
+        } else {
+            guard moves == stamp.moves, !shared.claims.hasDeadLetters,
+                shared.originsVersion == stamp.origins
+            else { return false }
+        }
+        guard shared.generation == stamp.generation,
+            stamp.rows.allSatisfy({ shared.stamps[$0.key] == $0.number }),
+            shared.claims.moves == moves
+        else { return false }
+        for row in stamp.rows { noteUse(of: row.key) }
+        return true
+    }
+}
