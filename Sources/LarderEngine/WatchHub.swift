@@ -135,7 +135,9 @@ final class WatchHub: Sendable {
     }
 
     func beatIsDue(_ number: Int) -> WatchMachine.BeatAction {
-        change(number) { machine, released in machine.beatIsDue(released: released) }
+        // A beat tells of whatever was answered before it, also where ``run()`` has not come to that.
+        distribute()
+        return change(number) { machine, released in machine.beatIsDue(released: released) }
             ?? .beat(released)
     }
 
