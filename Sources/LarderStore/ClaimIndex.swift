@@ -15,6 +15,8 @@ final class ClaimIndex: Sendable {
         var isPinned = false
         /// How many unsettled changes target it, or are about to.
         var targets = 0
+        /// Whether the open group takes its row away.
+        var isGivenUp = false
         /// Whether it was taken from the shared row under its id.
         var isCopy = false
         /// Whether `cache.db` may say something older of it, or nothing.
@@ -97,21 +99,32 @@ final class ClaimIndex: Sendable {
     func insert(_ scope: ScopeKey, _ id: EntryID) {
         let (key, row) = (ClaimKey(scope, id), RowKey(scope, id))
         keys.withLock { keys in
-            guard keys.places[key] == nil else { return }
+            guard keys.places[key] == nil else {
+                keys.places[key]?.isGivenUp = false
+                return
+            }
             keys.places[key] = Place(row: row)
             keys.counts[row, default: 0] += 1
             count.store(keys.places.count, ordering: .releasing)
         }
     }
 
-    /// Takes an id out, unless it is pinned or targeted: then a later command of the group that gave it
-    /// up has claimed it again.
-    func removeUnclaimed(_ scope: ScopeKey, _ id: EntryID) {
+    /// Says whether the open group takes an id's row away; a later command of it may claim it again.
+    func setGivenUp(_ scope: ScopeKey, _ id: EntryID, _ isGivenUp: Bool) {
+        change(scope, id) { $0.isGivenUp = isGivenUp }
+    }
+
+    /// Takes an id out whose row is gone.
+    func removeGivenUp(_ scope: ScopeKey, _ id: EntryID) {
+        if place(scope, id)?.isGivenUp == true { remove(scope, id) }
+    }
+
+    /// Takes an id out that has no row.
+    func remove(_ scope: ScopeKey, _ id: EntryID) {
         let key = ClaimKey(scope, id)
         let original = ClaimKey(sharedScope, id)
         keys.withLock { keys in
-            guard let place = keys.places[key], !place.isPinned, place.targets == 0 else { return }
-            keys.places[key] = nil
+            guard let place = keys.places.removeValue(forKey: key) else { return }
             let row = place.row
             keys.shownBytes -= place.shownBytes
             if place.isBehind { keys.behind -= 1 }

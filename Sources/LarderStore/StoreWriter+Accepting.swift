@@ -87,7 +87,7 @@ extension StoreWriter {
             onRollBack {
                 index.addTargets(scope, id, -1)
                 if isFollowing { index.unfollow(scope, id) }
-                if isNew { index.removeUnclaimed(scope, id) }
+                if isNew { index.remove(scope, id) }
             }
         }
         guard !isCacheLeftOut else { return }

@@ -202,7 +202,7 @@ extension StoreWriter {
         index.setPinned(scope, id, true)
         onRollBack {
             index.setPinned(scope, id, wasPinned ?? false)
-            if isNew { index.removeUnclaimed(scope, id) }
+            if isNew { index.remove(scope, id) }
         }
     }
 

@@ -362,7 +362,10 @@ extension StoreWriter {
     ) throws(StoreError) {
         try state.remove(found, scope, id)
         setUnpinned(scope, id)
-        afterCommit { [index = shared.claims] in index.removeUnclaimed(scope, id) }
+        let index = shared.claims
+        index.setGivenUp(scope, id, true)
+        onRollBack { index.setGivenUp(scope, id, false) }
+        afterCommit { index.removeGivenUp(scope, id) }
     }
 
     /// Has rows say from a step of their own on what they say, and tells it to those who watch them.

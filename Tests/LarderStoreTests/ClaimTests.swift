@@ -16,6 +16,8 @@ struct ClaimTests {
     /// What comes twice in one group: an id is claimed less, and then again.
     enum Reclaimed: CaseIterable, Sendable {
         case deletedAndTargeted, removedAndTargeted, unpinnedAndPinned, droppedAndPinned
+        /// Unpinned at the end, too: the row stays until the cache has it.
+        case droppedAndPinnedAndUnpinned
     }
 
     @Test(
@@ -29,7 +31,7 @@ struct ClaimTests {
         switch commands {
         case .deletedAndTargeted, .removedAndTargeted:
             try await temporary.confirm(try await temporary.accept("one", "a"), "[2]")
-        case .unpinnedAndPinned, .droppedAndPinned:
+        case .unpinnedAndPinned, .droppedAndPinned, .droppedAndPinnedAndUnpinned:
             _ = try await store.pins.pin(scope, id, origin: nil, now: .epoch)
         }
         let new = NewModifier.changing(["a"], "two", scope)
@@ -39,14 +41,17 @@ struct ClaimTests {
             case .removedAndTargeted:
                 try writer.remove(writer.prepare([TargetName(scope, id)], [:], now: .epoch))
             case .unpinnedAndPinned: _ = try writer.unpin(scope, id, now: .epoch)
-            case .droppedAndPinned: _ = try writer.drop(scope, id, client: nil)
+            case .droppedAndPinned, .droppedAndPinnedAndUnpinned:
+                _ = try writer.drop(scope, id, client: nil)
             }
             switch commands {
             case .deletedAndTargeted, .removedAndTargeted:
                 _ = try writer.accept([new], [:], now: .epoch)
-            case .unpinnedAndPinned, .droppedAndPinned:
+            case .unpinnedAndPinned, .droppedAndPinned, .droppedAndPinnedAndUnpinned:
                 _ = try writer.putPinned(.fetched(scope, id, "[3]"), [:], now: .epoch)
             }
+            guard commands == .droppedAndPinnedAndUnpinned else { return }
+            _ = try writer.unpin(scope, id, now: .epoch)
         }
         try await store.requireInvariants()
         switch commands {
@@ -57,6 +62,10 @@ struct ClaimTests {
         case .unpinnedAndPinned, .droppedAndPinned:
             #expect(try await store.pins.pin(scope, id)?.state == .held)
             #expect(store.isProtected(scope, id))
+        case .droppedAndPinnedAndUnpinned:
+            try await temporary.answer("a", "[4]")
+            try await store.maintain()
+            #expect(try await temporary.text("a") == "[4]")
         }
         try await temporary.close()
     }
