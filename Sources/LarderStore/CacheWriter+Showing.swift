@@ -9,9 +9,9 @@ extension CacheWriter {
         /// One in chunks is leased: it stays until whoever got this gives it back.
         let body: Target.Body
 
-        /// Lets a leased body go, on the writer's thread.
+        /// Lets a leased body go, on the writer's thread; one of `state.db` is not leased.
         func giveBack(to shared: SharedCacheState) {
-            guard case .chunked(let chunked) = body else { return }
+            guard case .chunked(let chunked) = body, chunked.file == .cache else { return }
             shared.leases.giveBack(chunked.number)
         }
     }

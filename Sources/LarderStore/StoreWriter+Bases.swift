@@ -24,62 +24,60 @@ extension StoreWriter {
         now: Timestamp
     ) throws(StoreError) -> FoundBases {
         var found = FoundBases()
+        var rows: [TargetName: CacheWriter.Takeable] = [:]
         let original = shared.key(for: .shared)
+        defer {
+            // Of those that are copied first, whoever copies them gives the lease back.
+            for (name, row) in rows where !found.large.contains(where: { $0.name == name }) {
+                row.giveBack(to: shared)
+            }
+        }
         for aim in aims {
             let name = aim.name
             let claim = try claimed(name.scope, name.id)
             found.claims[name] = claim
             // Its row has an entry, or has none as nothing is known.
-            guard claim?.isLeftToCache != false, found.entries[name] == nil else { continue }
+            guard claim?.isLeftToCache != false, rows[name] == nil else { continue }
             // Where what this group has done there is not committed, it is not what is saved.
             noteShown(name.scope, name.id)
             if aim.isShared, let saved = try state.entry(original, name.id), let entry = saved.entry
             {
-                try add(saved.taken(entry), name, copied, to: &found)
+                rows[name] = saved.taken(entry)
                 continue
             }
             guard !isCacheLeftOut else { continue }
             let scope = aim.isShared ? original : name.scope
-            guard let row = try cache.base(scope, name.id, now: now) else { continue }
-            defer {
-                if case .chunked(let body) = row.body, found.large.last?.body != body {
-                    shared.leases.giveBack(body.number)
-                }
-            }
-            try add(row, name, copied, to: &found)
+            rows[name] = try cache.base(scope, name.id, now: now)
         }
+        // Nothing is written before all can be: what a command writes that then waits for copies would
+        // be nobody's.
+        found.large = rows.compactMap { name, row in
+            guard case .chunked(let body) = row.body else { return nil }
+            let isLeased = body.file == .cache
+            return large(body, name, row.entry, to: .state, as: .base, isLeased: isLeased, copied)
+        }
+        guard found.large.isEmpty else { return found }
+        for (name, row) in rows { found.entries[name] = try base(row, name, copied) }
         return found
     }
 
-    private func add(
+    /// A row as the base of a target; nil where its bytes are damaged: then nothing is known.
+    private func base(
         _ row: CacheWriter.Takeable,
         _ name: TargetName,
-        _ copied: CopiedBodies,
-        to found: inout FoundBases
-    ) throws(StoreError) {
+        _ copied: CopiedBodies
+    ) throws(StoreError) -> NewEntry? {
         var new = NewEntry(scope: name.scope, entry: row.entry, body: .inline([]))
         do throws(StoreError) {
             switch row.body {
-            case .inline(let bytes):
-                new.body = try linkable(bytes, name, in: .state, as: .base)
+            case .inline(let bytes): new.body = try linkable(bytes, name, in: .state, as: .base)
             case .chunked(let body):
-                let large = large(
-                    body,
-                    name,
-                    row.entry,
-                    to: .state,
-                    as: .base,
-                    isLeased: body.file == .cache,
-                    copied
-                )
-                if let large { return found.large.append(large) }
                 new.body = try linkable(body, name, in: .state, as: .base, copied)
             }
         } catch .badChunk {
-            // Its bytes are damaged: nothing is known.
-            return
+            return nil
         }
-        found.entries[name] = new
+        return new
     }
 
     /// What a target is now; of an answer its entities as they are, where the cache has it normalized.

@@ -212,6 +212,20 @@ struct ClaimTests {
         try await temporary.close()
     }
 
+    @Test("A base that is copied first leaves no second copy of those beside it")
+    func copiedFirst() async throws {
+        let temporary = try TemporaryStore()
+        let large = "\"" + String(repeating: "x", count: Limits.copiedAtOnceBytesMax) + "\""
+        let long = "\"" + String(repeating: "x", count: 150_000) + "\""
+        try await temporary.answer("large", large)
+        for id in ["a", "b"] { try await temporary.answer(id, long) }
+        try await temporary.accept("m", "a", "large", "b")
+        let file = try SQLiteConnection(path: temporary.statePath, mode: .readOnly)
+        #expect(try file.integer("SELECT count(*) FROM body WHERE linked = 1") == 3)
+        #expect(try file.integer("SELECT count(*) FROM body WHERE linked = 0") == 0)
+        try await temporary.close()
+    }
+
     /// P-04: a write is seen from its accept on, and what it came to behind its end, by a loop that
     /// keeps its transactions as by one that opens each anew.
     @Test(
