@@ -240,6 +240,7 @@ final class CommitQueue: Sendable {
             try writer.begin()
             for command in group {
                 try command.apply(writer)
+                try writer.checkTransactions()
                 if writer.takeChangeOfState() { saved.insert(ObjectIdentifier(command)) }
             }
             try writer.commitState()

@@ -69,7 +69,10 @@ extension StoreWriter {
     /// See ``SharedCacheState/byOwnURL(_:isShown:)``.
     private func byOwnURL(_ change: Change) throws(StoreError) -> Change? {
         try shared.byOwnURL(change) { place, id throws(StoreError) in
-            if let saved = try claimed(place, id), saved.hasEntry || saved.isTargeted {
+            // The group is committed: a look by ``claimed(_:_:)`` would begin another transaction.
+            if shared.claims.covers(place, id), let saved = try files.state.find(place, id),
+                saved.hasEntry || saved.isTargeted
+            {
                 return saved.kind != .tombstone
             }
             guard files.cache.file != nil, let row = try files.cache.find(place, id).row else {

@@ -1,3 +1,4 @@
+import CSQLite
 import LarderModel
 
 /// The one writer of both files, as its ``CommitQueue`` drives it: used on that one's thread and
@@ -82,6 +83,7 @@ final class StoreWriter {
     // MARK: Transactions
 
     func begin() throws(StoreError) {
+        assert(!isStateOpen && !isCacheOpen, "a transaction was left open")
         hasCommittedState = false
         revisions.reserveAhead { end throws(StoreError) in
             try stateWriter.reserveRevisions(upTo: end)
@@ -100,6 +102,23 @@ final class StoreWriter {
         let changes = stateWriter.connection.totalChanges
         defer { changesOfState = changes }
         return isStateOpen && changes != changesOfState
+    }
+
+    /// Throws where SQLite has rolled an open transaction back by itself, for a failure that a command
+    /// has got over (https://sqlite.org/lang_transaction.html, "Response To Errors Within A
+    /// Transaction"): what comes next would be committed statement by statement.
+    func checkTransactions() throws(StoreError) {
+        var open: [SQLiteConnection] = []
+        if isStateOpen { open.append(stateWriter.connection) }
+        if isCacheOpen { open.append(cacheWriter.connection) }
+        for connection in open where !connection.isInTransaction {
+            throw StoreError(
+                code: SQLITE_ABORT,
+                file: connection.path,
+                step: "a command",
+                message: "the transaction was rolled back"
+            )
+        }
     }
 
     /// Commits what commands did to `state.db`, synced, and makes it known.

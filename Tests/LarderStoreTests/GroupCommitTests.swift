@@ -47,6 +47,30 @@ struct GroupCommitTests {
         #expect(totals.entries == 4 && totals.evictions == 0 && !totals.isFull)
     }
 
+    /// As SQLite does by itself for an I/O error, whatever the command makes of that.
+    @Test("A command that lost the transaction fails, and the others are stored and counted once")
+    func lostTransaction() async throws {
+        let fixture = try WriterFixture(maxBytes: 1 << 20)
+        try await fixture.hold()
+        try fixture.enqueuePut("a", [1])
+        let command = CommitCommand(
+            { writer throws(StoreError) in try writer.cache.connection.execute("ROLLBACK") },
+            finish: { [answers = fixture.answers] result in
+                let isFailure = if case .failure = result { true } else { false }
+                answers.record(.init(name: isFailure ? "lost" : "done", error: nil))
+            }
+        )
+        fixture.queue.enqueue(command)
+        try fixture.enqueuePut("b", [2])
+        fixture.release()
+        _ = try await fixture.answers.element(2)
+        #expect(fixture.answers.all.map(\.name) == ["a", "lost", "b"])
+        #expect(fixture.answers.all.allSatisfy { $0.error == nil })
+        #expect(fixture.shared.totals.entries == 2)
+        let audit = try FileAudit(fixture.cachePath)
+        #expect(audit.entries == 2)
+    }
+
     @Test("A put that finds no room is told of in the totals until one has fitted")
     func full() async throws {
         let fixture = try WriterFixture(maxBytes: 10_000)
