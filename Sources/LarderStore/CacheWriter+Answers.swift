@@ -53,7 +53,7 @@ extension CacheWriter {
     ) throws(StoreError) -> EntitiesReceipt {
         var step = EntityStep(scope: entities.scope, cause: entities.cause, saved: saved)
         let first = try entities.split.keys.first.map { key throws(StoreError) in
-            try findEntity(step.scope, EntityName(key, of: entities.origin))
+            try findEntityToPut(step.scope, EntityName(key, of: entities.origin))
         }
         _ = try merge(entities, &step, now: now)
         try tell(&step, entry: nil)
@@ -73,7 +73,7 @@ extension CacheWriter {
     ) throws(StoreError) {
         var step = EntityStep(scope: scope, cause: ChangeCause(.network))
         let (held, now) = (TargetBase(entry, bytes).held, entry.storedAt)
-        let found = try findEntity(scope, name)
+        let found = try findEntityToPut(scope, name)
         try write(held, nil, found, &step, at: entry.revision, now: now)
         try makeRoom(for: step.bytes, keeping: step.rows, now: now)
     }
@@ -87,7 +87,7 @@ extension CacheWriter {
         now: Timestamp
     ) throws(StoreError) -> Revision? {
         var step = EntityStep(scope: scope, cause: cause)
-        let found = try findEntity(scope, name)
+        let found = try findEntityToPut(scope, name)
         guard let held = found.held.deleted(byFetch: fetch.number) else { return nil }
         try write(held, .nothing, found, &step, now: now)
         try tell(&step, entry: nil)
@@ -103,7 +103,7 @@ extension CacheWriter {
         var merged: [MergedEntity] = []
         merged.reserveCapacity(new.split.keys.count)
         for (number, key) in new.split.keys.enumerated() {
-            let found = try findEntity(step.scope, EntityName(key, of: new.origin))
+            let found = try findEntityToPut(step.scope, EntityName(key, of: new.origin))
             let saved = step.saved.merged[number]
             let entity =
                 saved ?? new.split.merged(number, into: found.held, fetch: new.fetch.number)
@@ -128,7 +128,19 @@ extension CacheWriter {
         /// Nil where nothing is known of it.
         let row: FoundRow?
         let key: RowKey
+        /// Whether another id's row stands there.
+        let isTaken: Bool
         let held: HeldEntity
+    }
+
+    /// What is known of an entity that is to be written; throws `keyTaken` where another id's row stands.
+    private func findEntityToPut(
+        _ scope: ScopeKey,
+        _ name: EntityName
+    ) throws(StoreError) -> FoundEntity {
+        let found = try findEntity(scope, name)
+        guard !found.isTaken else { throw .keyTaken }
+        return found
     }
 
     /// What is known of an entity; a damaged row counts as none.
@@ -137,7 +149,7 @@ extension CacheWriter {
         _ name: EntityName
     ) throws(StoreError) -> FoundEntity {
         let id = EntryID(name)
-        let found = try findToPut(scope, id)
+        let found = try find(scope, id)
         var held = HeldEntity.unknown
         if found.row != nil {
             let statement = statements[.entry]
@@ -148,7 +160,14 @@ extension CacheWriter {
                 held = row.held ?? .unknown
             }
         }
-        return FoundEntity(name: name, id: id, row: found.row, key: found.key, held: held)
+        return FoundEntity(
+            name: name,
+            id: id,
+            row: found.row,
+            key: found.key,
+            isTaken: found.isTaken,
+            held: held
+        )
     }
 
     /// Writes what is known of an entity now; nil for a change that is told elsewhere.

@@ -24,8 +24,13 @@ struct StoreCommands: Sendable {
             return try await file.commits.submit(isRepeatable: isRepeatable, command)
         } catch {
             guard isOfCache(error), !shared.claims.isEmpty else { throw error }
-            return try await file.commits.submit { writer throws(StoreError) in
-                try writer.leavingOutCache { () throws(StoreError) in try command(writer) }
+            do throws(StoreError) {
+                return try await file.commits.submit { writer throws(StoreError) in
+                    try writer.leavingOutCache { () throws(StoreError) in try command(writer) }
+                }
+            } catch .noFile {
+                // It does not do without.
+                throw error
             }
         }
     }
