@@ -32,18 +32,21 @@ extension BaseUpdate {
     /// The answer says no more than that it was done: base is what the effect makes of it as it is
     /// now.
     ///
-    /// Base is patchable while it is what it was when the modifier was sent; what a patch makes of
-    /// anything else, nobody can tell.
+    /// Base is as sent while it is what it was when the modifier was sent. What a patch makes of
+    /// anything else nobody can tell, nor whether what was read since has an addition in it (case 6).
     init(
         _ id: EntryID,
         _ effect: Effect,
         of whole: WholeModifier,
         on base: TargetBase,
-        isPatchable: Bool,
+        isAsSent: Bool,
         at now: Timestamp
     ) {
         self = .markStale
-        if case .patch = effect, !isPatchable { return }
+        switch effect {
+        case .patch, .add: guard isAsSent else { return }
+        case _: break
+        }
         let (modifier, values) = (whole.modifier, TargetValues(base, of: id, [effect]))
         let body: EntityBody?
         switch effect.applied(to: values.content) {

@@ -16,8 +16,10 @@ struct ModifierAttempt: Sendable {
     struct Answer: Sendable {
         let status: Int
         let headers: HeaderFields
-        /// The whole body where it is the target's, else what is quoted of it.
+        /// The whole body where it may say what a target is, else what is quoted of it.
         let body: [UInt8]
+        /// Whether the body may say what a target is now: a refusal and what is deleted do not.
+        let mayShowTarget: Bool
         let at: Timestamp
     }
 
@@ -87,18 +89,29 @@ struct ModifierAttempt: Sendable {
         }
         guard case .confirmed(let shown) = verdict, shown != .none || facts.mayShowEntity else {
             let (quoted, _) = await reply.body.read(upTo: Limits.quotedBodyBytesMax)
-            return End(verdict: verdict, answer: answer(reply, quoted, now))
+            return End(verdict: verdict, answer: answer(reply, quoted, mayShowTarget: false, now))
         }
         let (body, isWhole) = await reply.body.read(upTo: Limits.inlineJSONBytesMax)
         // What was done is done; only what it looks like now is not known.
         return End(
             verdict: isWhole ? verdict : .confirmed(.none),
-            answer: answer(reply, isWhole ? body : [], now)
+            answer: answer(reply, isWhole ? body : [], mayShowTarget: isWhole, now)
         )
     }
 
-    private func answer(_ reply: UpstreamReply, _ body: [UInt8], _ now: Timestamp) -> Answer {
-        Answer(status: reply.status, headers: reply.headers, body: body, at: now)
+    private func answer(
+        _ reply: UpstreamReply,
+        _ body: [UInt8],
+        mayShowTarget: Bool,
+        _ now: Timestamp
+    ) -> Answer {
+        Answer(
+            status: reply.status,
+            headers: reply.headers,
+            body: body,
+            mayShowTarget: mayShowTarget,
+            at: now
+        )
     }
 
     private func end(of error: UpstreamError, _ hasLeft: Bool) -> End? {

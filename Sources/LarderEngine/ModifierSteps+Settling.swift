@@ -93,7 +93,7 @@ extension ModifierSteps {
         let origin = context.origins.decide(url, for: uid).settings
         return { id, base in
             let effect = whole.effect(on: id) ?? .none
-            if let answer = attempted.answer {
+            if let answer = attempted.answer, answer.mayShowTarget {
                 let said: BaseUpdate? =
                     switch attempted.verdict {
                     case .confirmed where id.isEntity:
@@ -110,7 +110,7 @@ extension ModifierSteps {
                 effect,
                 of: whole,
                 on: base,
-                isPatchable: base.said == attempted.bases[id],
+                isAsSent: base.said == attempted.bases[id],
                 at: context.clock.now()
             )
         }

@@ -32,7 +32,7 @@ extension ModifierSteps {
             effect,
             of: whole,
             on: base,
-            isPatchable: false,
+            isAsSent: false,
             at: context.clock.now()
         )
         guard case .put(var entry, let bytes) = update else { return update }

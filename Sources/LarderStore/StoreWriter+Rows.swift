@@ -300,6 +300,9 @@ extension StoreWriter {
         fence: AnswerFence?
     ) throws(StoreError) -> RefreshOutcome {
         let id = confirmed.id
+        // A write was confirmed since it was asked for: what was confirmed then is not what is now
+        // (P-06).
+        guard fence?.covers(scope, id) != true else { return .gone }
         for follower in shared.claims.followers(scope, id) {
             do throws(StoreError) {
                 _ = try state.refresh(confirmed, in: follower)
@@ -308,10 +311,6 @@ extension StoreWriter {
         }
         guard shared.claims.covers(scope, id) else {
             return try cache.refresh(confirmed, in: scope)
-        }
-        if fence?.covers(scope, id) == true, try state.find(scope, id)?.goneStatus != nil {
-            // A write has deleted it since: what the pin keeps is not what was confirmed (P-06).
-            return .gone
         }
         guard let outcome = try state.refresh(confirmed, in: scope) else {
             return try cache.refresh(confirmed, in: scope)

@@ -428,7 +428,10 @@ struct PlainQueue: Hashable {
                 continue
             }
             let isSame = modifier.sentOn[change.path] == base(change.path)
-            if case .patch = change.effect, !isSame { continue }
+            switch change.effect {
+            case .patch, .add: guard isSame else { continue }
+            case _: break
+            }
             switch change.effect.applied(to: Self.view(base(change.path))) {
             case .value(let value, isComplete: true): set(change.path, .value(value))
             case .deleted: set(change.path, .deleted)
