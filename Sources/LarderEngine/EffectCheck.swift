@@ -87,7 +87,7 @@ struct EffectCheck: Sendable {
                 }
             }
         } catch {
-            if case .unreachable = error { context.originStates.noteConnectFailure(origin.name) }
+            if error.isConnectFailure { context.originStates.noteConnectFailure(origin.name) }
             return .notNow
         }
     }

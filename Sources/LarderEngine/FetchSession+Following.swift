@@ -38,6 +38,7 @@ extension FetchSession {
         guard let following else { return }
         following.rowIsRead()
         let released = context.store.changes.released
+        var before: Machine?
         do throws(StoreError) {
             let row = try await context.views.answer(
                 sight,
@@ -56,6 +57,7 @@ extension FetchSession {
             {
                 await askAgain(reader)
             }
+            before = machine
             switch machine.rowWasRead(view(of: row)) {
             case .nothing: break
             case .show:
@@ -73,7 +75,8 @@ extension FetchSession {
             }
             toldThrough = released
         } catch {
-            // Its next change is read again.
+            // It is read again at the next heartbeat, as nothing of it was shown.
+            if let before { machine = before }
             context.noteUnread(error)
         }
     }

@@ -126,7 +126,7 @@ struct FlightRun: ~Copyable {
             return try await arrived(reply)
         } catch {
             if Task.isCancelled { return .land(cutShort()) }
-            if case .unreachable = error {
+            if error.isConnectFailure {
                 context.originStates.noteConnectFailure(plan.origin.name)
             }
             return attemptFailed(FlightFailure(error))

@@ -48,9 +48,12 @@ final class Following {
     func rowWasRead(bytes: Int64, in place: ScopeKey?) {
         let place = place ?? sight.own
         if let held, held == (bytes, place) { return }
-        letGo()
-        guard context.followers.hold(sight.own, id, bytes: bytes, in: place) else { return }
+        // Before the old place is let go, as they may be the same.
         context.store.protect(place, id)
+        letGo()
+        guard context.followers.hold(sight.own, id, bytes: bytes, in: place) else {
+            return context.store.release(place, id)
+        }
         held = (bytes, place)
     }
 

@@ -110,11 +110,8 @@ struct OriginStates: EnginePart {
 
     /// Notes what a failure tells of an origin.
     func noteFailure(of name: OriginName, _ error: UpstreamError) {
-        switch error {
-        case .unreachable, .closed(host: _, hasLeft: false): noteConnectFailure(name)
-        case .timedOut: noteSilence(name)
-        case .closed, .addressRefused, .brokenOff, .headTooLarge, .cancelled: break
-        }
+        if error.isConnectFailure { noteConnectFailure(name) }
+        if case .timedOut = error { noteSilence(name) }
     }
 
     // MARK: What requests tell
@@ -157,5 +154,15 @@ struct OriginStates: EnginePart {
             metadata: .larder([.origin: "\(origin)", .state: "\(state.rawValue)"])
         )
         changed(origin)
+    }
+}
+
+extension UpstreamError {
+    /// Whether there was no connection that would take a request.
+    var isConnectFailure: Bool {
+        switch self {
+        case .unreachable, .closed(host: _, hasLeft: false): true
+        case .closed, .addressRefused, .timedOut, .brokenOff, .headTooLarge, .cancelled: false
+        }
     }
 }
