@@ -63,7 +63,7 @@ package struct NewChange: Equatable, Sendable {
     package let effect: [UInt8]
     /// Whether the target's answers are everybody's: its base is then a copy of the shared row.
     package let isOfSharedRow: Bool
-    /// Where the target's variants are; nil where it has none.
+    /// Where the target's variants are; nil where it is no URL's.
     package let variants: VariantPlaces?
 
     package init(

@@ -1,8 +1,7 @@
 /// The statements of the writer of `state.db` for the modifier queue.
 enum QueueStatement: Int, PreparedStatement {
     case find, findSettled, insert, insertChange, insertTarget, target, otherChange, send, update,
-        answer, get,
-        changes, delete, deleteChanges, bury, buryChange, remember, forget, markStale
+        answer, get, changes, delete, deleteChanges, bury, buryChange, remember, forget, markStale
 
     var sql: String {
         switch self {

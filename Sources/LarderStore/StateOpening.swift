@@ -10,6 +10,7 @@ struct StateOpening {
     let nextRevision: Int64
     /// What is kept.
     let rows: [ClaimRow]
+    /// The target of each change of a dead letter.
     let deadTargets: [(scope: Scope, id: EntryID)]
     /// What credentials are digested with.
     let digestKey: DigestKey

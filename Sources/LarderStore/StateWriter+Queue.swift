@@ -46,7 +46,7 @@ extension StateWriter {
             let isNew = try target(aim.name, base: base, isShared: aim.isShared, revision)
             made[aim.name] = isNew ? opened.flatMap { Target(base, $0[place]) } : nil
         }
-        try logChanges(of: aims.map(\.name).unique, made, by: number, revision, cause)
+        try logChanges(of: aims.map(\.name).unique, known: made, by: number, revision, cause)
     }
 
     /// What a modifier's id stands for already, and the digest of what was submitted as that.

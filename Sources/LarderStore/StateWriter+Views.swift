@@ -27,7 +27,7 @@ extension StateWriter {
     /// `known` has those that need not be read.
     func logChanges(
         of names: [TargetName],
-        _ known: [TargetName: Target] = [:],
+        known: [TargetName: Target],
         by number: ModifierNumber,
         _ revision: Revision,
         _ cause: ChangeCause

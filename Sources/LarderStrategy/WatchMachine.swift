@@ -73,8 +73,8 @@ package struct WatchMachine: Sendable {
     /// `since` is where the watcher has come to; nil begins with what happens from now on, and
     /// `listsFirst` with the entries that there are.
     ///
-    /// A step is answered before it is released, so a watcher may have come to one above which
-    /// another is still open below: it begins with what is released.
+    /// A step may be seen before it is released, so a watcher may come with a later number: it begins
+    /// with what is released.
     package init(
         _ interest: WatchInterest,
         since: Revision?,
