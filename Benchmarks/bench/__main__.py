@@ -18,13 +18,15 @@ from servers import Broken
 
 
 def arguments():
-    parser = argparse.ArgumentParser(prog="scripts/bench", add_help=False)
+    parser = argparse.ArgumentParser(
+        prog="scripts/bench", usage="see scripts/bench --help", add_help=False)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", action="append", choices=CASES, metavar="CASE")
     parser.add_argument("--json", nargs="?", const="-", metavar="FILE")
-    parser.add_argument("--against", metavar="FILE")
+    parser.add_argument("--against", type=argparse.FileType(), metavar="FILE")
     parser.add_argument("--before", metavar="FOLDER")
-    parser.add_argument("--programs", required=True)
+    # Without them the options are looked at, and nothing is measured.
+    parser.add_argument("--programs")
     parser.add_argument("--python-path", required=True)
     found = parser.parse_args()
     if found.rounds < 1:
@@ -83,10 +85,9 @@ def measured(options, folder):
 
 def main():
     options = arguments()
-    before = None
-    if options.against:
-        with open(options.against) as file:
-            before = json.load(file)
+    if options.programs is None:
+        return
+    before = json.load(options.against) if options.against else None
     # A short name: what is in it are paths of sockets, too.
     with tempfile.TemporaryDirectory(prefix="larder-bench.") as folder:
         result = measured(options, folder)
