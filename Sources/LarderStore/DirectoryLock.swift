@@ -21,6 +21,8 @@ final class DirectoryLock: Sendable {
     }
 
     deinit {
+        // A process that is just being begun has the descriptor, too, until it runs its own program.
+        flock(descriptor, LOCK_UN)
         close(descriptor)
     }
 

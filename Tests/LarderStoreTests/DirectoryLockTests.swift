@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import LarderTestSupport
 import Testing
@@ -33,5 +34,25 @@ struct DirectoryLockTests {
             try await group.waitForAll()
         }
         #expect(lock.isInPlace)
+    }
+
+    @Test("It is free once it is let go, whatever process begins in that moment")
+    func beginningProcesses() async throws {
+        let folder = try TemporaryDirectory()
+        let path = folder.path("locked")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for _ in 0..<100 {
+                    let program = Process()
+                    program.executableURL = URL(filePath: "/bin/true")
+                    try program.run()
+                    program.waitUntilExit()
+                }
+            }
+            group.addTask {
+                for _ in 0..<50_000 { _ = try DirectoryLock(directory: path) }
+            }
+            try await group.waitForAll()
+        }
     }
 }
