@@ -6,6 +6,7 @@ import os
 import platform
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -87,6 +88,8 @@ def main():
     options = arguments()
     if options.programs is None:
         return
+    # What was started ends with the bench, however that ends.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     before = json.load(options.against) if options.against else None
     # A short name: what is in it are paths of sockets, too.
     with tempfile.TemporaryDirectory(prefix="larder-bench.") as folder:

@@ -183,7 +183,7 @@ def put(rig):
 
 # -- the queue
 
-def accepts(rig, daemon, clients, count, **options):
+def accepts(rig, daemon, clients, count):
     """Modifiers for targets of their own, whose bases are cached, while nothing can be sent."""
     first = rig.numbers(count)
     daemon.command("POST", "/v1/origins/documents/online")
@@ -202,7 +202,8 @@ def drained(daemon):
     begun = time.monotonic()
     daemon.command("POST", "/v1/origins/documents/online")
     while daemon.command("GET", "/v1/modifiers?state=unsettled&limit=1&wait=30s")["items"]:
-        pass
+        if time.monotonic() - begun > 300:
+            raise Broken("what was accepted is not sent within 300 s")
     return time.monotonic() - begun
 
 
