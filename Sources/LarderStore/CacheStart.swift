@@ -48,7 +48,11 @@ struct CacheStart {
         let birth = CacheOpening.Birth(keySeed: keySeed, hashMask: configuration.hashMask)
         func attempt() -> Result<CacheOpening, StoreError> {
             Result { () throws(StoreError) in
-                try CacheOpening(database, cacheBytes: configuration.pageCacheBytes, birth)
+                try CacheOpening(
+                    database,
+                    cacheBytes: configuration.pageCacheBytes(of: .writer),
+                    birth
+                )
             }
         }
         let first = attempt()

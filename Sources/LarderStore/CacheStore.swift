@@ -107,7 +107,7 @@ package final class CacheStore: Sendable {
     package var digestKey: DigestKey { stateFile.digestKey }
 
     /// Makes a reader for an event loop to own.
-    package func makeReader() throws(StoreError) -> StoreReader { readers.make() }
+    package func makeReader() throws(StoreError) -> StoreReader { readers.make(.eventLoop) }
 
     package var maxEntryBytes: Int64 { configuration.maxEntryBytes.bytes }
 

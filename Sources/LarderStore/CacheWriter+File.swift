@@ -147,7 +147,11 @@ extension CacheWriter {
     }
 
     private func makeOpening() throws(StoreError) -> CacheOpening {
-        try CacheOpening(database, cacheBytes: configuration.pageCacheBytes, birth)
+        try CacheOpening(
+            database,
+            cacheBytes: configuration.pageCacheBytes(of: .writer),
+            birth
+        )
     }
 
     private func tryAgain() {

@@ -146,7 +146,8 @@ final class CacheWriter {
             let ticks = log.drain()
             guard !ticks.isEmpty else { continue }
             takenTouches.append((log, ticks))
-            for (key, tick) in ticks {
+            // In the order of the table, so that each of its pages is written once.
+            for (key, tick) in ticks.sorted(by: { $0.key.number < $1.key.number }) {
                 try statements[.touch].run(key.number, tick)
             }
         }

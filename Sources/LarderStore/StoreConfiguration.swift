@@ -41,9 +41,23 @@ package struct StoreConfiguration: Sendable {
         self.stateDirectory = stateDirectory
     }
 
-    /// What each connection to `cache.db` has of ``memoryBytes``: the owned readers, those for what
-    /// clients ask, the writer, and one each for bodies, sending, checks, bases, and references.
-    var pageCacheBytes: Int64 {
-        memoryBytes.bytes / Int64(readers + Limits.clientReadersMax + 6)
+    /// What a connection to `cache.db` has of ``memoryBytes``: the readers of the event loops share one
+    /// half, as hits come from them; the writer has a quarter, and all others share another.
+    func pageCacheBytes(of connection: CacheConnection) -> Int64 {
+        switch connection {
+        case .eventLoop: memoryBytes.bytes / 2 / Int64(readers)
+        case .writer: memoryBytes.bytes / 4
+        case .other: memoryBytes.bytes / 4 / Int64(CacheConnection.othersMax)
+        }
+    }
+
+    /// What a connection to `cache.db` is for.
+    enum CacheConnection {
+        case eventLoop
+        case writer
+        case other
+
+        /// Those for what clients ask, and one each for bodies, sending, checks, totals and references.
+        static let othersMax = Limits.clientReadersMax + 5
     }
 }

@@ -8,7 +8,7 @@ final class StoreReaders: Sendable {
     /// Whether the store can be read at all.
     private let check: BlockingReader
     /// Makes one more.
-    let make: @Sendable () -> sending StoreReader
+    let make: @Sendable (StoreConfiguration.CacheConnection) -> sending StoreReader
 
     init(
         _ cache: DatabaseFile,
@@ -16,15 +16,14 @@ final class StoreReaders: Sendable {
         _ shared: SharedCacheState,
         _ state: StateFile
     ) {
-        let cacheBytes = configuration.pageCacheBytes
-        let make: @Sendable () -> sending StoreReader = {
-            StoreReader(cache, cacheBytes: cacheBytes, shared, state)
+        let make: @Sendable (StoreConfiguration.CacheConnection) -> sending StoreReader = {
+            StoreReader(cache, cacheBytes: configuration.pageCacheBytes(of: $0), shared, state)
         }
         self.make = make
-        bodies = BlockingReader("larder.bodies", make())
-        clients = ClientReaders(make)
-        sending = BlockingReader("larder.sending", make())
-        check = BlockingReader("larder.check", make())
+        bodies = BlockingReader("larder.bodies", make(.other))
+        clients = ClientReaders { make(.other) }
+        sending = BlockingReader("larder.sending", make(.other))
+        check = BlockingReader("larder.check", make(.other))
     }
 
     func read<Value: Sendable>(
