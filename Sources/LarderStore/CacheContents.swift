@@ -1,6 +1,8 @@
 import LarderModel
 
 /// What an opened `cache.db` says of itself, every number checked: a disk can hold anything.
+///
+/// That its totals are those of its rows is seen once the daemon serves: ``checkTotals(_:)``.
 struct CacheContents {
     let keySeed: UInt64
     let bytes: Int64
@@ -21,7 +23,13 @@ struct CacheContents {
         let seed = try connection.integer("SELECT value FROM meta WHERE name = 'key_seed'")
         guard let seed else { throw .corrupt(file: connection.path, step: "read the keys' seed") }
         keySeed = UInt64(bitPattern: seed)
-        (bytes, entries, highestTick) = try Self.sums(connection)
+        bytes = try Self.total("bytes", connection)
+        entries = try Self.total("entries", connection)
+        highestTick = try Self.number(
+            "SELECT max(last_used) FROM recency",
+            within: Limits.uses,
+            connection
+        )
         highestRevision = Revision(
             try Self.number(
                 "SELECT value FROM meta WHERE name = 'rev'",
@@ -47,29 +55,35 @@ struct CacheContents {
         closedAt = try connection.integer("SELECT value FROM meta WHERE name = 'closed_at'")
     }
 
-    /// Sums the rows up, which takes about 0.1 s for a million, and holds the result against what
-    /// the file says: with a wrong total the budget would mean nothing.
-    private static func sums(
-        _ connection: SQLiteConnection
-    ) throws(StoreError) -> (bytes: Int64, entries: Int64, highestTick: Int64) {
-        let sql = """
-            SELECT count(*), coalesce(sum(\(SQLiteStatement.countedSize)), 0),
-                coalesce(min(size), 0), coalesce(max(size), 0),
-                coalesce(min(last_used), 0), coalesce(max(last_used), 0),
-                (SELECT value FROM meta WHERE name = 'entries'),
-                (SELECT value FROM meta WHERE name = 'bytes'),
-                (SELECT coalesce(sum(length(data) + \(Limits.rowOverheadBytes)), 0) FROM skeleton)
+    /// Throws `corrupt` where the rows do not add up to the totals that the file says it has: with wrong
+    /// ones the budget would mean nothing.
+    ///
+    /// It looks at each row once, which takes about 0.1 s for a million.
+    static func checkTotals(_ connection: SQLiteConnection) throws(StoreError) {
+        // `total` adds what is too large for an integer as well, and is exact for what is allowed.
+        let sums = try connection.prepare(
+            """
+            SELECT count(*) = (SELECT value FROM meta WHERE name = 'entries')
+                AND total(size) + (SELECT total(length(data) + \(Limits.rowOverheadBytes))
+                    FROM skeleton) = (SELECT value FROM meta WHERE name = 'bytes'),
+                coalesce(min(size), 0), coalesce(max(size), 0), coalesce(min(last_used), 0)
             FROM recency
             """
-        let row = try connection.prepare(sql)
-        guard try row.step(), row.integer(0) == row.integer(6),
-            Limits.accountedBytes.contains(row.integer(1)),
-            Limits.accountedBytes.contains(row.integer(8)),
-            row.integer(1) + row.integer(8) == row.integer(7),
-            Limits.rowBytes.contains(row.integer(2)), Limits.rowBytes.contains(row.integer(3)),
-            Limits.uses.contains(row.integer(4)), Limits.uses.contains(row.integer(5))
+        )
+        guard try sums.step(), sums.integer(0) == 1, Limits.rowBytes.contains(sums.integer(1)),
+            Limits.rowBytes.contains(sums.integer(2)), Limits.uses.contains(sums.integer(3))
         else { throw .corrupt(file: connection.path, step: "sum up the rows") }
-        return (row.integer(7), row.integer(0), row.integer(5))
+    }
+
+    private static func total(
+        _ name: String,
+        _ connection: SQLiteConnection
+    ) throws(StoreError) -> Int64 {
+        try number(
+            "SELECT value FROM meta WHERE name = '\(name)'",
+            within: Limits.accountedBytes,
+            connection
+        )
     }
 
     /// The number that a query answers, 0 where there is none.

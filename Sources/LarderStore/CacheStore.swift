@@ -307,6 +307,10 @@ package final class CacheStore: Sendable {
         try await commits.giveBackPages(of: .state)
         snapshots.takeIfDue(now: now())
         guard shared.generation.hasFile else { return }
+        if shared.wantsTotalsChecked() {
+            // The writer has heard of it.
+            do throws(StoreError) { try await readers.checkTotals() } catch .corrupt {}
+        }
         try await commits.submit { writer throws(StoreError) in
             try writer.cache.flushTouches()
             try writer.cache.measureSpace()

@@ -102,11 +102,15 @@ extension CacheWriter {
 
     /// True when the file is another one now, so that a command may succeed in it.
     func recover(from error: StoreError) -> Bool {
+        let before = shared.generation
         if case .noRoom = error {
+            if let wrong = wrongTotals() {
+                remake(wrong.message)
+                return shared.generation != before && shared.generation.hasFile
+            }
             state.totals.isFull = true
             shared.publish(state.totals)
         }
-        let before = shared.generation
         // What went wrong with the other file is nothing to this one.
         guard before.hasFile, error.file == nil || error.file == database.path else { return false }
         if error.meansDamage(of: database) {
@@ -117,6 +121,17 @@ extension CacheWriter {
             look()
         }
         return shared.generation != before && shared.generation.hasFile
+    }
+
+    /// What is wrong with the totals, where nobody has looked yet.
+    private func wrongTotals() -> StoreError? {
+        guard let file, shared.wantsTotalsChecked() else { return nil }
+        do throws(StoreError) {
+            try CacheContents.checkTotals(file.connection)
+        } catch {
+            return error
+        }
+        return nil
     }
 
     /// Whether there is no file, also not one that cannot be used now: nothing of it comes back.

@@ -35,6 +35,8 @@ final class SharedCacheState: Sendable {
     private let whyAbsent = Mutex(StoreError.noFile(reason: "it was not opened yet"))
     // Relaxed: it only keeps the same trouble from being reported again and again.
     private let reported = Atomic<Int64>(Generation.none.number)
+    // Relaxed: it only keeps the totals of a file from being summed up twice.
+    private let checked = Atomic<Int64>(Generation.none.number)
     // Relaxed: written by the writer's thread only.
     private let bodies = Atomic<Int64>(0)
 
@@ -112,6 +114,12 @@ final class SharedCacheState: Sendable {
     /// Whether trouble with this file is told for the first time.
     func isFirstTrouble(of generation: Generation) -> Bool {
         reported.exchange(generation.number, ordering: .relaxed) != generation.number
+    }
+
+    /// Whether the totals of this file are to be held against its rows, which is done once.
+    func wantsTotalsChecked() -> Bool {
+        let number = generation.number
+        return checked.exchange(number, ordering: .relaxed) != number
     }
 
     /// The highest number of a body in any file: a later file's bodies are numbered from the next

@@ -37,6 +37,16 @@ final class StoreReaders: Sendable {
         }
     }
 
+    /// Throws `corrupt`, and has the file made anew, where the totals of `cache.db` are not those of its
+    /// rows; nobody's read waits for it.
+    func checkTotals() async throws(StoreError) {
+        try await BlockingReader("larder.totals", make(.other)).read { reader throws(StoreError) in
+            try reader.reading { file throws(StoreError) in
+                try CacheContents.checkTotals(file.connection)
+            }
+        }
+    }
+
     /// Begins nothing until ``release()``.
     func hold() {
         clients.hold()
