@@ -179,19 +179,40 @@ package final class Engine: Sendable {
         return session.printer
     }
 
+    private enum HousekeepingEvent {
+        case upkeepWanted
+        case quietTimeOver
+    }
+
+    /// Looks after the store a few seconds after something was done with it, and now and then.
     private func keepHouse() async {
-        while (try? await clock.sleep(for: Limits.touchFlushTime)) != nil {
-            do throws(StoreError) {
-                try await store.maintain()
-            } catch {
-                context.note("housekeeping failed", error)
+        let mailbox = Mailbox<HousekeepingEvent>()
+        let timers = SessionTimers(clock: clock, mailbox: mailbox)
+        timers.beat(every: Limits.quietTime, .quietTimeOver)
+        store.whenUpkeepIsWanted { mailbox.post(.upkeepWanted) }
+        await withDiscardingTaskGroup { group in
+            group.addTask { await timers.jobs.run(cancellingTheRest: true) }
+            for await event in mailbox.events {
+                if event == .upkeepWanted {
+                    guard (try? await clock.sleep(for: Limits.touchFlushTime)) != nil else { break }
+                }
+                await maintain()
             }
-            // What the store has found wrong and done about it.
-            for sentence in store.files.takeNews() {
-                logger.warning("the files", metadata: .larder([.reason: "\(sentence)"]))
-            }
-            monitor.updateMeter()
+            timers.jobs.finish()
         }
+    }
+
+    private func maintain() async {
+        do throws(StoreError) {
+            try await store.maintain()
+        } catch {
+            context.note("housekeeping failed", error)
+        }
+        // What the store has found wrong and done about it.
+        for sentence in store.files.takeNews() {
+            logger.warning("the files", metadata: .larder([.reason: "\(sentence)"]))
+        }
+        monitor.updateMeter()
     }
 }
 

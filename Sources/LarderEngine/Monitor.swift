@@ -32,6 +32,7 @@ package final class Monitor: EnginePart {
         for asker: StatusReport.You? = nil
     ) async -> StatusReport {
         updateMeter()
+        store.wantUpkeep()
         let totals = store.totals
         let files = store.files.sizes
         let now = clock.monotonic()

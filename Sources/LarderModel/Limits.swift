@@ -345,17 +345,6 @@ package enum Limits {
     package static let writerQueueMax = 16_384
     /// Uses remembered between two flushes, 24 bytes each; above it they are flushed at once.
     package static let touchesMax = 65_536
-    /// Age from which the copy of `state.db` is taken anew: a day's work is what a lost disk costs a
-    /// backup of every night, too.
-    package static let snapshotAge = Duration.seconds(86_400)
-    /// Time between two tries to take it, as a full disk stays full for a while.
-    package static let snapshotRetryTime = Duration.seconds(3_600)
-    /// Time between two flushes of uses: a crash forgets the order of this long.
-    package static let touchFlushTime = Duration.seconds(5)
-    /// Free pages that one step of an idle moment gives back to the file system.
-    package static let vacuumPagesMax = 256
-    /// A file is not written anew for less than this, beyond twice what it holds.
-    package static let rebuildBytesMin: Int64 = 16 << 20
     /// How long a connection waits for another's lock: a reader that is slow, or a checkpoint.
     package static let busyTime = Duration.seconds(5)
     /// The same where the writer has others waiting behind it.

@@ -294,9 +294,19 @@ package final class CacheStore: Sendable {
         try await commits.submit { writer throws(StoreError) in try writer.cache.flushTouches() }
     }
 
-    /// What is due every few seconds: the file looked after, uses written down, free space looked
-    /// at, and in an idle moment pages given back.
+    /// Has `tell` called when housekeeping is to be done before long, and at once for the first time.
+    package func whenUpkeepIsWanted(_ tell: @escaping @Sendable () -> Void) {
+        shared.upkeep.whenWanted(tell)
+    }
+
+    /// Somebody asks how the files are.
+    package func wantUpkeep() { shared.upkeep.want() }
+
+    /// A round of housekeeping: the file looked after, the first time also its totals, uses written
+    /// down, free space looked at, and in an idle moment pages given back.
     package func maintain() async throws(StoreError) {
+        shared.upkeep.begin()
+        defer { if !files.areWell { shared.upkeep.want() } }
         try await commits.outsideTransaction { writer throws(StoreError) in
             let cache = writer.files.cache
             cache.look()

@@ -19,6 +19,7 @@ final class SharedCacheState: Sendable {
     private let originChanges = Atomic<Int>(0)
     /// The largest answer that is put together.
     let rebuiltBytesMax: Int
+    let upkeep = Upkeep()
     private let logs = Mutex<[TouchLog]>([])
     private let published = Mutex<StoreTotals>(StoreTotals())
     /// Uploads given up, until the writer's next transaction.

@@ -80,6 +80,12 @@ package struct StoreFiles: Sendable {
     /// again.
     package func takeNews() -> [String] { found.takeUntold() }
 
+    /// Whether there is nothing that the next round of housekeeping could put right.
+    var areWell: Bool {
+        shared.generation.hasFile && cacheReserve.isHeld && stateReserve.isHeld
+            && shared.totals.budget == configuration.maxBytes.bytes
+    }
+
     /// What is wrong now, in sentences.
     package var warnings: [String] {
         var warnings: [String] = []

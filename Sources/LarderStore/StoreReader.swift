@@ -186,7 +186,9 @@ package final class StoreReader {
 
     @inline(__always)
     func noteUse(of key: RowKey) {
-        if touches.touch(key, at: shared.clock.tick()) { requestFlush() }
+        guard let count = touches.touch(key, at: shared.clock.tick()) else { return }
+        if count == 1 { shared.upkeep.want() }
+        if count % Limits.touchesMax == 0 { requestFlush() }
     }
 
     /// Hands the row that `cache.db` has under an id to `read`, sound or not, which is no use of it;

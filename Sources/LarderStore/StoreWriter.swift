@@ -27,6 +27,8 @@ final class StoreWriter {
     private var news: [EntityNews] = []
     /// Claimed rows that the open transaction has written to `cache.db`.
     private var shown: [TargetName] = []
+    /// The last revision of the groups so far.
+    private var lastSeen: Revision
 
     init(
         state: StateWriter,
@@ -36,6 +38,7 @@ final class StoreWriter {
         stateWriter = state
         cacheWriter = cache
         self.revisions = revisions
+        lastSeen = revisions.last
     }
 
     /// That of `state.db`, in the open transaction.
@@ -150,6 +153,9 @@ final class StoreWriter {
         showing.removeAll(keepingCapacity: true)
         shown.removeAll(keepingCapacity: true)
         revisions.close()
+        let last = revisions.last
+        if last != lastSeen { shared.upkeep.want() }
+        lastSeen = last
     }
 
     /// Undoes what the open transaction did and has not committed, in the files and in memory.

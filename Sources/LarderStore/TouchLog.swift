@@ -8,13 +8,10 @@ import Synchronization
 final class TouchLog: Sendable {
     private let ticks = Mutex<[RowKey: Int64]>([:])
 
-    /// Remembers the latest use of a row.
-    ///
-    /// True when the log is full and wants to be flushed.
-    func touch(_ key: RowKey, at tick: Int64) -> Bool {
+    /// Remembers the latest use of a row; returns of how many it has one, if this row is new.
+    func touch(_ key: RowKey, at tick: Int64) -> Int? {
         ticks.withLock { ticks in
-            let isNew = ticks.updateValue(tick, forKey: key) == nil
-            return isNew && ticks.count % Limits.touchesMax == 0
+            ticks.updateValue(tick, forKey: key) == nil ? ticks.count : nil
         }
     }
 

@@ -1,0 +1,18 @@
+/// Bounds of what is done now and then, for the files.
+extension Limits {
+    /// Age from which the copy of `state.db` is taken anew: a day's work is what a lost disk costs a
+    /// backup of every night, too.
+    package static let snapshotAge = Duration.seconds(86_400)
+    /// Time between two tries to take it, as a full disk stays full for a while.
+    package static let snapshotRetryTime = Duration.seconds(3_600)
+    /// Time from the first use that is not written down, or the first change, to the next round of
+    /// housekeeping: a crash forgets the order of this long.
+    package static let touchFlushTime = Duration.seconds(5)
+    /// Time between two rounds while nothing is used or changed: others may fill the disk meanwhile, or
+    /// take a file away.
+    package static let quietTime = Duration.seconds(90)
+    /// Free pages that one step of an idle moment gives back to the file system.
+    package static let vacuumPagesMax = 256
+    /// A file is not written anew for less than this, beyond twice what it holds.
+    package static let rebuildBytesMin: Int64 = 16 << 20
+}

@@ -1,0 +1,74 @@
+import LarderModel
+import LarderTestSupport
+import Synchronization
+import Testing
+
+@testable import LarderStore
+
+@Suite("Housekeeping")
+struct UpkeepTests {
+    @Test("A round is wanted at first, after a use and after a change, and once until it has begun")
+    func wanted() async throws {
+        let temporary = try TemporaryStore()
+        let (store, count) = (temporary.store, Counter())
+        store.whenUpkeepIsWanted { count.add() }
+        #expect(count.value == 1)
+        try await store.maintain()
+        try await store.maintain()
+        #expect(count.value == 1, "a round leaves nothing to be done by itself")
+        for number in 0..<3 { try await temporary.put("\(number)", [1]) }
+        #expect(count.value == 2)
+        try await store.maintain()
+        #expect(count.value == 2)
+        let reader = try store.makeReader()
+        for number in 0..<3 {
+            let id = try EntryID("\(number)")
+            #expect(try reader.entry(temporary.scope, id, now: .epoch, isUse: true) != nil)
+        }
+        #expect(count.value == 3)
+        try await store.maintain()
+        store.wantUpkeep()
+        #expect(count.value == 4)
+    }
+
+    @Test("While there is no cache.db, each round wants another")
+    func noFile() async throws {
+        let directory = try TemporaryDirectory()
+        try directory.write("cache", "")
+        let store = try CacheStore(
+            StoreConfiguration(
+                cacheDirectory: directory.path + "/cache",
+                stateDirectory: directory.path + "/state"
+            ),
+            now: { Timestamp(milliseconds: 0) }
+        )
+        let count = Counter()
+        store.whenUpkeepIsWanted { count.add() }
+        for _ in 0..<3 { try await store.maintain() }
+        #expect(count.value == 4)
+        try await store.close()
+    }
+
+    @Test("Totals that are not those of the rows have the file made anew in the first round")
+    func wrongTotals() async throws {
+        for name in ["bytes", "entries"] {
+            let temporary = try TemporaryStore()
+            try await temporary.put("a", .pattern(1_000))
+            try await temporary.damage("UPDATE meta SET value = value + 1 WHERE name = '\(name)'")
+            #expect(try await temporary.bytes("a") == .pattern(1_000), "\(name)")
+            try await temporary.store.maintain()
+            try await temporary.store.settle()
+            #expect(try await temporary.bytes("a") == nil, "\(name)")
+            #expect(
+                temporary.store.files.findings.contains { $0.contains("sum up the rows") },
+                "\(name)"
+            )
+        }
+    }
+
+    private final class Counter: Sendable {
+        private let count = Mutex(0)
+        var value: Int { count.withLock { $0 } }
+        func add() { count.withLock { $0 += 1 } }
+    }
+}
