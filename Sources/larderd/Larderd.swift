@@ -1,4 +1,5 @@
 import ArgumentParser
+import Dispatch
 import Foundation
 import LarderConfiguration
 import LarderModel
@@ -10,7 +11,7 @@ import Logging
 
 /// The daemon's command line.
 @main
-struct Larderd: AsyncParsableCommand {
+struct Larderd: ParsableCommand {
     static let version = "0.1.0"
 
     static let configuration = CommandConfiguration(
@@ -42,7 +43,7 @@ struct Larderd: AsyncParsableCommand {
     @Flag(name: .long, help: "Print the configuration that is in force, and end.")
     var printConfig = false
 
-    func run() async throws {
+    func run() throws {
         let configuration = try loadConfiguration()
         if printConfig {
             print(configuration.printed(), terminator: "")
@@ -55,6 +56,15 @@ struct Larderd: AsyncParsableCommand {
         if let fault = CacheFolder.fault(making: configuration.storage.cacheDirectory) {
             fail(fault, code: 78)
         }
+        let isOver = DispatchSemaphore(value: 0)
+        Task(executorPreference: ThreadPoolExecutor()) {
+            await serve(configuration)
+            isOver.signal()
+        }
+        isOver.wait()
+    }
+
+    private func serve(_ configuration: Configuration) async {
         let logger = LogSetup.logger(configuration.log)
         do {
             let systemd = try ServiceEnvironment(Surroundings.environment, pid: getpid())
@@ -72,6 +82,8 @@ struct Larderd: AsyncParsableCommand {
             fail(error.message, code: error.exitCode)
         } catch let error as ServerError {
             fail(error.message, code: 1)
+        } catch {
+            fail("\(error)", code: 1)
         }
     }
 
