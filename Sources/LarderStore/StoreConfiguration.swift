@@ -57,7 +57,7 @@ package struct StoreConfiguration: Sendable {
         case writer
         case other
 
-        /// Those for what clients ask, and one each for bodies, sending, checks, totals and references.
+        /// Those for what clients ask, and one each for bodies, sending, checks, bases and references.
         static let othersMax = Limits.clientReadersMax + 5
     }
 }

@@ -5,7 +5,7 @@ final class StoreReaders: Sendable {
     private let clients: ClientReaders
     /// What has to be known to send and to settle: behind nothing that a client asks.
     private let sending: BlockingReader
-    /// Whether the store can be read at all.
+    /// Whether the store can be read at all, and adds up.
     private let check: BlockingReader
     /// Makes one more.
     let make: @Sendable (StoreConfiguration.CacheConnection) -> sending StoreReader
@@ -38,9 +38,9 @@ final class StoreReaders: Sendable {
     }
 
     /// Throws `corrupt`, and has the file made anew, where the totals of `cache.db` are not those of its
-    /// rows; nobody's read waits for it.
+    /// rows; no client's read waits for it.
     func checkTotals() async throws(StoreError) {
-        try await BlockingReader("larder.totals", make(.other)).read { reader throws(StoreError) in
+        try await check.read { reader throws(StoreError) in
             try reader.reading { file throws(StoreError) in
                 try CacheContents.checkTotals(file.connection)
             }
