@@ -53,8 +53,8 @@ final class ClaimIndex: Sendable {
     // Released after a change of the keys, acquired before a look at them, so that readers need no
     // lock while nothing is kept.
     private let count = Atomic<Int>(0)
-    // Released when an id is read from the one file or the other from now on; acquired by a read before
-    // and after its looks.
+    // Released when an id is read from the one file or the other from now on, or comes to be targeted;
+    // acquired by a read before and after its looks.
     private let arrived = Atomic<Int>(0)
     private let departed = Atomic<Int>(0)
     private let removed = Atomic<Int>(0)
@@ -153,10 +153,10 @@ final class ClaimIndex: Sendable {
             keys.places[key] = place
             keys.behind += (place.isBehind ? 1 : 0) - (before.isBehind ? 1 : 0)
             keys.shownBytes += place.shownBytes - before.shownBytes
-            guard place.isReadFromState != before.isReadFromState else { return }
-            if place.isReadFromState {
+            let isTargetedAnew = before.targets == 0 && place.targets > 0
+            if isTargetedAnew || place.isReadFromState && !before.isReadFromState {
                 arrived.add(1, ordering: .releasing)
-            } else {
+            } else if before.isReadFromState && !place.isReadFromState {
                 departed.add(1, ordering: .releasing)
             }
         }
@@ -164,6 +164,9 @@ final class ClaimIndex: Sendable {
 
     /// How often an id came to be read from `state.db` first, or from the cache again, or was claimed no
     /// more: where one moves, a read may have met what was before.
+    ///
+    /// One that was read from there already arrives once more when it comes to be targeted: from then on
+    /// it shows under other ids, too, whose reads had no need to look for it.
     struct Moves: Equatable {
         let arrivals: Int
         let departures: Int

@@ -83,6 +83,26 @@ struct ClaimFaultTests {
         try await temporary.close()
     }
 
+    @Test("What was read beside it counts no more once it is targeted, wherever it stood before")
+    func targetedBehind() async throws {
+        let temporary = try TemporaryStore()
+        let (scope, index) = (temporary.scope, temporary.store.shared.claims)
+        try await temporary.answer("a", "[1]")
+        _ = try await temporary.store.pins.pin(scope, named("a"), origin: nil, now: .epoch)
+        index.setBehind(scope, named("a"), true)
+        let reader = try temporary.store.makeReader()
+        // As of an id under which a modifier of "a" would show.
+        let (found, stamp) = reader.stamping {
+            try? reader.entry(scope, named("b"), now: .epoch)
+        }
+        let kept = try #require(stamp)
+        #expect(found == nil && reader.stillSays(kept))
+        try await temporary.accept("one", "a")
+        #expect(!reader.stillSays(kept))
+        reader.endTransaction()
+        try await temporary.close()
+    }
+
     @Test("What has changed since it was shown stays saved until that is synced")
     func changedBetween() async throws {
         let temporary = try TemporaryStore()
