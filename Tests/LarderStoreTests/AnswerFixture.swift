@@ -58,27 +58,8 @@ struct AnswerFixture {
     /// What an id shows now: the text, or in words why there is none.
     func shown(_ id: String, isPartial: Bool = false) async throws -> String {
         let scope = scope
-        let id = try EntryID(id)
         return try await store.read { reader throws(StoreError) in
-            let shown = try reader.shownRow(
-                scope,
-                id,
-                for: .view(of: scope),
-                now: .epoch,
-                isPartial: isPartial
-            ) { row in
-                row.kind == .tombstone
-                    ? "deleted" : row.withBody { String(decoding: $0, as: UTF8.self) }
-            }
-            switch shown {
-            case nil: return "miss"
-            case .whole(let text)?: return text
-            case .normalized(.shown(let shown), _)?:
-                let text = String(decoding: shown.answer.bytes, as: UTF8.self)
-                return shown.answer.isComplete ? text : "partly " + text
-            case .normalized(.deleted, _)?: return "deleted"
-            case .normalized(.missing, _)?: return "missing"
-            }
+            try reader.shownText(scope, named(id), isPartial: isPartial)
         }
     }
 
@@ -105,5 +86,34 @@ struct AnswerFixture {
             try reader.candidate(scope, id)
         }
         return try await !store.evict([candidate].compactMap { $0 }).evicted.isEmpty
+    }
+}
+
+extension StoreReader {
+    /// What an id shows to a client of the scope: the text, or in words why there is none.
+    func shownText(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        isPartial: Bool = false
+    ) throws(StoreError) -> String {
+        let shown = try shownRow(
+            scope,
+            id,
+            for: .view(of: scope),
+            now: .epoch,
+            isPartial: isPartial
+        ) { row in
+            row.kind == .tombstone
+                ? "deleted" : row.withBody { String(decoding: $0, as: UTF8.self) }
+        }
+        switch shown {
+        case nil: return "miss"
+        case .whole(let text)?: return text
+        case .normalized(.shown(let shown), _)?:
+            let text = String(decoding: shown.answer.bytes, as: UTF8.self)
+            return shown.answer.isComplete ? text : "partly " + text
+        case .normalized(.deleted, _)?: return "deleted"
+        case .normalized(.missing, _)?: return "missing"
+        }
     }
 }

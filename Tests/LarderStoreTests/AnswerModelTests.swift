@@ -1,3 +1,4 @@
+import Glibc
 import LarderJSON
 import LarderModel
 import LarderNormalize
@@ -15,15 +16,18 @@ struct AnswerModelTests {
         "Whatever comes and goes, each answer shows what its entities are, and each change is told"
     )
     func lives() async throws {
+        var kept = KeptCounts()
         for seed in SimulationSeeds.first(40) {
             do {
                 var life = try AnswerLife(seed: seed)
                 try await life.run(steps: 40)
+                kept += life.keptReads.counts
             } catch {
                 Issue.record("\(error), \(SimulationSeeds.advice(seed))")
                 return
             }
         }
+        #expect(kept.held > 0 && kept.void > 0)
     }
 
     @Test(
@@ -78,10 +82,13 @@ private struct AnswerLife {
     private var open: [(number: ModifierNumber, key: EntityKey, effect: Effect)] = []
     private var accepted = 0
     private var pinned: Set<String> = []
+    private var reader: StoreReader
+    private(set) var keptReads = KeptReads<String, String>()
 
     init(seed: UInt64) throws {
         random = SeededRandom(seed: seed)
         answers = try AnswerFixture()
+        reader = try answers.store.makeReader()
     }
 
     mutating func run(steps: Int) async throws {
@@ -112,8 +119,31 @@ private struct AnswerLife {
                     throw Complaint(description: "step \(step), \(what): \(id) told \(times) times")
                 }
             }
+            do {
+                try judgeKept()
+            } catch {
+                throw Complaint(description: "step \(step), \(what): \(error)")
+            }
             let path = answers.temporary.directory.path("cache/cache.db")
             _ = try AnswerAudit(path, answers.scope, answers.origin)
+        }
+    }
+
+    /// What was kept of reads, where it still counts; what is not kept is read to be kept.
+    private mutating func judgeKept() throws {
+        let (scope, reader) = (answers.scope, reader)
+        defer { reader.endTransaction() }
+        for id in ids {
+            try keptReads.check(
+                id,
+                counts: reader.stillSays,
+                read: { _ in try reader.shownText(scope, named(id)) }
+            )
+            guard !keptReads.keys.contains(id) else { continue }
+            let (result, stamp) = reader.stamping {
+                Result { try reader.shownText(scope, named(id)) }
+            }
+            keptReads.keep(id, (try result.get(), stamp), now: .epoch)
         }
     }
 
@@ -168,7 +198,9 @@ private struct AnswerLife {
             try await settle()
             return "delete \(key)"
         case 3:
+            keptReads.dropAll()
             try await answers.reopen()
+            reader = try answers.store.makeReader()
             return "reopen"
         case 4, 5, 6: return try await accept()
         case 7, 8: return try await settleOne()

@@ -26,6 +26,13 @@ final class QueueSimulation {
         let targets: [String]
     }
 
+    /// What a read shows: a row, what targets it, and how many changes of it failed.
+    struct Shown: Equatable {
+        var entry: Entry?
+        var pending: [String] = []
+        var failed = 0
+    }
+
     private let temporary: TemporaryStore
     private let faults = FaultInjection()
     private var random: SeededRandom
@@ -37,6 +44,9 @@ final class QueueSimulation {
     /// Ids whose pin the present step may have changed.
     private var doubtedPins: Set<String> = []
     private var count = 0
+    /// Made when something is first kept of the store that is open.
+    private var reader: StoreReader?
+    private(set) var kept = KeptReads<String, Shown>()
     private(set) var log: [String] = []
 
     init(seed: UInt64) throws {
@@ -51,6 +61,7 @@ final class QueueSimulation {
         for _ in 1...steps {
             try await step()
             try await judge()
+            try judgeKept()
         }
         try await settleAll()
     }
@@ -87,18 +98,26 @@ final class QueueSimulation {
         switch Int.random(in: 0..<16, using: &random) {
         case 0:
             log.append("lose cache.db")
+            disconnect()
             try await temporary.close()
             for suffix in ["", "-wal", "-shm"] { unlink(temporary.cachePath + suffix) }
             try temporary.open()
         case 1, 2:
             log.append("crash")
+            disconnect()
             try temporary.crash()
         case 3:
             log.append("reopen")
+            disconnect()
             try await temporary.reopen()
         default: break
         }
         try await temporary.store.settle()
+    }
+
+    private func disconnect() {
+        reader = nil
+        kept.dropAll()
     }
 
     private func text() -> String {
@@ -288,6 +307,41 @@ final class QueueSimulation {
         guard entry.kind != .tombstone else { return .deleted }
         guard let bytes = try await store.bytes(scope, named(id)) else { return .unknown }
         return .text(String(decoding: bytes, as: UTF8.self))
+    }
+
+    /// What was kept of reads, where it still counts; what is not kept is read to be kept.
+    private func judgeKept() throws {
+        let reader = try reader ?? temporary.store.makeReader()
+        self.reader = reader
+        defer { reader.endTransaction() }
+        for id in Self.names {
+            try kept.check(
+                id,
+                counts: reader.stillSays,
+                read: { _ in try shown(id, reader) }
+            )
+            guard !kept.keys.contains(id) else { continue }
+            let (result, stamp) = reader.stamping { Result { try shownAtOnce(id, reader) } }
+            kept.keep(id, (try result.get(), stamp), now: .epoch)
+        }
+    }
+
+    /// Reads an id as an event loop does.
+    private func shownAtOnce(_ id: String, _ reader: StoreReader) throws -> Shown {
+        var entry: Entry?
+        let isPlain = reader.plainRow(scope, named(id), now: .epoch) { entry = $0.entry() }
+        return isPlain ? Shown(entry: entry) : try shown(id, reader)
+    }
+
+    private func shown(_ id: String, _ reader: StoreReader) throws -> Shown {
+        let scope = scope
+        return try reader.atOneMoment { () throws(StoreError) -> Shown in
+            Shown(
+                entry: try reader.entry(scope, named(id), now: .epoch),
+                pending: try reader.target(scope, named(id))?.changes.map(\.modifier) ?? [],
+                failed: try reader.deadLetters(scope, named(id))
+            )
+        }
     }
 
     private func judgeFile() throws {

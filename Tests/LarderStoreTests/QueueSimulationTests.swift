@@ -9,29 +9,35 @@ struct QueueSimulationTests {
     /// P-02, P-04, P-07.
     @Test("A base is the last thing said and nothing accepted is lost, whatever befalls the files")
     func agrees() async {
-        await withTaskGroup(of: Void.self) { group in
+        let kept = await withTaskGroup(of: KeptCounts.self) { group in
             for part in 0..<2 {
                 group.addTask { await simulate(part) }
             }
+            return await group.reduce(into: KeptCounts()) { $0 += $1 }
         }
+        #expect(kept.held > 0 && kept.void > 0)
     }
 
-    private func simulate(_ part: Int) async {
+    /// How often what was kept of reads counted.
+    private func simulate(_ part: Int) async -> KeptCounts {
+        var kept = KeptCounts()
         for seed in SimulationSeeds.first(50) where seed % 2 == UInt64(part) {
             do {
                 let simulation = try QueueSimulation(seed: seed)
                 do {
                     try await simulation.run(steps: 60)
+                    kept += simulation.kept.counts
                 } catch {
                     let steps = simulation.log.suffix(14).joined(separator: "\n")
                     Issue.record("seed \(seed): \(error), after\n\(steps)")
-                    return
+                    return kept
                 }
             } catch {
                 Issue.record("seed \(seed): \(error)")
-                return
+                return kept
             }
         }
+        return kept
     }
 
     /// A step whose every operation is made to fail.

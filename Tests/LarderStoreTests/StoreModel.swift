@@ -146,6 +146,11 @@ struct StoreModel {
         rows[id]?.pendingUse = use
     }
 
+    /// The use of whatever row is under a key, if one is.
+    mutating func use(_ key: RowKey) {
+        if let id = rows.first(where: { $0.value.key == key })?.key { use(id) }
+    }
+
     mutating func protect(_ key: RowKey) { protected[key, default: 0] += 1 }
 
     mutating func release(_ key: RowKey) {

@@ -20,8 +20,24 @@ final class StoreSimulation {
     private var readers: [StoreReader] = []
     private var scopes: [Scope: ScopeKey] = [:]
     private var protected: [StoreModel.ID] = []
+    private(set) var kept = KeptReads<StoreModel.ID, Shown>()
     /// For the report of a failure.
     private(set) var log: [String] = []
+
+    /// What a read shows: a row with its bytes, where it has any of its own.
+    struct Shown: Equatable {
+        var entry: Entry?
+        var bytes: [UInt8]?
+
+        static let miss = Shown()
+
+        private init() {}
+
+        init(_ row: borrowing EntryRow) {
+            entry = row.entry()
+            bytes = row.chunkedBody == nil ? row.withBody { Array($0) } : nil
+        }
+    }
 
     /// `hashMask` as in ``StoreConfiguration/hashMask``.
     init(seed: UInt64, hashMask: UInt64) throws {
@@ -53,6 +69,7 @@ final class StoreSimulation {
         for step in 1...steps {
             try await self.step()
             try await judge()
+            try judgeKept()
             if step % 16 == 0 { try await judgeFile() }
         }
         try await flush()
@@ -312,6 +329,7 @@ final class StoreSimulation {
 
     private func disconnect() {
         readers = []
+        kept.dropAll()
         protected = []
     }
 
@@ -375,6 +393,47 @@ extension StoreSimulation {
         )
     }
 
+    /// What was kept of reads, where it still counts; then one more is made to be kept.
+    private func judgeKept() throws {
+        for id in kept.keys {
+            let reader = anyReader()
+            let row = try RowKey(key(id.scope), EntryID(id.text))
+            try kept.check(
+                id,
+                counts: { stamp in
+                    guard reader.stillSays(stamp) else { return false }
+                    model.use(row)
+                    return true
+                },
+                read: { now in try shown(id, reader, now, isUse: false) }
+            )
+        }
+        let (id, reader, now) = (anyID(), anyReader(), clock.now)
+        log.append("keep \(id)")
+        let (result, stamp) = reader.stamping {
+            Result { try shown(id, reader, now, isUse: true) }
+        }
+        let found = try result.get()
+        if found != .miss { model.use(id) }
+        kept.keep(id, (found, stamp), now: now)
+        kept.shrink(to: 6)
+    }
+
+    /// Reads an id as an event loop does; where that is no use of it, as all others do.
+    private func shown(
+        _ id: StoreModel.ID,
+        _ reader: StoreReader,
+        _ now: Timestamp,
+        isUse: Bool
+    ) throws -> Shown {
+        let (scope, named) = (try key(id.scope), try EntryID(id.text))
+        var plain = Shown.miss
+        let isPlain =
+            isUse && reader.plainRow(scope, named, now: now) { row in plain = Shown(row) }
+        if isPlain { return plain }
+        return try reader.withEntry(scope, named, now: now, isUse: isUse) { Shown($0) } ?? .miss
+    }
+
     /// The rows themselves, and large bodies as they are read.
     private func judgeFile() async throws {
         try await temporary.store.settle()
@@ -396,6 +455,8 @@ extension StoreSimulation {
 // MARK: Chance and comparison
 
 extension StoreSimulation {
+    private func anyReader() -> StoreReader { readers[anyCount(readers.count)] }
+
     private func anyCount(_ end: Int) -> Int { Int.random(in: 0..<end, using: &random) }
 
     private func anyID() -> StoreModel.ID {

@@ -95,6 +95,9 @@ final class DiskPlan: FaultPlan {
         }
     }
 
+    /// Whether something is still to come.
+    var isArmed: Bool { state.withLock { $0.left != nil } }
+
     var hasCopied: Bool { state.withLock { $0.copy != nil } }
 
     func failure(before step: String, of path: String) -> Int32? {

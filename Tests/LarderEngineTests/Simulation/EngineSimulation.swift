@@ -58,6 +58,10 @@ final class EngineSimulation {
     private var hasNoCache = false
     /// When it was harmed last.
     var lastHarm: Duration?
+    /// What an event loop has kept.
+    var kept = KeptReads<String, Kept?>()
+    /// Which of the URLs it asks for next.
+    var keptTurn = 0
 
     init(seed: UInt64) throws {
         self.seed = seed
@@ -164,6 +168,7 @@ final class EngineSimulation {
             guard daemon.step(&random) else { return true }
             lastLook = nil
             hear()
+            try checkKept()
         }
         guard !plan.hasCopied else { return false }
         try require(count < Self.stepsMax, "it never comes to rest")
@@ -311,6 +316,7 @@ final class EngineSimulation {
         window.heard += heard.take()
         origin.forgetEverybody()
         daemon.end(&random, closing: directory == nil)
+        kept.dropAll()
         // Nobody hears it any more.
         _ = heard.take()
         _ = try plan.takeCopy()

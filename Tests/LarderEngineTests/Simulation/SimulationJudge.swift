@@ -349,8 +349,10 @@ struct SimulationJudge {
     }
 
     /// What is not as the model has it.
-    struct Complaint: Error {
+    struct Complaint: Error, CustomStringConvertible {
         let text: String
+
+        var description: String { text }
     }
 }
 
