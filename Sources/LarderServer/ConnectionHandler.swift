@@ -74,7 +74,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
-        lines.readAhead = { self.takePlainRead($0, $1, context) }
+        if server.takesPlainReads {
+            lines.readAhead = { self.takePlainRead($0, $1, context) }
+        }
         if context.channel.isActive { channelActive(context: context) }
     }
 

@@ -35,6 +35,8 @@ package final class Server: Sendable {
         package var told: StatusReport.Configuration?
         /// Memory for answers that are ready to be sent, over all event loops.
         package var readyBytes = ByteSize(bytes: 8 << 20)
+        /// Whether plain reads are answered ahead of the parser; what is answered is the same.
+        package var takesPlainReads = true
 
         package init(path: String, mode: UInt32, administrators: Administrators) {
             self.path = path
@@ -58,7 +60,8 @@ package final class Server: Sendable {
         context = ServerContext(
             engine: engine,
             administrators: configuration.administrators,
-            configuration: configuration.told
+            configuration: configuration.told,
+            takesPlainReads: configuration.takesPlainReads
         )
         group = eventLoopGroup
         (stopping, stop) = AsyncStream.makeStream()

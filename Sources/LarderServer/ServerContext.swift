@@ -10,6 +10,7 @@ final class ServerContext: Sendable {
     let administrators: Administrators
     /// What status tells of the configuration.
     let configuration: StatusReport.Configuration?
+    let takesPlainReads: Bool
     let connections = ConnectionList()
     let uploads = UploadPlaces()
     let memory = HeldMemory()
@@ -22,9 +23,11 @@ final class ServerContext: Sendable {
     init(
         engine: Engine,
         administrators: Administrators,
-        configuration: StatusReport.Configuration? = nil
+        configuration: StatusReport.Configuration? = nil,
+        takesPlainReads: Bool = true
     ) {
         self.configuration = configuration
+        self.takesPlainReads = takesPlainReads
         self.engine = engine
         self.administrators = administrators
         run = String(engine.clock.now().milliseconds, radix: 36)

@@ -6,10 +6,10 @@ import LarderTestSupport
 import LarderWire
 import Testing
 
-@Suite("How requests are cut, joined and ended", .timeLimit(.minutes(5)))
+@Suite("How requests are cut, joined and ended", .bothWays, .timeLimit(.minutes(5)))
 struct FramingTests {
     /// Requests of every kind of route, and what they ask for.
-    private static let requests: [(method: String, bytes: [UInt8])] = [
+    static let requests: [(method: String, bytes: [UInt8])] = [
         ("PUT", put("a", body: "one")),
         ("GET", get("/v1/entries/a")),
         ("HEAD", [UInt8]("HEAD /v1/entries/a HTTP/1.1\r\nHost: x\r\n\r\n".utf8)),

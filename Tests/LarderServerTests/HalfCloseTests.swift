@@ -3,7 +3,7 @@ import LarderTestSupport
 import LarderWire
 import Testing
 
-@Suite("Clients that send no more", .timeLimit(.minutes(5)))
+@Suite("Clients that send no more", .bothWays, .timeLimit(.minutes(5)))
 struct HalfCloseTests {
     private static func get(_ path: String) -> String {
         "GET \(path) HTTP/1.1\r\nHost: x\r\n\r\n"

@@ -3,7 +3,7 @@ import LarderTestSupport
 import LarderWire
 import Testing
 
-@Suite("What is no request of ours", .timeLimit(.minutes(5)))
+@Suite("What is no request of ours", .bothWays, .timeLimit(.minutes(5)))
 struct HostileInputTests {
     @Test("Random bytes get a problem or a closed connection, and the next client is served")
     func randomBytes() async throws {
@@ -50,25 +50,27 @@ struct HostileInputTests {
         }
     }
 
+    static let heads = [
+        "GET / HTTP/2.0\r\n\r\n",
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        "GET /\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: x\r\nno colon\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: x\r\n: x\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: x\r\nA b: x\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: x\r\n\u{0}: x\r\n\r\n",
+        "PUT /v1/entries/a HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+        "PUT /v1/entries/a HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n",
+        "PUT /v1/entries/a HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+        "PUT /v1/entries/a HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n",
+        "PUT /v1/entries/a HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n"
+            + "Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n",
+        "PUT /v1/entries/a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n",
+        "\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}\u{0}\u{1}\u{FC}\u{3}\u{3}\r\n\r\n",
+    ]
+
     @Test(
         "A head that breaks the rules of HTTP is refused",
-        arguments: [
-            "GET / HTTP/2.0\r\n\r\n",
-            "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-            "GET /\r\n\r\n",
-            "GET / HTTP/1.1\r\nHost: x\r\nno colon\r\n\r\n",
-            "GET / HTTP/1.1\r\nHost: x\r\n: x\r\n\r\n",
-            "GET / HTTP/1.1\r\nHost: x\r\nA b: x\r\n\r\n",
-            "GET / HTTP/1.1\r\nHost: x\r\n\u{0}: x\r\n\r\n",
-            "PUT /v1/entries/a HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
-            "PUT /v1/entries/a HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n",
-            "PUT /v1/entries/a HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
-            "PUT /v1/entries/a HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n",
-            "PUT /v1/entries/a HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n"
-                + "Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n",
-            "PUT /v1/entries/a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n",
-            "\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}\u{0}\u{1}\u{FC}\u{3}\u{3}\r\n\r\n",
-        ]
+        arguments: heads
     )
     func badHeads(request: String) async throws {
         try await ServerFixture.run { server in

@@ -10,7 +10,13 @@ import Testing
 
 @Suite("Plain reads, answered ahead of the parser", .timeLimit(.minutes(5)))
 struct PlainReadTests {
-    private static let plain = "GET /v1/entries/a%20b?account=work HTTP/1.1\r\nHost: larder\r\n"
+    static let plain = "GET /v1/entries/a%20b?account=work HTTP/1.1\r\nHost: larder\r\n"
+
+    /// Fields that change nothing of the answer.
+    static let harmlessFields = [
+        "", "User-Agent: a/1 (b; c)\r\n", "accept: */*\r\nAccept-Encoding: gzip, br\r\n",
+        "Connection: keep-alive\r\n", "Accept-Language: de\r\n", "Accept: \r\n",
+    ]
 
     private func read(_ text: String) -> PlainRead? {
         Array(text.utf8).withUnsafeBytes { PlainRead($0) }
@@ -20,10 +26,7 @@ struct PlainReadTests {
 
     @Test(
         "It has one Host, and no field that could mean something",
-        arguments: [
-            "", "User-Agent: a/1 (b; c)\r\n", "accept: */*\r\nAccept-Encoding: gzip, br\r\n",
-            "Connection: keep-alive\r\n", "Accept-Language: de\r\n", "Accept: \r\n",
-        ]
+        arguments: harmlessFields
     )
     func found(fields: String) throws {
         let request = Self.plain + fields + "\r\n"
@@ -37,9 +40,9 @@ struct PlainReadTests {
         }
     }
 
-    @Test(
-        "Everything else is the parser's",
-        arguments: [
+    /// Requests that are no plain reads, each for one reason.
+    static let parsed =
+        [
             "HEAD /v1/entries/a HTTP/1.1\r\nHost: larder\r\n\r\n",
             "GET /v1/entries HTTP/1.1\r\nHost: larder\r\n\r\n",
             "GET http://larder/v1/entries/a HTTP/1.1\r\nHost: larder\r\n\r\n",
@@ -56,12 +59,16 @@ struct PlainReadTests {
             "GET /v1/entries/\u{E4} HTTP/1.1\r\nHost: larder\r\n\r\n",
             "\r\nGET /v1/entries/a HTTP/1.1\r\nHost: larder\r\n\r\n",
         ]
-            + [
-                "If-None-Match: \"a\"", "Connection: close", "Connection: Upgrade", "Upgrade: h2c",
-                "Content-Length: 0", "Transfer-Encoding: chunked", "Expect: 100-continue",
-                "Range: bytes=0-", "Larder-Client: a", "Accept: a\tb", "Accept: a\u{7F}",
-                "User-Agent: " + String(repeating: "a", count: 4_096), "Cache-Control: no-cache",
-            ].map { "\(plain)\($0)\r\n\r\n" }
+        + [
+            "If-None-Match: \"a\"", "Connection: close", "Connection: Upgrade", "Upgrade: h2c",
+            "Content-Length: 0", "Transfer-Encoding: chunked", "Expect: 100-continue",
+            "Range: bytes=0-", "Larder-Client: a", "Accept: a\tb", "Accept: a\u{7F}",
+            "User-Agent: " + String(repeating: "a", count: 4_096), "Cache-Control: no-cache",
+        ].map { "\(plain)\($0)\r\n\r\n" }
+
+    @Test(
+        "Everything else is the parser's",
+        arguments: parsed
     )
     func others(request: String) {
         #expect(read(request) == nil)

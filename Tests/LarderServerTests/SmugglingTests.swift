@@ -7,7 +7,7 @@ import Testing
 ///
 /// Two parties that read the same bytes as different requests are how one client's request reaches
 /// the other's answer (RFC 9112 11.2).
-@Suite("Requests that could be read in two ways", .timeLimit(.minutes(10)))
+@Suite("Requests that could be read in two ways", .bothWays, .timeLimit(.minutes(10)))
 struct SmugglingTests {
     /// What a reader who finds another end would take for a request of its own.
     private static let hidden = "DELETE /v1/entries/kept HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -31,7 +31,7 @@ struct SmugglingTests {
         }
     }
 
-    private static let lengthsRefused = [
+    static let lengthsRefused = [
         "Content-Length: 3\r\nTransfer-Encoding: chunked",
         "Transfer-Encoding: chunked\r\nContent-Length: 3",
         "Content-Length: 3\r\nContent-Length: 4",
@@ -81,7 +81,7 @@ struct SmugglingTests {
         )
     }
 
-    private static let linesRefused = [
+    static let linesRefused = [
         "GET /v1/entries/kept HTTP/1.1\nHost: x\n\n",
         "GET /v1/entries/kept HTTP/1.1\r\nHost: x\n\r\n",
         "GET /v1/entries/kept HTTP/1.1\r\n Host: x\r\n\r\n",
@@ -165,7 +165,7 @@ struct SmugglingTests {
         try await expectRefusals(Self.linesRefused)
     }
 
-    private static let chunksRefused = [
+    static let chunksRefused = [
         "0x3\r\nabc\r\n0\r\n\r\n", "+3\r\nabc\r\n0\r\n\r\n", " 3\r\nabc\r\n0\r\n\r\n",
         "3 \r\nabc\r\n0\r\n\r\n", "3\nabc\r\n0\r\n\r\n", "3\rabc\r\n0\r\n\r\n",
         "3\r\nabc\n0\r\n\r\n", "3\r\nabc0\r\n\r\n", "3\r\nabcd\r\n0\r\n\r\n",

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LarderServer
 
-@Suite("Answers that their client does not read", .timeLimit(.minutes(10)))
+@Suite("Answers that their client does not read", .bothWays, .timeLimit(.minutes(10)))
 struct UnreadTests {
     private static func get(_ path: String) -> [UInt8] {
         Array("GET \(path) HTTP/1.1\r\nHost: x\r\n\r\n".utf8)

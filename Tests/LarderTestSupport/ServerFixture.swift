@@ -3,6 +3,7 @@ package import LarderEngine
 package import LarderModel
 package import LarderServer
 package import LarderStore
+import NIOCore
 import NIOPosix
 import Synchronization
 
@@ -20,6 +21,9 @@ package final class ServerFixture: Sendable {
     /// Opened when ``Server/run(isListening:)`` has returned.
     package let ended = Gate()
     private let clients = Mutex<[RawClient]>([])
+
+    /// Whether the servers that are made take plain reads ahead of the parser.
+    @TaskLocal package static var takesPlainReads = true
 
     /// Serves while `body` runs, then hangs up every client, drains the server, closes the store.
     ///
@@ -72,6 +76,11 @@ package final class ServerFixture: Sendable {
 
     private static let oneLoop = MultiThreadedEventLoopGroup(numberOfThreads: 1)
 
+    /// Returns once the loop that all connections share has dealt with what was sent before.
+    package static func oneLoopTurned() async throws {
+        try await oneLoop.next().submit {}.get()
+    }
+
     private init(
         _ temporary: TemporaryStore,
         _ clock: ManualClock,
@@ -94,15 +103,13 @@ package final class ServerFixture: Sendable {
             version: "1.2.3",
             maxBytes: ByteSize(bytes: 512 << 20)
         )
-        server = Server(
-            Server.Configuration(
-                path: socketPath,
-                mode: 0o660,
-                administrators: administrators
-            ),
-            engine: engine,
-            eventLoopGroup: loops
+        var configuration = Server.Configuration(
+            path: socketPath,
+            mode: 0o660,
+            administrators: administrators
         )
+        configuration.takesPlainReads = Self.takesPlainReads
+        server = Server(configuration, engine: engine, eventLoopGroup: loops)
     }
 
     private static func example(_ rules: NormalizeRules.TypeMembers?) throws -> OriginSettings {
