@@ -9,8 +9,11 @@ final class LogicalClock: Sendable {
     private let last = Atomic<Int64>(0)
 
     /// The next number, never given twice while the process lives.
-    func tick() -> Int64 {
-        last.wrappingAdd(1, ordering: .relaxed).newValue
+    func tick() -> Int64 { tick(1) }
+
+    /// The last one of the next `count` numbers.
+    func tick(_ count: Int) -> Int64 {
+        last.wrappingAdd(Int64(count), ordering: .relaxed).newValue
     }
 
     /// Goes on after the highest number of an opened file.

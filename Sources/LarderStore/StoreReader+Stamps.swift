@@ -7,7 +7,9 @@ package struct ReadStamp: Sendable {
     fileprivate let origins: Int
     /// What was asked for, where it was a plain row, of which nothing counts but what is said of that.
     package let plain: (scope: ScopeKey, id: EntryID)?
-    fileprivate let rows: [(key: RowKey, number: UInt32)]
+    /// The numbers of the rows of ``use``.
+    fileprivate let numbers: [UInt32]
+    fileprivate let use: RowUse
 
     fileprivate static let rowsMax = 64
 }
@@ -47,7 +49,8 @@ extension StoreReader {
             moves: moves,
             origins: origins,
             plain: notes.plain,
-            rows: keys.map { ($0, shared.stamps[$0]) }
+            numbers: keys.map { shared.stamps[$0] },
+            use: RowUse(keys)
         )
         // Else a row may have been read before a commit, and its number after.
         let isOneMoment = !shared.stamps.isCommitting && shared.commitNumber == commit
@@ -69,10 +72,10 @@ extension StoreReader {
             else { return false }
         }
         guard shared.generation == stamp.generation,
-            stamp.rows.allSatisfy({ shared.stamps[$0.key] == $0.number }),
+            zip(stamp.use.keys, stamp.numbers).allSatisfy({ shared.stamps[$0] == $1 }),
             shared.claims.moves == moves
         else { return false }
-        for row in stamp.rows { noteUse(of: row.key) }
+        noteUse(stamp.use)
         return true
     }
 }

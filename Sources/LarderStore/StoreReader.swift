@@ -186,9 +186,20 @@ package final class StoreReader {
 
     @inline(__always)
     func noteUse(of key: RowKey) {
-        guard let count = touches.touch(key, at: shared.clock.tick()) else { return }
-        if count == 1 { shared.upkeep.want() }
-        if count % Limits.touchesMax == 0 { requestFlush() }
+        if let count = touches.touch(key, at: shared.clock.tick()) { noted(1, of: count) }
+    }
+
+    /// The same rows are used once more, in their order.
+    @inline(__always)
+    func noteUse(_ use: RowUse) {
+        let rows = use.keys.count
+        if let count = touches.touch(use, at: shared.clock.tick(rows)) { noted(rows, of: count) }
+    }
+
+    /// So many rows have come to be among the `count` of which the log has a use.
+    private func noted(_ rows: Int, of count: Int) {
+        if count == rows { shared.upkeep.want() }
+        if count / Limits.touchesMax > (count - rows) / Limits.touchesMax { requestFlush() }
     }
 
     /// Hands the row that `cache.db` has under an id to `read`, sound or not, which is no use of it;

@@ -4,28 +4,85 @@ import Synchronization
 /// The uses that one reader has seen since the last flush: reading never writes.
 ///
 /// Filled by the reader's thread, emptied by the writer's, guarded by a lock that is held for one
-/// step of a dictionary.
+/// step of a dictionary. What is used again and again is a ``RowUse``, which takes no lock.
 final class TouchLog: Sendable {
-    private let ticks = Mutex<[RowKey: Int64]>([:])
+    private struct Uses {
+        var ticks: [RowKey: Int64] = [:]
+        var marked: [RowUse] = []
+        var markedRows = 0
+
+        var count: Int { ticks.count + markedRows }
+    }
+
+    private let uses = Mutex(Uses())
 
     /// Remembers the latest use of a row; returns of how many it has one, if this row is new.
     func touch(_ key: RowKey, at tick: Int64) -> Int? {
-        ticks.withLock { ticks in
-            ticks.updateValue(tick, forKey: key) == nil ? ticks.count : nil
+        uses.withLock { uses in
+            uses.ticks.updateValue(tick, forKey: key) == nil ? uses.count : nil
+        }
+    }
+
+    /// Remembers the latest use of some rows, the last of them at `tick`; returns of how many it has
+    /// one, if these were not among them.
+    func touch(_ use: RowUse, at tick: Int64) -> Int? {
+        guard use.note(tick) else { return nil }
+        return uses.withLock { uses in
+            uses.marked.append(use)
+            uses.markedRows += use.keys.count
+            return uses.count
         }
     }
 
     /// Everything that was remembered; the log is empty afterwards.
     func drain() -> [RowKey: Int64] {
-        ticks.withLock { ticks in
-            let drained = ticks
-            ticks.removeAll(keepingCapacity: drained.count < Limits.touchesMax)
-            return drained
+        let drained = uses.withLock { uses in
+            defer {
+                uses.ticks.removeAll(keepingCapacity: uses.ticks.count < Limits.touchesMax)
+                uses.marked = []
+                uses.markedRows = 0
+            }
+            return uses
         }
+        var ticks = drained.ticks
+        for use in drained.marked {
+            let first = use.take() - Int64(use.keys.count) + 1
+            for (key, tick) in zip(use.keys, first...) {
+                ticks[key] = max(ticks[key] ?? tick, tick)
+            }
+        }
+        return ticks
     }
 
     /// Puts back what a failed transaction did not keep.
     func restore(_ drained: [RowKey: Int64]) {
-        ticks.withLock { $0.merge(drained) { max($0, $1) } }
+        uses.withLock { $0.ticks.merge(drained) { max($0, $1) } }
+    }
+}
+
+/// The latest use of rows that are used together again and again, as by an answer that is kept.
+///
+/// Either whoever uses them sees that it is not listed any more, or who takes the tick sees the use:
+/// each writes the one and then reads the other, sequentially consistent.
+final class RowUse: Sendable {
+    let keys: [RowKey]
+    private let latest = Atomic<Int64>(0)
+    private let isListed = Atomic(false)
+
+    init(_ keys: [RowKey]) {
+        self.keys = keys
+    }
+
+    /// True where it has to be listed.
+    fileprivate func note(_ tick: Int64) -> Bool {
+        latest.store(tick, ordering: .sequentiallyConsistent)
+        return !isListed.load(ordering: .sequentiallyConsistent)
+            && !isListed.exchange(true, ordering: .sequentiallyConsistent)
+    }
+
+    /// The tick of the last of its rows; it is listed no more.
+    fileprivate func take() -> Int64 {
+        isListed.store(false, ordering: .sequentiallyConsistent)
+        return latest.load(ordering: .sequentiallyConsistent)
     }
 }
