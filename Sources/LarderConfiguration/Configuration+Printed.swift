@@ -8,7 +8,8 @@ extension Configuration {
         for section in ConfigurationSection.allCases where section != .origins {
             lines.append("\(section.rawValue):")
             for key in ConfigurationKey.keys(of: section) {
-                lines.append("  \(key.name): \(yamlText(text(of: key)))")
+                let text = text(of: key)
+                lines.append("  \(key.name): \(key.isTruth ? text : yamlText(text))")
             }
         }
         lines.append(origins.isEmpty ? "origins: {}" : "origins:")

@@ -8,6 +8,7 @@ extension Configuration {
         switch key {
         case .socketsAPI: sockets.api = try setting.path(bytesMax: Limits.socketPathBytesMax)
         case .socketsMode: sockets.mode = try setting.mode()
+        case .socketsSpin: sockets.spin = try setting.truth()
         case .storageCacheDirectory: storage.cacheDirectory = try setting.path()
         case .storageStateDirectory: storage.stateDirectory = try setting.path()
         case .cacheMaxBytes: cache.maxBytes = try setting.size(Limits.cacheBytes)
@@ -32,6 +33,7 @@ extension Configuration {
         switch key {
         case .socketsAPI: sockets.api
         case .socketsMode: "0" + String(sockets.mode + 0o1000, radix: 8).dropFirst()
+        case .socketsSpin: "\(sockets.spin)"
         case .storageCacheDirectory: storage.cacheDirectory
         case .storageStateDirectory: storage.stateDirectory
         case .cacheMaxBytes: cache.maxBytes.unitText

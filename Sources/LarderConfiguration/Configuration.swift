@@ -44,6 +44,8 @@ extension Configuration {
         package var api: String
         /// The socket's permission bits.
         package var mode = 0o660
+        /// Whether a hit's loop stays awake for a moment for the next one of its only client.
+        package var spin = true
     }
 
     package struct Storage: Equatable, Sendable {

@@ -5,6 +5,7 @@
 package enum ConfigurationKey: String, Sendable, CaseIterable {
     case socketsAPI = "sockets.api"
     case socketsMode = "sockets.mode"
+    case socketsSpin = "sockets.spin"
     case storageCacheDirectory = "storage.cache_directory"
     case storageStateDirectory = "storage.state_directory"
     case cacheMaxBytes = "cache.max_bytes"
@@ -30,6 +31,9 @@ package enum ConfigurationKey: String, Sendable, CaseIterable {
     var name: String {
         String(rawValue.drop(while: { $0 != "." }).dropFirst())
     }
+
+    /// Whether its value is true or false, which YAML does not quote.
+    var isTruth: Bool { self == .socketsSpin }
 
     static func keys(of section: ConfigurationSection) -> [ConfigurationKey] {
         allCases.filter { $0.rawValue.hasPrefix("\(section.rawValue).") }

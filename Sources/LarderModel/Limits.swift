@@ -200,6 +200,11 @@ package enum Limits {
     package static let hitsPerSample = 16
     /// A client that reads nothing for this long is given up.
     package static let stalledResponseTime = Duration.seconds(60)
+    /// How long an event loop stays awake after a hit for the next one, which costs as much processor
+    /// time: about as long as a processor that sleeps takes to be woken, and the client to ask again.
+    package static let spinTimeMax = Duration.microseconds(40)
+    /// How long nobody else must have been answered before that.
+    package static let spinQuietTime = Duration.milliseconds(5)
     /// How long running answers may take after SIGTERM; what is left of ``endTime`` is for the files.
     package static let drainTime = Duration.seconds(5)
     /// How long the whole end may take after SIGTERM, whatever the disk does: nobody who shuts a

@@ -21,6 +21,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     /// What the present plain read asks for, where its answer is worth keeping.
     private var asked: ReadyAnswers.Asked?
     private let meter: LoopMeter
+    private let spin: LoopSpin
     private let jobs: WorkQueue
     private let peer: Peer
     private let lines: RequestLines
@@ -60,6 +61,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         worker = loop.worker
         ready = loop.ready
         meter = loop.meter
+        spin = loop.spin
         jobs = loop.jobs
         self.peer = peer
         self.lines = lines
@@ -244,7 +246,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
         let answer = bytes.withUnsafeReadableBytes { bytes in
             ready.find(UnsafeRawBufferPointer(rebasing: bytes[read.target]), peer.uid)
         }
-        if let answer, isRight(answer) {
+        let engine = server.engine
+        if let answer, answer.moments.contains(engine.clock.now()),
+            engine.stillShows(answer.stamp, loop.reader)
+        {
             send(answer, raw, context)
         } else {
             let target = bytes.withUnsafeReadableBytes {
@@ -256,12 +261,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
             asked = nil
         }
         return read.length
-    }
-
-    private func isRight(_ answer: ReadyAnswers.Answer) -> Bool {
-        let engine = server.engine
-        return answer.moments.contains(engine.clock.now())
-            && engine.stillShows(answer.stamp, loop.reader)
     }
 
     /// Sends an answer that is ready, past the encoder.
@@ -276,6 +275,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         _ = machine.answerBegan()
         raw.write(NIOAny(answer.bytes), promise: nil)
         meter.readyAnswered(answer.bodyBytes)
+        spin.answered(ObjectIdentifier(self))
         if let began { meter.hitAnswered(after: .now() - began) }
         answerCompleted(context)
     }

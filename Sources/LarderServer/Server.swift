@@ -37,6 +37,8 @@ package final class Server: Sendable {
         package var readyBytes = ByteSize(bytes: 8 << 20)
         /// Whether plain reads are answered ahead of the parser; what is answered is the same.
         package var takesPlainReads = true
+        /// Whether a loop stays awake for a moment after a hit of its only client.
+        package var spins = false
 
         package init(path: String, mode: UInt32, administrators: Administrators) {
             self.path = path
@@ -87,7 +89,10 @@ package final class Server: Sendable {
             try? await listener.close().get()
             socket.remove()
             await drainConnections()
-            for loop in loops.values { loop.jobs.finish() }
+            for loop in loops.values {
+                loop.jobs.finish()
+                loop.pipe?.close(promise: nil)
+            }
         }
     }
 
@@ -119,6 +124,8 @@ package final class Server: Sendable {
     /// What is known of an event loop outside of it.
     private struct LoopPlace {
         let loop: NIOLoopBoundBox<ServerLoop>
+        /// That of its ``LoopSpin``.
+        let pipe: (any Channel)?
         let executor: LoopExecutor
         let jobs: WorkQueue
     }
@@ -137,12 +144,14 @@ package final class Server: Sendable {
                     worker: worker,
                     ready: ReadyAnswers(bytesMax: readyBytesMax),
                     meter: context.meters.makeMeter(eventLoop),
+                    spin: LoopSpin(),
                     jobs: jobs
                 )
                 return NIOLoopBoundBox(loop, eventLoop: eventLoop)
             }.get()
             loops[ObjectIdentifier(eventLoop)] = LoopPlace(
                 loop: loop,
+                pipe: configuration.spins ? try await LoopSpin.open(loop, on: eventLoop) : nil,
                 executor: worker.executor,
                 jobs: jobs
             )

@@ -6,6 +6,7 @@ struct ServerLoop {
     let worker: LoopWorker
     let ready: ReadyAnswers
     let meter: LoopMeter
+    let spin: LoopSpin
     /// Answers that take longer than a turn of the loop; every connection has at most one.
     let jobs: WorkQueue
 }

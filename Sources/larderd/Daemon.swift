@@ -137,6 +137,7 @@ struct Daemon {
             socketMode: configuration.sockets.mode
         )
         server.readyBytes = configuration.cache.readyBytes
+        server.spins = configuration.sockets.spin
         server.inherited = systemd.socket?.descriptor
         return server
     }

@@ -115,8 +115,9 @@ struct ReadingTests {
     @Test("Every key has its variable", arguments: ConfigurationKey.allCases)
     func variables(key: ConfigurationKey) throws {
         let other: [ConfigurationKey: String] = [
-            .socketsAPI: "/x", .socketsMode: "0666", .storageCacheDirectory: "/y",
-            .storageStateDirectory: "/z", .cacheMaxBytes: "9MiB", .cacheMaxEntryBytes: "8MiB",
+            .socketsAPI: "/x", .socketsMode: "0666", .socketsSpin: "false",
+            .storageCacheDirectory: "/y", .storageStateDirectory: "/z", .cacheMaxBytes: "9MiB",
+            .cacheMaxEntryBytes: "8MiB",
             .cacheLowWatermark: "0.5", .cacheMinFreeBytes: "7MiB", .cacheMemoryBytes: "6MiB",
             .pinsMaxBytes: "5MiB", .queueMaxModifiers: "4", .queueMaxBytes: "3MiB",
             .queueHistory: "2", .accessAdminGroup: "keepers", .accessUserShare: "0.75",
@@ -159,6 +160,7 @@ struct ReadingTests {
                 sockets:
                   api: /run/larder/api.sock
                   mode: "0660"
+                  spin: true
                 storage:
                   cache_directory: /var/cache/larder
                   state_directory: /var/lib/larder

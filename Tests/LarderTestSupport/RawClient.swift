@@ -42,6 +42,11 @@ package final class RawClient: Sendable {
         return taken
     }
 
+    /// Takes in what comes, without waiting for it.
+    package func listen() {
+        channel.read()
+    }
+
     /// Sends a request without a body and reads its answer.
     package func ask(
         _ method: String,
