@@ -25,6 +25,14 @@ struct QueueStatusTests {
         return id
     }
 
+    /// A modifier that the keeper has in memory, so that it does not read what is written of it.
+    private func heldAndKnown(_ fixture: EngineFixture) async throws -> ModifierID {
+        let hold = Duration.seconds(3_600)
+        let id = try await merge(fixture, "m-1", hold: hold)
+        try await fixture.clock.sleepers(until: hold)
+        return id
+    }
+
     private func write(
         _ fixture: EngineFixture,
         _ id: ModifierID,
@@ -73,7 +81,7 @@ struct QueueStatusTests {
     @Test("Cases 10, 23: what is stalled or waits for a credential degrades the status")
     func degraded() async throws {
         try await EngineFixture.run { fixture in
-            let id = try await merge(fixture, "m-1", hold: .seconds(3_600))
+            let id = try await heldAndKnown(fixture)
             try await write(fixture, id, .retryWait, isStalled: true)
             var status = await fixture.engine.monitor.status(connections: 0)
             #expect(status.state == .degraded)
@@ -99,7 +107,7 @@ struct QueueStatusTests {
     )
     func waitingForPerson() async throws {
         try await EngineFixture.run { fixture in
-            let id = try await merge(fixture, "m-1", hold: .seconds(3_600))
+            let id = try await heldAndKnown(fixture)
             let own = StatusReport.You(uid: 1_000, groups: [], isAdministrator: false)
             let other = StatusReport.You(uid: 1_001, groups: [], isAdministrator: false)
             let root = StatusReport.You(uid: 0, groups: [], isAdministrator: true)
