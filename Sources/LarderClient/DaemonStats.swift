@@ -16,6 +16,8 @@ public struct DaemonStats: Equatable, Sendable {
     public var misses: Int64 { report.lookups.misses }
     /// Those of the hits that were answered by bytes that were ready in memory.
     public var readyHits: Int64 { report.lookups.ready }
+    /// What the answers that are ready in memory take there, in bytes.
+    public var readyBytes: Int64 { report.readyAnswers.bytes }
     /// Requests that went to origins.
     public var networkRequests: Int64 { report.flights.started }
     /// Entries that had to go, for whatever reason.

@@ -4550,7 +4550,7 @@ extension APIDocument {
               },
               "StatsReport": {
                 "type": "object",
-                "required": ["uptime", "connections", "bytes", "requests", "lookups", "fetches", "flights", "latencies", "evictions", "groups", "modifiers"],
+                "required": ["uptime", "connections", "bytes", "requests", "lookups", "ready_answers", "fetches", "flights", "latencies", "evictions", "groups", "modifiers"],
                 "properties": {
                   "uptime": {
                     "description": "Whole seconds since the start.",
@@ -4606,6 +4606,17 @@ extension APIDocument {
                         "minimum": 0
                       },
                       "misses": { "type": "integer", "minimum": 0 }
+                    }
+                  },
+                  "ready_answers": {
+                    "description": "Why plain reads were not answered by bytes that were ready in memory: none were kept, the second was over for which they were, or something that they show was written or may have been. And how many bytes those take that are kept now.",
+                    "type": "object",
+                    "required": ["missing", "expired", "stale", "bytes"],
+                    "properties": {
+                      "missing": { "type": "integer", "minimum": 0 },
+                      "expired": { "type": "integer", "minimum": 0 },
+                      "stale": { "type": "integer", "minimum": 0 },
+                      "bytes": { "type": "integer", "minimum": 0 }
                     }
                   },
                   "fetches": {
@@ -4706,6 +4717,7 @@ extension APIDocument {
                       { "family": "read", "2xx": 90, "3xx": 5, "4xx": 5, "5xx": 0 }
                     ],
                     "lookups": { "hits": 100, "ready": 40, "misses": 5 },
+                    "ready_answers": { "missing": 30, "expired": 20, "stale": 5, "bytes": 32768 },
                     "fetches": [
                       { "policy": "cache-then-network", "source": "network", "outcome": "network", "count": 3 }
                     ],

@@ -243,23 +243,23 @@ final class ConnectionHandler: ChannelDuplexHandler {
             let read = bytes.withUnsafeReadableBytes({ PlainRead($0) })
         else { return nil }
         watch.partArrived()
+        let (engine, now) = (server.engine, server.engine.clock.now())
         let answer = bytes.withUnsafeReadableBytes { bytes in
-            ready.find(UnsafeRawBufferPointer(rebasing: bytes[read.target]), peer.uid)
-        }
-        let engine = server.engine
-        if let answer, answer.moments.contains(engine.clock.now()),
-            engine.stillShows(answer.stamp, loop.reader)
-        {
-            send(answer, raw, context)
-        } else {
-            let target = bytes.withUnsafeReadableBytes {
-                String(decoding: $0[read.target], as: UTF8.self)
+            ready.find(.init(rebasing: bytes[read.target]), peer.uid, at: now, meter) {
+                engine.stillShows($0, loop.reader)
             }
-            asked = ready.note(target, peer.uid)
-            take(.part(.head(.plainRead(of: target))), context)
-            take(.part(.end(nil)), context)
-            asked = nil
         }
+        if let answer {
+            send(answer, raw, context)
+            return read.length
+        }
+        let target = bytes.withUnsafeReadableBytes {
+            String(decoding: $0[read.target], as: UTF8.self)
+        }
+        asked = ready.note(target, peer.uid)
+        take(.part(.head(.plainRead(of: target))), context)
+        take(.part(.end(nil)), context)
+        asked = nil
         return read.length
     }
 
@@ -313,6 +313,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
             if let asked, let stamp, let body, status == .ok {
                 let answer = ReadyAnswers.Answer(asked, stamp, moments, headers, body)
                 ready.keep(answer, to: asked)
+                meter.readyKept(ready.bytes)
             }
             let responseHead = HTTPResponseHead(
                 version: head.version,

@@ -22,6 +22,14 @@ final class LoopMeter {
         sent(bytes)
     }
 
+    /// A plain read was not answered by bytes that were ready, for one of the reasons.
+    func readyMissed(_ reason: WritableKeyPath<StatsReport.ReadyAnswers, Int64>) {
+        counts.readyAnswers[keyPath: reason] += 1
+    }
+
+    /// What the answers that are ready take now.
+    func readyKept(_ bytes: Int) { counts.readyAnswers.bytes = Int64(bytes) }
+
     func received(_ bytes: Int) { counts.received += Int64(bytes) }
     func sent(_ bytes: Int) { counts.sent += Int64(bytes) }
 
@@ -45,6 +53,7 @@ struct LoopCounts: Sendable {
         count: RouteFamily.allCases.count * classCount
     )
     fileprivate(set) var ready: Int64 = 0
+    fileprivate(set) var readyAnswers = StatsReport.ReadyAnswers()
     fileprivate(set) var received: Int64 = 0
     fileprivate(set) var sent: Int64 = 0
     fileprivate(set) var hit = Histogram()
@@ -53,6 +62,10 @@ struct LoopCounts: Sendable {
     mutating func add(_ other: LoopCounts) {
         for index in requests.indices { requests[index] += other.requests[index] }
         ready += other.ready
+        readyAnswers.missing += other.readyAnswers.missing
+        readyAnswers.expired += other.readyAnswers.expired
+        readyAnswers.stale += other.readyAnswers.stale
+        readyAnswers.bytes += other.readyAnswers.bytes
         received += other.received
         sent += other.sent
         hit.add(other.hit)
@@ -66,6 +79,7 @@ struct LoopCounts: Sendable {
     /// Fills in what is counted at the socket.
     func fill(_ report: inout StatsReport) {
         report.lookups.ready = ready
+        report.readyAnswers = readyAnswers
         report.bytes.received = received
         report.bytes.sent = sent
         report.latencies.hit = StatsReport.Latency(hit)

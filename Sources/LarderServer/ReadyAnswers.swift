@@ -1,6 +1,7 @@
 import LarderEngine
 import LarderModel
 import LarderStore
+import LarderWire
 import NIOCore
 import NIOHTTP1
 
@@ -60,6 +61,9 @@ final class ReadyAnswers {
     private var recent: [Int: Answer] = [:]
     private var older: [Int: Answer] = [:]
     private var recentBytes = 0
+    private var olderBytes = 0
+    /// What all of them count.
+    var bytes: Int { recentBytes + olderBytes }
     /// What was asked for once: nothing is kept of it, as it may be one of a million.
     private var seen: Set<Int> = []
     private static let seenMax = 16_384
@@ -68,12 +72,35 @@ final class ReadyAnswers {
         halfBytesMax = bytesMax / 2
     }
 
-    /// The answer to a plain read, good or not; nil where none is kept.
+    /// The answer to a plain read, if one is kept and right now; else the reason is counted.
+    func find(
+        _ target: UnsafeRawBufferPointer,
+        _ uid: UInt32,
+        at now: Timestamp,
+        _ meter: LoopMeter,
+        stillShows: (ReadStamp) -> Bool
+    ) -> Answer? {
+        guard let answer = find(target, uid) else {
+            meter.readyMissed(\.missing)
+            return nil
+        }
+        guard answer.moments.contains(now) else {
+            meter.readyMissed(\.expired)
+            return nil
+        }
+        guard stillShows(answer.stamp) else {
+            meter.readyMissed(\.stale)
+            return nil
+        }
+        return answer
+    }
+
+    /// The answer to a plain read, right or not; nil where none is kept.
     func find(_ target: UnsafeRawBufferPointer, _ uid: UInt32) -> Answer? {
         let hash = Self.hash(target, uid)
         if let answer = recent[hash] { return answer.isTo(target, uid) ? answer : nil }
         guard let answer = older[hash], answer.isTo(target, uid) else { return nil }
-        older[hash] = nil
+        drop(hash)
         add(answer, hash)
         return answer
     }
@@ -93,16 +120,19 @@ final class ReadyAnswers {
     /// Keeps an answer in the place of the one that was under its target.
     func keep(_ answer: Answer, to asked: Asked) {
         guard answer.size <= halfBytesMax else { return }
-        if let old = recent.removeValue(forKey: asked.hash) { recentBytes -= old.size }
-        older[asked.hash] = nil
+        drop(asked.hash)
         add(answer, asked.hash)
+    }
+
+    private func drop(_ hash: Int) {
+        if let old = recent.removeValue(forKey: hash) { recentBytes -= old.size }
+        if let old = older.removeValue(forKey: hash) { olderBytes -= old.size }
     }
 
     private func add(_ answer: Answer, _ hash: Int) {
         if recentBytes + answer.size > halfBytesMax {
-            older = recent
-            recent = [:]
-            recentBytes = 0
+            (older, olderBytes) = (recent, recentBytes)
+            (recent, recentBytes) = ([:], 0)
         }
         recent[hash] = answer
         recentBytes += answer.size

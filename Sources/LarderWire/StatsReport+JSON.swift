@@ -24,6 +24,11 @@ extension StatsReport {
                 json.member("ready", lookups.ready)
                 json.member("misses", lookups.misses)
             }
+            json.member("ready_answers") { json in
+                for (name, path) in Self.readyNames {
+                    json.member(name, readyAnswers[keyPath: path])
+                }
+            }
             json.name("fetches")
             json.beginArray()
             for fetches in fetches { json.object { fetches.write(to: &$0) } }
@@ -71,6 +76,11 @@ extension StatsReport {
         self.lookups.hits = try lookups.integer("hits")
         self.lookups.ready = try lookups.optionalInteger("ready") ?? 0
         self.lookups.misses = try lookups.integer("misses")
+        if let readyAnswers = try object.optionalObject("ready_answers") {
+            for (name, path) in Self.readyNames {
+                self.readyAnswers[keyPath: path] = try readyAnswers.integer(name)
+            }
+        }
         for fetches in try object.objects("fetches") {
             self.fetches.append(try Fetches(fetches))
         }
@@ -91,6 +101,10 @@ extension StatsReport {
         for (name, path) in Self.modifierNames {
             self.modifiers[keyPath: path] = try modifiers.integer(name)
         }
+    }
+
+    private static var readyNames: [(String, WritableKeyPath<ReadyAnswers, Int64>)] {
+        [("missing", \.missing), ("expired", \.expired), ("stale", \.stale), ("bytes", \.bytes)]
     }
 
     private static var modifierNames: [(String, WritableKeyPath<Modifiers, Int64>)] {

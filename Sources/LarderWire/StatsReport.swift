@@ -12,6 +12,7 @@ package struct StatsReport: Equatable, Sendable {
     /// By family of routes; those that were never asked stand there too.
     package var requests: [Requests] = []
     package var lookups = Lookups()
+    package var readyAnswers = ReadyAnswers()
     /// Those that occurred, in a fixed order.
     package var fetches: [Fetches] = []
     package var flights = Flights()
@@ -63,6 +64,20 @@ package struct StatsReport: Equatable, Sendable {
         /// Those of the hits that were answered by bytes that were ready.
         package var ready: Int64 = 0
         package var misses: Int64 = 0
+
+        package init() {}
+    }
+
+    /// What was asked for in plain form, and not answered by bytes that were ready.
+    package struct ReadyAnswers: Equatable, Sendable {
+        /// Nothing was kept for it.
+        package var missing: Int64 = 0
+        /// The second was over for which it was kept.
+        package var expired: Int64 = 0
+        /// Something that it showed was written, or may have been.
+        package var stale: Int64 = 0
+        /// What those that are kept take in memory now.
+        package var bytes: Int64 = 0
 
         package init() {}
     }

@@ -49,6 +49,12 @@ struct Stats: AsyncParsableCommand {
             "lookups",
             "hits: \(lookups.hits), of them ready: \(lookups.ready), misses: \(lookups.misses)"
         )
+        let ready = report.readyAnswers
+        table.add(
+            "ready answers",
+            "\(Words.size(ready.bytes)), not there: \(ready.missing), expired: \(ready.expired), "
+                + "stale: \(ready.stale)"
+        )
         table.add(
             "origins",
             "requests: \(flights.started), shared by others: \(flights.joined), "

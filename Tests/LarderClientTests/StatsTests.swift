@@ -15,6 +15,7 @@ struct StatsTests {
             report.lookups.hits = 7
             report.lookups.misses = 8
             report.lookups.ready = 6
+            report.readyAnswers.bytes = 16
             report.flights.started = 9
             report.evictions.lru = 1
             report.evictions.asked = 2
@@ -33,6 +34,8 @@ struct StatsTests {
             #expect(stats.openConnections == 3)
             #expect(stats.hits == 7)
             #expect(stats.misses == 8)
+            #expect(stats.readyHits == 6)
+            #expect(stats.readyBytes == 16)
             #expect(stats.networkRequests == 9)
             #expect(stats.evictions == 3)
             #expect(stats.acceptedModifiers == 10)

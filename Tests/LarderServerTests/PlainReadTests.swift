@@ -108,8 +108,16 @@ struct PlainReadTests {
                 #expect(plain == parsed && plain.body == pattern(101))
             }
             #expect(try await readyHits(client) == 3)
-            let stats = try await client.ask("GET", "/v1/stats")
-            #expect(try StatsReport(decoding: stats.body).lookups.hits == 12)
+            let stats = try StatsReport(decoding: await client.ask("GET", "/v1/stats").body)
+            #expect(stats.lookups.hits == 12)
+            #expect(stats.readyAnswers.missing == 2)
+            #expect(stats.readyAnswers.stale == 1)
+            #expect(stats.readyAnswers.bytes > 101)
+            server.clock.advance(by: .seconds(1))
+            _ = try await answers(client, "/v1/entries/a")
+            let later = try StatsReport(decoding: await client.ask("GET", "/v1/stats").body)
+            #expect(later.readyAnswers.expired == 1)
+            #expect(later.readyAnswers.bytes == stats.readyAnswers.bytes)
         }
     }
 

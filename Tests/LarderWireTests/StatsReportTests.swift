@@ -16,6 +16,10 @@ struct StatsReportTests {
         report.lookups.hits = 7
         report.lookups.misses = 3
         report.lookups.ready = 4
+        report.readyAnswers.missing = 1
+        report.readyAnswers.expired = 2
+        report.readyAnswers.stale = 3
+        report.readyAnswers.bytes = 4
         report.fetches = [
             StatsReport.Fetches(policy: .cacheOnly, source: .cache, outcome: .cache, count: 4)
         ]
@@ -64,6 +68,9 @@ struct StatsReportTests {
             )
         )
         #expect(json.contains(#""max_ms":0.1}"#))
+        #expect(
+            json.contains(#""ready_answers":{"missing":1,"expired":2,"stale":3,"bytes":4}"#)
+        )
         #expect(json.contains(#""groups":{"count":2,"p50":1,"p90":3,"p99":3,"max":3}"#))
         #expect(
             json.contains(
