@@ -47,7 +47,7 @@ def first_line(*command):
 
 def versions():
     found = {command[0]: first_line(*command) for command in [
-        ("nginx", "-v"), ("varnishd", "-V"), ("h2load", "--version"), ("swift", "--version")]}
+        ("nginx", "-v"), ("varnishd", "-V"), ("redis-server", "--version"), ("h2load", "--version"), ("swift", "--version")]}
     return {name: version for name, version in found.items() if version}
 
 

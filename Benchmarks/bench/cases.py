@@ -12,7 +12,7 @@ import time
 import load
 from figures import Aim, Figure
 from rig import IDS
-from servers import Broken, Larder
+from servers import Broken, Larder, ask
 
 ALL_IDS = load.CONNECTIONS * IDS
 
@@ -81,6 +81,11 @@ def kinds(rig):
             load.rate(daemon, urls, ALL_IDS)
         ways = {kind: (daemon, urls) for kind, urls in lists.items()}
         ways["watched"] = (*ways["whole"], lambda: watching(daemon, rig, 200))
+        large = bytes(50 << 20)
+        if ask(daemon.socket, "PUT", "/v1/entries/large", large)[0] != 201:
+            raise Broken("50 MiB could not be put")
+        ways["slow reader"] = (
+            *ways["whole"], lambda: load.reading_slowly(daemon, "/v1/entries/large", 1 << 20))
         for kind in [kind for kind in ways if kind != "whole"]:
             yield from three_figures(
                 rig, f"hit, {kind}", {"larder": ways[kind], "whole": ways["whole"]},
@@ -209,7 +214,7 @@ def drained(daemon):
 
 def accept(rig):
     """T7: a modifier of a target with a base of 1 KiB, answered when it is synced, by one client and by
-    64, against appending 4 KiB and fdatasync, which one alone can do."""
+    64, against appending 4 KiB and fdatasync, which one alone can do, and beside a redis that syncs."""
     with rig.daemons("accept") as daemons:
 
         def append():
@@ -229,8 +234,11 @@ def accept(rig):
 
         for clients, count, aim in [(1, 2_000, 0.65), (64, 20_000, 3.0)]:
             ways = {name: lambda on=on: accepted(on, clients, count) for name, on in daemons.items()}
-            yield rig.compare("T7", f"accept, {counted(clients, 'client')}", "/s",
-                              {**ways, "fdatasync": append}, [Aim(aim, "fdatasync")])
+            ways["fdatasync"] = append
+            if rig.redis:
+                ways["redis"] = lambda: load.redis_rate(rig.redis, clients, count, 4096)
+            yield rig.compare("T7", f"accept, {counted(clients, 'client')}", "/s", ways,
+                              [Aim(aim, "fdatasync")])
 
 
 def counted(count, noun):

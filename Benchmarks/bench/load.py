@@ -1,11 +1,14 @@
 """The generators of load: h2load where each connection may ask the same, larder-load where each
 request is to be about something that no other is about."""
 
+import contextlib
 import os
 import re
+import socket
 import statistics
 import subprocess
 import tempfile
+import threading
 
 from servers import Broken
 
@@ -77,6 +80,36 @@ def high_time(*arguments, **options):
     """The 99th percentile."""
     found = times(*arguments, **options)
     return found and found[len(found) * 99 // 100]
+
+
+def redis_rate(server, clients, requests, value_bytes):
+    """SETs a second of keys at random."""
+    said = subprocess.run(
+        ["redis-benchmark", "-s", server.socket, "-t", "set", "-n", str(requests), "-c", str(clients),
+         "-d", str(value_bytes), "-r", "100000", "--csv"],
+        capture_output=True, text=True, check=True).stdout
+    return float(said.splitlines()[-1].split(",")[1].strip('"'))
+
+
+@contextlib.contextmanager
+def reading_slowly(server, target, bytes_a_second):
+    """A client that reads a large answer no faster than that, from its start on."""
+    is_over = threading.Event()
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(server.socket)
+        connection.sendall(f"GET {target} HTTP/1.1\r\nHost: bench\r\n\r\n".encode())
+
+        def read():
+            while not is_over.wait(65536 / bytes_a_second) and connection.recv(65536):
+                pass
+
+        reader = threading.Thread(target=read)
+        reader.start()
+        try:
+            yield
+        finally:
+            is_over.set()
+            reader.join()
 
 
 class Numbered:

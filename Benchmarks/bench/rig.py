@@ -9,7 +9,7 @@ import urllib.parse
 
 import load
 from figures import Figure
-from servers import Broken, Larder, Loop, Nginx, Varnish
+from servers import Broken, Larder, Loop, Nginx, Redis, Varnish
 
 IDS = 1000
 BODY_BYTES = 1024
@@ -81,11 +81,19 @@ class Rig:
         """What has a cache or an answer of its own, where it is installed."""
         found = {"nginx": self.nginx}
         for name, kind, argument in [("varnish", Varnish, self.nginx), ("epoll", Loop, self.body)]:
-            if kind.is_installed():
-                found[name] = self.start(kind(self.folder, argument))
-            else:
-                say(f"left out: {kind.program} is not installed; see scripts/bench --install-peers")
+            if started := self.start_if_installed(kind, argument):
+                found[name] = started
         return found
+
+    @functools.cached_property
+    def redis(self):
+        return self.start_if_installed(Redis)
+
+    def start_if_installed(self, kind, *arguments):
+        if kind.is_installed():
+            return self.start(kind(self.folder, *arguments))
+        say(f"left out: {kind.program} is not installed; see scripts/bench --install-peers")
+        return None
 
     # -- what is asked for
 

@@ -272,3 +272,17 @@ class Loop(Server):
         # It closes no connection, so there would be no end to wait for.
         with socket.socket(socket.AF_UNIX) as connection:
             return connection.connect_ex(self.socket) == 0
+
+
+class Redis(Server):
+    """With its log synced before each answer, and nothing else on the disk."""
+
+    name, program = "redis", "redis-server"
+
+    def arguments(self):
+        return ["redis-server", "--port", "0", "--unixsocket", self.socket, "--dir", self.folder,
+                "--save", "", "--appendonly", "yes", "--appendfsync", "always"]
+
+    def is_ready(self):
+        with socket.socket(socket.AF_UNIX) as connection:
+            return connection.connect_ex(self.socket) == 0
