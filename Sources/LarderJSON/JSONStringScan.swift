@@ -101,22 +101,24 @@ package enum JSONStringScan {
 extension JSONStringScan {
     /// The text of a token that is a string or a name of the same `bytes`.
     ///
-    /// Half a surrogate pair becomes U+FFFD, since a `String` cannot hold it.
+    /// Half a surrogate pair, which a `String` cannot hold, becomes a scalar of ``JSONHalves``.
     static func text(_ token: JSONToken, in bytes: UnsafeRawBufferPointer) -> String {
         let content = UnsafeRawBufferPointer(rebasing: bytes[token.range].dropFirst().dropLast())
-        guard token.hasEscapes else { return String(decoding: content, as: UTF8.self) }
-        return String(decoding: decoded(content, keepingHalves: false), as: UTF8.self)
+        if token.hasEscapes {
+            let bytes = decoded(content)
+            return JSONHalves.mayBe(in: bytes)
+                ? JSONHalves.text(bytes) : String(decoding: bytes, as: UTF8.self)
+        }
+        return JSONHalves.mayBe(in: content)
+            ? JSONHalves.text(content) : String(decoding: content, as: UTF8.self)
     }
 
     /// What stands between the quotation marks of a string that a tokenizer has taken, as bytes of
     /// UTF-8.
     ///
     /// Half a surrogate pair, which JSON can escape and UTF-8 cannot hold, has three bytes of its own
-    /// if it is kept (https://simonsapin.github.io/wtf-8/), else it is U+FFFD.
-    package static func decoded(
-        _ content: UnsafeRawBufferPointer,
-        keepingHalves: Bool
-    ) -> [UInt8] {
+    /// (https://simonsapin.github.io/wtf-8/).
+    package static func decoded(_ content: UnsafeRawBufferPointer) -> [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity(content.count)
         var position = 0
@@ -133,8 +135,7 @@ extension JSONStringScan {
             case UInt8(ascii: "r"): text.append(0x0D)
             case UInt8(ascii: "t"): text.append(0x09)
             case UInt8(ascii: "u"):
-                var (scalar, length) = escapedScalar(in: content, at: position)
-                if !keepingHalves, (0xD800..<0xE000).contains(scalar) { scalar = 0xFFFD }
+                let (scalar, length) = escapedScalar(in: content, at: position)
                 append(scalar, to: &text)
                 position += length
                 continue

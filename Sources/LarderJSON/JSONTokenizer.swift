@@ -2,8 +2,8 @@ import LarderModel
 
 /// Reads one JSON text (RFC 8259) token by token, in one pass and without a copy.
 ///
-/// It is strict: white space may stand around the value, a byte order mark may not; strings must be
-/// valid UTF-8. An escaped surrogate without its other half, `\uD800`, is in the grammar and is
+/// It is strict: white space may surround the value, and strings must be valid UTF-8. A byte order
+/// mark before the value is passed over, as RFC 8259 8.1 allows. An escaped surrogate without its other half, `\uD800`, is in the grammar and is
 /// taken. Member names may repeat. After ``next()`` has returned nil the whole text was good, and
 /// after it has thrown the tokenizer must not be used again.
 ///
@@ -36,7 +36,11 @@ package struct JSONTokenizer {
         precondition(depthMax <= JSONNesting.depthMax)
         self.bytes = bytes
         self.depthMax = depthMax
+        if bytes.starts(with: Self.byteOrderMark) { position = Self.byteOrderMark.count }
     }
+
+    /// U+FEFF in UTF-8.
+    package static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
     /// The next token, or nil when the text has ended where it should.
     package mutating func next() throws(JSONError) -> JSONToken? {

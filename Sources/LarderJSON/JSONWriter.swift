@@ -132,6 +132,12 @@ extension JSONWriter {
     private mutating func append(escaping text: UnsafeBufferPointer<UInt8>) {
         var start = 0
         for (index, byte) in text.enumerated() {
+            if byte == 0xF4, let escape = JSONHalves.escape(text[index...]) {
+                bytes.append(contentsOf: text[start..<index])
+                bytes += escape
+                start = index + 4
+                continue
+            }
             guard byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") else {
                 continue
             }

@@ -8,7 +8,7 @@ import LarderJSON
 enum JSONText {
     /// What stands between the quotation marks of a string that a tokenizer has taken.
     static func decoded(_ content: UnsafeRawBufferPointer) -> [UInt8] {
-        JSONStringScan.decoded(content, keepingHalves: true)
+        JSONStringScan.decoded(content)
     }
 
     /// Whether some of the text is half a surrogate pair.

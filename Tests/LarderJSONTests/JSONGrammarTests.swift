@@ -32,7 +32,8 @@ struct JSONGrammarTests {
     @Test(
         "A text that RFC 8259 does not describe is refused",
         arguments: [
-            "", " ", "\u{FEFF}null", "nul", "nulll", "NULL", "True", "tru", "truth", "fals", "nil",
+            "", " ", "\u{FEFF}", " \u{FEFF}null", "\u{FEFF}\u{FEFF}null", "nul", "nulll", "NULL",
+            "True", "tru", "truth", "fals", "nil",
             "undefined", "NaN", "Infinity", "-Infinity", "-", "+1", "--1", "01", "-01", "00", "1.",
             ".5", "-.5", "1.e5", "1e", "1e+", "1E-", "1ee2", "1.2.3", "0x1", "1_000", "1 000", "1a",
             "-a", "0e", "0.e1", "2.e3", "1,", "\u{FF11}",
