@@ -30,6 +30,8 @@ struct ModifierAttempt: Sendable {
     let facts: ModifierRequest
     let headers: HeaderFields
     let body: [UInt8]?
+    /// Whether one attempt may be sent twice, as a reused connection may be dead.
+    let isRepeatable: Bool
 
     /// Nil when it was given up because the daemon is ending: nobody knows then how it ended.
     func run() async -> End? {
@@ -65,7 +67,8 @@ struct ModifierAttempt: Sendable {
             headers: facts.flight.carried(headers, to: url),
             body: body,
             timeout: origin.fetch.timeout,
-            purpose: .write
+            purpose: .write,
+            isRepeatable: isRepeatable
         )
         return try await context.ask(request) { isSent.raise() }
     }

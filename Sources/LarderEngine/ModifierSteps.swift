@@ -89,7 +89,11 @@ final class ModifierSteps: Sendable {
             origin: origin,
             facts: request,
             headers: headers(of: whole.modifier, origin),
-            body: whole.body.isEmpty && !whole.modifier.hasBody ? nil : whole.body
+            body: whole.body.isEmpty && !whole.modifier.hasBody ? nil : whole.body,
+            isRepeatable: request.resends(
+                whole.modifier.afterUnknown ?? origin.modifiers.afterUnknown,
+                isHonoured: origin.modifiers.idempotency.isHonoured
+            )
         )
         guard var end = await attempt.run() else { return nil }
         if end.verdict != .neverLeft { context.meter.count { $0.modifiers.attempts += 1 } }

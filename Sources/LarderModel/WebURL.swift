@@ -71,13 +71,47 @@ package struct WebURL: Hashable, Sendable, CustomStringConvertible {
         Substring(pathAndQuery.utf8.prefix(while: { $0 != question }))
     }
 
-    /// Whether a segment of the path is `.` or `..`, also percent-encoded (RFC 3986 3.3).
-    package var hasDotSegments: Bool {
-        path.split(separator: "/").contains { segment in
-            guard segment.utf8.count <= "%2e%2e".utf8.count else { return false }
-            let plain = segment.lowercased().replacing("%2e", with: ".")
-            return plain == "." || plain == ".."
+    /// Path and query as a request asks for them: byte for byte, but that what HTTP does not allow
+    /// there (RFC 3986 3.3, 3.4) is percent-encoded.
+    ///
+    /// `[` and `]` go out as they are, as browsers and curl send them.
+    package var requestTarget: String {
+        let bytes = Array(pathAndQuery.utf8)
+        guard bytes.indices.contains(where: { Self.isForbidden(at: $0, in: bytes) }) else {
+            return pathAndQuery
         }
+        var target: [UInt8] = []
+        for (index, byte) in bytes.enumerated() {
+            if Self.isForbidden(at: index, in: bytes) {
+                target += percentEncoded(byte)
+            } else {
+                target.append(byte)
+            }
+        }
+        return String(decoding: target, as: UTF8.self)
+    }
+
+    private static func isForbidden(at index: Int, in bytes: [UInt8]) -> Bool {
+        switch bytes[index] {
+        case UInt8(ascii: "\""), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\\"),
+            UInt8(ascii: "^"), UInt8(ascii: "`"), UInt8(ascii: "{"), UInt8(ascii: "|"),
+            UInt8(ascii: "}"):
+            return true
+        case UInt8(ascii: "%"):
+            let digits = bytes[(index + 1)...].prefix(2)
+            return digits.count < 2 || !digits.allSatisfy(\.isHexDigit)
+        default: return false
+        }
+    }
+
+    /// Whether a segment of the path is `.` or `..` for an origin that decodes dots, slashes and
+    /// backslashes before it splits the path (RFC 3986 3.3).
+    package var hasDotSegments: Bool {
+        guard path.utf8.contains(where: { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "%") })
+        else { return false }
+        var plain = path.lowercased().replacing("%2e", with: ".")
+        for slash in ["%2f", "%5c", "\\"] { plain.replace(slash, with: "/") }
+        return plain.split(separator: "/").contains { $0 == "." || $0 == ".." }
     }
 
     /// As a base URL: a slash at the end makes no other one.
@@ -193,11 +227,11 @@ extension WebURL {
     private static func encode(_ text: Substring.UTF8View) -> String? {
         guard !text.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return String(Substring(text)) }
         var bytes: [UInt8] = []
-        for byte in text {
+        // A Location may have bytes that are not UTF-8.
+        for byte in FieldBytes.unescaped(text) {
             switch byte {
             case 0..<0x20, 0x7F: return nil
-            case 0x20, 0x80...:
-                bytes += [UInt8(ascii: "%"), hexDigit(byte >> 4), hexDigit(byte & 15)]
+            case 0x20, 0x80...: bytes += percentEncoded(byte)
             default: bytes.append(byte)
             }
         }
@@ -208,6 +242,10 @@ extension WebURL {
 private let slash = UInt8(ascii: "/")
 private let question = UInt8(ascii: "?")
 private let numberSign = UInt8(ascii: "#")
+
+private func percentEncoded(_ byte: UInt8) -> [UInt8] {
+    [UInt8(ascii: "%"), hexDigit(byte >> 4), hexDigit(byte & 15)]
+}
 
 private func hexDigit(_ value: UInt8) -> UInt8 {
     value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10

@@ -310,7 +310,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         }
         switch reply {
         case .whole(let status, let headers, let body, at: let moments):
-            if let asked, let stamp, let body, status == .ok {
+            if let asked, let stamp, let body, status == .ok, !headers.mayHoldFieldBytes {
                 let answer = ReadyAnswers.Answer(asked, stamp, moments, headers, body)
                 ready.keep(answer, to: asked)
                 meter.readyKept(ready.bytes)
@@ -370,6 +370,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
         switch machine.answerBegan() {
         case .announceClose: head.headers.add(name: "Connection", value: "close")
         case .nothing: break
+        }
+        if head.headers.mayHoldFieldBytes {
+            try? context.pipeline.syncOperations.addHandler(FieldBytesHandler(), position: .first)
         }
         context.write(wrapOutboundOut(.head(head)), promise: promise)
     }

@@ -32,7 +32,10 @@ final class AnswerDelegate: HTTPClientResponseDelegate {
         else {
             return task.eventLoop.makeFailedFuture(UpstreamError.headTooLarge)
         }
-        let answer = AnswerHead(status: Int(head.status.code), headers: headers)
+        var answer = AnswerHead(status: Int(head.status.code), headers: headers)
+        answer.endsWithConnection =
+            head.version.major < 2 && headers["Content-Length"] == nil
+            && headers["Transfer-Encoding"] == nil
         return deliver(.head(answer), on: task.eventLoop)
     }
 

@@ -115,6 +115,9 @@ struct AnswerSlot {
 struct AnswerHead: Equatable {
     let status: Int
     let headers: HeaderFields
+    /// Whether the end of the connection is the end of the body (RFC 9112 6.3, rule 8), so that a
+    /// body that was cut off looks whole.
+    var endsWithConnection = false
 }
 
 /// How far a request had come.

@@ -1,6 +1,9 @@
 import AsyncHTTPClient
+import Glibc
 import LarderModel
 import NIOCore
+import NIOHTTP1
+import NIOHTTP2
 import Synchronization
 
 /// One HTTPClient, and so one pool of connections, for each distinct ``ConnectionSettings``.
@@ -112,14 +115,20 @@ final class ClientPool: Sendable {
             Limits.upstreamConnectionsPerHostMax
         // With retries a refused connection fails only after the connect timeout.
         configuration.connectionPool.retryConnectionEstablishment = false
-        guard recorder != nil || settings.checksAddress else { return configuration }
-        let check: @Sendable (any Channel, String) -> EventLoopFuture<Void> = { channel, version in
+        let prepare: @Sendable (any Channel, String) -> EventLoopFuture<Void> = {
+            channel,
+            version in
             recorder?.note(channel, httpVersion: version)
-            return settings.checksAddress
-                ? AddressCheck.run(on: channel) : channel.eventLoop.makeSucceededVoidFuture()
+            return channel.keepAlive().flatMap {
+                settings.checksAddress
+                    ? AddressCheck.run(on: channel) : channel.eventLoop.makeSucceededVoidFuture()
+            }
         }
-        configuration.http1_1ConnectionDebugInitializer = { check($0, "HTTP/1.1") }
-        configuration.http2ConnectionDebugInitializer = { check($0, "HTTP/2") }
+        configuration.http1_1ConnectionDebugInitializer = { channel in
+            channel.addRequestHandlers().flatMap { prepare(channel, "HTTP/1.1") }
+        }
+        configuration.http2ConnectionDebugInitializer = { prepare($0, "HTTP/2") }
+        configuration.http2StreamChannelDebugInitializer = { $0.addStreamHandler() }
         return configuration
     }
 
@@ -138,5 +147,50 @@ extension ProxySettings {
     /// An IPv6 address without its brackets, as a socket takes it.
     fileprivate var bareHost: String {
         host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
+    }
+}
+
+extension Channel {
+    /// Has the kernel find out that the peer of an idle connection is gone, and end a connection
+    /// whose bytes are not acknowledged (tcp(7)).
+    fileprivate func keepAlive() -> EventLoopFuture<Void> {
+        let options: [(ChannelOptions.Types.SocketOption, Int)] = [
+            (ChannelOptions.socketOption(.so_keepalive), 1),
+            (.init(level: .tcp, name: .init(rawValue: TCP_KEEPIDLE)), Limits.keepaliveIdleSeconds),
+            (
+                .init(level: .tcp, name: .init(rawValue: TCP_KEEPINTVL)),
+                Limits.keepaliveIntervalSeconds
+            ),
+            (.init(level: .tcp, name: .init(rawValue: TCP_KEEPCNT)), Limits.keepaliveProbesMax),
+            (
+                .init(level: .tcp, name: .init(rawValue: TCP_USER_TIMEOUT)),
+                Limits.unacknowledgedMilliseconds
+            ),
+        ]
+        return EventLoopFuture.andAllComplete(
+            options.map { setOption($0, value: .init($1)) },
+            on: eventLoop
+        )
+    }
+
+    fileprivate func addRequestHandlers() -> EventLoopFuture<Void> {
+        eventLoop.submit {
+            let pipeline = self.pipeline.syncOperations
+            let head = ResponseHeadHandler()
+            let encoder = try pipeline.handler(type: HTTPRequestEncoder.self)
+            let decoder = try pipeline.handler(
+                type: ByteToMessageHandler<HTTPResponseDecoder>.self
+            )
+            try pipeline.addHandler(head, position: .before(encoder))
+            try pipeline.addHandler(RequestHandler(head: head), position: .after(decoder))
+        }
+    }
+
+    fileprivate func addStreamHandler() -> EventLoopFuture<Void> {
+        eventLoop.submit {
+            let pipeline = self.pipeline.syncOperations
+            let codec = try pipeline.handler(type: HTTP2FramePayloadToHTTP1ClientCodec.self)
+            try pipeline.addHandler(RequestHandler(head: nil), position: .after(codec))
+        }
     }
 }

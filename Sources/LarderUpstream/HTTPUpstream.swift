@@ -44,33 +44,58 @@ package final class HTTPUpstream: Upstream {
         let deadline = now + TimeAmount(request.timeout)
         let host = request.url.host
         try await names.judge(request.url, settings, now: now, deadline: deadline)
-        let prepared = try prepare(request)
-        var closedMax = Limits.closedConnectionsMax
+        var marks = WireMarks(target: request.url.requestTarget)
+        if request.mayRepeat, (request.body?.count ?? 0) <= Limits.reusedBodyBytesMax {
+            marks.silence = min(
+                TimeAmount(Limits.reusedSilenceMax),
+                .nanoseconds(TimeAmount(request.timeout).nanoseconds / 3)
+            )
+        }
+        var repeats = Repeats()
         while true {
             let client = try clients.client(for: settings, host: host)
+            let prepared = try prepare(request, marks)
             let answer = Answer(to: prepared, from: client, deadline: deadline, onSent: onSent)
             do throws(AnswerFailure) {
-                let head = try await answer.head()
-                return UpstreamReply(
-                    status: head.status,
-                    headers: head.headers,
-                    body: Self.body(of: answer, host: host, silence: silence)
-                )
+                return reply(try await answer.head(), answer, to: request)
             } catch {
-                let isClosed = error.isOfClosedConnection
-                let asksAgain =
-                    isClosed
-                    ? closedMax > 0 && (error.progress == .connecting || request.isRead)
-                    : error.isOfPool
-                guard asksAgain, NIODeadline.now() < deadline, !Task.isCancelled else {
+                let next = repeats.next(after: error, request)
+                guard next != .giveUp, NIODeadline.now() < deadline, !Task.isCancelled else {
                     throw UpstreamError(error, host: host)
                 }
-                guard isClosed else { continue }
-                closedMax -= 1
-                // By then the pool knows of all the others that are closed.
-                try? await Task.sleep(for: Limits.closedConnectionPause)
+                switch next {
+                case .giveUp, .again: continue
+                case .onNewConnection: marks.connectedAfter = .now()
+                case .afterPause:
+                    // By then the pool knows of all the others that are closed.
+                    try? await Task.sleep(for: Limits.closedConnectionPause)
+                }
             }
         }
+    }
+
+    /// The answer as the engine sees it: decoded, where the origin coded it unasked.
+    private func reply(
+        _ head: AnswerHead,
+        _ answer: Answer,
+        to request: UpstreamRequest
+    ) -> UpstreamReply {
+        let host = request.url.host
+        // An open stream of events is silent as long as nothing happens.
+        let silence = head.isEventStream ? nil : silence
+        var reply = UpstreamReply(
+            status: head.status,
+            headers: head.headers,
+            body: Self.body(of: answer, host: host, silence: silence),
+            endsWithConnection: head.endsWithConnection
+        )
+        guard request.method != "HEAD", head.mayBeDecoded,
+            let coding = head.headers.list("Content-Encoding").flatMap({ ContentDecoder.Coding($0) }
+            )
+        else { return reply }
+        for name in AnswerHead.codedFields { reply.headers.remove(name) }
+        reply.body = reply.body.decoded(coding)
+        return reply
     }
 
     package func check(_ request: UpstreamRequest) async -> UpstreamCheck {
@@ -92,7 +117,7 @@ package final class HTTPUpstream: Upstream {
         let now = NIODeadline.now()
         let deadline = now + TimeAmount(request.timeout)
         try await names.judge(request.url, settings, now: now, deadline: deadline)
-        let prepared = try prepare(request)
+        let prepared = try prepare(request, WireMarks(target: request.url.requestTarget))
         let client = try clients.newClient(settings, host: request.url.host, recorder: recorder)
         let answer = Answer(to: prepared, from: client, deadline: deadline)
         let result: Result<AnswerHead, AnswerFailure>
@@ -113,15 +138,18 @@ package final class HTTPUpstream: Upstream {
         await clients.shutdown()
     }
 
+    /// The URL names the host alone: ``RequestHandler`` writes the target of the marks.
     private func prepare(
-        _ request: UpstreamRequest
+        _ request: UpstreamRequest,
+        _ marks: WireMarks
     ) throws(UpstreamError) -> HTTPClient.Request {
-        let fields = HTTPHeaders(
+        var fields = HTTPHeaders(
             request.sentHeaders(userAgent: userAgent).fields.map { ($0.name, $0.value) }
         )
+        marks.write(to: &fields)
         do {
             return try HTTPClient.Request(
-                url: request.url.text,
+                url: request.url.originText + "/",
                 method: HTTPMethod(rawValue: request.method),
                 headers: fields,
                 body: request.body.map { .bytes($0) }
@@ -134,7 +162,7 @@ package final class HTTPUpstream: Upstream {
     private static func body(
         of answer: Answer,
         host: String,
-        silence: TimeAmount
+        silence: TimeAmount?
     ) -> UpstreamBody {
         UpstreamBody { () async throws(UpstreamError) -> [UInt8]? in
             do throws(AnswerFailure) {
@@ -147,9 +175,6 @@ package final class HTTPUpstream: Upstream {
 }
 
 extension UpstreamRequest {
-    /// Whether it may be sent again although it may have arrived (RFC 9110 9.2.1).
-    fileprivate var isRead: Bool { method == "GET" || method == "HEAD" }
-
     /// The header fields as they go over the wire: the client's, over them the origin's own where
     /// the URL is the origin's, and our defaults where neither says anything.
     func sentHeaders(userAgent: String) -> HeaderFields {
@@ -161,5 +186,53 @@ extension UpstreamRequest {
         if sent["Accept-Encoding"] == nil { sent.append("Accept-Encoding", "identity") }
         if sent["User-Agent"] == nil { sent.append("User-Agent", userAgent) }
         return sent
+    }
+}
+
+/// How often one request was sent again, and whether it is sent once more.
+private struct Repeats {
+    enum Next {
+        case giveUp
+        case again
+        case afterPause
+        case onNewConnection
+    }
+
+    private var closed = 0
+    private var unused = 0
+    private var silent = 0
+
+    mutating func next(after failure: AnswerFailure, _ request: UpstreamRequest) -> Next {
+        switch failure.error as? StaleConnection {
+        case .unused:
+            unused += 1
+            return unused <= 2 * Limits.upstreamConnectionsPerHostMax ? .again : .giveUp
+        case .silent:
+            silent += 1
+            return silent == 1 ? .onNewConnection : .giveUp
+        case nil: break
+        }
+        if failure.isOfPool { return .again }
+        guard failure.isOfClosedConnection,
+            failure.progress == .connecting || request.mayRepeat
+        else { return .giveUp }
+        closed += 1
+        return closed <= Limits.closedConnectionsMax ? .afterPause : .giveUp
+    }
+}
+
+extension AnswerHead {
+    /// Fields that describe the coded bytes.
+    fileprivate static let codedFields = [
+        "Content-Encoding", "Content-Length", "Content-MD5", "Content-Digest", "Repr-Digest",
+        "Digest",
+    ]
+
+    /// A part of a coded body cannot be decoded, and a 204 or 304 has none.
+    fileprivate var mayBeDecoded: Bool { ![204, 206, 304].contains(status) }
+
+    fileprivate var isEventStream: Bool {
+        headers["Content-Type"]?.prefix(while: { $0 != ";" && $0 != " " }).lowercased()
+            == "text/event-stream"
     }
 }

@@ -2,9 +2,13 @@
 package protocol Upstream: Sendable {
     /// One request: no redirect is followed, and the body is not yet read.
     ///
-    /// Repeated is what the origin closed before it answered anything, once and after a pause
-    /// (``Limits/closedConnectionsMax``), as long as it has not left or is a read: the connection
-    /// was mostly one of the pool. Nobody else repeats what fails as ``UpstreamError/closed``.
+    /// The upstream repeats a request on a new connection, once, if the connection was closed, or
+    /// was a reused one and stayed silent, before a byte of the answer came
+    /// (``Limits/closedConnectionsMax``, ``Limits/reusedSilenceMax``). It repeats a request that
+    /// may have left only if ``UpstreamRequest/isRepeatable``, or if it is a read. No caller repeats what fails as
+    /// ``UpstreamError/closed``.
+    ///
+    /// A body in gzip or deflate is decoded, although neither was asked for.
     ///
     /// `onSent` is called when the request leaves, which may be long after the call: while no
     /// connection is free, it waits for one of our own. It returns when the answer's head is

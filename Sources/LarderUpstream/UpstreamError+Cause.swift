@@ -21,6 +21,8 @@ extension UpstreamError {
             self = .cancelled
         case let error as HTTPClientError where Self.timeOver.contains(error):
             self = .timedOut(failure.progress == .readingBody ? .body : .head)
+        case let stale as StaleConnection:
+            self = .closed(host: host, hasLeft: stale == .silent)
         case HTTPParserError.headerOverflow:
             self = .headTooLarge
         case _ where failure.isOfClosedConnection:
@@ -98,7 +100,7 @@ extension AnswerFailure {
         switch error {
         case let error as HTTPClientError: return error == .remoteConnectionClosed
         case let error as ChannelError: return error == .ioOnClosedChannel
-        case let error as IOError: return [ECONNRESET, EPIPE].contains(error.errnoCode)
+        case let error as IOError: return [ECONNRESET, EPIPE, ETIMEDOUT].contains(error.errnoCode)
         default: return false
         }
     }

@@ -5,8 +5,17 @@ package struct UpstreamReply {
     package var status: Int
     package var headers: HeaderFields
     package var body: UpstreamBody
+    /// Whether the end of the connection is the end of the body, so that a body that was cut off
+    /// looks whole (RFC 9112 6.3, rule 8).
+    package var endsWithConnection: Bool
 
-    package init(status: Int, headers: HeaderFields, body: UpstreamBody) {
+    package init(
+        status: Int,
+        headers: HeaderFields,
+        body: UpstreamBody,
+        endsWithConnection: Bool = false
+    ) {
+        self.endsWithConnection = endsWithConnection
         self.status = status
         self.headers = headers
         self.body = body

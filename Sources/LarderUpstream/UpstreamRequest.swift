@@ -28,6 +28,12 @@ package struct UpstreamRequest: Equatable, Sendable {
     /// The time in all, from the call until the body's end.
     package var timeout: Duration
     package var purpose: Purpose
+    /// Whether it may be sent a second time although the first may have arrived: an idempotent write
+    /// (RFC 9110 9.2), or one under a key that the origin honours.
+    package var isRepeatable: Bool
+
+    /// The same of any request: a read may always be sent again.
+    var mayRepeat: Bool { isRepeatable || method == "GET" || method == "HEAD" }
 
     package init(
         origin: OriginSettings,
@@ -36,7 +42,8 @@ package struct UpstreamRequest: Equatable, Sendable {
         headers: HeaderFields = HeaderFields(),
         body: [UInt8]? = nil,
         timeout: Duration,
-        purpose: Purpose = .read
+        purpose: Purpose = .read,
+        isRepeatable: Bool = false
     ) {
         self.origin = origin
         self.method = method
@@ -45,5 +52,6 @@ package struct UpstreamRequest: Equatable, Sendable {
         self.body = body
         self.timeout = timeout
         self.purpose = purpose
+        self.isRepeatable = isRepeatable
     }
 }

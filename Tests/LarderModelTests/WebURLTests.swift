@@ -190,6 +190,8 @@ struct DotSegmentTests {
             ("http://a/b/.%2e?x", true), ("http://a/b/...", false),
             ("http://a/.well-known/x", false),
             ("http://a/?../..", false), ("http://a/b%2Fc", false),
+            ("http://a/..%2fother", true), ("http://a/x%5C..%5Cy", true), ("http://a/b\\..", true),
+            ("http://a/%2e%2F%2e", true), ("http://a/a..%2fb", false), ("http://a/..%252f", false),
         ]
     )
     func dots(text: String, expected: Bool) throws {

@@ -78,13 +78,45 @@ struct HTTPUpstreamAnswerTests {
         }
     }
 
-    @Test("Bytes that the origin compressed pass through as they are")
-    func compressed() async throws {
+    @Test(
+        "A body that the origin compressed unasked is decoded, and its fields say so",
+        arguments: Coded.whole
+    )
+    func compressed(coding: String, bytes: [UInt8]) async throws {
         try await withOrigin { fixture in
-            let bytes: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0]
-            fixture.server.answer("/", with: .reply(200, ["Content-Encoding": "gzip"], body: bytes))
+            fixture.server.answer("/", with: .reply(200, ["Content-Encoding": coding], body: bytes))
             let reply = try await fixture.ask()
-            #expect(reply.headers["content-encoding"] == "gzip")
+            #expect(reply.headers["Content-Encoding"] == nil)
+            #expect(reply.headers["Content-Length"] == nil)
+            let received = try await reply.bytes()
+            let times = bytes.count / max(1, Coded.gzip.count)
+            let expected = String(repeating: Coded.text, count: bytes.isEmpty ? 0 : max(1, times))
+            #expect(String(decoding: received, as: UTF8.self) == expected)
+        }
+    }
+
+    @Test(
+        "A compressed body that is cut, damaged or followed by other bytes is no answer",
+        arguments: Coded.damaged
+    )
+    func damaged(coding: String, bytes: [UInt8]) async throws {
+        try await withOrigin { fixture in
+            fixture.server.answer("/", with: .reply(200, ["Content-Encoding": coding], body: bytes))
+            let failure = await fixture.failure(of: try fixture.request())
+            guard case .brokenOff = failure else {
+                Issue.record("\(String(describing: failure))")
+                return
+            }
+        }
+    }
+
+    @Test("A coding that cannot be decoded stays as it is", arguments: ["br", "gzip, br"])
+    func otherCodings(coding: String) async throws {
+        try await withOrigin { fixture in
+            let bytes = Coded.gzip
+            fixture.server.answer("/", with: .reply(200, ["Content-Encoding": coding], body: bytes))
+            let reply = try await fixture.ask()
+            #expect(reply.headers["Content-Encoding"] == coding)
             let received = try await reply.bytes()
             #expect(received == bytes)
         }
@@ -141,4 +173,26 @@ struct HTTPUpstreamAnswerTests {
             #expect(again == "here")
         }
     }
+}
+
+/// One text in each coding.
+private enum Coded {
+    static let text = #"{"a":1}"#
+    static let gzip: [UInt8] = [
+        31, 139, 8, 0, 0, 0, 0, 0, 2, 3, 171, 86, 74, 84, 178, 50, 172, 5, 0, 175, 172, 27, 86, 7,
+        0, 0, 0,
+    ]
+    static let zlib: [UInt8] = [120, 156, 171, 86, 74, 84, 178, 50, 172, 5, 0, 8, 42, 2, 9]
+    /// As some servers send it: without zlib's head and sum.
+    static let deflate: [UInt8] = [171, 86, 74, 84, 178, 50, 172, 5, 0]
+
+    static let whole: [(String, [UInt8])] = [
+        ("gzip", gzip), ("X-GZIP", gzip), ("gzip", gzip + gzip), ("deflate", zlib),
+        ("deflate", deflate), ("gzip", []),
+    ]
+    static let damaged: [(String, [UInt8])] = [
+        ("gzip", Array(gzip.dropLast(3))), ("gzip", gzip + [1, 2, 3]),
+        ("gzip", Array(gzip.prefix(10)) + [0xFF, 0xFF, 0xFF]), ("deflate", zlib + [0]),
+        ("gzip", Array(text.utf8)),
+    ]
 }

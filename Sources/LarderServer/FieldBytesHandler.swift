@@ -1,0 +1,24 @@
+import LarderModel
+import NIOCore
+import NIOHTTP1
+
+/// Writes one head with the bytes that its field values stand for (``FieldBytes``).
+///
+/// It is the last on the way to the socket, and removes itself with the head: heads that need it are
+/// rare.
+final class FieldBytesHandler: ChannelOutboundHandler, RemovableChannelHandler {
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        let head = unwrapOutboundIn(data)
+        let bytes = ByteBuffer(bytes: FieldBytes.unescaped(head.readableBytesView))
+        context.write(wrapOutboundOut(bytes), promise: promise)
+        context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
+    }
+}
+
+extension HTTPHeaders {
+    /// Whether a value may stand for bytes that are not UTF-8.
+    var mayHoldFieldBytes: Bool { contains { $0.value.utf8.contains(0xF4) } }
+}

@@ -1,0 +1,120 @@
+import CZlib
+import LarderModel
+
+/// Decodes a body that an origin coded although `identity` was asked for (RFC 9110 8.4.1).
+///
+/// Memory is bounded: it gives at most ``Limits/decodedPieceBytes`` at a time, however much a few
+/// bytes expand to.
+final class ContentDecoder {
+    enum Coding {
+        case gzip
+        case deflate
+
+        /// The one coding that a Content-Encoding names; nil for all that cannot be decoded.
+        init?(_ value: String) {
+            switch value.filter({ $0 != " " && $0 != "\t" }).lowercased() {
+            case "gzip", "x-gzip": self = .gzip
+            case "deflate": self = .deflate
+            default: return nil
+            }
+        }
+    }
+
+    /// Why a coded body is not an answer.
+    struct Fault: Error {
+        let reason: String
+    }
+
+    private let coding: Coding
+    /// zlib keeps a pointer to it, so it has a fixed place.
+    private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+    private var pending: [UInt8] = []
+    private var taken = 0
+    private var given = 0
+    private var isOpen = false
+    /// Whether the last byte that was decoded ended a gzip member or a zlib stream.
+    private var isAtEnd = false
+
+    init(_ coding: Coding) {
+        self.coding = coding
+        stream.initialize(to: z_stream())
+    }
+
+    deinit {
+        if isOpen { inflateEnd(stream) }
+        stream.deallocate()
+    }
+
+    /// Coded bytes that came; ``next()`` gives what they stand for.
+    func take(_ piece: [UInt8]) {
+        pending += piece
+        taken += piece.count
+    }
+
+    /// Decoded bytes, never empty; nil when more have to come.
+    func next() throws(Fault) -> [UInt8]? {
+        // The first two bytes tell the format.
+        guard isOpen || pending.count >= 2 else { return nil }
+        try open()
+        while true {
+            if isAtEnd {
+                guard !pending.isEmpty else { return nil }
+                // Another gzip member (RFC 1952 2.2).
+                guard coding == .gzip, inflateReset(stream) == Z_OK else {
+                    throw Fault(reason: "bytes follow the end of its \(coding) stream")
+                }
+                isAtEnd = false
+            }
+            let decoded = try inflateSome()
+            if !decoded.isEmpty { return decoded }
+            if pending.isEmpty { return nil }
+        }
+    }
+
+    /// The coded body ended.
+    func finish() throws(Fault) {
+        guard isAtEnd || taken == 0 else {
+            throw Fault(reason: "it ended inside its \(coding) stream")
+        }
+    }
+
+    private func open() throws(Fault) {
+        guard !isOpen else { return }
+        // 32: zlib or gzip by its first bytes. Some servers send `deflate` without zlib's header.
+        let hasZlibHeader =
+            (Int(pending[0]) << 8 + Int(pending[1])) % 31 == 0
+            && pending[0] & 0x0F == 8
+        let isRaw = coding == .deflate && !hasZlibHeader
+        guard larder_inflate_init(stream, isRaw ? -MAX_WBITS : MAX_WBITS + 32) == Z_OK else {
+            throw Fault(reason: "zlib cannot decode it")
+        }
+        isOpen = true
+    }
+
+    private func inflateSome() throws(Fault) -> [UInt8] {
+        var status = Z_OK
+        var used = 0
+        let decoded = pending.withUnsafeMutableBufferPointer { input in
+            [UInt8](unsafeUninitializedCapacity: Limits.decodedPieceBytes) { output, count in
+                stream.pointee.next_in = input.baseAddress
+                stream.pointee.avail_in = UInt32(input.count)
+                stream.pointee.next_out = output.baseAddress
+                stream.pointee.avail_out = UInt32(output.count)
+                status = inflate(stream, Z_NO_FLUSH)
+                used = input.count - Int(stream.pointee.avail_in)
+                count = output.count - Int(stream.pointee.avail_out)
+            }
+        }
+        pending.removeFirst(used)
+        given += decoded.count
+        isAtEnd = status == Z_STREAM_END
+        // Z_BUF_ERROR: zlib needs more bytes.
+        guard [Z_OK, Z_STREAM_END, Z_BUF_ERROR].contains(status) else {
+            throw Fault(reason: "its \(coding) stream is damaged")
+        }
+        guard given <= Limits.decodedFreeBytes || given / Limits.decodedRatioMax <= taken else {
+            throw Fault(reason: "its \(coding) stream expands more than a real one")
+        }
+        return decoded
+    }
+}

@@ -1,0 +1,169 @@
+import LarderModel
+import LarderTestSupport
+import LarderUpstream
+import NIOCore
+import Synchronization
+import Testing
+
+@Suite("Bytes of requests and heads", .timeLimit(.minutes(5)))
+struct WireBytesTests {
+    @Test("P-15: Path and query reach the origin as the id has them, byte for byte")
+    func targets() async throws {
+        let alphabet = Array("abC01/%?&=[];:@!$'()*+,.-_~#".utf8)
+        let fixed = [
+            "/s?filter[name]=Jos%C3%A9", "/s?q=a%20b", "/a%2Fb/c[1]", "/%5B%5d?x=%255B", "//a//b?",
+            "/?a=%2F&k[0]=v",
+        ]
+        try await withOrigin { fixture in
+            fixture.server.handle { _ in .text("") }
+            var random = SeededRandom(seed: 3)
+            let made = (0..<300).map { _ in
+                "/"
+                    + String(
+                        decoding: (0..<12).map { _ in random.pick(alphabet) },
+                        as: UTF8.self
+                    )
+            }
+            for text in fixed + made {
+                let url = try fixture.server.url(text)
+                var request = try fixture.request()
+                request.url = url
+                _ = try await fixture.upstream.ask(request).bytes()
+                #expect(fixture.server.requests.all.last?.path == url.requestTarget)
+                // What is in a target of RFC 3986 stays as the id has it.
+                let isPlain = !url.pathAndQuery.utf8.contains(UInt8(ascii: "%"))
+                if isPlain { #expect(url.requestTarget == url.pathAndQuery) }
+            }
+            #expect(fixture.server.requests.all.prefix(fixed.count).map(\.path) == fixed)
+        }
+    }
+
+    @Test(
+        "What HTTP does not allow in a target is encoded alone, once",
+        arguments: [
+            ("/a|b%20", "/a%7Cb%20"), ("/\"<>\\^`{}", "/%22%3C%3E%5C%5E%60%7B%7D"),
+            ("/100%", "/100%25"), ("/%zz%2", "/%25zz%252"), ("/é", "/%C3%A9"),
+        ]
+    )
+    func encoded(path: String, expected: String) throws {
+        #expect(try WebURL("http://a" + path).requestTarget == expected)
+    }
+
+    @Test("Bytes of a field value that are not UTF-8 come as they are and go back as they came")
+    func fields() async throws {
+        try await withOrigin { fixture in
+            let head = "HTTP/1.1 103 Early\r\nLink: a\r\n\r\nHTTP/1.1 200 OK\r\nETag: \"v"
+            let rest = "\"\r\nNote: \u{E9}\r\nContent-Length: 3\r\n\r\n"
+            let bytes = Array(head.utf8) + [0xE9] + Array(rest.utf8) + [0xE9, 0x0A, 0xFF]
+            // In pieces, so that a head ends in the middle of one.
+            let steps = stride(from: 0, to: bytes.count, by: 7).map { start in
+                OriginAnswer.Step.send(Array(bytes[start..<min(start + 7, bytes.count)]))
+            }
+            fixture.server.answer("/", with: OriginAnswer(steps))
+            let reply = try await fixture.ask()
+            let tag = try #require(reply.headers["ETag"])
+            #expect(tag.fieldBytes == [0x22, 0x76, 0xE9, 0x22])
+            #expect(reply.headers["Note"] == "\u{E9}")
+            let body = try await reply.bytes()
+            #expect(body == [0xE9, 0x0A, 0xFF])
+        }
+    }
+
+    @Test("A value with such bytes is sent as it came")
+    func sentFields() async throws {
+        let received = Recorder<[UInt8]>()
+        let answer = ByteBuffer(string: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        let server = try await ConnectionServer.start(
+            at: .port(0),
+            log: ConnectionLog(),
+            serve: {
+                (
+                    input: NIOAsyncChannelInboundStream<ByteBuffer>,
+                    output: NIOAsyncChannelOutboundWriter<ByteBuffer>
+                ) in
+                for try await bytes in input {
+                    received.record(Array(bytes.readableBytesView))
+                    try await output.write(answer)
+                }
+            }
+        )
+        try await withOrigin { fixture in
+            var request = try fixture.request(headers: [
+                ("If-None-Match", String(fieldBytes: [0x22, 0x76, 0xE9, 0x22]))
+            ])
+            request.url = try WebURL("http://127.0.0.1:\(server.port)/")
+            _ = try await fixture.upstream.ask(request).bytes()
+        }
+        await server.stop()
+        let all = received.all.flatMap { $0 }
+        #expect(all.firstRange(of: Array("If-None-Match: \"v".utf8) + [0xE9, 0x22]) != nil)
+        #expect(all.firstRange(of: Array("Larder-Wire".utf8)) == nil)
+    }
+
+    @Test("A Location with such bytes is percent-encoded, each byte alone")
+    func location() throws {
+        let location = String(fieldBytes: Array("/dax".utf8) + [0xAE] + Array("_%41".utf8))
+        #expect(try WebURL("http://a/r").resolving(location).text == "http://a/dax%AE_%41")
+    }
+}
+
+@Suite("Reused connections", .timeLimit(.minutes(5)))
+struct ReusedConnectionTests {
+    /// Answers the first request of each connection and keeps silent after it, from `isDead` on.
+    private func withDeadConnections(
+        _ body: (UpstreamFixture, WebURL, ConnectionLog) async throws -> Void
+    ) async throws {
+        let log = ConnectionLog()
+        let answer = ByteBuffer(string: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        let server = try await ConnectionServer.start(
+            at: .port(0),
+            log: log,
+            serve: {
+                (
+                    input: NIOAsyncChannelInboundStream<ByteBuffer>,
+                    output: NIOAsyncChannelOutboundWriter<ByteBuffer>
+                ) in
+                var count = 0
+                for try await _ in input {
+                    count += 1
+                    if count == 1 { try await output.write(answer) }
+                }
+            }
+        )
+        try await withOrigin { fixture in
+            try await body(fixture, try WebURL("http://127.0.0.1:\(server.port)/"), log)
+        }
+        await server.stop()
+    }
+
+    @Test(
+        "A request that may be repeated leaves a silent one for a new one",
+        arguments: [("GET", false), ("PUT", true)]
+    )
+    func repeated(method: String, isRepeatable: Bool) async throws {
+        try await withDeadConnections { fixture, url, log in
+            var request = try fixture.request(timeout: .seconds(3))
+            request.url = url
+            request.method = method
+            request.isRepeatable = isRepeatable
+            for _ in 0..<2 {
+                let reply = try await fixture.upstream.ask(request)
+                #expect(reply.status == 200)
+                _ = try await reply.bytes()
+            }
+            #expect(log.accepted.all.count == 2)
+        }
+    }
+
+    @Test("A request that must not be repeated waits on it, and is sent once")
+    func notRepeated() async throws {
+        try await withDeadConnections { fixture, url, log in
+            var request = try fixture.request(timeout: .seconds(2))
+            request.url = url
+            request.method = "POST"
+            _ = try await fixture.upstream.ask(request).bytes()
+            #expect(await fixture.failure(of: request) == .timedOut(.head))
+            #expect(log.accepted.all.count == 1)
+        }
+    }
+}
