@@ -100,6 +100,7 @@ package final class Engine: Sendable {
         let request: FetchRequest
         do throws(Problem) {
             let origin = try context.origin(of: command.url, in: scope)
+            try origin.refuseConfigured(command.headers)
             request = FetchRequest(command, origin: origin, client: client)
         } catch {
             return error
@@ -141,9 +142,14 @@ package final class Engine: Sendable {
         interest: Interest
     ) async throws(Problem) -> RawReply? {
         let (url, origin) = try command.place(context, scope)
+        try origin.refuseConfigured(command.headers)
         var fetch = FetchCommand(url: url)
         fetch.headers = command.headers
-        let rules = RawRules(origin.fetch.policy, control: command.cacheControl)
+        let rules = RawRules(
+            origin.fetch.policy,
+            control: command.cacheControl,
+            accept: command.headers.list("Accept")
+        )
         let conditions = RawConditions(
             ifNoneMatch: command.ifNoneMatch,
             ifModifiedSince: command.ifModifiedSince

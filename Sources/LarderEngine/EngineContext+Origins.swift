@@ -46,3 +46,19 @@ extension EngineContext {
         }
     }
 }
+
+extension OriginSettings {
+    /// Refuses a client's credential in a field that the origin's configuration sets: only one of
+    /// the two can be sent.
+    func refuseConfigured(_ headers: HeaderFields) throws(Problem) {
+        let field = headers.fields.first { field in
+            HeaderFields.holdsSecret(field.name) && self.headers[field.name] != nil
+        }
+        guard let field else { return }
+        throw Problem(
+            .badRequest,
+            "headers: the origin '\(name)' is configured with a '\(field.name)' of its own",
+            hint: "Leave the header out, or use an origin without it."
+        )
+    }
+}

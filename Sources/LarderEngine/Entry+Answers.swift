@@ -59,6 +59,10 @@ private let columnHeaders: Set<String> = [
     "content-length", "content-type", "etag", "last-modified",
 ]
 
+private let storedBytesHeaders: Set<String> = [
+    "content-digest", "content-encoding", "content-md5", "content-range", "digest", "repr-digest",
+]
+
 extension Entry {
     /// This entry after a 304 with `headers`: the same bytes, confirmed now (RFC 9111 4.3.4).
     func confirmed(
@@ -70,12 +74,12 @@ extension Entry {
         // What they told was told of the answer that came with them.
         confirmed.headers.remove("Age")
         confirmed.headers.remove("Date")
-        for field in headers.kept.fields {
-            confirmed.headers.remove(field.name)
+        // They say how the stored bytes are to be read, and the bytes stay (RFC 9111 3.2).
+        let updating = headers.kept.fields.filter {
+            !storedBytesHeaders.contains($0.name.lowercased())
         }
-        for field in headers.kept.fields {
-            confirmed.headers.append(field.name, field.value)
-        }
+        for field in updating { confirmed.headers.remove(field.name) }
+        for field in updating { confirmed.headers.append(field.name, field.value) }
         confirmed.storedAt = now
         confirmed.freshUntil = Freshness(confirmed.headers, settings: settings, now: now).until
         return confirmed

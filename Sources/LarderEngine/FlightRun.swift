@@ -1,3 +1,4 @@
+import LarderJSON
 import LarderModel
 import LarderStore
 import LarderStrategy
@@ -92,14 +93,13 @@ struct FlightRun: ~Copyable {
 
     private func failed(_ failure: FlightFailure) -> FlightOutcome {
         var problem = Problem(failure, url: url)
-        if failure == .tooLarge {
+        if failure == .tooLarge || failure == .endless {
             // There an answer that is not kept is passed through.
             let (origin, base) = (plan.origin.name, plan.origin.baseURL)
             let path = RawCommand.path(of: url, origin: origin, base: base)
             problem.rawHref = path
-            problem.hint =
-                "GET \(path) passes it through without keeping it; to keep it, raise "
-                + "cache.max_entry_bytes."
+            problem.hint = "GET \(path) passes it through without keeping it."
+            if failure == .tooLarge { problem.hint += " To keep it, raise cache.max_entry_bytes." }
         }
         return .failed(problem)
     }
@@ -222,6 +222,12 @@ struct FlightRun: ~Copyable {
             _ = machine.gaveUp()
             let problem = error as? Problem ?? Problem(.internal, "a body failed: \(error)")
             return .land(intake.isOverLimit ? failed(.tooLarge) : .failed(problem))
+        }
+        if reply.endsWithConnection, ResponseHead.isJSON(reply.headers), let bytes = taken.bytes,
+            JSONValidator.isCutOff(bytes)
+        {
+            abandon(taken.body)
+            throw .brokenOff(reason: "its body ended inside a JSON value")
         }
         guard case .store = machine.bodyArrived() else { return .land(cutShort()) }
         let outcome = await store(taken, reply, freshness)

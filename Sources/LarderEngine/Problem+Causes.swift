@@ -89,6 +89,8 @@ extension Problem {
             )
         case .tooLarge:
             self.init(.entryTooLarge, "the answer of \(host) is larger than an entry may be")
+        case .endless:
+            self.init(.entryTooLarge, "the answer of \(host) is a stream of events without an end")
         case .shuttingDown: self = .daemonEnds
         case .overloaded:
             self.init(.overloaded, "\(Limits.flightsMax) requests are under way already")

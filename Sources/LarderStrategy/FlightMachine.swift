@@ -158,6 +158,7 @@ package struct FlightMachine: Equatable, Sendable {
             state = .passing
             return .pass
         case .stored(let bytesMax):
+            guard !head.isEventStream else { return land(.endless) }
             guard (head.contentLength ?? 0) <= bytesMax else { return land(.tooLarge) }
             state = .receiving(.answer)
             return .receive

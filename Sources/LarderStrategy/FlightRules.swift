@@ -159,11 +159,24 @@ package struct ResponseHead: Equatable, Sendable {
         essence =
             headers["Content-Type"]?.prefix(while: { $0 != ";" })
             .filter { $0 != " " && $0 != "\t" }.lowercased() ?? ""
+        // A date of the origin's clock counts from the answer's own Date.
+        let sent = headers["Date"].flatMap { Timestamp(httpDate: $0, now: now) } ?? now
         retryAfter = headers["Retry-After"].flatMap { value in
             Duration(deltaSeconds: value)
-                ?? Timestamp(httpDate: value, now: now).map { max(.zero, $0.since(now)) }
+                ?? Timestamp(httpDate: value, now: now).map { max(.zero, $0.since(sent)) }
         }
     }
+
+    /// Whether `headers` announce a body of JSON (RFC 6839 3.1).
+    package static func isJSON(_ headers: HeaderFields) -> Bool {
+        let type =
+            headers["Content-Type"]?.prefix(while: { $0 != ";" })
+            .filter { $0 != " " && $0 != "\t" }.lowercased() ?? ""
+        return type == "application/json" || type.hasSuffix("+json")
+    }
+
+    /// Whether the body is server-sent events (HTML 9.2).
+    var isEventStream: Bool { essence == "text/event-stream" }
 
     /// How long the origin is to be left alone for the account that asked: what a 429 or 503 says
     /// in its Retry-After, ``Limits/originRestMax`` at most; nil where it says nothing.
@@ -192,6 +205,8 @@ package enum FlightFailure: Equatable, Sendable {
     case downgradeRefused(host: String)
     /// The body is larger than an entry may be.
     case tooLarge
+    /// A stream of events, which ends when its reader does, and is never stored.
+    case endless
     case shuttingDown
     case overloaded
 
@@ -200,7 +215,7 @@ package enum FlightFailure: Equatable, Sendable {
         switch self {
         case .unreachable, .brokenOff: true
         case .closed, .addressRefused, .timeout, .badAnswer, .captive, .redirectRefused,
-            .downgradeRefused, .tooLarge, .shuttingDown, .overloaded:
+            .downgradeRefused, .tooLarge, .endless, .shuttingDown, .overloaded:
             false
         }
     }

@@ -42,9 +42,13 @@ package struct RawRules: Equatable, Sendable {
 
     /// The rules of a request with the Cache-Control value `control` to an origin with `policy`.
     ///
+    /// A request whose `accept` names server-sent events alone is passed on: there is nothing to
+    /// keep.
+    ///
     /// An unknown directive counts for nothing; of one that is given twice the first counts, and an
     /// argument that cannot be read is zero, which asks for the most.
-    package init(_ policy: FetchPolicy, control: String) {
+    package init(_ policy: FetchPolicy, control: String, accept: String? = nil) {
+        let wantsEvents = accept?.lowercased().hasPrefix("text/event-stream") ?? false
         var isNoCache = false
         var isNoStore = false
         var isOnlyCached = false
@@ -68,7 +72,7 @@ package struct RawRules: Equatable, Sendable {
         self.maxAge = maxAge
         self.minFresh = minFresh
         self.maxStale = maxStale
-        isKept = !isNoStore
+        isKept = !isNoStore && !wantsEvents
         asksNetwork = isNoCache || maxAge != nil || minFresh != nil
         // What contradicts itself can only be refused: nothing cached may be given unconfirmed.
         refusesCached = isOnlyCached && isNoCache

@@ -106,6 +106,18 @@ struct FlightRetryTests {
         }
     }
 
+    @Test("A Retry-After that is a date counts from the answer's own Date, whatever our clock says")
+    func skewedRetryAfter() {
+        for skew in [Duration.seconds(-3_600), .zero, .seconds(3_600)] {
+            let date = Timestamp.start.advanced(by: skew)
+            var headers = HeaderFields()
+            headers.append("Date", date.httpDate)
+            headers.append("Retry-After", date.advanced(by: .seconds(4)).httpDate)
+            let head = ResponseHead(status: 503, headers: headers, now: .start)
+            #expect(head.retryAfter == .seconds(4), "\(skew)")
+        }
+    }
+
     @Test(
         "A Retry-After that is too long is not waited for",
         arguments: ["11", "86400", "99999999999999999999", "Fri, 20 Nov 2026 19:43:27 GMT"]

@@ -1,0 +1,112 @@
+import LarderModel
+import LarderTestSupport
+import LarderWire
+import Testing
+
+/// Origins whose answers are unusual, through the real server and the real upstream.
+@Suite("Unusual answers of origins", .timeLimit(.minutes(5)))
+struct UnusualAnswerTests {
+    private static func events(_ gate: Gate) -> OriginAnswer {
+        OriginAnswer([
+            .head(200, ["Content-Type": "text/event-stream; charset=utf-8"]),
+            .text("data: 1\n\n"), .wait(gate), .text("data: 2\n\n"), .close,
+        ])
+    }
+
+    @Test(
+        "A stream of events is passed on as it comes and never stored",
+        arguments: [[], ["Accept: text/event-stream"]]
+    )
+    func events(headers: [String]) async throws {
+        try await GatewayFixture.run { gateway in
+            let gate = Gate()
+            gateway.answer("/events", with: Self.events(gate))
+            let client = try await gateway.connect()
+            let lines = ["GET /o/origin/events HTTP/1.1", "Host: l"] + headers + ["", ""]
+            try await client.send(lines.joined(separator: "\r\n"))
+            _ = try await client.seen("data: 1\n\n")
+            gate.open()
+            _ = try await client.seen("data: 2\n\n")
+            let cached = try await gateway.connect().ask(
+                "GET",
+                "/o/origin/events",
+                ["Cache-Control: only-if-cached"]
+            )
+            #expect(cached.status == 504)
+        }
+    }
+
+    @Test("A stream of events is refused where one whole answer is asked for, with its raw path")
+    func fetchedEvents() async throws {
+        try await GatewayFixture.run { gateway in
+            gateway.answer("/events", with: Self.events(Gate()))
+            let path = "/v1/fetch?url=\(try gateway.url("/events"))"
+            let answer = try await gateway.connect().ask("GET", path)
+            #expect(answer.text.contains("urn:larder:entry-too-large"))
+            #expect(answer.text.contains("/o/origin/events"))
+        }
+    }
+
+    @Test("An answer that ends with its connection inside a JSON value replaces nothing")
+    func cutOff() async throws {
+        try await GatewayFixture.run { gateway in
+            let type = "HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n"
+            gateway.answer("/j", with: .raw(type + #"{"v":[1,2]}"#), .raw(type + #"{"v":[1,"#))
+            let first = try await gateway.connect().ask("GET", "/o/origin/j")
+            #expect(first.text == #"{"v":[1,2]}"#)
+            let second = try await gateway.connect().ask("GET", "/o/origin/j")
+            #expect(second.text == #"{"v":[1,2]}"#)
+            let id = PercentCoding.entryPath(try EntryID(try gateway.url("/j")))
+            let entry = try await gateway.connect().ask("GET", id)
+            #expect(entry.text == #"{"v":[1,2]}"#)
+        }
+    }
+
+    @Test("JSON behind a byte order mark is JSON, and keeps its bytes")
+    func byteOrderMark() async throws {
+        try await GatewayFixture.run { gateway in
+            let body = "\u{FEFF}" + #"{"v":1}"#
+            gateway.answer("/j", with: .json(body))
+            let raw = try await gateway.connect().ask("GET", "/o/origin/j")
+            #expect(raw.body == Array(body.utf8))
+            let path = "/v1/fetch?policy=cache-only&url=\(try gateway.url("/j"))"
+            let fetched = try await gateway.connect().ask("GET", path)
+            #expect(fetched.text.contains(#""body":{"v":1}"#))
+        }
+    }
+
+    @Test("A field value that is not UTF-8 goes to the client byte for byte, also from the cache")
+    func fieldBytes() async throws {
+        try await GatewayFixture.run { gateway in
+            let head = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nETag: \"v"
+            let bytes = Array(head.utf8) + [0xE9] + Array("\"\r\n\r\nok".utf8)
+            gateway.answer("/f", with: OriginAnswer([.send(bytes)]))
+            let id = PercentCoding.entryPath(try EntryID(try gateway.url("/f")))
+            for path in ["/o/origin/f", id, id] {
+                let client = try await gateway.connect()
+                try await client.send(
+                    "GET \(path) HTTP/1.1\r\nHost: l\r\nConnection: close\r\n\r\n"
+                )
+                let answer = try await client.rest()
+                let tag = Array("ETag: \"v".utf8) + [0xE9, 0x22]
+                #expect(answer.firstRange(of: tag) != nil, "\(path)")
+            }
+        }
+    }
+
+    @Test("A client's Authorization is refused where the origin is configured with one")
+    func authorization() async throws {
+        var setup = GatewayFixture.Setup()
+        setup.adjust = { $0.headers.append("authorization", "Bearer ours") }
+        try await GatewayFixture.run(setup) { gateway in
+            let answer = try await gateway.connect().ask(
+                "GET",
+                "/o/origin/a",
+                ["Authorization: Bearer theirs"]
+            )
+            #expect(answer.status == 400)
+            #expect(answer.text.contains("'Authorization'"))
+            #expect(gateway.origin.requests.all.isEmpty)
+        }
+    }
+}
