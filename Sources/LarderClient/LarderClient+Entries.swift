@@ -100,9 +100,15 @@ extension LarderClient {
     /// Removes a program's own bytes, or forgets an origin's answer.
     ///
     /// - Throws: ``LarderError/miss(_:)`` where there is nothing.
-    public func remove(_ id: String) async throws(LarderError) {
-        let id = try entryID(id)
-        let request = SocketRequest(.DELETE, try entryTarget(id), timeLimit: Limits.reportTime)
+    public func remove(
+        _ id: String,
+        from scope: EntryScope = .own
+    ) async throws(LarderError) {
+        let selection = try scopeSelection(scope)
+        let path = PercentCoding.entryPath(try entryID(id))
+        let query = PercentCoding.query(selection.parameters)
+        let target = query.isEmpty ? path : path + "?" + query
+        let request = SocketRequest(.DELETE, target, timeLimit: Limits.reportTime)
         _ = try await connection.report(request)
     }
 

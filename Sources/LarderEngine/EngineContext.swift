@@ -23,6 +23,8 @@ final class EngineContext: Sendable {
     let modifiers = ModifierKeeper()
     /// Keeps answers from undoing writes that they do not know of.
     let fence = WriteFence()
+    /// Keeps answers from replacing those whose request started later.
+    let order = ReadOrder()
     let variants: Variants
     /// The origins that were set offline by hand: nothing leaves for them.
     let offline: Mutex<Set<OriginName>>

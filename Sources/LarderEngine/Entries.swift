@@ -81,32 +81,27 @@ package struct Entries: EnginePart {
 
     /// Deletes a blob, or forgets a fetched entry, without a tombstone.
     ///
-    /// False when there was none. What everybody sees is forgotten where no row of the client's own
-    /// stands before it, if `mayForgetShared`, which is asked only then, says so.
+    /// False when there was none. A row that all users see is refused in another scope than the
+    /// shared one: so a DELETE that is repeated never removes what its client did not name.
     package func remove(
         _ id: EntryID,
         _ scope: ScopeKey,
         client: ClientTag? = nil,
-        conditions: WriteConditions = WriteConditions(),
-        mayForgetShared: () throws(Problem) -> Bool = { false }
+        conditions: WriteConditions = WriteConditions()
     ) async throws(Problem) -> Bool {
         let own = condition(conditions, of: id, scope, unlessMissing: true)
         if try await delete(scope, id, client, if: own) { return true }
-        guard let shared = context.sharedScope(of: id) else { return false }
+        guard let shared = context.sharedScope(of: id), shared != scope else { return false }
         let now = clock.now()
         let isThere = try await context.read { reader throws(StoreError) in
             try reader.entry(shared, id, now: now) != nil
         }
         guard isThere else { return false }
-        guard try mayForgetShared() else {
-            throw Problem(
-                .notPermitted,
-                "'\(id)' is seen by all users, so that none of them may remove it",
-                hint: "An administrator may: with DELETE, or POST /v1/evict and scope=shared."
-            )
-        }
-        let condition = condition(conditions, of: id, shared, unlessMissing: true)
-        return try await delete(shared, id, client, if: condition)
+        throw Problem(
+            .notPermitted,
+            "'\(id)' is seen by all users, and you have no row of your own under it",
+            hint: "An administrator removes it for all users: DELETE with scope=shared."
+        )
     }
 
     private func delete(

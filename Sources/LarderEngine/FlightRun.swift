@@ -22,6 +22,8 @@ struct FlightRun: ~Copyable {
     private var machine: FlightMachine
     /// Whether a write has overtaken the attempt under way.
     private var overtaking: Overtaking?
+    /// The attempt under way among the others for its URL.
+    private var read: ReadOrder.Read?
     /// The number that tells whose entities are the later ones; nil where none are split off.
     private var number: Revision?
     private var url: WebURL { plan.key.url }
@@ -69,11 +71,15 @@ struct FlightRun: ~Copyable {
     private mutating func depart() {
         landed()
         overtaking = context.fence.readDeparted()
+        if let id = try? EntryID(url) {
+            read = context.order.readStarted(id, in: plan.key.scope)
+        }
         // Without a number nothing is split off: only a full disk has none.
         if plan.rules != nil { number = try? context.store.nextRevision() }
     }
 
     private mutating func landed() {
+        if let read = read.take() { context.order.readEnded(read) }
         guard let read = overtaking.take() else { return }
         context.fence.readLanded(read)
     }
@@ -92,16 +98,7 @@ struct FlightRun: ~Copyable {
     }
 
     private func failed(_ failure: FlightFailure) -> FlightOutcome {
-        var problem = Problem(failure, url: url)
-        if failure == .tooLarge || failure == .endless {
-            // There an answer that is not kept is passed through.
-            let (origin, base) = (plan.origin.name, plan.origin.baseURL)
-            let path = RawCommand.path(of: url, origin: origin, base: base)
-            problem.rawHref = path
-            problem.hint = "GET \(path) passes it through without keeping it."
-            if failure == .tooLarge { problem.hint += " To keep it, raise cache.max_entry_bytes." }
-        }
-        return .failed(problem)
+        .failed(Problem(failure, of: plan))
     }
 
     // MARK: One attempt
@@ -262,6 +259,10 @@ struct FlightRun: ~Copyable {
                 freshness,
                 taken.summary
             )
+            if taken.body != nil, isLate(entry.id) {
+                abandon(taken.body)
+                return late(entry, reply)
+            }
             let body = FrameBody(entry, in: plan.key.scope.scope, bytes: taken.bytes)
             let isAddressed = if case .href = body { true } else { false }
             if let error = taken.unstored {
@@ -287,6 +288,17 @@ struct FlightRun: ~Copyable {
             default: return .failed(Problem(.internal, "storing failed: \(error)"))
             }
         }
+    }
+
+    /// Whether an answer whose request started later has been taken for a row.
+    private func isLate(_ id: EntryID) -> Bool {
+        guard let read else { return false }
+        return !context.order.takesAnswer(of: read, for: id, in: plan.key.scope)
+    }
+
+    /// What is told of a late answer: the row as it is, which is newer.
+    private func late(_ entry: Entry, _ reply: UpstreamReply) -> FlightOutcome {
+        .current(FlightAnswer(entry: entry, bytes: nil, status: reply.status))
     }
 
     /// Keeps the answer and returns its revision; nil when it is not to be kept or there is no
@@ -359,6 +371,11 @@ struct FlightRun: ~Copyable {
         guard let cached = plan.cached else { return attemptFailed(.badAnswer("304 to nothing")) }
         let now = context.clock.now()
         let confirmed = cached.confirmed(by: reply.headers, plan.origin.fetch, at: now)
+        if isLate(cached.id), case .tell = machine.refreshed(isGone: false) {
+            var entry = confirmed
+            entry.revision = Revision(0)
+            return .land(late(entry, reply))
+        }
         let outcome: RefreshOutcome
         do throws(StoreError) {
             outcome = try await context.store.refresh(
@@ -399,6 +416,10 @@ struct FlightRun: ~Copyable {
             body: BodySummary(of: [], isJSON: false)
         )
         entry.origin = plan.origin.name
+        if isLate(id) {
+            _ = machine.stored()
+            return .land(.current(FlightAnswer(entry: entry, bytes: nil, status: status)))
+        }
         var new = NewEntry(scope: plan.key.scope, entry: entry, body: .inline([]))
         new.client = plan.client
         do throws(StoreError) {

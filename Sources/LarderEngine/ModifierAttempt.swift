@@ -124,6 +124,8 @@ struct ModifierAttempt: Sendable {
         case .unreachable, .closed(host: _, hasLeft: false), .addressRefused:
             context.originStates.noteConnectFailure(origin.name)
             return End(verdict: .neverLeft)
+        case .shortage:
+            return End(verdict: .neverLeft)
         case .closed, .timedOut, .brokenOff, .headTooLarge, .cancelled:
             return End(verdict: hasLeft ? .unclear(.lost) : .neverLeft)
         }

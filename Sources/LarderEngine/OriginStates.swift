@@ -162,7 +162,8 @@ extension UpstreamError {
     var isConnectFailure: Bool {
         switch self {
         case .unreachable, .closed(host: _, hasLeft: false): true
-        case .closed, .addressRefused, .timedOut, .brokenOff, .headTooLarge, .cancelled: false
+        case .closed, .addressRefused, .timedOut, .brokenOff, .headTooLarge, .shortage, .cancelled:
+            false
         }
     }
 }

@@ -92,9 +92,31 @@ extension Problem {
         case .endless:
             self.init(.entryTooLarge, "the answer of \(host) is a stream of events without an end")
         case .shuttingDown: self = .daemonEnds
+        case .shortage(let reason):
+            self.init(
+                .overloaded,
+                "the daemon cannot open a connection: \(reason)",
+                hint: "Raise the limit of open files, LimitNOFILE= of the unit, or try again."
+            )
         case .overloaded:
             self.init(.overloaded, "\(Limits.flightsMax) requests are under way already")
         }
+    }
+}
+
+extension Problem {
+    /// Why a flight failed; of an answer that cannot be kept also where it is passed through.
+    init(_ failure: FlightFailure, of plan: Flight.Plan) {
+        self.init(failure, url: plan.key.url)
+        guard failure == .tooLarge || failure == .endless else { return }
+        let path = RawCommand.path(
+            of: plan.key.url,
+            origin: plan.origin.name,
+            base: plan.origin.baseURL
+        )
+        rawHref = path
+        hint = "GET \(path) passes it through without keeping it."
+        if failure == .tooLarge { hint += " To keep it, raise cache.max_entry_bytes." }
     }
 }
 
@@ -111,6 +133,7 @@ extension FlightFailure {
                 "its head has more than \(Limits.responseHeadBytesMax) bytes"
                     + " or \(Limits.headerFieldsMax) fields"
             )
+        case .shortage(let reason): self = .shortage(reason)
         case .cancelled: self = .timeout
         }
     }

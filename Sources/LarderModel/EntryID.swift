@@ -22,6 +22,21 @@ package struct EntryID: Sendable, CustomStringConvertible {
         self.text = text
     }
 
+    /// Reads an id as a client gives it: a URL in whatever spelling is the id of its answer.
+    ///
+    /// What is no URL stays as it is, and so does the id of a variant, which has a space.
+    package init(given text: String) throws(ModelError) {
+        let isURL = ["http://", "https://"].contains { scheme in
+            text.utf8.count >= scheme.utf8.count
+                && String(text.prefix(scheme.utf8.count)).isEqual(to: scheme)
+        }
+        guard isURL, !text.utf8.contains(UInt8(ascii: " ")), let url = try? WebURL(text) else {
+            try self.init(text)
+            return
+        }
+        try self.init(url)
+    }
+
     /// The id under which an answer to `url` is kept.
     package init(_ url: WebURL) throws(ModelError) {
         try self.init(url.text)

@@ -165,7 +165,10 @@ package enum Limits {
     /// What may be written to a connection before its socket takes it; with more, none of its further
     /// requests is taken up: the socket's own buffer, 208 KiB, keeps a client busy meanwhile.
     package static let unsentBytesMax = 65_536
-    /// Bytes of pipelined requests that are held: as many as the largest head has, for each connection.
+    /// How often a body that was replaced before it could be opened is looked up again.
+    package static let replacedReadsMax = 16
+    /// Memory of pipelined requests that are held parsed, for each connection: as much as the largest
+    /// head has bytes. With more, what the socket gave stays unparsed, and no more is read.
     package static let pipelinedBytesMax = 65_536
     /// Open connections of all clients; each costs about 10 KiB.
     package static let connectionsMax = 8_192
@@ -287,28 +290,6 @@ package enum Limits {
     package static let closedConnectionsMax = 1
     /// The pause before the next one, in which the pool hears which others are closed.
     package static let closedConnectionPause = Duration.milliseconds(50)
-    /// Time for which a reused connection may say nothing before the request goes to a new one.
-    ///
-    /// It is a third of the request's time, and not more than this. So a dead connection costs no
-    /// more, and an origin that is slower than this is asked twice at most.
-    package static let reusedSilenceMax = Duration.seconds(3)
-    /// Body up to which that is done: the kernel takes this much at once, so that silence is the
-    /// origin's.
-    package static let reusedBodyBytesMax = 16 * 1_024
-    /// Idle time up to which a connection is reused for a request that must not be sent twice.
-    package static let reusedIdleMax = Duration.milliseconds(500)
-    /// TCP keepalive of connections to origins: a peer that is gone is found within half a minute.
-    package static let keepaliveIdleSeconds = 15
-    package static let keepaliveIntervalSeconds = 5
-    package static let keepaliveProbesMax = 3
-    /// Time after which bytes that the peer does not acknowledge end a connection.
-    package static let unacknowledgedMilliseconds = 20_000
-    /// Bytes that a coded body is decoded to at a time.
-    package static let decodedPieceBytes = 64 * 1_024
-    /// Bytes from which on a coded body may not expand more than ``decodedRatioMax`` times.
-    package static let decodedFreeBytes = 64 * 1_024 * 1_024
-    /// Real documents reach a tenth of it; gzip's highest is about 1,030.
-    package static let decodedRatioMax = 200
     /// Repetitions of a read after a connection failure, 502, 503 or 504.
     package static let retriesMax = 2
     /// The first pause of a retry; it doubles, and full jitter is drawn from it.

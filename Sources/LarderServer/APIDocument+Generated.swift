@@ -399,11 +399,12 @@ extension APIDocument {
                 "tags": ["Entries"],
                 "operationId": "removeEntry",
                 "summary": "Delete a blob, or forget a fetched entry",
-                "description": "A fetched entry is only forgotten, as by an eviction: the next fetch brings it back. What is pinned is refused until it is unpinned. Where the caller has no row of its own and the id is that of a shared origin, the row that all users see is meant: only administrators may forget it.",
+                "description": "A fetched entry is only forgotten, as by an eviction: the next fetch brings it back. What is pinned is refused until it is unpinned. The row that all users see of a shared origin's answer is removed with `scope=shared`, by administrators; without it a request that meets only that row is refused.",
                 "parameters": [
                   { "$ref": "#/components/parameters/ifMatch" },
                   { "$ref": "#/components/parameters/ifNoneMatchWrite" },
-                  { "$ref": "#/components/parameters/account" }
+                  { "$ref": "#/components/parameters/account" },
+                  { "$ref": "#/components/parameters/scope" }
                 ],
                 "responses": {
                   "204": { "description": "It is gone." },

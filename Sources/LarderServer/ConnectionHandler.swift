@@ -26,9 +26,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private let peer: Peer
     private let lines: RequestLines
     private var machine = ConnectionMachine()
-    private var held = Deque<(input: Input, bytes: Int)>()
+    private var held = Deque<(input: ConnectionInput, bytes: Int)>()
     private var heldBytes = 0
-    private var current: Current?
+    private var current: ConnectionExchange?
     private var isPumping = false
     /// Whether the present client has asked for another protocol, which is its last request.
     private var speaksOtherwise = false
@@ -38,22 +38,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private var family = RouteFamily.none
     /// When the request of a put was whole.
     private var putArrived: NIODeadline?
-
-    /// What comes from the client, in its order.
-    private enum Input {
-        case part(HTTPServerRequestPart)
-        /// What is no request.
-        case unreadable(Problem)
-        /// Nothing more.
-        case end
-    }
-
-    /// What the present exchange needs of the connection.
-    private enum Current {
-        /// Answered on the loop once the request is whole.
-        case inline(HTTPRequestHead, EntryID)
-        case job(RequestBody, Interest)
-    }
 
     init(_ server: ServerContext, _ loop: ServerLoop, _ peer: Peer, _ lines: RequestLines) {
         self.server = server
@@ -79,11 +63,13 @@ final class ConnectionHandler: ChannelDuplexHandler {
         if server.takesPlainReads {
             lines.readAhead = { self.takePlainRead($0, $1, context) }
         }
+        lines.takesMore = { self.takesMore }
         if context.channel.isActive { channelActive(context: context) }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
         lines.readAhead = { _, _ in nil }
+        lines.takesMore = { true }
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -106,19 +92,25 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     /// Asks the socket for more, unless enough is waiting here.
     private func read(_ context: ChannelHandlerContext) {
-        guard !isReading, machine.wantsMore, heldBytes < Limits.pipelinedBytesMax else { return }
+        lines.goOn()
+        guard !isReading, !lines.holdsBytes, takesMore else { return }
         if case .job(let body, _) = current, !body.wantsMore { return }
         isReading = true
         context.read()
     }
 
-    private func take(_ input: Input, _ context: ChannelHandlerContext) {
+    /// Whether another request may be parsed.
+    private var takesMore: Bool {
+        machine.wantsMore && heldBytes < Limits.pipelinedBytesMax
+    }
+
+    private func take(_ input: ConnectionInput, _ context: ChannelHandlerContext) {
         switch input {
         case .part(.head(let head)):
             let framing = RequestFraming(head)
             switch machine.headArrived(isLast: head.isLast(framing)) {
             case .begin: begin(head, framing, context)
-            case .hold: hold(input, bytes: head.byteCount)
+            case .hold: hold(input, bytes: head.heldBytes)
             case .drop: break
             }
         case .part(.body(let piece)):
@@ -153,8 +145,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
         }
     }
 
-    private func hold(_ input: Input, bytes: Int) {
-        let bytes = bytes + MemoryLayout<Input>.stride
+    private func hold(_ input: ConnectionInput, bytes: Int) {
+        let bytes = bytes + MemoryLayout<ConnectionInput>.stride
         held.append((input, bytes))
         heldBytes += bytes
     }
@@ -328,9 +320,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
             context.write(wrapOutboundOut(.end(nil)), promise: nil)
             answerCompleted(context)
         case .chunked(let headers, let body, let scope):
-            start(head, context) { exchange in
+            start(head, context) { [worker] exchange in
                 do throws(Problem) {
-                    try await exchange.stream(id, headers, body, scope)
+                    if try await exchange.stream(id, headers, body, scope) { return }
+                    await worker.answer(.entries(.read(id)), exchange)
                 } catch {
                     await exchange.respond(error)
                 }
@@ -371,9 +364,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         case .announceClose: head.headers.add(name: "Connection", value: "close")
         case .nothing: break
         }
-        if head.headers.mayHoldFieldBytes {
-            try? context.pipeline.syncOperations.addHandler(FieldBytesHandler(), position: .first)
-        }
+        if head.headers.mayHoldFieldBytes { FieldBytesHandler.add(to: context.pipeline) }
         context.write(wrapOutboundOut(.head(head)), promise: promise)
     }
 
@@ -495,9 +486,4 @@ final class ConnectionHandler: ChannelDuplexHandler {
             now: .now()
         )
     }
-}
-
-extension ByteBuffer {
-    /// What it keeps in memory: a small piece the whole of what was read with it.
-    var heldBytes: Int { storageCapacity }
 }

@@ -10,6 +10,11 @@ final class FieldBytesHandler: ChannelOutboundHandler, RemovableChannelHandler {
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
+    /// Has the next head written by one of these.
+    static func add(to pipeline: ChannelPipeline) {
+        try? pipeline.syncOperations.addHandler(FieldBytesHandler(), position: .first)
+    }
+
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         let head = unwrapOutboundIn(data)
         let bytes = ByteBuffer(bytes: FieldBytes.unescaped(head.readableBytesView))

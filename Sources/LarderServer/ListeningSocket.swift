@@ -1,4 +1,6 @@
 import Glibc
+import NIOCore
+import Synchronization
 
 /// Where the server takes clients from, and what has to be done about it at the end.
 enum ListeningSocket {
@@ -32,11 +34,71 @@ enum ListeningSocket {
         }
     }
 
+    /// What clients do not find any more.
+    enum Fault {
+        case own(SocketFile)
+        case inherited(path: String)
+    }
+
+    /// Nil while clients find the socket's file.
+    var fault: Fault? {
+        switch self {
+        case .own(let file): file.isGone ? .own(file) : nil
+        case .inherited(let descriptor):
+            SocketFile.path(of: descriptor).flatMap { path in
+                access(path, F_OK) == 0 || errno != ENOENT ? nil : .inherited(path: path)
+            }
+        }
+    }
+
     /// Takes the socket's file away if it is the daemon's.
     func remove() {
         switch self {
         case .own(let file): file.remove()
         case .inherited: break
         }
+    }
+}
+
+/// A socket with the channel that takes clients from it.
+struct Listener: Sendable {
+    let socket: ListeningSocket
+    let channel: any Channel
+}
+
+/// The one listener at a time; another takes its place where its file was removed.
+final class Door: Sendable {
+    private struct State {
+        var listener: Listener
+        var isClosed = false
+    }
+
+    private let state: Mutex<State>
+
+    init(_ listener: Listener) {
+        state = Mutex(State(listener: listener))
+    }
+
+    var socket: ListeningSocket { state.withLock { $0.listener.socket } }
+    var isClosed: Bool { state.withLock { $0.isClosed } }
+
+    /// Clients of the one before go on.
+    func replace(with listener: Listener) async {
+        let unused = state.withLock { state in
+            guard !state.isClosed else { return listener }
+            defer { state.listener = listener }
+            return state.listener
+        }
+        try? await unused.channel.close().get()
+    }
+
+    /// Takes no more clients, and takes the socket's file away if it is the daemon's.
+    func close() async {
+        let listener = state.withLock { state in
+            state.isClosed = true
+            return state.listener
+        }
+        try? await listener.channel.close().get()
+        listener.socket.remove()
     }
 }

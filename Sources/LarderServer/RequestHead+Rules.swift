@@ -80,8 +80,13 @@ extension HTTPRequestHead {
         )
     }
 
-    var byteCount: Int {
-        headers.reduce(uri.utf8.count) { $0 + $1.name.utf8.count + $1.value.utf8.count }
+    /// Memory that the head takes: a text of more than 15 bytes has a block of its own.
+    var heldBytes: Int {
+        func bytes(_ text: String) -> Int {
+            MemoryLayout<String>.stride + (text.utf8.count > 15 ? text.utf8.count + 33 : 0)
+        }
+        // The head's own storage, and that of its list of fields.
+        return headers.reduce(bytes(uri) + 256) { $0 + bytes($1.name) + bytes($1.value) }
     }
 
     var expectsContinue: Bool {

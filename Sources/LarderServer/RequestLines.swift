@@ -36,6 +36,27 @@ final class RequestLines: ChannelInboundHandler {
     /// are written to the context; its length, or nil where it is the parser's.
     var readAhead: (ByteBuffer, ChannelHandlerContext) -> Int? = { _, _ in nil }
 
+    /// Whether the parser may be given the next request.
+    ///
+    /// While it may not, what the socket gave stays here as bytes: parsed requests take several
+    /// times as much memory.
+    var takesMore: () -> Bool = { true }
+    /// What is not handed on yet, from the beginning of a request on.
+    private var rest = ByteBuffer()
+    private var isHandingOn = false
+    /// Whether the client's end of input has come, and waits for the rest.
+    private var hasEnded = false
+    private var context: ChannelHandlerContext?
+
+    var holdsBytes: Bool { rest.readableBytes > 0 }
+
+    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+        rest = ByteBuffer()
+    }
+
     /// What the parser has made of the bytes that were handed on.
     func saw(_ part: HTTPServerRequestPart) {
         switch part {
@@ -58,24 +79,62 @@ final class RequestLines: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        var rest = unwrapInboundIn(data)
+        var bytes = unwrapInboundIn(data)
+        if holdsBytes { rest.writeBuffer(&bytes) } else { rest = bytes }
+        handOn(context)
+    }
+
+    /// Hands on what is held, as far as it is taken by now.
+    func goOn() {
+        guard holdsBytes, let context else { return }
+        handOn(context)
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if let event = event as? ChannelEvent, event == .inputClosed, holdsBytes {
+            hasEnded = true
+        } else {
+            context.fireUserInboundEventTriggered(event)
+        }
+    }
+
+    private func handOn(_ context: ChannelHandlerContext) {
+        // What is handed on may lead back here.
+        guard !isHandingOn else { return }
+        isHandingOn = true
+        defer { isHandingOn = false }
+        handOnRequests(context)
+        guard !holdsBytes else { return }
+        rest = ByteBuffer()
+        guard hasEnded else { return }
+        hasEnded = false
+        context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+    }
+
+    private func handOnRequests(_ context: ChannelHandlerContext) {
         while rest.readableBytes > 0 {
-            if case .line = place, isBlank, let count = readAhead(rest, context) {
-                rest.moveReaderIndex(forwardBy: count)
-                continue
+            if case .line = place, isBlank {
+                guard takesMore() else { return }
+                if let count = readAhead(rest, context) {
+                    rest.moveReaderIndex(forwardBy: count)
+                    continue
+                }
             }
             let count: Int
             switch place {
             case .line, .fields, .chunks:
                 guard let end = rest.withUnsafeReadableBytes(section) else {
                     place = .refused
+                    rest.clear()
                     return context.fireErrorCaught(HTTPParserError.invalidVersion)
                 }
                 count = end
             case .body(let left):
                 count = min(left, rest.readableBytes)
                 place = .body(left: left - count)
-            case .refused: return
+            case .refused:
+                rest.clear()
+                return
             case .nowhere: count = rest.readableBytes
             }
             guard count > 0, let piece = rest.readSlice(length: count) else {

@@ -2,6 +2,7 @@ package import LarderEngine
 package import LarderModel
 import LarderStore
 package import LarderWire
+import Logging
 package import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -37,6 +38,8 @@ package final class Server: Sendable {
         package var readyBytes = ByteSize(bytes: 8 << 20)
         /// Whether plain reads are answered ahead of the parser; what is answered is the same.
         package var takesPlainReads = true
+        /// How many files the process may have open, which bounds the connections.
+        package var filesMax = Int.max
         /// Whether a loop stays awake for a moment after a hit of its only client.
         package var spins = false
 
@@ -63,7 +66,8 @@ package final class Server: Sendable {
             engine: engine,
             administrators: configuration.administrators,
             configuration: configuration.told,
-            takesPlainReads: configuration.takesPlainReads
+            takesPlainReads: configuration.takesPlainReads,
+            filesMax: configuration.filesMax
         )
         group = eventLoopGroup
         (stopping, stop) = AsyncStream.makeStream()
@@ -75,9 +79,7 @@ package final class Server: Sendable {
     /// `isListening` is called once the socket takes clients.
     package func run(isListening: () -> Void = {}) async throws {
         let loops = try await makeLoops()
-        let socket = try ListeningSocket(configuration)
-        let listener = try await bootstrap(loops).withBoundSocket(socket.descriptor).get()
-        try socket.lengthenQueue()
+        let door = try await Door(open(loops))
         isListening()
         await withDiscardingTaskGroup { group in
             for loop in loops.values {
@@ -85,9 +87,9 @@ package final class Server: Sendable {
                     await loop.jobs.run(cancellingTheRest: false)
                 }
             }
+            group.addTask { await self.keepOpen(door, loops) }
             for await _ in stopping { break }
-            try? await listener.close().get()
-            socket.remove()
+            await door.close()
             await drainConnections()
             for loop in loops.values {
                 loop.jobs.finish()
@@ -159,8 +161,57 @@ package final class Server: Sendable {
         return loops
     }
 
-    private func bootstrap(_ loops: Loops) -> ServerBootstrap {
+    private func open(_ loops: Loops) async throws -> Listener {
+        try await listen(on: try ListeningSocket(configuration), loops)
+    }
+
+    private func listen(on socket: ListeningSocket, _ loops: Loops) async throws -> Listener {
+        let channel = try await bootstrap(loops, socket.descriptor)
+            .withBoundSocket(socket.descriptor).get()
+        try socket.lengthenQueue()
+        return Listener(socket: socket, channel: channel)
+    }
+
+    /// Looks from time to time whether clients still find the socket, and makes its file again where
+    /// it was removed.
+    private func keepOpen(_ door: Door, _ loops: Loops) async {
+        var isTold = false
+        while (try? await context.engine.clock.sleep(for: Limits.socketCheckTime)) != nil {
+            guard !door.isClosed else { return }
+            switch door.socket.fault {
+            case .none: isTold = false
+            case .inherited(let path)?:
+                if !isTold { note("the socket's file is gone", path, "restart the socket unit") }
+                isTold = true
+            case .own(let file)?:
+                do {
+                    let socket = ListeningSocket.own(try file.madeAgain())
+                    await door.replace(with: try await listen(on: socket, loops))
+                    note("the socket's file was gone and is there again", file.path, nil)
+                } catch {
+                    if !isTold { note("the socket's file is gone", file.path, "\(error)") }
+                    isTold = true
+                }
+            }
+        }
+    }
+
+    private func note(_ event: Logger.Message, _ path: String, _ reason: String?) {
+        context.engine.logger.warning(
+            event,
+            metadata: .larder([.path: "\(path)", .reason: "\(reason ?? "it was removed")"])
+        )
+    }
+
+    private func bootstrap(_ loops: Loops, _ descriptor: Int32) -> ServerBootstrap {
         ServerBootstrap(group: group)
+            .serverChannelInitializer { [logger = context.engine.logger] channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(
+                        AcceptGuard(listener: descriptor, logger: logger)
+                    )
+                }
+            }
             .childChannelOption(ChannelOptions.autoRead, value: false)
             .childChannelOption(ChannelOptions.maxMessagesPerRead, value: 2)
             .childChannelOption(ChannelOptions.allowRemoteHalfClosure, value: true)

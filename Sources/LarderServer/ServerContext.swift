@@ -11,7 +11,7 @@ final class ServerContext: Sendable {
     /// What status tells of the configuration.
     let configuration: StatusReport.Configuration?
     let takesPlainReads: Bool
-    let connections = ConnectionList()
+    let connections: ConnectionList
     let uploads = UploadPlaces()
     let memory = HeldMemory()
     let meters = LoopMeters()
@@ -24,8 +24,13 @@ final class ServerContext: Sendable {
         engine: Engine,
         administrators: Administrators,
         configuration: StatusReport.Configuration? = nil,
-        takesPlainReads: Bool = true
+        takesPlainReads: Bool = true,
+        filesMax: Int = .max
     ) {
+        connections = ConnectionList(
+            connectionsMax: Limits.connectionsMax(files: filesMax),
+            perUserMax: Limits.connectionsPerUserMax(files: filesMax)
+        )
         self.configuration = configuration
         self.takesPlainReads = takesPlainReads
         self.engine = engine

@@ -5,7 +5,8 @@ import Glibc
 /// A socket that somebody answers on is never taken over; a dead one is removed. Two daemons that
 /// start at once are kept apart by a lock on a file beside it.
 struct SocketFile: Sendable {
-    private let path: String
+    let path: String
+    private let mode: mode_t
     private let lock: Int32
     /// Listens; not yet accepted from.
     let descriptor: Int32
@@ -38,8 +39,42 @@ struct SocketFile: Sendable {
             throw error
         }
         self.path = path
+        self.mode = mode
         self.lock = lock
         identity = Identity(of: path)
+    }
+
+    private init(_ before: SocketFile, descriptor: Int32) {
+        path = before.path
+        mode = before.mode
+        lock = before.lock
+        self.descriptor = descriptor
+        identity = Identity(of: path)
+    }
+
+    /// Whether nothing is at the path any more.
+    var isGone: Bool { Identity(of: path) == nil && errno == ENOENT }
+
+    /// The same socket once more, where the file was removed; the lock goes on.
+    func madeAgain() throws(ServerError) -> SocketFile {
+        try Self.makeFolder(of: path)
+        return SocketFile(self, descriptor: try Self.listen(path, mode))
+    }
+
+    /// The path that a socket is bound to; nil where it has none.
+    static func path(of descriptor: Int32) -> String? {
+        var address = sockaddr_un()
+        var length = socklen_t(MemoryLayout<sockaddr_un>.size)
+        let result = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+                getsockname(descriptor, generic, &length)
+            }
+        }
+        guard result == 0, address.sun_family == sa_family_t(AF_UNIX) else { return nil }
+        let path = withUnsafeBytes(of: address.sun_path) { bytes in
+            String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+        }
+        return path.isEmpty ? nil : path
     }
 
     /// Takes the socket's file away, unless another stands there by now; connections that are open

@@ -209,13 +209,15 @@ package enum FlightFailure: Equatable, Sendable {
     case endless
     case shuttingDown
     case overloaded
+    /// The daemon itself has nothing left to open a connection with.
+    case shortage(String)
 
     /// Whether asking again can help at once.
     var isRetryable: Bool {
         switch self {
         case .unreachable, .brokenOff: true
         case .closed, .addressRefused, .timeout, .badAnswer, .captive, .redirectRefused,
-            .downgradeRefused, .tooLarge, .endless, .shuttingDown, .overloaded:
+            .downgradeRefused, .tooLarge, .endless, .shuttingDown, .overloaded, .shortage:
             false
         }
     }

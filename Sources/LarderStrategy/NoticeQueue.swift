@@ -2,8 +2,8 @@ import LarderModel
 
 /// What waits for one watcher, in the order in which it is told.
 ///
-/// A put stands for an earlier one of its id that waits: it comes last, and the place of the earlier
-/// one is left empty. Empty places, those at the front too, are swept once there are more than
+/// A put stands for an earlier one of its id that waits, and names the entities of both: it comes
+/// last, and the place of the earlier one is left empty. Empty places, those at the front too, are swept once there are more than
 /// ``Limits/watchNoticesMax``, so a change costs the same however much waits.
 ///
 /// Invariants:
@@ -89,7 +89,8 @@ struct NoticeQueue: Sendable {
         else { return (Notice(change), nil) }
         // What somebody else has changed too is nobody's own.
         if cause.client != earlier.client { cause.client = nil }
-        let both = Change(change.revision, change.scope, .put(id, cause))
+        var both = Change(change.revision, change.scope, .put(id, cause))
+        if case .put(_, let first) = earlier.event { both.add(changed: first.changed) }
         return (Notice(both, coalesced: coalesced + 1), place)
     }
 

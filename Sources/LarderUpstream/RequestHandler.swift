@@ -16,10 +16,10 @@ final class RequestHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias InboundOut = HTTPClientResponsePart
 
-    private let born = NIODeadline.now()
+    private var born = NIODeadline.uptimeNanoseconds(0)
     private let head: ResponseHeadHandler?
     private var requests = 0
-    private var lastUse = NIODeadline.now()
+    private var lastUse = NIODeadline.uptimeNanoseconds(0)
     private var isRefused = false
     private var silence: TimeAmount?
     private var timer: Scheduled<Void>?
@@ -29,13 +29,19 @@ final class RequestHandler: ChannelDuplexHandler {
         self.head = head
     }
 
+    func handlerAdded(context: ChannelHandlerContext) {
+        born = context.eventLoop.now
+    }
+
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch unwrapOutboundIn(data) {
         case .head(var request):
             let marks = WireMarks.take(from: &request.headers)
             if let marks {
                 request.uri = marks.target
-                guard isUsable(marks) else { return refuse(context, promise) }
+                guard isUsable(marks, now: context.eventLoop.now) else {
+                    return refuse(context, promise)
+                }
                 silence = requests > 0 ? marks.silence : nil
             }
             requests += 1
@@ -59,7 +65,7 @@ final class RequestHandler: ChannelDuplexHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         stopTimer()
-        if case .end = unwrapInboundIn(data) { lastUse = .now() }
+        if case .end = unwrapInboundIn(data) { lastUse = context.eventLoop.now }
         context.fireChannelRead(data)
     }
 
@@ -72,10 +78,10 @@ final class RequestHandler: ChannelDuplexHandler {
         stopTimer()
     }
 
-    private func isUsable(_ marks: WireMarks) -> Bool {
+    private func isUsable(_ marks: WireMarks, now: NIODeadline) -> Bool {
         guard requests > 0 else { return true }
         guard born >= marks.connectedAfter else { return false }
-        return marks.silence != nil || .now() - lastUse <= TimeAmount(Limits.reusedIdleMax)
+        return marks.silence != nil || now - lastUse <= TimeAmount(Limits.reusedIdleMax)
     }
 
     /// The error reaches async-http-client in a turn of its own: its state machine is in the middle

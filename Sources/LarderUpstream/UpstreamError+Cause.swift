@@ -21,6 +21,8 @@ extension UpstreamError {
             self = .cancelled
         case let error as HTTPClientError where Self.timeOver.contains(error):
             self = .timedOut(failure.progress == .readingBody ? .body : .head)
+        case let error where failure.progress == .connecting && Self.isShortage(error):
+            self = .shortage(reason: Self.reason(error))
         case let stale as StaleConnection:
             self = .closed(host: host, hasLeft: stale == .silent)
         case HTTPParserError.headerOverflow:
@@ -40,6 +42,16 @@ extension UpstreamError {
         .deadlineExceeded, .readTimeout, .getConnectionFromPoolTimeout,
     ]
     private static let connectTimeOver: [HTTPClientError] = [.connectTimeout, .tlsHandshakeTimeout]
+
+    private static func isShortage(_ error: any Error) -> Bool {
+        switch error {
+        case let error as IOError:
+            [EMFILE, ENFILE, ENOBUFS, ENOMEM, EADDRNOTAVAIL].contains(error.errnoCode)
+        case let error as NIOConnectionError:
+            error.connectionErrors.contains { isShortage($0.error) }
+        default: false
+        }
+    }
 
     private static func reason(_ error: any Error) -> String {
         switch error {

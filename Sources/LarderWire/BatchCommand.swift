@@ -46,7 +46,7 @@ package struct BatchCommand: Equatable, Sendable {
             }
             let id: EntryID
             do throws(ModelError) {
-                id = try EntryID(text)
+                id = try EntryID(given: text)
             } catch {
                 throw Problem(.badID, "ids: \(error.message)")
             }

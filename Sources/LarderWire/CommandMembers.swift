@@ -54,6 +54,16 @@ struct CommandMembers {
         members.contains { $0.name.hasSameBytes(as: name) }
     }
 
+    /// Refuses members of these names that are null: for commands in which a member that is left
+    /// out by mistake would make them do more.
+    func refuseNull(_ names: [String]) throws(Problem) {
+        let null = members.first { member in
+            member.value.isNull && names.contains { $0.hasSameBytes(as: member.name) }
+        }
+        guard let null else { return }
+        throw Problem(.badRequest, "the member '\(null.name)' is null", hint: "Leave it out.")
+    }
+
     mutating func take(_ name: String) -> JSONValue? {
         takeEvenNull(name).flatMap { $0.isNull ? nil : $0 }
     }

@@ -5,6 +5,8 @@ extension EvictCommand {
     /// Reads the body of a POST: exactly one selection, and no unknown member.
     package init(json: [UInt8]) throws(Problem) {
         var members = try CommandMembers(json, of: Self.names)
+        // What is null would select something else than what was meant.
+        try members.refuseNull(Self.selectionNames)
         let selections = try Self.selections(&members)
         isDryRun = try members.takeBool("dry_run") ?? false
         includesPinned = try members.takeBool("include_pinned") ?? false
@@ -19,10 +21,10 @@ extension EvictCommand {
         self.selection = selection
     }
 
-    private static let names = [
-        "ids", "keys", "prefix", "origin", "older_than", "to_bytes", "all", "dry_run",
-        "include_pinned", "scope", "account",
+    private static let selectionNames = [
+        "ids", "keys", "prefix", "origin", "older_than", "to_bytes", "all", "scope", "account",
     ]
+    private static let names = selectionNames + ["dry_run", "include_pinned"]
 
     /// The body that ``init(json:)`` reads back.
     package func encodedJSON() -> [UInt8] {
@@ -78,7 +80,7 @@ extension EvictCommand {
     private static func ids(_ elements: [JSONValue]) throws(Problem) -> [EntryID] {
         try texts(elements, "ids").map { text throws(Problem) in
             do throws(ModelError) {
-                return try EntryID(text)
+                return try EntryID(given: text)
             } catch {
                 throw Problem(.badID, "ids: \(error.message)")
             }

@@ -247,7 +247,7 @@ extension ModifierCommand.Request {
         }
         if let bytes { given.append(("body_b64", .bytes(bytes), MediaType.bytes)) }
         let entry = try members.takeModel("body_entry") { text throws(ModelError) in
-            try EntryID(text)
+            try EntryID(given: text)
         }
         // Its type is the entry's own.
         if let entry { given.append(("body_entry", .entry(entry), nil)) }

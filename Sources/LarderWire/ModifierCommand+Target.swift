@@ -49,7 +49,7 @@ extension ModifierCommand.Target {
     private static func id(_ text: String) throws(Problem) -> EntryID {
         do throws(ModelError) {
             guard text.contains("://"), let url = try? WebURL(text) else {
-                return try EntryID(text)
+                return try EntryID(given: text)
             }
             return try EntryID(url)
         } catch {

@@ -53,7 +53,7 @@ package enum PercentCoding {
             throw Problem(.badID, "the id in the path is not percent-encoded UTF-8")
         }
         do throws(ModelError) {
-            return try EntryID(text)
+            return try EntryID(given: text)
         } catch {
             throw Problem(.badID, error.message)
         }

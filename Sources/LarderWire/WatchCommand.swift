@@ -111,7 +111,7 @@ extension WatchCommand {
         try checkCount(texts, "ids", Limits.watchedIDsMax)
         return try texts.map { text throws(Problem) in
             do throws(ModelError) {
-                return try EntryID(text)
+                return try EntryID(given: text)
             } catch {
                 throw Problem(.badID, error.message)
             }

@@ -18,9 +18,13 @@ struct Rm: AsyncParsableCommand {
     @Argument(help: "The id, or the URL of a fetched answer.")
     var id: String
 
+    @Flag(help: "Remove the row that all users see; for administrators.")
+    var shared = false
+
     func run() async throws {
         let id = EntryArgument(id).rowID
-        try await options.withClient { try await $0.remove(id) }
+        let scope: EntryScope = shared ? .shared : .own
+        try await options.withClient { try await $0.remove(id, from: scope) }
         let console = Console()
         if options.json {
             try console.write(JSONLine.object(["id": id, "outcome": "removed"]))

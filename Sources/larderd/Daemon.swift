@@ -39,7 +39,6 @@ struct Daemon {
     /// Returns after SIGTERM or SIGINT, once everything is written down; within ``Limits/endTime``
     /// the process has ended either way.
     func run() async throws {
-        FileLimit.raise()
         Heap.giveBackLargeBlocks()
         try systemd.socket?.check()
         announcer.tell(.status("opens its files"))
@@ -138,6 +137,7 @@ struct Daemon {
         )
         server.readyBytes = configuration.cache.readyBytes
         server.spins = configuration.sockets.spin
+        server.filesMax = FileLimit.raise()
         server.inherited = systemd.socket?.descriptor
         return server
     }

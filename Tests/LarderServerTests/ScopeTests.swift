@@ -22,6 +22,25 @@ struct ScopeTests {
         return try EvictReport(decoding: response.body)
     }
 
+    @Test("A repeated DELETE never removes the row of all users, which only scope=shared names")
+    func removeShared() async throws {
+        try await ServerFixture.run(adjusting: { $0.scope = .shared }) { server in
+            let client = try await server.connect()
+            let url = try ServerFixture.url("/a").text
+            let path = "/v1/entries/" + PercentCoding.encode(url)
+            try await server.store(url, [1], scope: .shared)
+            try await server.store(url, [2])
+            #expect(try await client.ask("DELETE", path).status == 204)
+            let repeated = try await client.ask("DELETE", path).problem()
+            #expect(repeated.kind == .notPermitted)
+            #expect(repeated.hint.contains("scope=shared"))
+            #expect(try await client.ask("GET", path).body == [1])
+            #expect(try await client.ask("DELETE", path + "?scope=all").status == 400)
+            #expect(try await client.ask("DELETE", path + "?scope=shared").status == 204)
+            #expect(try await client.ask("GET", path).status == 404)
+        }
+    }
+
     @Test("An administrator lists, explains and evicts them, and the log says so")
     func administrator() async throws {
         try await ServerFixture.run { server in

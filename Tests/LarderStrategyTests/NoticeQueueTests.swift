@@ -25,6 +25,27 @@ struct NoticeQueueTests {
         #expect(queue.places.isEmpty)
     }
 
+    @Test("A put that stands for earlier ones names the entities of all of them, each once")
+    func changedOfAll() throws {
+        let keys = try ["User:1", "User:2", "User:3"].map { try EntityKey($0) }
+        var queue = NoticeQueue()
+        for (revision, changed) in [(1, [keys[0], keys[1]]), (2, []), (3, [keys[2], keys[0]])] {
+            var change = put(Int64(revision), "a")
+            change.name(changed: changed)
+            #expect(queue.add(change) == true)
+        }
+        let taken = queue.take(64)
+        guard case .change(let change, let coalesced)? = taken.first?.content,
+            case .put(_, let cause) = change.event
+        else {
+            Issue.record("\(taken)")
+            return
+        }
+        #expect(coalesced == 3)
+        #expect(Set(cause.changed) == Set(keys))
+        #expect(cause.changed.count == 3)
+    }
+
     @Test("A put whose cause is longer than that of the one it stands for has to fit too")
     func longerCause() {
         var queue = NoticeQueue()

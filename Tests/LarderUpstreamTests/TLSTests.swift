@@ -205,7 +205,7 @@ extension UpstreamError {
         switch self {
         case .unreachable(_, let reason), .brokenOff(let reason):
             reason.hasPrefix("TLS failed: it ")
-        case .closed, .addressRefused, .timedOut, .headTooLarge, .cancelled: false
+        case .closed, .addressRefused, .timedOut, .headTooLarge, .shortage, .cancelled: false
         }
     }
 }

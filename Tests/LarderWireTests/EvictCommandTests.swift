@@ -47,6 +47,8 @@ struct EvictCommandTests {
             (#"{"dry_run":true}"#, .badRequest, "nothing is selected"),
             (#"{"all":true,"prefix":"a"}"#, .badRequest, "more than one"),
             (#"{"all":false}"#, .badRequest, "all: false"),
+            (#"{"keys":null,"origin":"x"}"#, .badRequest, "'keys' is null"),
+            (#"{"all":true,"scope":null}"#, .badRequest, "'scope' is null"),
             (#"{"all":1}"#, .badRequest, "'all' is a number"),
             (#"{"keys":["a"]}"#, .badID, "'a' is no Type:id"),
             (#"{"keys":[]}"#, .badRequest, "keys: 0 are given"),

@@ -67,16 +67,19 @@ struct EntryRoutes {
     // MARK: Reading
 
     private func read(_ id: EntryID) async throws(Problem) {
-        switch try await EntryReply.read(id, exchange.head, exchange.peer, loop, engine) {
-        case .whole(let status, let headers, let body, at: _):
-            guard await exchange.writer.begin(status, headers) else { return }
-            if let body { _ = await exchange.writer.send(Array(body.readableBytesView)) }
-            await exchange.writer.end()
-        case .chunked(let headers, let body, let scope):
-            try await exchange.stream(id, headers, body, scope)
-        case .problem(let problem):
-            throw problem
+        for _ in 0..<Limits.replacedReadsMax {
+            switch try await EntryReply.read(id, exchange.head, exchange.peer, loop, engine) {
+            case .whole(let status, let headers, let body, at: _):
+                guard await exchange.writer.begin(status, headers) else { return }
+                if let body { _ = await exchange.writer.send(Array(body.readableBytesView)) }
+                return await exchange.writer.end()
+            case .chunked(let headers, let body, let scope):
+                if try await exchange.stream(id, headers, body, scope) { return }
+            case .problem(let problem):
+                throw problem
+            }
         }
+        throw Problem(.overloaded, "'\(id)' is replaced faster than it can be read")
     }
 
     // MARK: Writing
@@ -142,16 +145,23 @@ struct EntryRoutes {
 
     private func remove(_ id: EntryID) async throws(Problem) {
         try RequestHeaderRules.refusePart(exchange.fields, status: 400)
+        var parameters = try QueryParameters(exchange.query)
+        let selection = try parameters.takeScope()
+        try parameters.refuseRest()
+        let scope: ScopeKey
+        switch selection {
+        case .own(let account): scope = exchange.scope(account)
+        case .shared:
+            try exchange.requireAdministrator("remove \(id) scope=shared")
+            scope = engine.store.key(for: .shared)
+        case .user, .all:
+            throw Problem(.badRequest, "scope: '\(selection.text)' is none of own, shared")
+        }
         let wasThere = try await engine.entries.remove(
             id,
-            exchange.scope(),
+            scope,
             client: try exchange.client,
-            conditions: exchange.conditions,
-            mayForgetShared: { () throws(Problem) in
-                guard try exchange.isByAdministrator else { return false }
-                try exchange.requireAdministrator("remove \(id) scope=shared")
-                return true
-            }
+            conditions: exchange.conditions
         )
         guard wasThere else { throw Problem.miss(id) }
         await exchange.writer.respond(.noContent)
@@ -159,7 +169,8 @@ struct EntryRoutes {
 }
 
 extension Exchange {
-    /// Sends a chunked body, one chunk in memory at a time.
+    /// Sends a chunked body, one chunk in memory at a time; false if the body was replaced before
+    /// it was opened, and nothing was sent.
     ///
     /// A damaged chunk cuts the answer off, as its head has been sent.
     func stream(
@@ -167,19 +178,24 @@ extension Exchange {
         _ headers: HTTPHeaders,
         _ body: ChunkedBody,
         _ scope: ScopeKey
-    ) async throws(Problem) {
+    ) async throws(Problem) -> Bool {
         guard let reader = try await engine.entries.openBody(body, of: id, scope) else {
-            throw Problem(.miss, "'\(id)' was replaced just now")
+            return false
         }
-        guard await writer.begin(.ok, headers) else { return }
-        guard !writer.isHeadOnly else { return await writer.end() }
+        guard await writer.begin(.ok, headers) else { return true }
+        guard !writer.isHeadOnly else {
+            await writer.end()
+            return true
+        }
         do throws(StoreError) {
             while let chunk = try await reader.next() {
-                guard await writer.send(chunk) else { return }
+                guard await writer.send(chunk) else { return true }
             }
         } catch {
-            return await writer.abort()
+            await writer.abort()
+            return true
         }
         await writer.end()
+        return true
     }
 }

@@ -1,0 +1,92 @@
+import Glibc
+import LarderModel
+import LarderTestSupport
+import LarderWire
+import NIOCore
+import NIOEmbedded
+import Testing
+
+@testable import LarderServer
+
+@Suite("The listener", .timeLimit(.minutes(5)))
+struct ListenerTests {
+    @Test(
+        "While no file can be opened each client that waits is told 503, and the log says so once"
+    )
+    func noFiles() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path("s")
+        let file = try SocketFile(path: path, mode: 0o600)
+        defer { file.remove() }
+        let log = LogRecorder()
+        let channel = EmbeddedChannel()
+        let guardian = AcceptGuard(listener: file.descriptor, logger: log.logger)
+        try channel.pipeline.syncOperations.addHandler(guardian)
+        for _ in 0..<2 {
+            let clients = (0..<3).map { _ in Self.connected(to: path) }
+            for client in clients { _ = send(client, "GET / HTTP/1.1\r\n", 16, 0) }
+            // The listener does not block in a test: the last accept finds no client.
+            _ = fcntl(file.descriptor, F_SETFL, O_NONBLOCK)
+            channel.pipeline.fireErrorCaught(IOError(errnoCode: EMFILE, reason: "accept"))
+            for client in clients {
+                let answer = Self.all(of: client)
+                #expect(answer.hasPrefix("HTTP/1.1 503 "))
+                #expect(answer.contains("urn:larder:overloaded"))
+                close(client)
+            }
+        }
+        #expect(log.lines.all.count == 1)
+        _ = try channel.finish()
+    }
+
+    private static func connected(to path: String) -> Int32 {
+        let client = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        _ = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(client, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        return client
+    }
+
+    private static func all(of client: Int32) -> String {
+        var bytes: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 4_096)
+        while case let count = recv(client, &piece, piece.count, 0), count > 0 {
+            bytes += piece.prefix(count)
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    @Test(
+        "Connections leave files for the daemon, and one user's leave some for the others",
+        arguments: [(128, 64, 48), (1_024, 768, 576), (64, 1, 1), (1 << 20, 8_192, 4_096)]
+    )
+    func limits(files: Int, all: Int, one: Int) {
+        #expect(Limits.connectionsMax(files: files) == all)
+        #expect(
+            Limits.connectionsPerUserMax(files: files) == min(one, Limits.connectionsPerUserMax)
+        )
+        #expect(Limits.connectionsMax(files: .max) == Limits.connectionsMax)
+    }
+
+    @Test("A socket's file that was removed is made again, and clients that are there go on")
+    func removedFile() async throws {
+        try await ServerFixture.run { server in
+            let before = try await server.connect()
+            for index in 0..<2 {
+                unlink(server.socketPath)
+                let due = server.clock.monotonic() + Limits.socketCheckTime
+                try await server.clock.sleepers(until: due)
+                server.clock.advance(by: Limits.socketCheckTime)
+                let line = try await server.log.lines.element(index)
+                #expect(line.contains("is there again"))
+                #expect(try await server.connect().ask("GET", "/v1/health/live").status == 200)
+                #expect(try await before.ask("GET", "/v1/health/live").status == 200)
+            }
+        }
+    }
+}
