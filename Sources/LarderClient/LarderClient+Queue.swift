@@ -35,14 +35,16 @@ extension LarderClient {
     ///
     /// - Parameters:
     ///   - id: Its name.
+    ///   - mayDrop: Whether a dead one is dropped; else it is refused as settled.
     ///   - scope: Whose it is.
     /// - Throws: ``LarderError/tooLate(_:)`` where bytes of it may have left, or it is settled;
     ///   ``LarderError/miss(_:)`` where there is none of this name.
     public func cancelModifier(
         _ id: String,
+        dropping mayDrop: Bool = true,
         scope: EntryScope = .own
     ) async throws(LarderError) {
-        try await removeModifier(id, ["discard": nil], scope)
+        try await removeModifier(id, ["drop": mayDrop ? nil : "false"], scope)
     }
 
     /// Gives a modifier up that may have reached the server: it becomes a dead one, and what the

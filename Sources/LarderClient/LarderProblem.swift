@@ -26,6 +26,8 @@ public struct LarderProblem: Error, Equatable, Sendable {
     public var originStatus: Int? { problem.originStatus }
     /// The beginning of the origin's refusal.
     public var originBody: [UInt8]? { problem.quotedBody }
+    /// Whether the modifier that was asked for has left the queue.
+    package var isOfSettled: Bool { problem.kind == .alreadySettled }
     /// Where an answer that is too large to be kept is passed through.
     package var rawPath: String? { problem.rawHref }
 }

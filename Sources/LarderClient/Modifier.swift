@@ -58,7 +58,7 @@ public struct Modifier: Equatable, Sendable {
     public var lane: String?
     /// The ids of modifiers that are to be confirmed first; if one fails, so does this one.
     public var dependsOn: [String] = []
-    /// How long it is kept back, so that ``LarderClient/cancelModifier(_:scope:)`` undoes it.
+    /// How long it is kept back, so that ``LarderClient/cancelModifier(_:dropping:scope:)`` undoes it.
     public var hold: Duration?
     /// How long it may wait for its first attempt; it is dead after that.
     public var expires: Duration?

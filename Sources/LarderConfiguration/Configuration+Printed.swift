@@ -73,8 +73,16 @@ extension ModifierRules {
             case .afterUnknown: ["after_unknown: \(afterUnknown.rawValue)"]
             case .acceptedLimit: ["accepted_limit: \(acceptedLimit.unitText)"]
             case .stalledAfter: ["stalled_after: \(stalledAfter)"]
+            case .refusedIf: ["refused_if: [\(refusedIf.map(\.yamlText).joined(separator: ", "))]"]
             }
         }
+    }
+}
+
+extension RefusalRule {
+    fileprivate var yamlText: String {
+        let value = equals.map { ", equals: \(quoted($0))" } ?? ""
+        return "{pointer: \(quoted(pointer))\(value)}"
     }
 }
 

@@ -127,6 +127,13 @@ enum ModifierRuleKey: String, CaseIterable {
     case afterUnknown = "after_unknown"
     case acceptedLimit = "accepted_limit"
     case stalledAfter = "stalled_after"
+    case refusedIf = "refused_if"
+}
+
+/// What stands in a rule of `refused_if`.
+enum RefusalRuleKey: String, CaseIterable {
+    case pointer
+    case equals
 }
 
 /// What stands under the `idempotency` of an origin's `modifiers`.

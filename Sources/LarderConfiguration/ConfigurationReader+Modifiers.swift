@@ -1,4 +1,6 @@
+import LarderJSON
 import LarderModel
+import Yams
 
 extension ConfigurationReader {
     /// Reads what stands under an origin's `modifiers`.
@@ -48,7 +50,59 @@ extension ConfigurationReader {
             _ = value(item, at: path, in: document) { (setting) throws(ConfigurationFinding) in
                 rules.stalledAfter = try setting.wholeNumber(Limits.stalledAnswers)
             }
+        case .refusedIf:
+            rules.refusedIf = refusalRules(item, at: "\(path).refused_if", in: document)
         }
+    }
+
+    /// One rule, or a list of them.
+    private mutating func refusalRules(
+        _ part: Item,
+        at path: String,
+        in document: ConfigurationDocument
+    ) -> [RefusalRule] {
+        let nodes: [Node]
+        if case .sequence(let sequence) = part.value {
+            nodes = Array(sequence)
+        } else {
+            nodes = [part.value]
+        }
+        guard nodes.count <= Limits.refusalRulesMax else {
+            report(part.place, "at most \(Limits.refusalRulesMax) rules are taken")
+            return []
+        }
+        return nodes.compactMap { refusalRule($0, at: path, in: document) }
+    }
+
+    private mutating func refusalRule(
+        _ node: Node,
+        at path: String,
+        in document: ConfigurationDocument
+    ) -> RefusalRule? {
+        var (pointer, equals): (String?, String?)
+        for item in items(of: node, at: path, in: document) {
+            guard let key = RefusalRuleKey(rawValue: item.name) else {
+                reportUnknown(item, at: path, among: RefusalRuleKey.allCases.map(\.rawValue))
+                continue
+            }
+            guard let setting = setting(item, at: "\(path).\(item.name)", in: document) else {
+                continue
+            }
+            switch key {
+            case .equals: equals = setting.text
+            case .pointer:
+                do throws(JSONPointerError) {
+                    pointer = try JSONPointer(setting.text).text
+                } catch {
+                    report(setting.place, "\(path).pointer: \(error.message)")
+                }
+            }
+        }
+        guard let pointer else {
+            report(document.place(of: node), "\(path) needs a pointer, such as /errors")
+            return nil
+        }
+        return RefusalRule(pointer: pointer, equals: equals)
     }
 
     private mutating func idempotencyRule(

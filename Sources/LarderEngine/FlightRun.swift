@@ -41,6 +41,7 @@ struct FlightRun: ~Copyable {
             cachedIsJSON: plan.cached?.body.isJSON ?? false,
             accept: plan.key.headers.list("Accept"),
             redirectHosts: plan.origin.redirectHosts,
+            isCaptive: context.health[plan.origin.name]?.isCaptive(context.clock.now()) ?? false,
             keeping: plan.handover == nil
                 ? .stored(bytesMax: context.store.maxEntryBytes) : .passedOn
         )
@@ -160,14 +161,20 @@ struct FlightRun: ~Copyable {
         )
         context.originStates.noteRest(of: plan.origin.name, for: plan.key.scope.scope, head)
         if head.isPrivate, plan.key.scope == context.sharedScope { keepForPayer() }
+        let asked = machine.askedURL ?? url
         let action = machine.headArrived(
             head,
             remaining: flight.remaining(),
             rest: rest,
             chance: context.chance()
         )
-        if case .giveUp(.captive) = action {
-            context.originStates.notePortal(plan.origin.name)
+        if case .giveUp(.captive(let host)) = action {
+            guard !rules.isSuspect(head, from: asked) else {
+                return .land(failed(.captive(host: host)))
+            }
+            guard await context.originStates.isPortal(reply.status, for: plan.origin) else {
+                return .land(failed(.redirectRefused(host: host)))
+            }
         } else {
             context.originStates.noteAnswer(plan.origin.name)
         }
@@ -371,11 +378,6 @@ struct FlightRun: ~Copyable {
         guard let cached = plan.cached else { return attemptFailed(.badAnswer("304 to nothing")) }
         let now = context.clock.now()
         let confirmed = cached.confirmed(by: reply.headers, plan.origin.fetch, at: now)
-        if isLate(cached.id), case .tell = machine.refreshed(isGone: false) {
-            var entry = confirmed
-            entry.revision = Revision(0)
-            return .land(late(entry, reply))
-        }
         let outcome: RefreshOutcome
         do throws(StoreError) {
             outcome = try await context.store.refresh(

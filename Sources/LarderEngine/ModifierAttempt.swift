@@ -75,7 +75,7 @@ struct ModifierAttempt: Sendable {
 
     private func end(of reply: UpstreamReply, from url: WebURL) async -> End {
         let now = context.clock.now()
-        let verdict = facts.verdict(
+        var verdict = facts.verdict(
             reply.status,
             reply.headers,
             from: url,
@@ -83,18 +83,41 @@ struct ModifierAttempt: Sendable {
             now: now
         )
         if case .captive = verdict {
-            context.originStates.notePortal(origin.name)
+            guard await context.originStates.isPortal(reply.status, for: origin) else {
+                // The origin itself leads elsewhere: that is its answer to this request.
+                verdict = .refused
+                return await end(of: reply, verdict, now)
+            }
         } else {
             context.originStates.noteAnswer(origin.name)
             let head = ResponseHead(status: reply.status, headers: reply.headers, now: now)
             // The queue hears of it with the attempt's end.
             context.originStates.noteRest(of: origin.name, for: scope, head, tellsQueue: false)
         }
-        guard case .confirmed(let shown) = verdict, shown != .none || facts.mayShowEntity else {
+        return await end(of: reply, verdict, now, from: url)
+    }
+
+    private func end(
+        of reply: UpstreamReply,
+        _ verdict: ModifierVerdict,
+        _ now: Timestamp,
+        from url: WebURL? = nil
+    ) async -> End {
+        guard case .confirmed(let shown) = verdict,
+            shown != .none || facts.mayShowEntity || !origin.modifiers.refusedIf.isEmpty
+                || reply.headers["Content-Type"] == nil
+        else {
             let (quoted, _) = await reply.body.read(upTo: Limits.quotedBodyBytesMax)
             return End(verdict: verdict, answer: answer(reply, quoted, mayShowTarget: false, now))
         }
         let (body, isWhole) = await reply.body.read(upTo: Limits.inlineJSONBytesMax)
+        if let url, facts.isPortalPage(body, reply.headers, from: url) {
+            context.originStates.notePortal(origin.name)
+            return End(verdict: .captive)
+        }
+        if origin.modifiers.isRefusal(body) {
+            return End(verdict: .refused, answer: answer(reply, body, mayShowTarget: false, now))
+        }
         // What was done is done; only what it looks like now is not known.
         return End(
             verdict: isWhole ? verdict : .confirmed(.none),

@@ -30,13 +30,17 @@ struct ModifierRecords: Sendable {
         var paused: [(scope: Scope, lane: Lane)] = []
         var failed: Set<ModifierNumber> = []
         await context.untilDone("the modifiers were not read") { () async throws(StoreError) in
+            try await self.context.store.modifiers.correctMoments(now: self.context.clock.now())
             found = try await self.found(after: nil, isStart: true)
             paused = try await self.context.store.modifiers.pausedLanes()
             failed = Set(found.unreadable)
             let open = Set(found.records.map(\.number))
             for parent in Set(found.records.flatMap(\.dependsOn)).subtracting(open) {
-                let head = try await self.context.store.modifiers.head(parent)
-                if head?.state == .dead { failed.insert(parent) }
+                // A child of one that was cancelled or dropped must not be sent, also where the
+                // crash came between their settle steps.
+                if try await self.context.store.modifiers.hasFailed(parent) {
+                    failed.insert(parent)
+                }
             }
         }
         bury(found.unreadable, &group)
@@ -124,7 +128,10 @@ struct ModifierRecords: Sendable {
                 isHonoured: rules.idempotency.isHonoured
             )
         )
+        record.holds = (modifier.afterUnknown ?? rules.afterUnknown) == .hold
         record.dependsOn = modifier.dependsOn
+        record.acceptedAt = modifier.acceptedAt
+        record.answeredAt = modifier.answerAt
         record.holdUntil = modifier.holdUntil
         record.expiresAt = modifier.expiresAt
         record.attemptsMax = modifier.attemptsMax
@@ -150,6 +157,7 @@ extension ModifierRequest {
             headers: headers,
             targets: modifier.targets,
             baseIsJSON: base.isJSON,
+            baseIsHTML: base.isHTML,
             redirectHosts: origin?.redirectHosts ?? [],
             secrets: Set(origin?.headers.fields.map { $0.name.lowercased() } ?? [])
         )

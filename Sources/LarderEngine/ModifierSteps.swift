@@ -98,6 +98,13 @@ final class ModifierSteps: Sendable {
         guard var end = await attempt.run() else { return nil }
         if end.verdict != .neverLeft { context.meter.count { $0.modifiers.attempts += 1 } }
         noteFailure(of: whole.modifier, end.verdict, status: end.answer?.status)
+        if whole.modifier.isRepeat, let status = end.answer?.status {
+            end.verdict = ModifierRequest.ofRepeat(
+                end.verdict,
+                status: status,
+                isHonoured: origin.modifiers.idempotency.isHonoured
+            )
+        }
         if whole.modifier.isRepeat, end.answer?.status == 412 {
             // It may be the attempt before that has changed what the condition is about.
             let check = EffectCheck(context: context, whole: whole, bases: bases)
@@ -107,7 +114,8 @@ final class ModifierSteps: Sendable {
         let fetch = try? context.store.nextRevision()
         attempts.withLock { attempts in
             attempts[number]?.verdict = end.verdict
-            attempts[number]?.answer = end.answer
+            // A portal's answer is no word of the origin's.
+            attempts[number]?.answer = end.verdict == .captive ? nil : end.answer
             attempts[number]?.fetch = fetch
         }
         if case .confirmed = end.verdict { fence(whole) }
@@ -124,7 +132,7 @@ final class ModifierSteps: Sendable {
         let fate: String
         switch verdict {
         case .confirmed, .accepted, .neverLeft: return
-        case .notNow: fate = "put off"
+        case .notNow, .serverFailed: fate = "put off"
         case .refused: fate = "refused"
         case .authNeeded: fate = "refused for its credential"
         case .unclear: fate = "without a clear answer"

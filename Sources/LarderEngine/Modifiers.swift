@@ -261,15 +261,17 @@ package struct Modifiers: EnginePart {
 
     // MARK: By hand
 
-    /// Cancels a modifier, gives it up, or drops a dead letter; it is on disk when this returns.
+    /// Cancels a modifier, gives it up, or drops a dead letter, unless that is not meant; it is on
+    /// disk when this returns.
     package func remove(
         _ id: ModifierID,
         _ scope: ScopeKey,
         discarding isDiscarding: Bool,
+        dropping mayDrop: Bool = true,
         interest: Interest = Interest()
     ) async throws(Problem) {
         let (number, report) = try await reports.report(id, scope)
-        guard report.state != .dead else {
+        guard report.state != .dead || !mayDrop else {
             let now = clock.now()
             let isDropped = try await storing { () async throws(StoreError) in
                 try await store.modifiers.drop(number, of: scope, now: now)

@@ -108,6 +108,29 @@ struct OriginStates: EnginePart {
         return true
     }
 
+    /// Whether an answer that looks like a portal's is one, and notes it.
+    ///
+    /// No origin generates 511 (RFC 6585 6). Everything else can be one URL's own way, which must not
+    /// mark the origin for all: the origin's base URL is asked, unless it is known to be captive.
+    func isPortal(_ status: Int, for origin: OriginSettings) async -> Bool {
+        if status == 511 || context.health[origin.name]?.state == .captive {
+            notePortal(origin.name)
+            return true
+        }
+        let request = UpstreamRequest(
+            origin: origin,
+            url: origin.baseURL,
+            timeout: min(origin.fetch.timeout, Limits.silenceTime)
+        )
+        do throws(UpstreamError) {
+            let reply = try await context.upstream.ask(request)
+            return !noteProbe(of: origin, reply.status, reply.headers)
+        } catch {
+            // Neither is known: the request is tried again.
+            return true
+        }
+    }
+
     /// Notes what a failure tells of an origin.
     func noteFailure(of name: OriginName, _ error: UpstreamError) {
         if error.isConnectFailure { noteConnectFailure(name) }

@@ -1,5 +1,7 @@
 /// What rows of a file may say: a disk can hold any number, and what lies beyond these is damage.
 extension Limits {
+    /// Part of the queue and of the pins that one user alone may have.
+    package static let aloneShare = 0.9
     /// Revisions that a file may name: whole in every JSON reader's numbers, and far from the end of
     /// ours; a file that says otherwise is damaged.
     package static let revisions: ClosedRange<Int64> = 0...(1 << 53)

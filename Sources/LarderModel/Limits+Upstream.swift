@@ -1,5 +1,7 @@
 /// Bounds of connections to origins and of what comes over them.
 extension Limits {
+    /// Time for which an origin counts as captive for pages after a portal was seen.
+    package static let captiveTime = Duration.seconds(600)
     /// Time for which a reused connection may say nothing before the request goes to a new one.
     ///
     /// It is a third of the request's time, and not more than this. So a dead connection costs no

@@ -379,6 +379,8 @@ package enum Limits {
     package static let modifierRetryAfterMax = Duration.seconds(3_600)
     /// Modifiers that are on their way to one origin at once: as many as it has connections.
     package static let modifiersInFlightMax = upstreamConnectionsPerHostMax
+    /// Answers such as 500 after which a modifier that must not be repeated waits for a person.
+    package static let serverFailuresMax: Int32 = 5
     /// Within this modifiers follow when their origin is back: not all devices' at one moment.
     package static let wakeTimeMax = Duration.seconds(1)
     /// A modifier's hold: time to undo; what waits longer is a draft of the program's own.
@@ -469,6 +471,8 @@ package enum Limits {
     package static let queueHistory = 0...1_000_000
     /// `accepted_limit`: not so short that no read can come before, nor longer than anybody waits.
     package static let acceptedTime = Duration.seconds(1)...Duration.seconds(365 * 86_400)
+    /// Rules of an origin's `refused_if`.
+    package static let refusalRulesMax = 16
     /// `stalled_after`: one marks the first refusal, and the most is never reached.
     package static let stalledAnswers = 1...1_000_000
 

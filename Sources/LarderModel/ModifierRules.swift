@@ -7,6 +7,8 @@ package struct ModifierRules: Hashable, Sendable {
     package var afterUnknown = UnknownRule.auto
     /// How long a modifier that was answered 202 is shown, unless a read confirms it before.
     package var acceptedLimit = Duration.seconds(600)
+    /// A 2xx whose body matches one of these is a refusal.
+    package var refusedIf: [RefusalRule] = []
     /// After so many answers that it was not applied for now, a modifier is marked as stalled.
     package var stalledAfter = 10
 
@@ -28,6 +30,20 @@ package struct ModifierRules: Hashable, Sendable {
         case resend
         /// It waits for a person.
         case hold
+    }
+}
+
+/// A place in a JSON answer that tells of a refusal.
+package struct RefusalRule: Hashable, Sendable {
+    /// RFC 6901, such as `/errors`.
+    package var pointer: String
+    /// The text of the string, number or boolean that is there; nil for any value but null, false, 0
+    /// and an empty string, list or object.
+    package var equals: String?
+
+    package init(pointer: String, equals: String? = nil) {
+        self.pointer = pointer
+        self.equals = equals
     }
 }
 

@@ -1069,6 +1069,13 @@ extension APIDocument {
                     "schema": { "type": "boolean", "default": false },
                     "example": true
                   },
+                  {
+                    "name": "drop",
+                    "in": "query",
+                    "description": "Whether a dead letter is dropped; with `false` it stays, and the answer is 409 `urn:larder:already-settled`.",
+                    "schema": { "type": "boolean", "default": true },
+                    "example": false
+                  },
                   { "$ref": "#/components/parameters/scope" },
                   { "$ref": "#/components/parameters/account" }
                 ],
@@ -4123,7 +4130,8 @@ extension APIDocument {
                       "answer": "auto",
                       "after_unknown": "auto",
                       "accepted_limit": "10m",
-                      "stalled_after": 10
+                      "stalled_after": 10,
+                      "refused_if": []
                     }
                   }
                 ]
@@ -4366,6 +4374,29 @@ extension APIDocument {
                     "minimum": 1,
                     "maximum": 1000000,
                     "default": 10
+                  },
+                  "refused_if": {
+                    "description": "A 2xx whose JSON body matches one of these rules is a refusal, such as a GraphQL answer with errors.",
+                    "type": "array",
+                    "maxItems": 16,
+                    "default": [],
+                    "items": {
+                      "type": "object",
+                      "required": ["pointer"],
+                      "additionalProperties": false,
+                      "properties": {
+                        "pointer": {
+                          "description": "A JSON pointer (RFC 6901) into the body.",
+                          "type": "string",
+                          "examples": ["/errors"]
+                        },
+                        "equals": {
+                          "description": "The text of the string, number or boolean there; left out, any value but null, false, 0 and an empty string, list or object.",
+                          "type": "string",
+                          "examples": ["error"]
+                        }
+                      }
+                    }
                   }
                 }
               },
@@ -4471,7 +4502,8 @@ extension APIDocument {
                       "answer": "auto",
                       "after_unknown": "auto",
                       "accepted_limit": "10m",
-                      "stalled_after": 10
+                      "stalled_after": 10,
+                      "refused_if": []
                     }
                   }
                   }

@@ -3,7 +3,8 @@ import LarderModel
 /// The statements of the writer of `cache.db`.
 enum CacheStatement: Int, PreparedStatement {
     case begin, commit, setMeta, deleteMeta, touch, find, entry, putEntry, putRecency, refreshEntry,
-        refreshRecency, markStale, deleteEntry, deleteRecency, oldest, expired, references,
+        refreshRecency, markStale, deleteEntry, deleteRecency, oldest, oldestFetched, expired,
+        references,
         deleteReference, putReference, deleteReferences, unreferred, findSkeleton, insertSkeleton,
         countSkeleton, deleteSkeleton, markDirect
 
@@ -53,6 +54,11 @@ enum CacheStatement: Int, PreparedStatement {
             "DELETE FROM entry WHERE key = ?1 RETURNING body, scope, id, kind, skeleton"
         case .deleteRecency: "DELETE FROM recency WHERE key = ?1 RETURNING size"
         case .oldest: "SELECT key FROM recency ORDER BY last_used"
+        case .oldestFetched:
+            """
+            SELECT key FROM recency JOIN entry USING (key)
+            WHERE kind <> \(EntryKind.blob.rawValue) ORDER BY last_used
+            """
         case .expired:
             "SELECT key FROM recency WHERE expires_at <= ?1 ORDER BY expires_at, last_used"
         case .references: "SELECT child, members FROM reference WHERE parent = ?1"

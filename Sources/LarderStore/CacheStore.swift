@@ -324,6 +324,7 @@ package final class CacheStore: Sendable {
         try await commits.submit { writer throws(StoreError) in
             try writer.cache.flushTouches()
             try writer.cache.measureSpace()
+            try writer.cache.clampMoments(now: now())
         }
         try await commands.showAgain(now: now())
         try await commands.removeReleased(now: now())

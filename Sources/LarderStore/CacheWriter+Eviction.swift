@@ -41,8 +41,10 @@ extension CacheWriter {
         statements[.expired].bind(1, now.milliseconds)
         var left = rows
         var step: Revision?
-        for (isExpired, candidates) in [(true, statements[.expired]), (false, statements[.oldest])]
-        {
+        // Where the disk is short, blobs, which nobody can fetch again, go last.
+        let fetched = state.totals.isPressed ? [(false, statements[.oldestFetched])] : []
+        let order = [(true, statements[.expired])] + fetched + [(false, statements[.oldest])]
+        for (isExpired, candidates) in order {
             while state.totals.bytes > goal, left > 0 {
                 let victims = try choose(
                     from: candidates,
@@ -57,6 +59,7 @@ extension CacheWriter {
                     guard try evict(victim, reason, nil, &step) else { continue }
                     state.totals.evictions += 1
                     if isExpired { state.totals.expired += 1 }
+                    if state.totals.isPressed, !isExpired { state.totals.diskEvictions += 1 }
                     left -= 1
                 }
             }
@@ -70,13 +73,25 @@ extension CacheWriter {
         atMost count: Int,
         downTo goal: Int64
     ) throws(StoreError) -> [RowKey] {
-        defer { candidates.reset() }
+        var passed: [RowKey] = []
+        defer {
+            candidates.reset()
+            // What is protected is in use: so the next put does not meet it at the front again.
+            for key in passed {
+                try? statements[.touch].run(key.number, shared.clock.tick())
+            }
+        }
         var victims: [RowKey] = []
         // A put usually needs one or two rows to go; more are asked for in the next round.
         let wanted = min(count, max(2, Int((state.totals.bytes - goal) / 4_096)))
         while victims.count < wanted, try candidates.step() {
             let key = RowKey(candidates.integer(0))
-            if !kept.contains(key), try !isProtected(key) { victims.append(key) }
+            guard !kept.contains(key) else { continue }
+            if try isProtected(key) {
+                if passed.count < Limits.evictionBatchRowsMax { passed.append(key) }
+            } else {
+                victims.append(key)
+            }
         }
         return victims
     }

@@ -3,7 +3,8 @@ import LarderModel
 /// A full disk under `cache.db`: room is made with what the cache itself can give.
 ///
 /// In this order: the copy that was set aside, the reserve, the WAL by a checkpoint, rows by
-/// eviction. When not even that can be written, a large cache is made anew, as it is what fills the
+/// eviction. Where the disk says that it has room, a quota bounds the files: then the cache learns
+/// from the failure how much it may hold. When not even that can be written, a large cache is made anew, as it is what fills the
 /// disk. A small one stays and is read on: nothing is stored until there is room.
 extension CacheWriter {
     /// Makes room after a failure for want of it; true when a command may succeed now.
@@ -12,9 +13,11 @@ extension CacheWriter {
         let isReleased = reserve.release()
         guard file != nil else { return false }
         if isReleased { setFloor() }
+        let before = state.totals.evictions
+        learnBudget()
         do throws(StoreError) {
-            try giveBack(steps: 1)
-            return isCleared || isReleased
+            try giveBack(steps: Limits.reserveStepsMax)
+            return isCleared || isReleased || state.totals.evictions > before
         } catch {
             guard isWorthRemoving else { return isCleared || isReleased }
             remake("the disk is full and nothing can be evicted", keepsAside: false)
@@ -26,6 +29,7 @@ extension CacheWriter {
     func regainReserve() {
         guard !reserve.take() else {
             roomFloorBytes = nil
+            forgetBudget()
             return
         }
         guard file != nil else { return }
@@ -48,6 +52,24 @@ extension CacheWriter {
         _ = try? file.checkpoint(truncating: true)
     }
 
+    /// The disk has refused to let a file grow, though it says that it has room.
+    private func learnBudget() {
+        let free = configuration.freeBytes(configuration.cacheDirectory) ?? 0
+        let bytes = state.totals.bytes
+        guard free > reserve.bytesNeeded, bytes > Limits.learnedBudgetMin else { return }
+        let floor = pressureFloorBytes ?? max(bytes / 2, Limits.learnedBudgetMin)
+        pressureFloorBytes = floor
+        learnedBudget = max(floor, min(learnedBudget ?? .max, bytes / 16 * 15))
+    }
+
+    /// There is room again: the bound is tried a little higher each time.
+    private func forgetBudget() {
+        guard let learned = learnedBudget else { return }
+        let next = learned + learned / 32 + Limits.reserveSpareBytes
+        learnedBudget = next < configuration.maxBytes.bytes ? next : nil
+        if learnedBudget == nil { pressureFloorBytes = nil }
+    }
+
     /// A cache that holds less than the reserve needs gives nothing up for it, it only grows no
     /// more.
     private func setFloor() {
@@ -60,7 +82,8 @@ extension CacheWriter {
         // Who reads now is not waited for: the next look comes soon.
         file?.connection.setBusyTime(Limits.busyTimeShort)
         defer { file?.connection.setBusyTime(Limits.busyTime) }
-        try file?.checkpoint(truncating: true)
+        // What cannot be written into a file that may not grow is made smaller first.
+        _ = try? file?.checkpoint(truncating: true)
         try transaction { writer throws(StoreError) in
             try writer.measureSpace()
             if writer.state.isShrinking { try writer.shrinkStep(now: writer.now()) }
@@ -70,7 +93,7 @@ extension CacheWriter {
             try transaction { writer throws(StoreError) in
                 gaveBack = try writer.connection.vacuumStep()
             }
-            try file?.checkpoint(truncating: true)
+            _ = try? file?.checkpoint(truncating: true)
             guard gaveBack, !reserve.take() else { return }
         }
     }

@@ -21,6 +21,10 @@ final class CacheWriter {
     /// How far the cache shrinks, at most, so that the reserve can be taken again; nil while it is
     /// held.
     var roomFloorBytes: Int64?
+    /// How far the cache shrinks, at most, for a disk or a quota that is short; nil while neither is.
+    var pressureFloorBytes: Int64?
+    /// How much a quota lets the cache hold, as failures have shown; nil while nothing is known.
+    var learnedBudget: Int64?
     /// The right to the folder; nil where it is the state's, and when the store is gone.
     private(set) weak var folder: FolderHold?
     private var saved: CacheWriterState
@@ -174,13 +178,30 @@ final class CacheWriter {
         {
             let pages = try connection.integer("PRAGMA freelist_count") ?? 0
             let most = state.totals.bytes + free + pages * 4_096
-            if wanted > 0 { lowerBudget(to: most - wanted) }
+            if wanted > 0 { leave(wanted, free: free, most: most) }
             if !reserve.isHeld {
                 let floor = roomFloorBytes ?? state.totals.bytes
                 lowerBudget(to: max(floor, most - wanted - reserve.bytesNeeded))
             }
         }
+        if let learnedBudget { lowerBudget(to: learnedBudget) }
+        state.totals.isPressed = state.totals.budget < configuration.maxBytes.bytes
         if state.totals.bytes > state.totals.budget { state.isShrinking = true }
+    }
+
+    /// Leaves so much free on the disk: first by storing no more than there is, and only with less
+    /// than half of it free by eviction, down to half of what was there when the disk became short.
+    ///
+    /// Whoever else fills the disk would otherwise cost every user the whole cache.
+    private func leave(_ wanted: Int64, free: Int64, most: Int64) {
+        guard free < wanted else {
+            pressureFloorBytes = nil
+            return lowerBudget(to: most - wanted)
+        }
+        let bytes = state.totals.bytes
+        let floor = pressureFloorBytes ?? bytes / 2
+        pressureFloorBytes = floor
+        lowerBudget(to: max(floor, free < wanted / 2 ? min(bytes, most - wanted) : bytes))
     }
 
     private func lowerBudget(to bytes: Int64) {

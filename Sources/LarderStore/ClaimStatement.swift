@@ -1,6 +1,6 @@
 /// The statements of the writer of `state.db`, but for the modifier queue.
 enum ClaimStatement: Int, PreparedStatement {
-    case begin, commit, find, get, count, insert, setEntry, refresh, setState, setPinned,
+    case begin, commit, find, get, insert, setEntry, refresh, setState, setPinned,
         clearEntry, delete
 
     var sql: String {
@@ -16,11 +16,6 @@ enum ClaimStatement: Int, PreparedStatement {
             """
             SELECT \(ClaimRow.entryColumns), \(StateWriter.FoundClaim.columns)
             FROM claim WHERE scope = ?1 AND id = ?2
-            """
-        case .count:
-            """
-            SELECT count(*) FROM claim INDEXED BY claim_pinned
-            WHERE scope >= ?1 AND scope < ?2 AND pinned_at IS NOT NULL
             """
         case .insert:
             """

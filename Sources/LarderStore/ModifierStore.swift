@@ -128,6 +128,17 @@ package struct ModifierStore: Sendable {
         }
     }
 
+    /// Has the moments of modifiers and pinned rows count no time that only a step of the clock has
+    /// made pass; to be called before the queue is read at start.
+    package func correctMoments(now: Timestamp) async throws(StoreError) {
+        try await commands.withCache { writer throws(StoreError) in
+            let step = try writer.cache.clockStep(now: now)
+            try writer.state.clampMoments(now: now)
+            guard step > Limits.clockTolerance else { return }
+            try writer.state.shiftMoments(by: step, now: now)
+        }
+    }
+
     // MARK: Lanes
 
     /// Remembers for good that nothing is sent from a lane, or that it is again.
@@ -208,6 +219,11 @@ package struct ModifierStore: Sendable {
         _ number: ModifierNumber
     ) async throws(StoreError) -> (id: ModifierID?, state: ModifierState?)? {
         try await inQueue { queue throws(StoreError) in try queue.head(of: number) }
+    }
+
+    /// Whether a modifier was settled without being confirmed, as far as the history goes back.
+    package func hasFailed(_ number: ModifierNumber) async throws(StoreError) -> Bool {
+        try await inQueue { queue throws(StoreError) in try queue.hasFailed(number) }
     }
 
     /// A modifier with its targets as they are now, but for those of which nothing is known.

@@ -94,6 +94,10 @@ package struct StoreTotals: Equatable, Sendable {
     package var budget: Int64 = 0
     /// Rows that had to go since the start.
     package var evictions: Int64 = 0
+    /// Rows that were evicted because the disk or a quota on it was short.
+    package var diskEvictions: Int64 = 0
+    /// Whether the disk or a quota on it bounds the cache more than its own budget.
+    package var isPressed = false
     /// Of these, blobs past their ttl, and rows that somebody named.
     package var expired: Int64 = 0
     package var evictedByRequest: Int64 = 0

@@ -67,7 +67,7 @@ struct QueueReader {
         try state.inTransaction { () throws(StoreError) in
             let statement = try connection.statement(
                 """
-                SELECT \(StoredModifier.columns), answer_headers, answer_body, body, answer_at
+                SELECT \(StoredModifier.columns), answer_headers, answer_body, body
                 FROM modifier
                 WHERE number = ?1
                 """
@@ -98,14 +98,14 @@ struct QueueReader {
             let answer = modifier.answerStatus.map { status in
                 StoredAnswer(
                     status: status,
-                    headers: HeaderFields(lines: statement.text(31) ?? ""),
-                    body: Array(statement.bytes(32)),
-                    at: statement.moment(34)
+                    headers: HeaderFields(lines: statement.text(32) ?? ""),
+                    body: Array(statement.bytes(33)),
+                    at: modifier.answerAt
                 )
             }
             return WholeModifier(
                 modifier: modifier,
-                body: Array(statement.bytes(33)),
+                body: Array(statement.bytes(34)),
                 changes: changes,
                 answer: answer
             )
@@ -141,6 +141,18 @@ struct QueueReader {
         guard try statement.step() else { return nil }
         let id = statement.text(0).flatMap { try? ModifierID($0) }
         return (id, statement.text(1).flatMap(ModifierState.init(rawValue:)))
+    }
+
+    /// Whether a modifier is a dead letter, or was one, or was cancelled; the last word counts, as a
+    /// dead letter may have been sent again.
+    func hasFailed(_ number: ModifierNumber) throws(StoreError) -> Bool {
+        if let head = try head(of: number) { return head.state == .dead }
+        let statement = try connection.statement(
+            "SELECT outcome FROM history WHERE number = ?1 ORDER BY history DESC LIMIT 1"
+        )
+        statement.bind(1, number.value)
+        guard try statement.step() else { return false }
+        return statement.text(0) != ModifierState.confirmed.rawValue
     }
 
     /// What was submitted under an id, whatever has become of it.

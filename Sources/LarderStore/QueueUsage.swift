@@ -27,8 +27,9 @@ struct QueueUsage: Equatable {
         }
     }
 
-    /// Why what is added does not fit, if it does not: beside everything, or, once there are two
-    /// users, beside what the same user has.
+    /// Why what is added does not fit, if it does not: into everything, or into its user's part.
+    ///
+    /// The part always counts, so that one user alone leaves room for a second.
     func refusal(adding added: QueueUsage, _ limits: QueueLimits) -> StoreError? {
         guard added.total != Part() else { return nil }
         if total.count + added.total.count > limits.maxModifiers {
@@ -37,9 +38,9 @@ struct QueueUsage: Equatable {
         if total.bytes + added.total.bytes > limits.maxBytes {
             return .queueFull(.bytes, limit: limits.maxBytes)
         }
-        guard Set(parts.keys).union(added.parts.keys).count > 1 else { return nil }
-        let count = Int64(Double(limits.maxModifiers) * limits.userShare)
-        let bytes = Int64(Double(limits.maxBytes) * limits.userShare)
+        let users = Set(parts.keys).union(added.parts.keys).count
+        let count = limits.part(of: limits.maxModifiers, users: users)
+        let bytes = limits.part(of: limits.maxBytes, users: users)
         for (uid, part) in added.parts {
             if self[uid].count + part.count > count { return .queueFull(.modifiers, limit: count) }
             if self[uid].bytes + part.bytes > bytes { return .queueFull(.bytes, limit: bytes) }

@@ -177,7 +177,8 @@ final class StateFile: Sendable {
     /// Refuses what would have the file grow while the disk is full: the space that is left is for
     /// what is there already.
     func refuseWhileFull(_ step: String) throws(StoreError) {
-        guard reserve.take() else { throw .diskFull(file: file.path, step: step) }
+        // It is looked at on the disk in housekeeping; here clients' event loops come by.
+        guard reserve.isHeld || reserve.take() else { throw .diskFull(file: file.path, step: step) }
     }
 
     // MARK: Claimed rows

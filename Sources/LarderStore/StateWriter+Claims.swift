@@ -107,7 +107,7 @@ extension StateWriter {
         let old = try find(new.scope, new.entry.id)
         let size = new.entry.rowSize(in: new.scope, isChunked: new.body.isUploaded)
         if Self.hasToFit(old, as: pinnedAt == nil ? .answer : .pin) {
-            try checkRoom(for: size, replacing: old?.pinnedSize ?? 0)
+            try checkRoom(for: size, new.scope, replacing: old?.pinnedSize ?? 0)
         }
         if let pinnedAt { try makePin(new, old, pinnedAt) }
         guard let row = try find(new.scope, new.entry.id) else { throw .closed }
@@ -159,7 +159,7 @@ extension StateWriter {
         var entry = confirmed
         entry.revision = row.revision
         let size = entry.rowSize(in: scope, isChunked: row.body != nil)
-        if row.isPinned, !row.isTargeted { try checkRoom(for: size, replacing: row.size) }
+        if row.isPinned, !row.isTargeted { try checkRoom(for: size, scope, replacing: row.size) }
         let pin: PinState? = row.isPinned ? .held : nil
         let statement = statements[.refresh]
         statement.bind(1, row.number)
@@ -271,6 +271,12 @@ extension StateWriter {
                 state.pins.count += sign
                 state.pins.bytes += sign * charge.size
                 if pin == .waiting { state.pins.waiting += sign }
+                if let uid = scope.scope.uid {
+                    var user = state.pins.users[uid] ?? PinTotals.User()
+                    user.count += sign
+                    user.bytes += sign * charge.size
+                    state.pins.users[uid] = user == PinTotals.User() ? nil : user
+                }
                 if PinState.failures.contains(pin), let uid = scope.scope.uid {
                     let sum = (state.pins.failed[uid] ?? 0) + sign
                     state.pins.failed[uid] = sum == 0 ? nil : sum

@@ -16,13 +16,13 @@ extension StateWriter {
         guard let found = try find(scope, id) else {
             try checkCount(scope)
             let size = Self.sizeWithoutEntry(scope, id, origin?.text)
-            try checkRoom(for: size, replacing: 0)
+            try checkRoom(for: size, scope, replacing: 0)
             try insert(scope, id, origin, pin: .waiting, at: now)
             return (false, true)
         }
         if !found.isPinned {
             try checkCount(scope)
-            try checkRoom(for: found.size, replacing: 0)
+            try checkRoom(for: found.size, scope, replacing: 0)
             try setPinned(found, scope, at: now)
         }
         guard !found.hasBytes, let pin = try find(scope, id) else {
@@ -156,22 +156,35 @@ extension StateWriter {
     ) throws(StoreError) {
         let found = try find(scope, id)
         guard Self.hasToFit(found, as: keeping) else { return }
-        try checkRoom(for: size, replacing: found?.pinnedSize ?? 0)
+        try checkRoom(for: size, scope, replacing: found?.pinnedSize ?? 0)
     }
 
-    func checkRoom(for size: Int64, replacing old: Int64) throws(StoreError) {
+    /// The same of bytes, which have to fit into all pins' room and into their user's part of it.
+    func checkRoom(
+        for size: Int64,
+        _ scope: ScopeKey,
+        replacing old: Int64
+    ) throws(StoreError) {
         guard state.pins.bytes - old + size <= state.pins.maxBytes else {
             throw .pinsFull(bytes: size, limit: state.pins.maxBytes)
         }
+        guard size > old, let uid = scope.scope.uid else { return }
+        let part = pinPart(of: uid)
+        guard (state.pins.users[uid]?.bytes ?? 0) - old + size <= part else {
+            throw .pinsFull(bytes: size, limit: part)
+        }
+    }
+
+    /// What one user's pins may hold, which always counts: one user alone leaves room for a second.
+    func pinPart(of uid: UInt32) -> Int64 {
+        let isAlone = state.pins.users.keys.allSatisfy { $0 == uid }
+        return limits.part(of: state.pins.maxBytes, users: isAlone ? 1 : 2)
     }
 
     private func checkCount(_ scope: ScopeKey) throws(StoreError) {
-        // A scope's text is the uid, a colon and the account; a semicolon comes next.
-        let uid = scope.text.prefix { $0 != ":" }
-        statements[.count].bindAll(String(uid), "\(uid);")
-        defer { statements[.count].reset() }
-        guard try statements[.count].step(),
-            statements[.count].integer(0) < Limits.pinsPerUserMax
-        else { throw .tooManyPins(limit: Limits.pinsPerUserMax) }
+        guard let uid = scope.scope.uid,
+            (state.pins.users[uid]?.count ?? 0) >= Limits.pinsPerUserMax
+        else { return }
+        throw .tooManyPins(limit: Limits.pinsPerUserMax)
     }
 }

@@ -193,6 +193,17 @@ struct StateWriterState {
             pins.bytes = sums.integer(1)
             pins.waiting = sums.integer(2)
         }
+        let users = try connection.prepare(
+            """
+            SELECT scope, count(*), coalesce(sum(\(SQLiteStatement.countedSize)), 0) FROM claim
+            WHERE pinned_at IS NOT NULL GROUP BY scope
+            """
+        )
+        while try users.step() {
+            guard let uid = users.text(0).flatMap(Scope.init(text:))?.uid else { continue }
+            pins.users[uid, default: PinTotals.User()].count += users.integer(1)
+            pins.users[uid, default: PinTotals.User()].bytes += users.integer(2)
+        }
         let failures = PinState.failures.map { String($0.rawValue) }.joined(separator: ", ")
         let failed = try connection.prepare(
             """

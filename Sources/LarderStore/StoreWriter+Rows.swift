@@ -202,7 +202,7 @@ extension StoreWriter {
         let isChunked = new.body.isUploaded || new.entry.body.byteCount > Limits.inlineBodyBytesMax
         let size = new.entry.rowSize(in: new.scope, isChunked: isChunked)
         do throws(StoreError) {
-            try state.checkRoom(for: size, replacing: found.pinnedSize)
+            try state.checkRoom(for: size, new.scope, replacing: found.pinnedSize)
             return (.state, nil)
         } catch {
             guard case .pinsFull = error else { throw error }

@@ -24,6 +24,8 @@ package struct StoredModifier: Equatable, Sendable {
     package let key: String?
     package let round: Int
     package let acceptedAt: Timestamp
+    /// When the last answer came.
+    package let answerAt: Timestamp?
     package let settledAt: Timestamp?
     package let revision: Revision
     package let client: String?
@@ -88,6 +90,7 @@ package struct StoredModifier: Equatable, Sendable {
         answerStatus = numbers.statusOrNil(28)
         headers = HeaderFields(lines: row.text(29) ?? "")
         changeCount = numbers.count(30)
+        answerAt = numbers.momentOrNil(31)
         // A lane or a dependency that cannot be read would have it sent out of its order; one that
         // was accepted after it would have it wait for ever.
         guard numbers.areSound, (lane == nil) == row.isNull(6),
@@ -128,6 +131,7 @@ package struct StoredModifier: Equatable, Sendable {
         url = new.request.url
         mediaType = new.request.mediaType
         answerStatus = nil
+        answerAt = nil
         headers = new.request.headers
         targets = new.changes.map(\.id)
         changeCount = new.changes.count
@@ -137,7 +141,7 @@ package struct StoredModifier: Equatable, Sendable {
         number, scope, id, origin, state, reason, lane, depends_on, hold_until, expires_at, \
         attempts_max, attempts, not_applied, stalled, next_attempt_at, after_unknown, key, round, \
         accepted_at, settled_at, rev, client, digest_high, digest_low, size, method, url, \
-        media_type, answer_status, headers, changes
+        media_type, answer_status, headers, changes, answer_at
         """
 
     static func text(_ numbers: [ModifierNumber]) -> String {

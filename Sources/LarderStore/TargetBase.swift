@@ -23,6 +23,12 @@ package enum TargetBase: Sendable {
         }
     }
 
+    /// Whether the origin said that it is HTML.
+    package var isHTML: Bool {
+        guard case .value(let entry, _) = self else { return false }
+        return entry.mediaType?.lowercased().hasPrefix("text/html") ?? false
+    }
+
     /// What is held of an entity by it.
     package var held: HeldEntity {
         if case .entity(_, let held) = self { held } else { .unknown }

@@ -77,6 +77,11 @@ package struct FlightMachine: Equatable, Sendable {
     let rules: FlightRules
     let mayRetry: Bool
 
+    /// The URL that is asked; nil while none is.
+    package var askedURL: WebURL? {
+        if case .asking(let attempt) = state { attempt.url } else { nil }
+    }
+
     package init(_ rules: FlightRules, isOriginDown: Bool) {
         self.rules = rules
         mayRetry = !isOriginDown
@@ -128,6 +133,9 @@ package struct FlightMachine: Equatable, Sendable {
         defer { checkInvariants() }
         if let host = rules.captivePortal(head, from: attempt.url) {
             return land(.captive(host: host))
+        }
+        guard !rules.isSuspect(head, from: attempt.url) else {
+            return land(.captive(host: attempt.url.host))
         }
         switch head.status {
         case 206:

@@ -7,6 +7,9 @@ package struct FlightRules: Equatable, Sendable {
     package let expectsJSON: Bool
     /// Where else redirects may lead.
     package let redirectHosts: [HostPort]
+    /// Whether a portal answered in the origin's place lately: then an HTML page over plain http is
+    /// taken for the portal's.
+    package let isCaptive: Bool
     package let keeping: Keeping
     package let carrying: Carrying
 
@@ -32,12 +35,14 @@ package struct FlightRules: Equatable, Sendable {
         cachedIsJSON: Bool,
         accept: String?,
         redirectHosts: [HostPort] = [],
+        isCaptive: Bool = false,
         keeping: Keeping = .stored(bytesMax: .max),
         carrying: Carrying = .form
     ) {
         self.url = url
         self.carrying = carrying
         self.redirectHosts = redirectHosts
+        self.isCaptive = isCaptive
         self.keeping = keeping
         expectsJSON = cachedIsJSON || accept.map(Self.acceptsOnlyJSON) ?? false
     }
@@ -62,6 +67,11 @@ package struct FlightRules: Equatable, Sendable {
             return url.host
         }
         return nil
+    }
+
+    /// Whether an answer is a page that a portal may have sent while it answers for the origin.
+    package func isSuspect(_ head: ResponseHead, from url: WebURL) -> Bool {
+        isCaptive && !url.isSecure && (200..<300).contains(head.status) && Self.isHTML(head.essence)
     }
 
     /// Whether an answer to a probe is the right origin's.
@@ -156,9 +166,7 @@ package struct ResponseHead: Equatable, Sendable {
         location = headers["Location"]
         isPrivate = CacheControl(headers.list("Cache-Control") ?? "").isPrivate
         contentLength = headers["Content-Length"].flatMap { Int64($0) }
-        essence =
-            headers["Content-Type"]?.prefix(while: { $0 != ";" })
-            .filter { $0 != " " && $0 != "\t" }.lowercased() ?? ""
+        essence = Self.essence(of: headers)
         // A date of the origin's clock counts from the answer's own Date.
         let sent = headers["Date"].flatMap { Timestamp(httpDate: $0, now: now) } ?? now
         retryAfter = headers["Retry-After"].flatMap { value in
@@ -167,11 +175,15 @@ package struct ResponseHead: Equatable, Sendable {
         }
     }
 
+    /// The media type without parameters, in lower case; empty where there is none.
+    package static func essence(of headers: HeaderFields) -> String {
+        headers["Content-Type"]?.prefix(while: { $0 != ";" })
+            .filter { $0 != " " && $0 != "\t" }.lowercased() ?? ""
+    }
+
     /// Whether `headers` announce a body of JSON (RFC 6839 3.1).
     package static func isJSON(_ headers: HeaderFields) -> Bool {
-        let type =
-            headers["Content-Type"]?.prefix(while: { $0 != ";" })
-            .filter { $0 != " " && $0 != "\t" }.lowercased() ?? ""
+        let type = essence(of: headers)
         return type == "application/json" || type.hasSuffix("+json")
     }
 

@@ -100,9 +100,11 @@ extension ModifierQueue {
             answersNotApplied: Int32(clamping: record.answersNotApplied),
             state: state,
             expires: record.expiresAt.map {
-                clock.monotonic($0, cap: Limits.modifierLifetimeMax)
+                let duration = record.acceptedAt.map($0.since) ?? Limits.modifierLifetimeMax
+                return clock.monotonic($0, cap: min(duration, Limits.modifierLifetimeMax))
             },
             resends: record.resends,
+            holds: record.holds,
             mayHaveLeft: record.mayHaveLeft || record.attempts > 0,
             hadLeft: record.mayHaveLeft || record.attempts > 0,
             isStalled: record.isStalled,
@@ -139,14 +141,22 @@ extension ModifierQueue {
         switch record.state {
         case .held:
             guard let hold = record.holdUntil else { return .held(until: clock.now) }
-            return .held(until: clock.monotonic(hold, cap: Limits.modifierHoldMax))
+            let duration = record.acceptedAt.map(hold.since) ?? Limits.modifierHoldMax
+            return .held(until: clock.monotonic(hold, cap: min(duration, Limits.modifierHoldMax)))
         case .queued: return .queued
         case .inFlight: return .unknown(until: nil)
         case .accepted: return .accepted(until: due(cap: acceptedLimit))
-        case .retryWait: return .retryWait(until: due(cap: Limits.modifierRetryAfterMax))
+        case .retryWait:
+            // What the origin asked for, or a backoff: both count from its answer.
+            let duration = record.answeredAt.flatMap { answered in next.map { $0.since(answered) } }
+            let backoff = Self.pause(after: Int32(clamping: record.attempts), chance: 1)
+            let cap = min(duration ?? Limits.modifierRetryAfterMax, Limits.modifierRetryAfterMax)
+            return .retryWait(until: due(cap: max(cap, duration == nil ? cap : backoff)))
         case .unknown:
-            guard record.resends else { return .unknown(until: nil) }
-            return .unknown(until: due(cap: Limits.modifierRetryMax))
+            // Without a time a person decides, also of one that may be repeated.
+            guard record.resends, next != nil else { return .unknown(until: nil) }
+            let backoff = Self.pause(after: Int32(clamping: record.attempts), chance: 1)
+            return .unknown(until: due(cap: backoff))
         case .authWait: return .authWait
         case .conflict: return .conflict
         case .confirmed, .dead, .cancelled: return nil

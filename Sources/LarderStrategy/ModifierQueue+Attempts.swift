@@ -71,9 +71,14 @@ extension ModifierQueue {
             parties[Int(party)].refused = (parties[Int(party)].refused ?? []) + [number]
             refreshParty(party)
             change(slot, to: .authWait, &actions)
-        case .unclear, .captive:
+        case .serverFailed(let retryAfter):
+            serverFailed(slot, retryAfter, rules, chance, now, &actions)
+        case .unclear(.refusedRepeat):
+            change(slot, to: .unknown(until: nil), &actions)
+        case .unclear:
             notClear(slot, chance, now, &actions)
-        case .neverLeft:
+        case .neverLeft, .captive:
+            // A portal has processed nothing (case 25).
             nodes[Int(slot)].attempts -= 1
             nodes[Int(slot)].mayHaveLeft = nodes[Int(slot)].hadLeft
             // What an earlier attempt has left open stays open.
@@ -106,6 +111,24 @@ extension ModifierQueue {
         change(slot, to: .retryWait(until: now + pause), &actions)
     }
 
+    /// A 500 and the like: sent again, but not without end where a repetition may do it twice.
+    private mutating func serverFailed(
+        _ slot: Int32,
+        _ retryAfter: Duration?,
+        _ rules: ModifierRules,
+        _ chance: Double,
+        _ now: Duration,
+        _ actions: inout [Action]
+    ) {
+        let node = nodes[Int(slot)]
+        let isLast = node.answersNotApplied + 1 >= Limits.serverFailuresMax
+        guard node.holds || !node.resends && isLast else {
+            return notApplied(slot, retryAfter, rules, chance, now, &actions)
+        }
+        nodes[Int(slot)].answersNotApplied = node.answersNotApplied.incremented
+        change(slot, to: .unknown(until: nil), &actions)
+    }
+
     private mutating func notClear(
         _ slot: Int32,
         _ chance: Double,
@@ -134,7 +157,8 @@ extension ModifierQueue {
         _ now: Duration
     ) {
         switch verdict {
-        case .confirmed, .accepted, .notNow, .refused, .authNeeded, .unclear(.gateway):
+        case .confirmed, .accepted, .notNow, .serverFailed, .refused, .authNeeded,
+            .unclear(.gateway), .unclear(.refusedRepeat):
             reached(origin, chance, now)
         case .captive:
             notReached(origin, isCaptive: true, trial: trial, chance, now)

@@ -44,6 +44,8 @@ extension ModifierQueue {
         var state: State
         var expires: Duration?
         let resends: Bool
+        /// Whether a person decides after each attempt without a clear answer.
+        let holds: Bool
         var mayHaveLeft: Bool
         /// Whether it may have left before the attempt that is under way.
         var hadLeft: Bool

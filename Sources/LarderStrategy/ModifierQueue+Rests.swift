@@ -58,7 +58,7 @@ extension ModifierQueue {
         switch verdict {
         case .confirmed, .accepted, .refused, .authNeeded:
             setRest(node.party, .waking(until: now + Limits.wakeTimeMax * chance))
-        case .notNow, .unclear, .captive:
+        case .notNow, .serverFailed, .unclear, .captive:
             rest(node.party, until: now + Self.pause(after: node.attempts, chance: chance))
         case .neverLeft:
             setRest(node.party, .due)
@@ -78,7 +78,7 @@ extension ModifierQueue {
         switch verdict {
         case .confirmed, .accepted, .refused, .authNeeded:
             endOutage(origin, chance, now)
-        case .notNow, .unclear, .captive, .neverLeft:
+        case .notNow, .serverFailed, .unclear, .captive, .neverLeft:
             origins[Int(origin)].failing = min(origins[Int(origin)].failing + 1, 2)
         }
     }

@@ -11,12 +11,18 @@ package struct ModifierRecord: Equatable, Sendable {
     package var lanes: [Lane]
     /// Those that must be confirmed before; such as are settled are left out, or named as failed.
     package var dependsOn: [ModifierNumber] = []
+    /// When it was accepted, and answered last, by the clock that its other moments are from: so the
+    /// durations between them are right, whatever the clock says now.
+    package var acceptedAt: Timestamp?
+    package var answeredAt: Timestamp?
     package var holdUntil: Timestamp?
     package var expiresAt: Timestamp?
     /// How many counted attempts there may be; nil for any number.
     package var attemptsMax: Int?
     /// Whether it is sent again by itself after no clear answer (``ModifierRequest/resends(_:)``).
     package var resends: Bool
+    /// Whether a person decides after each attempt without a clear answer (`after_unknown: hold`).
+    package var holds = false
     package var state = ModifierState.queued
     /// Counted ones.
     package var attempts = 0

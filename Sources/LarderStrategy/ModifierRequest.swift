@@ -9,6 +9,9 @@ package struct ModifierRequest: Equatable, Sendable {
     package let essence: String
     /// Whether it goes out with an If-Match.
     package let isConditional: Bool
+    /// Whether HTML may be the origin's answer: the request carries or accepts it, or the target is
+    /// HTML.
+    package let expectsHTML: Bool
     /// What it changes.
     package let targets: [EntryID]
 
@@ -21,6 +24,7 @@ package struct ModifierRequest: Equatable, Sendable {
         headers: HeaderFields,
         targets: [EntryID],
         baseIsJSON: Bool,
+        baseIsHTML: Bool = false,
         redirectHosts: [HostPort] = [],
         secrets: Set<String> = []
     ) {
@@ -33,9 +37,11 @@ package struct ModifierRequest: Equatable, Sendable {
             redirectHosts: redirectHosts,
             carrying: .all(but: secrets)
         )
-        essence =
-            headers["Content-Type"]?.prefix(while: { $0 != ";" })
-            .filter { $0 != " " && $0 != "\t" }.lowercased() ?? ""
+        essence = ResponseHead.essence(of: headers)
+        let accepted = headers.list("Accept")?.lowercased() ?? ""
+        expectsHTML =
+            baseIsHTML || FlightRules.isHTML(essence) || accepted.contains("text/html")
+            || accepted.contains("xhtml")
         isConditional = headers["If-Match"] != nil
     }
 
@@ -72,6 +78,24 @@ package struct ModifierRequest: Equatable, Sendable {
         return url
     }
 
+    /// What an answer to a repeat means: to an attempt that came after one that may have been
+    /// applied, under the same key (cases 21 and 22).
+    ///
+    /// | answer | means |
+    /// |---|---|
+    /// | 409 under an honoured key, 425 | the first attempt is still worked on: asked again |
+    /// | 412 | whether the effect is there is asked by a GET; see the shell |
+    /// | another refusal | it may be of the second attempt alone: a person decides |
+    package static func ofRepeat(
+        _ verdict: ModifierVerdict,
+        status: Int,
+        isHonoured: Bool
+    ) -> ModifierVerdict {
+        guard case .refused = verdict, (400..<500).contains(status) else { return verdict }
+        if status == 409, isHonoured { return .notNow(retryAfter: nil) }
+        return .unclear(.refusedRepeat)
+    }
+
     /// What an answer means that is not ``followed(_:_:from:)``.
     package func verdict(
         _ status: Int,
@@ -92,7 +116,9 @@ package struct ModifierRequest: Equatable, Sendable {
         case 408, 425, 429: return .notNow(retryAfter: head.retryAfter, rest: head.rest)
         case 400..<500: return .refused
         case 502, 504: return .unclear(.gateway)
-        case 500..<600: return .notNow(retryAfter: head.retryAfter, rest: head.rest)
+        case 501, 505: return .refused
+        case 503: return .notNow(retryAfter: head.retryAfter, rest: head.rest)
+        case 500..<600: return .serverFailed(retryAfter: head.retryAfter)
         // No status that an answer may have (RFC 9110 15).
         case _: return .unclear(.gateway)
         }
@@ -100,10 +126,31 @@ package struct ModifierRequest: Equatable, Sendable {
 
     private func isPortal(_ head: ResponseHead, _ answering: WebURL) -> Bool {
         if flight.captivePortal(head, from: answering) != nil { return true }
+        // Over plain http a portal answers any method with its page, and 200.
+        if (200..<300).contains(head.status), FlightRules.isHTML(head.essence), !expectsHTML,
+            !answering.isSecure
+        {
+            return true
+        }
         guard (300..<400).contains(head.status), let location = head.location,
             case .refused(.captive) = flight.redirect(from: answering, to: location)
         else { return false }
         return true
+    }
+
+    /// Whether the beginning of a 2xx's body without a type is a portal's page, though its head does
+    /// not say so.
+    package func isPortalPage(
+        _ body: [UInt8],
+        _ headers: HeaderFields,
+        from answering: WebURL
+    ) -> Bool {
+        guard !expectsHTML, !answering.isSecure, headers["Content-Type"] == nil else {
+            return false
+        }
+        let text = String(decoding: body.prefix(256), as: UTF8.self).lowercased()
+        let start = text.drop { $0.isWhitespace || $0 == "\u{FEFF}" }
+        return start.hasPrefix("<!doctype html") || start.hasPrefix("<html")
     }
 
     /// Which target the body of a 2xx is (case 5).

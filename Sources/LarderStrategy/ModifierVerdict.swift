@@ -9,6 +9,8 @@ package enum ModifierVerdict: Equatable, Sendable {
     case accepted
     /// Not applied for now (case 10); `rest` is how long the origin has its account wait.
     case notNow(retryAfter: Duration?, rest: Duration? = nil)
+    /// A 5xx that says nothing of whether it was applied, which is unlikely (case 10).
+    case serverFailed(retryAfter: Duration?)
     /// Refused for good (case 11).
     case refused
     /// 401, 407 (case 23).
@@ -35,5 +37,7 @@ package enum ModifierVerdict: Equatable, Sendable {
         case gateway
         /// The connection was lost, or nothing came in time.
         case lost
+        /// A repeat was refused, which says nothing about the attempt before it.
+        case refusedRepeat
     }
 }

@@ -19,6 +19,8 @@ package struct OriginHealth: Equatable, Sendable {
     package private(set) var state = State.unknown
     /// When it came into this state.
     package private(set) var since: Timestamp
+    /// When a portal answered in its place last.
+    private var portalSeen: Timestamp?
     /// Until when the origin is left alone, on the monotonic clock, by the account that it told so;
     /// at most ``Limits/restingAccountsMax``, of which none is over when another comes.
     package private(set) var rests: [Scope: Duration] = [:]
@@ -54,7 +56,15 @@ package struct OriginHealth: Equatable, Sendable {
 
     /// A captive portal has answered in its place.
     package mutating func portalAnswered(now: Timestamp) -> Bool {
-        become(.captive, now)
+        portalSeen = now
+        return become(.captive, now)
+    }
+
+    /// Whether a portal has answered in its place lately: pages are taken for the portal's for so
+    /// long (``Limits/captiveTime``), as an origin may have nothing but pages.
+    package func isCaptive(_ now: Timestamp) -> Bool {
+        guard state == .captive, let portalSeen else { return false }
+        return now.since(portalSeen) < Limits.captiveTime
     }
 
     /// Somebody has set it offline, or online again; what is known of it counts from now.

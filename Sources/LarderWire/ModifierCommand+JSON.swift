@@ -81,8 +81,11 @@ extension ModifierCommand {
         account = try members.takeAccount()
         lane = try members.takeModel("lane") { text throws(ModelError) in try LaneName(text) }
         dependsOn = try Self.dependencies(&members)
-        hold = try members.takeDuration("hold", in: .zero...Limits.modifierTimeMax)
-        expires = try members.takeDuration("expires", in: .milliseconds(1)...Limits.modifierTimeMax)
+        hold = try members.takeDuration("hold", in: .zero...Limits.modifierHoldMax)
+        expires = try members.takeDuration(
+            "expires",
+            in: .milliseconds(1)...Limits.modifierLifetimeMax
+        )
         attemptsMax = try members.take("attempts", "a whole number from 1 on") { value in
             value.integer.flatMap { $0 > 0 ? Int(clamping: $0) : nil }
         }

@@ -108,6 +108,15 @@ extension ModifierRules {
         json.member("after_unknown", afterUnknown.rawValue)
         json.member("accepted_limit", acceptedLimit.unitText)
         json.member("stalled_after", stalledAfter)
+        json.name("refused_if")
+        json.beginArray()
+        for rule in refusedIf {
+            json.object { json in
+                json.member("pointer", rule.pointer)
+                if let equals = rule.equals { json.member("equals", equals) }
+            }
+        }
+        json.endArray()
     }
 
     fileprivate init(_ object: WireObject) throws(WireError) {
@@ -120,5 +129,11 @@ extension ModifierRules {
         afterUnknown = try object.required("after_unknown") { UnknownRule(rawValue: $0) }
         acceptedLimit = try object.required("accepted_limit") { try? Duration(unit: $0) }
         stalledAfter = try object.integer("stalled_after")
+        refusedIf = try object.objects("refused_if").map { rule throws(WireError) in
+            RefusalRule(
+                pointer: try rule.string("pointer"),
+                equals: try rule.optionalString("equals")
+            )
+        }
     }
 }

@@ -198,6 +198,14 @@ struct RefusalTests {
             ("{accepted_limit: 0s}", "3:31: 0s is out of range: 1s to 365d"),
             ("{accepted_limit: null}", "3:31: origins.a.modifiers.accepted_limit has no value"),
             ("{stalled_after: 0}", "3:30: 0 is out of range: 1 to 1000000"),
+            (
+                "{refused_if: {equals: 1}}",
+                "3:27: origins.a.modifiers.refused_if needs a pointer, such as /errors"
+            ),
+            (
+                "{refused_if: [{pointer: errors}]}",
+                "3:38: origins.a.modifiers.refused_if.pointer: a JSON pointer is empty or begins with '/'"
+            ),
             ("{created_id: /id}", "3:15: there is no key 'origins.a.modifiers.created_id'"),
         ]
     )

@@ -55,6 +55,58 @@ struct ModifierTests {
         }
     }
 
+    @Test(
+        "11: A 2xx whose body matches refused_if is a refusal, and the dead letter has the answer",
+        arguments: [
+            (#"{"errors":[{"message":"no"}]}"#, ModifierState.dead),
+            (#"{"errors":[]}"#, .confirmed),
+            (#"{"data":1}"#, .confirmed), (#"{"status":"failed"}"#, .dead), ("no JSON", .confirmed),
+        ]
+    )
+    func refusedIf(body: String, expected: ModifierState) async throws {
+        let setup = try EngineSetup.with {
+            $0.origin.modifiers.refusedIf = [
+                RefusalRule(pointer: "/errors"), RefusalRule(pointer: "/status", equals: "failed"),
+            ]
+        }
+        try await EngineFixture.run(setup) { fixture in
+            let url = try fixture.url("/graphql")
+            fixture.upstream.answer(url, with: .json(body))
+            let id = try await accept(fixture, url, .none)
+            let report = try await fixture.engine.modifiers.modifier(
+                id,
+                fixture.scope,
+                wait: .seconds(60)
+            )
+            #expect(report.state == expected)
+            if expected == .dead { #expect(report.answer?.status == 200) }
+        }
+    }
+
+    @Test("One URL that redirects to another host does not make its origin captive for everybody")
+    func redirectingURL() async throws {
+        let setup = try EngineSetup.with {
+            $0.origin.baseURL = try WebURL("http://api.example.com")
+        }
+        try await EngineFixture.run(setup) { fixture in
+            let url = try WebURL("http://api.example.com/away")
+            let away = ["Location": "http://elsewhere.example/"]
+            fixture.upstream.answer(url, with: .reply(status: 302, headers: away))
+            fixture.upstream.answer(try WebURL("http://api.example.com/"), with: .json("{}"))
+            let read = try await fixture.start(url, .networkOnly).result()
+            #expect(read.refusal?.kind == .redirectRefused)
+            let id = try await accept(fixture, url, .none)
+            let report = try await fixture.engine.modifiers.modifier(
+                id,
+                fixture.scope,
+                wait: .seconds(60)
+            )
+            #expect(report.state == .dead)
+            let status = await fixture.engine.monitor.status(connections: 0)
+            #expect(status.origins.map(\.state) == [.online])
+        }
+    }
+
     @Test("While clients hold every reader, a write is accepted, sent and settled, and all is well")
     func heldReaders() async throws {
         try await EngineFixture.run { fixture in

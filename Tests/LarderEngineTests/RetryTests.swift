@@ -161,6 +161,8 @@ struct RetryTests {
             let url = try fixture.url("/a")
             try await fixture.cache(url, .json("[1]"))
             fixture.upstream.answer(url, with: answer)
+            // What the daemon asks to know whether it is this URL's own way.
+            fixture.upstream.answer(try fixture.url(""), with: .reply(status: 511))
             let got = try await fixture.fetch(url)
             #expect(got.shape == ["cache", "error captive", "end error"])
             #expect(await fixture.originState == .captive)
@@ -208,6 +210,8 @@ struct RetryTests {
                 url,
                 with: .reply(status: 302, headers: ["Location": "http://portal.example/"])
             )
+            let portal = ScriptedAnswer.reply("", status: 302, headers: ["Location": "http://p.example/"])
+            fixture.upstream.answer(try WebURL("http://plain.example/"), with: portal)
             #expect(try await fixture.fetch(url).refusal?.kind == .captive)
             #expect(await fixture.originState == .captive)
         }

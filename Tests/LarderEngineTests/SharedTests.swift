@@ -354,11 +354,8 @@ struct SharedTests {
             #expect(refusal?.kind == .notPermitted)
             #expect(refusal?.detail.contains("is seen by all users") == true)
             #expect(try fixture.view(url, alice) == "[1]")
-            let isGone = try await fixture.engine.entries.remove(
-                id,
-                fixture.key(bob),
-                mayForgetShared: { true }
-            )
+            let shared = fixture.engine.store.key(for: .shared)
+            let isGone = try await fixture.engine.entries.remove(id, shared)
             #expect(isGone)
             #expect(try fixture.view(url, alice) == nil)
         }

@@ -49,6 +49,41 @@ struct ModifierQueueTests {
         #expect(script.run(script.pass(.milliseconds(750))) == [1])
     }
 
+    @Test(
+        "10: After a 500 what may be repeated goes on, and what may not waits for a person after 5"
+    )
+    mutating func serverFailed() throws {
+        let failure = ModifierVerdict.serverFailed(retryAfter: nil)
+        var once = try script.record(1)
+        once.resends = false
+        #expect(script.add([once]) == [1])
+        for attempt in 1...4 {
+            _ = script.finish(1, failure)
+            #expect(script.queue.state(of: ModifierNumber(1)) == .retryWait, "\(attempt)")
+            #expect(script.run(script.pass(.seconds(300))) == [1])
+        }
+        _ = script.finish(1, failure)
+        #expect(script.queue.state(of: ModifierNumber(1)) == .unknown)
+        #expect(script.queue.waitingFor(ModifierNumber(1)) == .decision)
+    }
+
+    @Test("10: With after_unknown: hold a person decides after the first 500")
+    mutating func heldServerFailed() throws {
+        var held = try script.record(1)
+        (held.resends, held.holds) = (false, true)
+        #expect(script.add([held]) == [1])
+        _ = script.finish(1, .serverFailed(retryAfter: nil))
+        #expect(script.queue.waitingFor(ModifierNumber(1)) == .decision)
+    }
+
+    @Test("25: A portal's answer to a POST puts it back into the queue, and counts nothing")
+    mutating func portal() throws {
+        var post = try script.record(1)
+        post.resends = false
+        #expect(script.add([post]) == [1])
+        #expect(script.end(1, .captive) == [script.change(1, .queued, attempts: 0)])
+    }
+
     @Test("7: 202 leaves its lanes once that is written, and is confirmed by a read or in the end")
     mutating func accepted() throws {
         let records = [

@@ -45,6 +45,49 @@ struct ModifierVerdictTests {
         request.verdict(status, headers, from: request.flight.url, rule: rule, now: .start)
     }
 
+    @Test(
+        "25: A 2xx page over plain http is a portal's, whatever the method",
+        arguments: ["PUT", "DELETE", "POST", "PATCH"]
+    )
+    func portalPages(method: String) throws {
+        let plain = try WebURL("http://a.example/n/1")
+        let page = fields(["Content-Type": "text/html; charset=utf-8"])
+        let write = request(method, to: plain, baseIsJSON: false)
+        #expect(verdict(write, 200, page) == .captive)
+        #expect(verdict(write, 202, page) == .captive)
+        #expect(verdict(write, 200) == .confirmed(.none))
+        // TLS proves that it is the origin's.
+        #expect(verdict(request(method, baseIsJSON: false), 200, page) == .confirmed(.none))
+        let accepting = request(
+            method,
+            to: plain,
+            fields(["Accept": "text/html"]),
+            baseIsJSON: false
+        )
+        #expect(verdict(accepting, 200, page) == .confirmed(.none))
+        for body in ["<!DOCTYPE html><p>", "\n <html lang=en>"] {
+            #expect(write.isPortalPage(Array(body.utf8), HeaderFields(), from: plain))
+            #expect(!write.isPortalPage(Array(body.utf8), HeaderFields(), from: url))
+        }
+        #expect(!write.isPortalPage(Array("{}".utf8), HeaderFields(), from: plain))
+    }
+
+    @Test("22: A refusal of a repeat says nothing of the first attempt")
+    func repeats() {
+        for status in [400, 403, 404, 409, 422] {
+            let verdict = ModifierRequest.ofRepeat(.refused, status: status, isHonoured: false)
+            #expect(verdict == .unclear(.refusedRepeat), "\(status)")
+        }
+        #expect(
+            ModifierRequest.ofRepeat(.refused, status: 409, isHonoured: true)
+                == .notNow(retryAfter: nil)
+        )
+        for verdict in [ModifierVerdict.confirmed(.none), .authNeeded, .accepted] {
+            #expect(ModifierRequest.ofRepeat(verdict, status: 404, isHonoured: true) == verdict)
+        }
+        #expect(ModifierRequest.ofRepeat(.refused, status: 302, isHonoured: true) == .refused)
+    }
+
     @Test("Every status from 100 to 999 means what the cases say")
     func statuses() {
         for status in 100...999 {
@@ -55,9 +98,11 @@ struct ModifierVerdictTests {
                 case 401, 407: .authNeeded  // 23
                 case 408, 425, 429: .notNow(retryAfter: nil)  // 10
                 case 300..<500: .refused  // 11, and 409, 412, 428 as it
+                case 501, 505: .refused  // 11
+                case 503: .notNow(retryAfter: nil)  // 10
                 case 502, 504: .unclear(.gateway)  // 22
                 case 511: .captive  // 25
-                case 500..<600: .notNow(retryAfter: nil)  // 10
+                case 500..<600: .serverFailed(retryAfter: nil)  // 10
                 case _: .unclear(.gateway)
                 }
             for method in ["POST", "PUT", "PATCH"] {

@@ -26,6 +26,8 @@ extension QueueWorld {
         .notNow(retryAfter: nil), .notNow(retryAfter: .seconds(7)), .refused, .authNeeded,
         .notNow(retryAfter: .seconds(9), rest: .seconds(8)),
         .unclear(.gateway), .unclear(.lost), .captive, .neverLeft, .neverLeft,
+        .unclear(.refusedRepeat), .serverFailed(retryAfter: nil),
+        .serverFailed(retryAfter: .seconds(5)),
     ]
 
     /// Some request has come to its end.
@@ -88,22 +90,40 @@ extension QueueWorld {
         case .confirmed: return .settle(.confirmed)
         case .accepted: return change(.accepted, now + rules.acceptedLimit, attempts: attempts)
         case .refused: return .settle(.dead(.refused))
-        case .notNow(let asked, _):
+        case .serverFailed where goesToAPerson(verdict, row):
+            notApplied += 1
+            return .change(
+                ModifierQueue.Change(
+                    state: .unknown,
+                    until: nil,
+                    attempts: attempts,
+                    answersNotApplied: notApplied,
+                    isStalled: row.record.isStalled
+                )
+            )
+        case .notNow(let asked, _), .serverFailed(let asked):
             notApplied += 1
             guard !isLast else { return .settle(.dead(.attempts)) }
             let pause = max(asked ?? .zero, .milliseconds(500), ceiling * chance)
             return change(.retryWait, now + pause, attempts: attempts)
         case .authNeeded: return change(.authWait, nil, attempts: attempts - 1)
-        case .unclear, .captive:
+        case .unclear(.refusedRepeat): return change(.unknown, nil, attempts: attempts)
+        case .unclear:
             guard row.record.resends else { return change(.unknown, nil, attempts: attempts) }
             guard !isLast else { return .settle(.dead(.attempts)) }
             let pause = max(.milliseconds(500), ceiling * chance)
             return change(.unknown, now + pause, attempts: attempts)
-        case .neverLeft:
+        case .neverLeft, .captive:
             return row.wasUnknown
                 ? change(.unknown, now, attempts: attempts - 1)
                 : change(.queued, nil, attempts: attempts - 1)
         }
+    }
+
+    /// 10: what must not be repeated is not repeated without end after a 500.
+    private func goesToAPerson(_ verdict: ModifierVerdict, _ row: QueueJudge.Row) -> Bool {
+        guard case .serverFailed = verdict else { return verdict == .unclear(.refusedRepeat) }
+        return row.record.holds || !row.record.resends && row.record.answersNotApplied >= 4
     }
 
     private mutating func note(
@@ -114,13 +134,14 @@ extension QueueWorld {
         let (number, origin) = (row.record.number, row.record.origin)
         let wasTrial = judge.reach(origin) == .closed(trial: number)
         switch verdict {
-        case .confirmed, .accepted, .notNow, .refused, .unclear(.gateway): reached(origin, chance)
+        case .confirmed, .accepted, .notNow, .serverFailed, .refused, .unclear(.gateway),
+            .unclear(.refusedRepeat):
+            reached(origin, chance)
         case .authNeeded:
             reached(origin, chance)
             judge.refused[judge.party(row), default: []].insert(row.record.number)
         case .unclear(.lost): if wasTrial { judge.reaches[origin] = .closed(trial: nil) }
-        case .captive: wentDown(origin, wasTrial: wasTrial)
-        case .neverLeft:
+        case .captive, .neverLeft:
             wentDown(origin, wasTrial: wasTrial)
             judge.rows[number]?.record.mayHaveLeft = row.hadLeft
         }
@@ -140,11 +161,13 @@ extension QueueWorld {
         switch verdict {
         case .confirmed, .accepted, .refused, .authNeeded:
             judge.succeeded(at: origin, wake: wake, now)
-        case .notNow, .unclear, .captive:
-            if case .notNow(let asked, _) = verdict {
+        case .notNow, .serverFailed, .unclear, .captive:
+            switch verdict {
+            case _ where goesToAPerson(verdict, row): break
+            case .notNow(let asked, _), .serverFailed(let asked):
                 judge.rows[number]?.floor = asked.map { now + $0 } ?? .zero
-            } else if row.record.resends {
-                judge.rows[number]?.floor = .zero
+            case .unclear where row.record.resends: judge.rows[number]?.floor = .zero
+            case _: break
             }
             var ceiling = Duration.seconds(1)
             for _ in 1..<max(row.record.attempts, 1) { ceiling = min(ceiling * 2, .seconds(300)) }

@@ -71,6 +71,7 @@ struct QueueWorld {
                 lanes: (0..<roll(4)).map { _ in random.pick(lanes) },
                 resends: roll(2) == 0
             )
+            record.holds = !record.resends && roll(3) == 0
             if roll(4) == 0 {
                 record.state = .held
                 record.holdUntil = wall.advanced(by: .seconds(Int64(roll(30))))

@@ -94,9 +94,16 @@ struct ModifierRoutes {
         var parameters = try QueryParameters(exchange.query)
         let scope = try exchange.row(try parameters.takeScope(), for: "remove modifier \(id)")
         let isDiscarding = try parameters.takeBool("discard") ?? false
+        let mayDrop = try parameters.takeBool("drop") ?? true
         try parameters.refuseRest()
         let interest = exchange.interest
-        try await engine.modifiers.remove(id, scope, discarding: isDiscarding, interest: interest)
+        try await engine.modifiers.remove(
+            id,
+            scope,
+            discarding: isDiscarding,
+            dropping: mayDrop,
+            interest: interest
+        )
         await exchange.writer.respond(.noContent)
     }
 

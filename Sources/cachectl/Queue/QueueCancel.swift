@@ -24,17 +24,18 @@ struct QueueCancel: AsyncParsableCommand {
     func run() async throws {
         let scope = one.scope(options)
         try await options.withClient { client in
-            // The daemon drops what is dead; here that is another command.
-            let state = try await client.modifier(one.id, scope: scope).state
-            guard !state.isSettled else {
+            do throws(LarderError) {
+                // A dead one stays: to drop it is another command.
+                try await client.cancelModifier(one.id, dropping: false, scope: scope)
+            } catch {
+                guard case .tooLate(let problem) = error, problem.isOfSettled else { throw error }
                 throw CommandFailure(
                     .failed,
-                    "\(one.id) is \(state.rawValue) already",
+                    problem.detail,
                     hint: "See what became of it: cachectl queue show \(one.id)    Drop it: "
                         + "cachectl queue drop \(one.id)"
                 )
             }
-            try await client.cancelModifier(one.id, scope: scope)
         }
         let console = Console()
         if options.json {

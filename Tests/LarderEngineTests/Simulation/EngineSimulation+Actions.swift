@@ -125,6 +125,7 @@ extension EngineSimulation {
             dependsOn: command.dependsOn.map(\.text),
             attemptsMax: command.attemptsMax,
             resends: isResent(command),
+            holds: command.afterUnknown == .hold,
             holdUntil: command.hold.map { now + $0 },
             expiresAt: command.expires.map { now + $0 }
         )

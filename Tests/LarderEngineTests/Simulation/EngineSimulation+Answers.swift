@@ -110,24 +110,27 @@ extension EngineSimulation {
             put(.attemptEnded(modifier.id, .accepted))
             reply(request, 202)
         case 46..<57:
-            put(.attemptEnded(modifier.id, .notNow))
+            let status = pick([408, 425, 429, 500, 503]) ?? 503
+            put(.attemptEnded(modifier.id, status == 500 ? .serverFailed : .notNow))
             let headers = chance(1, of: 2) ? ["Retry-After": "\(draw(0..<20))"] : [:]
-            reply(request, pick([408, 425, 429, 500, 503]) ?? 503, headers)
+            reply(request, status, headers)
         case 57..<61:
             put(.attemptEnded(modifier.id, .preconditionFailed))
             reply(request, 412)
         case 61..<67:
             let isGone = modifier.method == "DELETE"
-            put(.attemptEnded(modifier.id, .refused))
             let gone = isGone ? [] : [404, 410]
-            reply(request, pick([400, 403, 409, 422, 428] + gone) ?? 400)
+            let status = pick([400, 403, 409, 422, 428] + gone) ?? 400
+            put(.attemptEnded(modifier.id, .refused(status)))
+            reply(request, status)
         case 67..<72:
             put(.attemptEnded(modifier.id, .authNeeded))
             reply(request, chance(1, of: 2) ? 401 : 407)
         case 72..<86:
             if chance(1, of: 2) { apply(request) }
-            put(.attemptEnded(modifier.id, .unclear))
-            switch draw(0..<5) {
+            let kind = draw(0..<5)
+            put(.attemptEnded(modifier.id, kind == 2 ? .captive : .unclear))
+            switch kind {
             case 0: reply(request, 502)
             case 1: reply(request, 504)
             case 2: reply(request, 511)
@@ -260,7 +263,7 @@ extension EngineSimulation {
             return true
         } else if let refused = left.first(where: { $0.standing == .authWait }) {
             decide(refused, .retry)
-        } else if let open = left.first(where: { $0.standing == .unknown && !$0.resends }) {
+        } else if let open = left.first(where: { $0.waitsForPerson }) {
             decide(open, chance(1, of: 2) ? .retry : .discard)
         } else {
             clock.advance(by: untilDue)

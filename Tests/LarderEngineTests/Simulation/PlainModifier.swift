@@ -30,10 +30,16 @@ struct PlainModifier: Hashable, CustomStringConvertible {
     let attemptsMax: Int?
     /// Whether it is sent again after an unclear end.
     let resends: Bool
+    /// Whether a person decides after each attempt without a clear answer.
+    let holds: Bool
     var holdUntil: Duration?
     var expiresAt: Duration?
     var round = 1
     var attempts = 0
+    /// Answers that it was not applied.
+    var notApplied = 0
+    /// Whether a person decides although it may be repeated, as a repeat was refused.
+    var needsPerson = false
     var standing = Standing.waiting
     var mayHaveLeft = false
     var hadLeft = false
@@ -54,6 +60,9 @@ struct PlainModifier: Hashable, CustomStringConvertible {
 
     /// The same for every attempt of one round (P-05).
     var key: String { round > 1 ? "\(id).\(round)" : id }
+
+    /// Whether it is unknown until a person decides.
+    var waitsForPerson: Bool { standing == .unknown && (!resends || needsPerson) }
 
     var isDead: Bool {
         if case .dead = standing { true } else { false }

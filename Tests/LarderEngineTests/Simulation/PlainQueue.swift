@@ -181,6 +181,8 @@ struct PlainQueue: Hashable {
             modifiers.removeAll { $0.id == id }
             modifier.round += 1
             modifier.attempts = 0
+            modifier.notApplied = 0
+            modifier.needsPerson = false
             modifier.standing = .waiting
             modifier.mayHaveLeft = false
             modifier.mayBeApplied = false
@@ -189,7 +191,10 @@ struct PlainQueue: Hashable {
             modifier.dependsOn.removeAll { parent in self[parent].map(\.isDead) ?? true }
             accept(modifier)
         case .unsent, .retryWait, .unknown:
-            change(id) { $0.standing = .waiting }
+            change(id) {
+                $0.standing = .waiting
+                $0.needsPerson = false
+            }
         case .authWait:
             for other in modifiers where other.standing == .authWait {
                 change(other.id) { $0.standing = .waiting }
@@ -264,7 +269,7 @@ struct PlainQueue: Hashable {
         case .waiting:
             if let hold = modifier.holdUntil, hold > now { return "it is held" }
         case .unsent, .retryWait: break
-        case .unknown: if !modifier.resends { return "a person decides" }
+        case .unknown: if modifier.waitsForPerson { return "a person decides" }
         case .inFlight, .checking, .authWait, .accepted, .dead:
             return "it is \(modifier.standing)"
         }
@@ -355,13 +360,17 @@ struct PlainQueue: Hashable {
             else { continue }
             switch answer {
             case .notNow: end(modifier, .unclear, input: input, at: now)
-            case .nothing: end(modifier, .refused, input: input, at: now)
+            case .nothing: die(modifier.id, "refused")
             case .said(let base):
                 found[left.removeFirst()] = base
                 change(modifier.id) { $0.standing = .checking(left, isAsked: false, found: found) }
                 guard left.isEmpty else { break }
                 let isShown = modifier.isShown { Self.view(found[$0] ?? .unknown) }
-                end(modifier, isShown ? .confirmed(nil) : .refused, input: input, at: now)
+                if isShown {
+                    end(modifier, .confirmed(nil), input: input, at: now)
+                } else {
+                    die(modifier.id, "refused")
+                }
             }
             return true
         }
@@ -386,9 +395,25 @@ struct PlainQueue: Hashable {
         case .accepted:
             let end = now + acceptedLimit
             change(id) { $0.standing = .accepted(until: end) }
-        case .notNow:
+        case .serverFailed where modifier.holds || !modifier.resends && modifier.notApplied >= 4:
+            change(id) {
+                $0.notApplied += 1
+                $0.standing = .unknown
+            }
+        case .notNow, .serverFailed:
+            change(id) { $0.notApplied += 1 }
             if isSpent { die(id, "attempts") } else { change(id) { $0.standing = .retryWait } }
-        case .refused: die(id, "refused")
+        case .refused(let status):
+            guard modifier.mayBeApplied, (400..<500).contains(status) else {
+                return die(id, "refused")
+            }
+            if status == 409, isHonoured {
+                return end(modifier, .notNow, input: input, at: now)
+            }
+            change(id) {
+                $0.needsPerson = true
+                $0.standing = .unknown
+            }
         case .preconditionFailed:
             // It may be what an attempt before has done.
             let paths = modifier.mayBeApplied ? modifier.visible.map(\.path) : []
@@ -406,7 +431,7 @@ struct PlainQueue: Hashable {
             } else {
                 change(id) { $0.standing = .unknown }
             }
-        case .neverLeft:
+        case .neverLeft, .captive:
             change(id) { modifier in
                 modifier.attempts -= 1
                 modifier.mayHaveLeft = modifier.hadLeft
@@ -544,7 +569,11 @@ enum PlainVerdict {
     case confirmed((path: String, value: PlainValue)?)
     case accepted
     case notNow
-    case refused
+    /// 500: unlikely to be applied.
+    case serverFailed
+    case refused(Int)
+    /// A portal answered.
+    case captive
     /// 412: refused, unless it is the doing of an attempt before (case 22).
     case preconditionFailed
     case authNeeded

@@ -1,0 +1,83 @@
+import LarderModel
+
+/// What a wall clock that was put right means for moments that are written down: each counts at most
+/// the duration that it was given with.
+extension CacheWriter {
+    /// How far the wall clock went forward, beside time itself, since the store was opened before,
+    /// as when a machine without a clock of its own hears the time; zero where that cannot be told,
+    /// and over a start of the machine.
+    ///
+    /// What it is told from is written down for the next time.
+    func clockStep(now: Timestamp) throws(StoreError) -> Duration {
+        guard file != nil, let boot = configuration.boot, let uptime = configuration.uptime() else {
+            return .zero
+        }
+        let offset = now.milliseconds - uptime
+        let before = try meta("clock_offset")
+        let isSameBoot = try meta("clock_boot") == boot
+        if before != offset { try setMeta("clock_offset", offset) }
+        if !isSameBoot { try setMeta("clock_boot", boot) }
+        guard isSameBoot, let before else { return .zero }
+        return max(.zero, .milliseconds(offset - before))
+    }
+
+    private func meta(_ name: String) throws(StoreError) -> Int64? {
+        try connection.integer("SELECT value FROM meta WHERE name = '\(name)'")
+    }
+
+    /// Takes rows that are from the future for such as were stored now: their ttl and freshness end
+    /// after their own durations.
+    ///
+    /// It looks at those that were used last, which a clock that was ahead has left.
+    func clampMoments(now: Timestamp) throws(StoreError) {
+        guard file != nil else { return }
+        let limit = now.advanced(by: Limits.clockTolerance).milliseconds
+        let found = try connection.integer(
+            """
+            SELECT count(*) FROM (
+                SELECT stored_at FROM recency ORDER BY last_used DESC LIMIT \(Limits.clockRowsMax))
+            WHERE stored_at > \(limit)
+            """
+        )
+        guard (found ?? 0) > 0 else { return }
+        let keys = try connection.prepare("SELECT key FROM recency WHERE stored_at > \(limit)")
+        while try keys.step() { noteChange(of: RowKey(keys.integer(0))) }
+        for (table, end) in [("entry", "fresh_until"), ("recency", "expires_at")] {
+            try connection.execute(
+                """
+                UPDATE \(table) SET \(end) = \(end) - stored_at + \(now.milliseconds),
+                    stored_at = \(now.milliseconds)
+                WHERE stored_at > \(limit)
+                """
+            )
+        }
+    }
+}
+
+extension StateWriter {
+    /// The same of rows that are pinned or targeted.
+    func clampMoments(now: Timestamp) throws(StoreError) {
+        let limit = now.advanced(by: Limits.clockTolerance).milliseconds
+        try connection.execute(
+            """
+            UPDATE claim SET fresh_until = fresh_until - stored_at + \(now.milliseconds),
+                stored_at = \(now.milliseconds)
+            WHERE stored_at > \(limit)
+            """
+        )
+    }
+
+    /// Moves the moments of modifiers that were accepted before the clock went forward: that step
+    /// is no time that has passed.
+    func shiftMoments(by step: Duration, now: Timestamp) throws(StoreError) {
+        let step = step.milliseconds
+        try connection.execute(
+            """
+            UPDATE modifier SET accepted_at = accepted_at + \(step),
+                hold_until = hold_until + \(step), expires_at = expires_at + \(step),
+                next_attempt_at = next_attempt_at + \(step), answer_at = answer_at + \(step)
+            WHERE settled_at IS NULL AND accepted_at + \(step) <= \(now.milliseconds)
+            """
+        )
+    }
+}
