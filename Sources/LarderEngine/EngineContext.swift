@@ -110,6 +110,9 @@ final class EngineContext: Sendable {
                 originStates.changed(origin.name)
             }
         }
+        for origin in new.known where old[origin.name]?.settings != origin.settings {
+            originStates.settingsChanged(origin.name)
+        }
     }
 
     var isDraining: Bool {

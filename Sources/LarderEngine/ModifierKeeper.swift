@@ -25,6 +25,8 @@ final class ModifierKeeper: Sendable {
         case originWentDown(OriginName, isCaptive: Bool)
         case originSetOffline(OriginName)
         case originWoken(OriginName)
+        /// The origin has other settings.
+        case originChanged(OriginName)
         case originRests(OriginName, Scope, until: Duration)
         case laneSet(Lane, Scope, isPaused: Bool)
         case asked(Question)
@@ -138,6 +140,10 @@ final class ModifierKeeper: Sendable {
                             $0.restEnded(of: account.scope)
                         }
                     }
+                case .originChanged(let name):
+                    let resends = await resends(at: name, steps, &group)
+                    let now = clock.monotonic()
+                    actions = machine.originChanged(name, resends: resends, now: now)
                 case .timeCame:
                     alarmedAt = nil
                     actions = machine.timePassed(now: clock.monotonic())
@@ -202,6 +208,28 @@ final class ModifierKeeper: Sendable {
         }
     }
 
+    /// Which modifiers of an origin are sent again after no clear answer, by its present rules.
+    ///
+    /// Where the disk does not say it, the event comes again.
+    private func resends(
+        at name: OriginName,
+        _ steps: ModifierSteps,
+        _ group: inout DiscardingTaskGroup
+    ) async -> [ModifierNumber: Bool] {
+        do throws(StoreError) {
+            let records = try await steps.records.found(after: nil).records
+            let own = records.filter { $0.origin == name }
+            return Dictionary(own.map { ($0.number, $0.resends) }) { first, _ in first }
+        } catch {
+            steps.context.note("the modifiers were not read", error)
+            group.addTask {
+                guard await steps.context.pause(after: error) else { return }
+                self.post(.originChanged(name))
+            }
+            return [:]
+        }
+    }
+
     private func handle(
         _ event: Event,
         _ machine: inout ModifierQueue,
@@ -209,7 +237,7 @@ final class ModifierKeeper: Sendable {
     ) -> [ModifierQueue.Action] {
         let (context, now) = (steps.context, steps.context.clock.monotonic())
         switch event {
-        case .accepted, .asked, .timeCame, .targetRead:
+        case .accepted, .asked, .timeCame, .targetRead, .originChanged:
             return []
         case .readShowed(let number):
             let actions = machine.readConfirmed(number, now: now)

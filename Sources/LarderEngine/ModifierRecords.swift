@@ -45,7 +45,7 @@ struct ModifierRecords: Sendable {
         }
         bury(found.unreadable, &group)
         let (limits, health, now) = (context.origins, context.health, context.clock.monotonic())
-        let actions = machine.restored(
+        var actions = machine.restored(
             found.records,
             failed: failed,
             paused: paused,
@@ -54,6 +54,11 @@ struct ModifierRecords: Sendable {
             wall: context.clock.now(),
             restEnd: { health[$0]?.restEnd(of: $1, now: now) }
         )
+        // The configuration may have another credential than before.
+        let refused = found.records.filter { $0.state == .authWait }.map(\.origin)
+        for name in Set(refused).sorted() {
+            actions += machine.credentialChanged(at: name, of: nil, now: now)
+        }
         for name in context.offline.withLock({ $0 }) {
             context.modifiers.post(.originSetOffline(name))
         }

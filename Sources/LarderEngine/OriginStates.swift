@@ -46,6 +46,13 @@ struct OriginStates: EnginePart {
         for tell in told { tell() }
     }
 
+    /// An origin has other settings: whatever waited for it is tried with them.
+    func settingsChanged(_ name: OriginName) {
+        context.health.change(name) { $0.settingsChanged() }
+        context.modifiers.post(.originChanged(name))
+        context.keeper.post(.originChanged(name))
+    }
+
     private func begin(_ action: ProbeMachine.StartAction, for name: OriginName) {
         guard case .pause(let ceiling) = action else { return }
         // Refused only when the engine ends, and the machine with it.

@@ -14,6 +14,8 @@ final class PinKeeper: Sendable {
         case wanted
         /// An origin has answered somebody after a time in which it did not.
         case originAnswered(OriginName)
+        /// The origin has other settings.
+        case originChanged(OriginName)
         case reached(OriginName)
         case notReached(OriginName)
         /// A client's own attempt is over, and its pin everybody's again.
@@ -70,7 +72,8 @@ final class PinKeeper: Sendable {
                 let now = context.clock.monotonic()
                 switch event {
                 case .wanted: isLooking.lower()
-                case .originAnswered(let name): machine.originAnswered(name)
+                case .originAnswered(let name), .originChanged(let name):
+                    machine.originAnswered(name)
                 case .reached(let name): machine.reached(name)
                 case .notReached(let name): machine.notReached(name, now: now)
                 case .askedForClient(let attempt, let outcome):

@@ -10,6 +10,8 @@ extension ModifierQueue {
         nodes[Int(slot)].attempts = nodes[Int(slot)].attempts.incremented
         nodes[Int(slot)].hadLeft = nodes[Int(slot)].mayHaveLeft
         nodes[Int(slot)].mayHaveLeft = true
+        let origin = partyKeys[nodes[Int(slot)].party].origin
+        nodes[Int(slot)].sentWith = origins[Int(origin)].settings
         refresh(slot)
         var actions: [Action] = [.send(number)]
         finish(&actions, now)
@@ -53,6 +55,8 @@ extension ModifierQueue {
         else { return [] }
         var actions: [Action] = []
         let origin = attemptLeft(slot)
+        let isOutdated = nodes[Int(slot)].sentWith != origins[Int(origin)].settings
+        let verdict = isOutdated ? verdict.underOtherSettings : verdict
         noteReach(of: origin, verdict, trial: number, chance, now)
         noteOutage(origin, verdict, chance, now)
         noteRest(slot, verdict, chance, now)
@@ -67,6 +71,10 @@ extension ModifierQueue {
             notApplied(slot, retryAfter, rules, chance, now, &actions)
         case .authNeeded:
             nodes[Int(slot)].attempts -= 1
+            guard !isOutdated else {
+                change(slot, to: .queued, &actions)
+                break
+            }
             let party = nodes[Int(slot)].party
             parties[Int(party)].refused = (parties[Int(party)].refused ?? []) + [number]
             refreshParty(party)

@@ -43,7 +43,7 @@ extension ModifierQueue {
         var answersNotApplied: Int32
         var state: State
         var expires: Duration?
-        let resends: Bool
+        var resends: Bool
         /// Whether a person decides after each attempt without a clear answer.
         let holds: Bool
         var mayHaveLeft: Bool
@@ -56,6 +56,8 @@ extension ModifierQueue {
         var floor = Duration.zero
         /// The attempts after which its pause was ended by another's success; -1 for none.
         var wokenAfter: Int32 = -1
+        /// The origin's settings that its attempt was sent with.
+        var sentWith: Int32 = 0
 
         /// Whether another's success may end its pause: not twice in a row, so that traffic does not
         /// undo the backoff of one that always fails.
@@ -168,6 +170,8 @@ extension ModifierQueue {
         var isTouched = false
         /// Ends of attempts in a row by which nothing was done; two are an outage.
         var failing = 0
+        /// Counts the changes of its settings.
+        var settings: Int32 = 0
     }
 
     /// Whether an origin may be asked.

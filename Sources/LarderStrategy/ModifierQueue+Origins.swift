@@ -33,10 +33,59 @@ extension ModifierQueue {
         return timePassed(now: now)
     }
 
-    /// The origin may be asked again, or is to be tried now, by hand: one modifier goes first.
+    /// The operator sets the origin online: one modifier goes first.
+    ///
+    /// Backoffs end; only a time that the origin has asked for itself goes on.
     package mutating func originWoken(_ name: OriginName, now: Duration) -> [Action] {
-        wake(originSlot(name), now)
+        let origin = originSlot(name)
+        wake(origin, now)
+        endPauses(at: origin, isAskedTimeOver: false, now)
         return timePassed(now: now)
+    }
+
+    /// The origin's settings have changed, and with them perhaps every reason to wait for it.
+    ///
+    /// Its credentials count as good, it is tried now, and rests and pauses end, also those that it
+    /// has asked for: it has asked under other settings. The same holds for answers to attempts that
+    /// are under way. An origin that is set offline stays so.
+    /// `resends` says by the present rules which modifiers are sent again after no clear answer.
+    package mutating func originChanged(
+        _ name: OriginName,
+        resends: [ModifierNumber: Bool] = [:],
+        now: Duration
+    ) -> [Action] {
+        guard let origin = originSlots[name] else { return [] }
+        origins[Int(origin)].settings &+= 1
+        var actions: [Action] = []
+        for (number, resends) in resends { set(resends, of: number, now, &actions) }
+        for party in partyKeys.inUse where partyKeys[party].origin == origin {
+            accept(party, &actions)
+            if parties[Int(party)].rest.end != nil { setRest(party, .due) }
+        }
+        if origins[Int(origin)].reach != .setOffline { wake(origin, now) }
+        endPauses(at: origin, isAskedTimeOver: true, now)
+        finish(&actions, now)
+        return actions
+    }
+
+    /// Applies a corrected rule: who waits for a person is sent again, and the other way round.
+    private mutating func set(
+        _ resends: Bool,
+        of number: ModifierNumber,
+        _ now: Duration,
+        _ actions: inout [Action]
+    ) {
+        guard let slot = slots[number], nodes[Int(slot)].resends != resends else { return }
+        nodes[Int(slot)].resends = resends
+        guard !resends || nodes[Int(slot)].attempts < nodes[Int(slot)].attemptsMax else { return }
+        let end = resends ? now : nil
+        switch nodes[Int(slot)].state {
+        case .unknown: change(slot, to: .unknown(until: end), &actions)
+        case .changing(.unknown): nodes[Int(slot)].state = .changing(to: .unknown(until: end))
+        case .held, .queued, .committingSend, .inFlight, .retryWait, .authWait, .conflict,
+            .accepted, .changing, .settling:
+            break
+        }
     }
 
     mutating func wake(_ origin: Int32, _ now: Duration) {

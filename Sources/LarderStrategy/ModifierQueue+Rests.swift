@@ -89,20 +89,39 @@ extension ModifierQueue {
         defer { origins[Int(origin)].failing = 0 }
         guard origins[Int(origin)].failing >= 2 else { return }
         let wake = now + Limits.wakeTimeMax * chance
-        for slot in timers.elements.map(\.slot) {
-            let node = nodes[Int(slot)]
-            guard let end = node.pauseEnd, node.mayBeWoken,
-                partyKeys[node.party].origin == origin
-            else { continue }
-            let next = max(wake, node.floor)
-            guard next < end else { continue }
-            nodes[Int(slot)].wokenAfter = node.attempts
-            if case .retryWait = node.state {
-                nodes[Int(slot)].state = .retryWait(until: next)
-            } else {
-                nodes[Int(slot)].state = .unknown(until: next)
+        for slot in timers.elements.map(\.slot)
+        where nodes[Int(slot)].mayBeWoken && partyKeys[nodes[Int(slot)].party].origin == origin {
+            if endPause(of: slot, at: max(wake, nodes[Int(slot)].floor)) {
+                nodes[Int(slot)].wokenAfter = nodes[Int(slot)].attempts
             }
-            refresh(slot)
         }
+    }
+
+    /// Ends the pauses at an origin, also those that are just being written down.
+    mutating func endPauses(at origin: Int32, isAskedTimeOver: Bool, _ now: Duration) {
+        for slot in slots.values where partyKeys[nodes[Int(slot)].party].origin == origin {
+            if isAskedTimeOver { nodes[Int(slot)].floor = .zero }
+            endPause(of: slot, at: max(now, nodes[Int(slot)].floor))
+        }
+    }
+
+    /// Moves the end of a pause nearer; false where there is none after `next`.
+    @discardableResult
+    private mutating func endPause(of slot: Int32, at next: Duration) -> Bool {
+        switch nodes[Int(slot)].state {
+        case .retryWait(let end) where !nodes[Int(slot)].isDue && next < end:
+            nodes[Int(slot)].state = .retryWait(until: next)
+        case .unknown(let end?) where !nodes[Int(slot)].isDue && next < end:
+            nodes[Int(slot)].state = .unknown(until: next)
+        case .changing(.retryWait(let end)) where next < end:
+            nodes[Int(slot)].state = .changing(to: .retryWait(until: next))
+        case .changing(.unknown(let end?)) where next < end:
+            nodes[Int(slot)].state = .changing(to: .unknown(until: next))
+        case .held, .queued, .committingSend, .inFlight, .retryWait, .unknown, .authWait, .conflict,
+            .accepted, .changing, .settling:
+            return false
+        }
+        refresh(slot)
+        return true
     }
 }

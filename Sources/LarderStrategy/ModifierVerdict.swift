@@ -40,4 +40,13 @@ package enum ModifierVerdict: Equatable, Sendable {
         /// A repeat was refused, which says nothing about the attempt before it.
         case refusedRepeat
     }
+
+    /// The same once the origin has other settings: the time that it has asked for is over.
+    var underOtherSettings: ModifierVerdict {
+        switch self {
+        case .notNow: .notNow(retryAfter: nil)
+        case .serverFailed: .serverFailed(retryAfter: nil)
+        case .confirmed, .accepted, .refused, .authNeeded, .unclear, .captive, .neverLeft: self
+        }
+    }
 }

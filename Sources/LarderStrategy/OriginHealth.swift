@@ -94,6 +94,11 @@ package struct OriginHealth: Equatable, Sendable {
         rests[scope] = nil
     }
 
+    /// It has asked for rests under other settings.
+    package mutating func settingsChanged() {
+        rests = [:]
+    }
+
     /// Until when an account leaves it alone; nil where it does not.
     package func restEnd(of scope: Scope, now: Duration) -> Duration? {
         rests[scope].flatMap { $0 > now ? $0 : nil }

@@ -159,4 +159,81 @@ struct ModifierQueueRestTests {
         let end = script.now + .milliseconds(500)
         #expect(actions == [script.change(1, .retryWait, until: end, notApplied: 1)])
     }
+
+    // MARK: The reason to wait is gone
+
+    @Test("Other settings of an origin end a refusal, a rest, a Retry-After and an outage")
+    mutating func settingsChanged() throws {
+        let reasons: [ModifierVerdict] = [
+            .authNeeded, .notNow(retryAfter: .seconds(3_600)),
+            .notNow(retryAfter: .seconds(3_600), rest: .seconds(3_600)), .captive, .neverLeft,
+        ]
+        for reason in reasons {
+            script = try QueueScript()
+            #expect(script.add([try script.record(1)]) == [1])
+            #expect(script.finish(1, reason).isEmpty, "\(reason)")
+            let actions = script.queue.originChanged(script.origin, now: script.now)
+            #expect(script.run(actions) == [1], "\(reason)")
+        }
+    }
+
+    @Test("An answer to an attempt with earlier settings makes no modifier wait")
+    mutating func earlierSettings() throws {
+        for answer in [
+            ModifierVerdict.authNeeded, .notNow(retryAfter: .seconds(60), rest: .seconds(60)),
+        ] {
+            script = try QueueScript()
+            #expect(script.add([try script.record(1)]) == [1])
+            #expect(script.queue.originChanged(script.origin, now: script.now).isEmpty)
+            let sent = script.finish(1, answer) + script.run(script.pass(.milliseconds(500)))
+            #expect(sent == [1], "\(answer)")
+        }
+    }
+
+    @Test("A pause ends with other settings while the disk still writes it")
+    mutating func pauseBeingWritten() throws {
+        #expect(script.add([try script.record(1)]) == [1])
+        let writing = script.end(1, .notNow(retryAfter: .seconds(3_600)))
+        #expect(script.queue.originChanged(script.origin, now: script.now).isEmpty)
+        #expect(script.run(writing) == [1])
+    }
+
+    @Test("A corrected rule sends again what waits for a person, up to its number of attempts")
+    mutating func correctedRule() throws {
+        var last = try script.record(2, resends: false)
+        last.attemptsMax = 1
+        #expect(script.add([try script.record(1, resends: false), last]) == [1, 2])
+        #expect(script.finish(1, .unclear(.lost)).isEmpty)
+        #expect(script.finish(2, .unclear(.lost)).isEmpty)
+        let resends = [ModifierNumber(1): true, ModifierNumber(2): true]
+        let origin = script.origin
+        let actions = script.queue.originChanged(origin, resends: resends, now: script.now)
+        #expect(script.run(actions) == [1])
+        #expect(script.wait(2) == .decision)
+        let back = [ModifierNumber(1): false]
+        #expect(script.queue.originChanged(origin, resends: back, now: script.now).isEmpty)
+        #expect(script.finish(1, .unclear(.lost)).isEmpty)
+        #expect(script.wait(1) == .decision)
+    }
+
+    @Test("An origin set online ends backoffs, and no time that it has asked for")
+    mutating func setOnline() throws {
+        let origin = script.origin
+        #expect(script.add([try script.record(1), try script.record(2)]) == [1, 2])
+        #expect(script.finish(1, .unclear(.lost)).isEmpty)
+        #expect(script.finish(2, .notNow(retryAfter: .seconds(60))).isEmpty)
+        #expect(script.queue.originSetOffline(origin, now: script.now).isEmpty)
+        #expect(script.run(script.queue.originWoken(origin, now: script.now)) == [1])
+        #expect(script.finish(1, .confirmed(.none)).isEmpty)
+        #expect(script.run(script.pass(.seconds(59))).isEmpty)
+        #expect(script.run(script.pass(.seconds(1))) == [2])
+    }
+
+    @Test("An origin that is set offline stays so with other settings")
+    mutating func changedOffline() throws {
+        #expect(script.queue.originSetOffline(script.origin, now: script.now).isEmpty)
+        #expect(script.add([try script.record(1)]).isEmpty)
+        #expect(script.queue.originChanged(script.origin, now: script.now).isEmpty)
+        #expect(script.wait(1) == .setOffline)
+    }
 }

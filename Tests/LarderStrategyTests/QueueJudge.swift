@@ -26,6 +26,10 @@ struct QueueJudge {
         var hadLeft = false
         /// Before it only a hand ends its pause.
         var floor = Duration.zero
+        /// When the operator has ended the pause that is being written down.
+        var endedPause: Duration?
+        /// Whether its attempt was sent with earlier settings of the origin.
+        var isOutdated = false
         /// The attempts after which another's success has ended its pause.
         var wokenAfter: Int?
 
@@ -124,6 +128,37 @@ struct QueueJudge {
         }
     }
 
+    /// The operator ends the pauses at an origin, those that it has asked for only where it has
+    /// other settings.
+    mutating func pausesEnded(at origin: OriginName, isAskedTimeOver: Bool, _ now: Duration) {
+        for number in live where rows[number]?.isTold == true {
+            guard let row = rows[number], row.record.origin == origin else { continue }
+            if isAskedTimeOver { rows[number]?.floor = .zero }
+            let next = isAskedTimeOver ? now : max(now, row.floor)
+            if row.isPausing, let until = row.until, next < until { rows[number]?.until = next }
+            guard case .change(let change) = row.step, let until = change.until, next < until,
+                [.retryWait, .unknown].contains(change.state)
+            else { continue }
+            rows[number]?.endedPause = next
+        }
+    }
+
+    /// An origin has other settings.
+    mutating func settingsChanged(at origin: OriginName, _ now: Duration) {
+        refused = refused.filter { $0.key.origin != origin }
+        for (party, rest) in rests where party.origin == origin {
+            switch rest {
+            case .resting: rests[party] = .resting(until: now)
+            case .waking(let start): rests[party] = start > now ? .resting(until: now) : nil
+            case .trying: break
+            }
+        }
+        for number in live where rows[number]?.record.origin == origin {
+            if rows[number]?.step == .attempt { rows[number]?.isOutdated = true }
+        }
+        pausesEnded(at: origin, isAskedTimeOver: true, now)
+    }
+
     func party(_ row: Row) -> Party { Party(scope: row.record.scope, origin: row.record.origin) }
 
     // MARK: The rules, one by one
@@ -199,6 +234,7 @@ struct QueueJudge {
                     complain("\(number): a change within \(step)")
                 }
                 rows[number]?.step = .change(change)
+                rows[number]?.endedPause = nil
             case .settle(let number, let outcome, let group): sawSettle(number, outcome, group)
             }
         }

@@ -5,7 +5,7 @@ import LarderTestSupport
 extension QueueWorld {
     /// One event of any kind.
     mutating func step() {
-        switch roll(41) {
+        switch roll(42) {
         case 0..<5: accept()
         case 5..<9: tell()
         case 9..<18: commit()
@@ -17,6 +17,7 @@ extension QueueWorld {
         case 35..<38: byHand()
         case 38: shown()
         case 39: rest()
+        case 40: settingsChanged()
         case _: if roll(6) == 0 { crash() }
         }
     }
@@ -36,7 +37,9 @@ extension QueueWorld {
         let number = requests.remove(at: Int(roll(UInt64(requests.count))))
         guard let row = judge.rows[number] else { return }
         let chance = chance()
-        note(verdict, of: row, chance)
+        var meant = verdict
+        if row.isOutdated, case .notNow = verdict { meant = .notNow(retryAfter: nil) }
+        note(meant, of: row, chance)
         let actions = queue.attemptEnded(number, verdict, rules: rules, chance: chance, now: now)
         let own = actions.first { action in
             switch action {
@@ -44,7 +47,7 @@ extension QueueWorld {
             case .changeState, .settle, .send, .commitSend: false
             }
         }
-        let expected = expected(verdict, of: row, chance)
+        let expected = expected(meant, of: row, chance)
         if !Self.fits(own, expected) {
             judge.complain("\(number): \(verdict) led to \(String(describing: own))")
         }
@@ -106,7 +109,8 @@ extension QueueWorld {
             guard !isLast else { return .settle(.dead(.attempts)) }
             let pause = max(asked ?? .zero, .milliseconds(500), ceiling * chance)
             return change(.retryWait, now + pause, attempts: attempts)
-        case .authNeeded: return change(.authWait, nil, attempts: attempts - 1)
+        case .authNeeded:
+            return change(row.isOutdated ? .queued : .authWait, nil, attempts: attempts - 1)
         case .unclear(.refusedRepeat): return change(.unknown, nil, attempts: attempts)
         case .unclear:
             guard row.record.resends else { return change(.unknown, nil, attempts: attempts) }
@@ -139,7 +143,7 @@ extension QueueWorld {
             reached(origin, chance)
         case .authNeeded:
             reached(origin, chance)
-            judge.refused[judge.party(row), default: []].insert(row.record.number)
+            if !row.isOutdated { judge.refused[judge.party(row), default: []].insert(number) }
         case .unclear(.lost): if wasTrial { judge.reaches[origin] = .closed(trial: nil) }
         case .captive, .neverLeft:
             wentDown(origin, wasTrial: wasTrial)
@@ -252,7 +256,15 @@ extension QueueWorld {
 
     mutating func wake(_ origin: OriginName) {
         if judge.reach(origin) == .setOffline { judge.reaches[origin] = .closed(trial: nil) }
+        judge.pausesEnded(at: origin, isAskedTimeOver: false, now)
         did(queue.originWoken(origin, now: now))
+    }
+
+    private mutating func settingsChanged() {
+        let origin = random.pick(origins)
+        restEnds = restEnds.filter { $0.key.origin != origin }
+        judge.settingsChanged(at: origin, now)
+        did(queue.originChanged(origin, now: now))
     }
 
     private mutating func credentialChanged() {

@@ -203,10 +203,12 @@ struct QueueWorld {
             judge.rows[number]?.record.attempts += 1
             judge.rows[number]?.record.mayHaveLeft = true
             judge.rows[number]?.step = .attempt
+            judge.rows[number]?.isOutdated = false
         case .changeState(let number, let change):
             guard judge.rows[number]?.step == .change(change) else { return false }
             judge.rows[number]?.step = nil
-            judge.rows[number]?.until = change.until
+            let endedPause = judge.rows[number]?.endedPause
+            judge.rows[number]?.until = endedPause ?? change.until
             judge.rows[number]?.record.state = change.state
             judge.rows[number]?.record.attempts = change.attempts
             judge.rows[number]?.record.answersNotApplied = change.answersNotApplied
@@ -253,6 +255,7 @@ struct QueueWorld {
             judge.rows[number]?.isTold = true
             judge.rows[number]?.step = nil
             judge.rows[number]?.wasUnknown = false
+            judge.rows[number]?.endedPause = nil
             // As a store says it.
             let mayHaveLeft = row.record.mayHaveLeft || row.record.attempts > 0
             judge.rows[number]?.record.mayHaveLeft = mayHaveLeft

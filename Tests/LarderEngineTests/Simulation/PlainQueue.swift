@@ -536,7 +536,10 @@ struct PlainQueue: Hashable {
         for modifier in modifiers {
             // Nor whether their targets are what they were when they were sent.
             change(modifier.id) { $0.sentOn = [:] }
-            if modifier.standing == .unsent { change(modifier.id) { $0.standing = .waiting } }
+            // A refused credential may be another one at the next start.
+            if modifier.standing == .unsent || modifier.standing == .authWait {
+                change(modifier.id) { $0.standing = .waiting }
+            }
             guard modifier.isUnderWay else { continue }
             change(modifier.id) {
                 $0.standing = .unknown

@@ -1,0 +1,97 @@
+import LarderJSON
+import LarderModel
+import LarderTestSupport
+import LarderUpstream
+import LarderWire
+import Testing
+
+@testable import LarderEngine
+
+/// Writes that wait, and the change that takes the reason away.
+@Suite(.timeLimit(.minutes(5)))
+struct WakingTests {
+    private static let base = "https://new.example"
+
+    private func settings(_ token: String, _ rest: String = "") throws -> OriginCommand {
+        let json = #"{"base_url":"\#(Self.base)","headers":{"Authorization":"\#(token)"}\#(rest)}"#
+        return try OriginCommand(try OriginName("new"), json: Array(json.utf8))
+    }
+
+    private func write(
+        _ fixture: EngineFixture,
+        _ path: String,
+        _ method: String = "PUT"
+    ) async throws -> ModifierID {
+        let url = try WebURL(Self.base + path)
+        let change = ModifierCommand.Change(target: try EntryID(url), effect: .none)
+        let command = ModifierCommand(changes: [change], request: .init(method: method, url: url))
+        let modifiers = fixture.engine.modifiers
+        return try await modifiers.accept(ModifiersCommand(command), fixture.scope)[0].id
+    }
+
+    private func state(
+        _ fixture: EngineFixture,
+        _ id: ModifierID
+    ) async throws -> ModifierState {
+        let wait = Duration.seconds(60)
+        return try await fixture.engine.modifiers.modifier(id, fixture.scope, wait: wait).state
+    }
+
+    @Test("Another header of an origin sends all writes that wait for a credential")
+    func header() async throws {
+        try await EngineFixture.run { fixture in
+            _ = try await fixture.engine.origins.add(try settings("old"))
+            let urls = try ["/1", "/2"].map { try WebURL(Self.base + $0) }
+            fixture.upstream.answer(urls[0], with: .reply(status: 401), .reply(status: 204))
+            fixture.upstream.answer(urls[1], with: .reply(status: 204))
+            let watch = try await Watch(fixture) { $0.types = [.auth] }
+            let first = try await write(fixture, "/1")
+            #expect(try await watch.frames(upTo: 2).map(\.name) == ["bookmark", "auth needed"])
+            let second = try await write(fixture, "/2")
+            _ = try await fixture.engine.origins.replace(try settings("new"))
+            #expect(try await state(fixture, first) == .confirmed)
+            #expect(try await state(fixture, second) == .confirmed)
+            let sent = fixture.upstream.asked.all.filter { $0.method == "PUT" }
+            #expect(sent.first?.origin.headers["Authorization"] == "old")
+            #expect(sent.last?.origin.headers["Authorization"] == "new")
+            watch.hangUp()
+        }
+    }
+
+    @Test("A header that is replaced while the server refuses the one before is used")
+    func headerInFlight() async throws {
+        try await EngineFixture.run { fixture in
+            _ = try await fixture.engine.origins.add(try settings("old"))
+            let gate = Gate()
+            fixture.upstream.answer(
+                try WebURL(Self.base + "/1"),
+                with: .reply(status: 401).held(by: gate),
+                .reply(status: 204)
+            )
+            let id = try await write(fixture, "/1")
+            _ = try await fixture.upstream.asked.element(0)
+            _ = try await fixture.engine.origins.replace(try settings("new"))
+            gate.open()
+            #expect(try await state(fixture, id) == .confirmed)
+        }
+    }
+
+    @Test("A corrected rule sends again a POST that waits for a person")
+    func rule() async throws {
+        try await EngineFixture.run { fixture in
+            _ = try await fixture.engine.origins.add(try settings("a"))
+            fixture.upstream.answer(
+                try WebURL(Self.base + "/1"),
+                with: .reply(status: 504),
+                .reply(status: 204)
+            )
+            let watch = try await Watch(fixture) { $0.types = [.modifier] }
+            let id = try await write(fixture, "/1", "POST")
+            #expect(try await watch.frames(upTo: 3).last?.name == "modifier unknown")
+            let rules = #","modifiers":{"idempotency":{"honoured":true}}"#
+            _ = try await fixture.engine.origins.replace(try settings("a", rules))
+            #expect(try await state(fixture, id) == .confirmed)
+            watch.hangUp()
+        }
+    }
+}
