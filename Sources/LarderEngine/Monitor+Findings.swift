@@ -63,11 +63,18 @@ extension CheckReport.Finding {
         let retry = "cachectl queue retry --state \(state.rawValue)\(whose.option)"
         let discard = state == .dead ? "" : " --discard"
         let drop = "cachectl queue drop --state \(state.rawValue)\(discard)\(whose.option)"
+        // A retry is refused like the attempt before, and another header sends them anyway.
+        let help =
+            state == .authWait
+            ? "An administrator replaces the header of the server, which sends \(many): "
+                + "cachectl origin add --replace NAME URL --header @FILE    or in the "
+                + "configuration, then: cachectl reload"
+            : "Send again: \(retry)"
         self.init(
             "queue",
             .warning,
             "\(count) \(one)\(whose.words) \(fate)",
-            fix: "See \(many): \(list)    Send again: \(retry)    Give up: \(drop)"
+            fix: "See \(many): \(list)    \(help)    Give up: \(drop)"
         )
     }
 

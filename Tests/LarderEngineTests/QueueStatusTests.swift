@@ -131,6 +131,11 @@ struct QueueStatusTests {
                 #expect(all.warnings[0].hasPrefix("1 write of uid 1000 m"))
                 #expect(all.findings[0].fix?.hasSuffix("--uid 1000") == true)
             }
+            try await write(fixture, id, .authWait, isStalled: false)
+            let refused = await fixture.engine.monitor.status(connections: 0, for: own)
+            let fix = refused.findings[0].fix ?? ""
+            #expect(fix.contains("cachectl origin add --replace NAME URL --header @FILE"))
+            #expect(!fix.contains("retry"), "a retry is refused as well")
             try await write(fixture, id, .queued, isStalled: false)
             #expect(await fixture.engine.monitor.status(connections: 0, for: own).warnings == [])
             let lane = Lane.name(try LaneName("cart"))

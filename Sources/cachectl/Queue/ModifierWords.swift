@@ -47,7 +47,9 @@ struct ModifierWords {
         case "paused": "\(name), which is paused"
         case "dependency": "what it depends on"
         case "backoff": "its next attempt"
-        case "credential": "a credential for its server"
+        case "credential":
+            "a credential that its server takes: once an administrator has replaced the header, "
+                + "it is sent by itself"
         case "decision": "a decision: retry or drop it"
         case "offline": "its server, which does not answer"
         case "captive": "its server, behind a captive portal"
