@@ -128,7 +128,7 @@ extension ConfigurationReader {
         at path: String,
         in document: ConfigurationDocument
     ) -> ProxySettings? {
-        let setting = settingOrNull(part, at: "\(path).proxy", in: document)
+        let setting = secret(part, at: "\(path).proxy", in: document)
         guard let setting, !setting.isNull else { return nil }
         return collect { () throws(ConfigurationFinding) in try setting.proxy() }
     }
@@ -176,9 +176,13 @@ extension ConfigurationReader {
             let name = collect { () throws(ConfigurationFinding) in
                 try Setting(text: item.name, place: item.place).headerName()
             }
-            let text = value(item, at: path, in: document) {
-                (setting) throws(ConfigurationFinding) in try setting.headerValue()
+            let value = secret(item, at: "\(path).\(item.name)", in: document)
+            guard let value else { continue }
+            guard !value.isNull else {
+                report(value.place, "\(path).\(item.name) has no value")
+                continue
             }
+            let text = collect { () throws(ConfigurationFinding) in try value.headerValue() }
             guard let name, let text else { continue }
             if headers[name] == nil {
                 headers.append(name, text)
@@ -187,6 +191,36 @@ extension ConfigurationReader {
             }
         }
         return headers
+    }
+
+    /// A value that may be a secret: itself, or `{file: PATH}`, whose line it is.
+    private mutating func secret(
+        _ part: Item,
+        at path: String,
+        in document: ConfigurationDocument
+    ) -> Setting? {
+        guard case .mapping = part.value else {
+            return settingOrNull(part, at: path, in: document)
+        }
+        guard !document.file.isEmpty else {
+            report(part.place, "\(path): files of values are for the configuration, give the value")
+            return nil
+        }
+        var secret: Setting?
+        let count = findings.count
+        for item in items(of: part.value, at: path, in: document) {
+            guard item.name == "file" else {
+                reportUnknown(item, at: path, among: ["file"])
+                return nil
+            }
+            secret = value(item, at: path, in: document) {
+                (setting) throws(ConfigurationFinding) in try setting.secretFile()
+            }
+        }
+        if secret == nil, findings.count == count {
+            report(document.place(of: part.value), "\(path) needs a file: {file: PATH}")
+        }
+        return secret
     }
 
     private mutating func fetchSettings(

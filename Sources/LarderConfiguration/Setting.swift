@@ -155,6 +155,25 @@ extension Setting {
         return PEMFile(path: path, bytes: bytes)
     }
 
+    /// What a file holds instead of the value itself, without the end of its line.
+    func secretFile() throws(ConfigurationFinding) -> Setting {
+        let path = try path()
+        let bytes: [UInt8]?
+        do throws(FileFault) {
+            bytes = try fileBytes(of: path, bytesMax: Limits.requestHeaderBytesMax)
+        } catch {
+            throw refusal("\(path) cannot be read: \(error.reason)")
+        }
+        guard let bytes else { throw refusal("there is no file \(path)") }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw refusal("\(path) is not UTF-8")
+        }
+        return Setting(
+            text: String(text.reversed().drop(while: \.isNewline).reversed()),
+            place: place
+        )
+    }
+
     /// A name of an origin.
     func originName() throws(ConfigurationFinding) -> OriginName {
         try model { () throws(ModelError) in try OriginName(text) }

@@ -40,7 +40,12 @@ struct OriginAdd: AsyncParsableCommand {
     @Flag(help: "Keep its answers once, for everybody.")
     var shared = false
 
-    @Option(help: ArgumentHelp("What its connections go through.", valueName: "url"))
+    @Option(
+        help: ArgumentHelp(
+            "What its connections go through; @FILE or - reads the URL, as it may hold a password.",
+            valueName: "url"
+        )
+    )
     var proxy: String?
 
     @Option(
@@ -60,7 +65,11 @@ struct OriginAdd: AsyncParsableCommand {
 
     @Option(
         name: .customLong("header"),
-        help: ArgumentHelp("Sent with each request, 'Name: value'; repeatable.", valueName: "field")
+        help: ArgumentHelp(
+            "Sent with each request, 'Name: value'; repeatable. @FILE or - (stdin) reads one a line, "
+                + "so that no secret is among the arguments.",
+            valueName: "field"
+        )
     )
     var headers: [String] = []
 
@@ -81,9 +90,10 @@ struct OriginAdd: AsyncParsableCommand {
     var replace = false
 
     func validate() throws {
-        for header in headers where !header.contains(":") {
+        for header in headers where !header.contains(":") && !SecretLines.isNamed(header) {
             throw ValidationError("'\(header)' is not a header such as 'X-Client: larder'.")
         }
+        try SecretLines.check(headers + [proxy].compactMap(\.self))
         if byType, normalize != nil {
             throw ValidationError("--by-type and --normalize exclude each other.")
         }
@@ -91,6 +101,8 @@ struct OriginAdd: AsyncParsableCommand {
 
     func run() async throws {
         var definition = definition
+        definition.headers = try await fields()
+        definition.proxy = try await proxyURL()
         definition.normalize = try rules()
         let complete = definition
         let origin = try await options.withClient { client in
@@ -109,19 +121,41 @@ struct OriginAdd: AsyncParsableCommand {
         definition.allowsPrivate = allowPrivate || isPrivate
         definition.redirectHosts = redirectHosts
         definition.isShared = shared
-        definition.proxy = proxy
         definition.caFile = caFile.map(InputFile.absolutePath)
         definition.clientCertificate = clientCert.map(InputFile.absolutePath)
         definition.clientKey = clientKey.map(InputFile.absolutePath)
-        definition.headers = headers.map { header in
-            let name = header.prefix(while: { $0 != ":" })
-            let value = header.dropFirst(name.count + 1)
-            return OriginDefinition.Header(
-                name: String(name),
-                value: String(value.drop(while: { $0 == " " }))
+        return definition
+    }
+
+    private func fields() async throws -> [OriginDefinition.Header] {
+        var fields: [OriginDefinition.Header] = []
+        for argument in headers {
+            for (index, line) in try await SecretLines.read(argument).enumerated() {
+                guard line.contains(":") else {
+                    throw CommandFailure(
+                        .failed,
+                        "header \(index + 1) of \(SecretLines.name(argument)) is not a header such "
+                            + "as 'X-Client: larder'"
+                    )
+                }
+                let name = line.prefix(while: { $0 != ":" })
+                let value = line.dropFirst(name.count + 1).drop(while: { $0 == " " })
+                fields.append(.init(name: String(name), value: String(value)))
+            }
+        }
+        return fields
+    }
+
+    private func proxyURL() async throws -> String? {
+        guard let proxy else { return nil }
+        let lines = try await SecretLines.read(proxy)
+        guard lines.count == 1 else {
+            throw CommandFailure(
+                .failed,
+                "\(SecretLines.name(proxy)) has \(lines.count) lines, a proxy is one"
             )
         }
-        return definition
+        return lines[0]
     }
 
     private func rules() throws -> JSON? {

@@ -1,0 +1,79 @@
+import LarderModel
+import LarderTestSupport
+import LarderWire
+import Testing
+
+@testable import LarderConfiguration
+
+/// Values that may be secrets, in files of their own.
+@Suite("Files of secrets")
+struct SecretFileTests {
+    private let folder: TemporaryDirectory
+
+    init() throws {
+        folder = try TemporaryDirectory()
+    }
+
+    private func load(_ text: String) throws -> Configuration {
+        try folder.write("larder.yaml", text)
+        return try Configuration.load(
+            file: folder.path("larder.yaml"),
+            environment: ["XDG_STATE_HOME": folder.path("state")],
+            uid: 7,
+            home: "/home/seven"
+        )
+    }
+
+    @Test("A header's value and a proxy can be in files, and are printed as neither")
+    func secretFiles() throws {
+        try folder.write("token", "Bearer s3cret\n")
+        try folder.write("proxy", "http://ada:s3cret@proxy.example:3128\n")
+        let read = try load(
+            """
+            origins:
+              a:
+                base_url: https://a.example
+                proxy: {file: \(folder.path("proxy"))}
+                headers: {Authorization: {file: \(folder.path("token"))}, X-Plain: b}
+            """
+        )
+        #expect(read.origins[0].headers["Authorization"] == "Bearer s3cret")
+        #expect(read.origins[0].headers["X-Plain"] == "b")
+        #expect(read.origins[0].proxy?.credentials?.password == "s3cret")
+        #expect(!read.printed().contains("s3cret"))
+    }
+
+    @Test("A file of a secret that cannot be used is named, and what is in it is not")
+    func badSecretFiles() throws {
+        try folder.write("two", "s3cret\nX-Other: s3cret\n")
+        let missing = folder.path("missing")
+        let cases = [
+            ("{file: \(missing)}", "there is no file \(missing)"),
+            ("{file: \(folder.path("two"))}", "a header's value cannot contain control characters"),
+            ("{file: token}", "'token' is not an absolute path"),
+            ("{path: /a}", "there is no key 'origins.a.headers.X-A.path'"),
+            ("{}", "origins.a.headers.X-A needs a file"),
+            ("[a]", "origins.a.headers.X-A is a single value, not a list"),
+        ]
+        for (value, complaint) in cases {
+            let error = #expect(throws: ConfigurationError.self) {
+                _ = try load(
+                    "origins: {a: {base_url: https://a.example, headers: {X-A: \(value)}}}\n"
+                )
+            }
+            let found = error?.description ?? ""
+            #expect(found.contains(complaint), "\(value): \(found)")
+            #expect(!found.contains("s3cret"))
+        }
+    }
+
+    @Test("The API takes no file of a value, which the daemon would read for the client")
+    func secretFileOverAPI() throws {
+        let origins = OriginFolder(inStateDirectory: folder.path("state")) { _ in nil }
+        let json = #"{"base_url":"https://a.example","headers":{"X-A":{"file":"/etc/shadow"}}}"#
+        let problem = #expect(throws: Problem.self) {
+            _ = try origins.read(try OriginName("a"), Array(json.utf8))
+        }
+        #expect(problem?.kind == .badRequest)
+    }
+}
