@@ -168,6 +168,16 @@ extension LarderClient {
         }
     }
 
+    /// Has the daemon read its configuration again; for administrators.
+    package func reload() async throws(LarderError) -> ReloadReport {
+        let bytes = try await connection.report(
+            SocketRequest(.POST, "/v1/reload", timeLimit: Limits.reportTime)
+        )
+        return try LarderError.decoding { () throws(WireError) in
+            try ReloadReport(decoding: bytes)
+        }
+    }
+
     /// The socket that took a connection; nil before.
     package var socketInUse: String? { connection.socketInUse }
 

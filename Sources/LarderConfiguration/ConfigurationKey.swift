@@ -35,6 +35,19 @@ package enum ConfigurationKey: String, Sendable, CaseIterable {
     /// Whether its value is true or false, which YAML does not quote.
     var isTruth: Bool { self == .socketsSpin }
 
+    /// Whether another value counts from the next start on: what is made of it is made once.
+    var needsRestart: Bool {
+        switch self {
+        case .socketsAPI, .socketsMode, .socketsSpin, .storageCacheDirectory,
+            .storageStateDirectory, .cacheMemoryBytes, .logFormat:
+            true
+        case .cacheMaxBytes, .cacheMaxEntryBytes, .cacheLowWatermark, .cacheMinFreeBytes,
+            .pinsMaxBytes, .queueMaxModifiers, .queueMaxBytes, .queueHistory, .accessAdminGroup,
+            .accessUserShare, .logLevel:
+            false
+        }
+    }
+
     static func keys(of section: ConfigurationSection) -> [ConfigurationKey] {
         allCases.filter { $0.rawValue.hasPrefix("\(section.rawValue).") }
     }

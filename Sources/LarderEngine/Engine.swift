@@ -46,13 +46,19 @@ package final class Engine: Sendable {
         )
         steps = ModifierSteps(context)
         self.origins = Origins(context, keeping)
-        monitor = Monitor(context, version: version, maxBytes: maxBytes.bytes, findings: findings)
+        monitor = Monitor(context, version: version, findings: findings)
         store.pins.whenNews { [keeper = context.keeper] in keeper.post(.wanted) }
     }
 
     package var store: CacheStore { context.store }
     package var clock: any EngineClock { context.clock }
     package var logger: Logger { context.logger }
+
+    /// Has the store, and all that goes by its limits, go by others.
+    package func setLimits(_ limits: StoreLimits) {
+        store.setLimits(limits)
+        context.followers.setMaxBytes(limits.maxBytes.bytes)
+    }
 
     /// Runs flights and housekeeping until ``stop()``.
     package func run() async {

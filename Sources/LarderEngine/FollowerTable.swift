@@ -21,6 +21,11 @@ final class FollowerTable: Sendable {
         state = Mutex(State(bytes: bytes))
     }
 
+    /// The cache may hold something else in all; who holds more goes on.
+    func setMaxBytes(_ maxBytes: Int64) {
+        state.withLock { $0.bytes.eachMax = Int(maxBytes / Limits.followedShareDivisor) }
+    }
+
     /// Takes a follower in; false when its user has too many.
     func add(_ scope: ScopeKey) -> Bool { state.withLock { $0.followers.take(scope.scope.uid) } }
 

@@ -8,19 +8,23 @@ import Synchronization
 package final class Monitor: EnginePart {
     let context: EngineContext
     let started: Duration
-    let maxBytes: Int64
+    var maxBytes: Int64 { store.limits.maxBytes.bytes }
     /// The version that status tells.
     private let version: String
     /// What the configuration has to say beside the store, for status.
-    private let findings: [String]
+    private let findings: Mutex<[String]>
     private let meter = Mutex(HitMeter())
 
-    init(_ context: EngineContext, version: String, maxBytes: Int64, findings: [String]) {
+    init(_ context: EngineContext, version: String, findings: [String]) {
         self.context = context
         self.version = version
-        self.maxBytes = maxBytes
-        self.findings = findings
+        self.findings = Mutex(findings)
         started = context.clock.monotonic()
+    }
+
+    /// Another configuration is in force, which has this to say.
+    package func setFindings(_ findings: [String]) {
+        self.findings.withLock { $0 = findings }
     }
 
     /// How the daemon is, in numbers and words.
@@ -98,7 +102,8 @@ package final class Monitor: EnginePart {
     }
 
     func warnings(_ totals: StoreTotals) -> [String] {
-        var warnings = store.files.warnings + store.files.findings + findings
+        var warnings = store.files.warnings + store.files.findings
+        warnings += findings.withLock { $0 }
         if totals.isFull {
             warnings.append("protected entries fill the cache: nothing new is stored")
         }

@@ -76,6 +76,47 @@ package struct Origins: EnginePart {
         if context.originStates.isOfflineByHand(name) { try await remember(name, isOffline: false) }
     }
 
+    /// Does what takes the configuration that was read again, which may refuse it.
+    ///
+    /// `body` runs between the other changes of the table, and puts the origins of the configuration
+    /// in the place of those that it had before: those that were added stay. It hears which have
+    /// changed, or why none of them may be taken.
+    package func reload<Value: Sendable>(
+        _ body:
+            @escaping @Sendable (
+                _ replace: ([KnownOrigin]) throws(Problem) -> [OriginName]
+            ) throws(Problem) -> Value
+    ) async throws(Problem) -> Value {
+        try await changing { [context] () throws(Problem) in
+            try body { (configured) throws(Problem) in try Self.replace(configured, context) }
+        }
+    }
+
+    private static func replace(
+        _ configured: [KnownOrigin],
+        _ context: EngineContext
+    ) throws(Problem) -> [OriginName] {
+        let old = context.origins
+        let added = old.known.filter { $0.source == .api }
+        for origin in configured {
+            let address = origin.settings.baseURL.baseAddress
+            let other = added.first {
+                $0.name == origin.name || $0.settings.baseURL.baseAddress == address
+            }
+            guard let other else { continue }
+            throw Problem(
+                .originExists,
+                "origins.\(origin.name) has the name or the base_url of '\(other.name)', which was "
+                    + "added while the daemon ran; remove that first: cachectl origin rm \(other.name)"
+            )
+        }
+        let new = OriginTable(configured + added, owner: old.owner)
+        let names = Set(old.known.map(\.name)).union(configured.map(\.name)).sorted()
+        let changed = names.filter { new[$0]?.settings != old[$0]?.settings }
+        if old.known != new.known { context.replaceOrigins(new) }
+        return changed
+    }
+
     /// Changes the table of origins, one change after the other, on a queue of their own: they wait
     /// for the disk.
     private func changing<Value: Sendable>(

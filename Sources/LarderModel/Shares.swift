@@ -1,7 +1,8 @@
 /// How much of something bounded is taken: in all, and by each who takes of it.
 package struct Shares<Key: Hashable & Sendable>: Sendable {
     private let max: Int
-    private let eachMax: Int
+    /// Who has taken more keeps it.
+    package var eachMax: Int
     private var taken: [Key: Int] = [:]
     /// What all have taken.
     package private(set) var count = 0

@@ -1267,6 +1267,26 @@ extension APIDocument {
                 }
               }
             },
+            "/v1/reload": {
+              "post": {
+                "tags": ["Administration"],
+                "operationId": "reload",
+                "summary": "Have the daemon read its configuration again",
+                "description": "For administrators; SIGHUP does the same. All of it is taken, or nothing where anything in it is wrong; either is 200. Origins, their headers and TLS files, limits, the administrators' group and the log level change without a restart.",
+                "responses": {
+                  "200": {
+                    "description": "What was taken, refused, or needs a restart.",
+                    "content": {
+                      "application/json": {
+                        "schema": { "$ref": "#/components/schemas/ReloadReport" }
+                      }
+                    }
+                  },
+                  "403": { "$ref": "#/components/responses/NotPermitted" },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              }
+            },
             "/v1/stats": {
               "get": {
                 "tags": ["Administration"],
@@ -5010,6 +5030,51 @@ extension APIDocument {
                       { "name": "state.db", "bytes": 24576, "wal_bytes": 0, "free_bytes": null }
                     ],
                     "disk": { "free_bytes": 21474836480, "min_free_bytes": 268435456 }
+                  }
+                ]
+              },
+              "ReloadReport": {
+                "type": "object",
+                "required": ["state", "file", "taken", "needs_restart", "refused", "warnings"],
+                "properties": {
+                  "state": {
+                    "type": "string",
+                    "enum": ["taken", "refused"],
+                    "description": "Of `refused` nothing is in force."
+                  },
+                  "file": {
+                    "type": ["string", "null"],
+                    "description": "The absolute path of the configuration's file; null where there is none and the defaults count."
+                  },
+                  "taken": {
+                    "type": "array",
+                    "items": { "type": "string" },
+                    "description": "The keys that have changed and are in force; an origin is `origins.NAME`."
+                  },
+                  "needs_restart": {
+                    "type": "array",
+                    "items": { "type": "string" },
+                    "description": "The keys that have changed and count from the next start on."
+                  },
+                  "refused": {
+                    "type": "array",
+                    "items": { "type": "string" },
+                    "description": "Why it is refused, one sentence each, with file, line and column."
+                  },
+                  "warnings": {
+                    "type": "array",
+                    "items": { "type": "string" },
+                    "description": "What is right and should be looked at."
+                  }
+                },
+                "examples": [
+                  {
+                    "state": "taken",
+                    "file": "/etc/larder/larder.yaml",
+                    "taken": ["queue.max_modifiers", "origins.example"],
+                    "needs_restart": ["sockets.mode"],
+                    "refused": [],
+                    "warnings": []
                   }
                 ]
               },

@@ -23,6 +23,10 @@ package final class Server: Sendable {
         numberOfThreads: loopCount
     )
 
+    /// Reads the configuration again; where it is taken, the function hears what the server goes by.
+    package typealias Reload =
+        @Sendable (_ take: @escaping @Sendable (ServerStanding) -> Void) async -> ReloadReport
+
     /// Where it listens, and who may do more than others.
     package struct Configuration: Sendable {
         package var path: String
@@ -40,6 +44,8 @@ package final class Server: Sendable {
         package var takesPlainReads = true
         /// How many files the process may have open, which bounds the connections.
         package var filesMax = Int.max
+        /// What reads the configuration again.
+        package var reload: Reload?
         /// Whether a loop stays awake for a moment after a hit of its only client.
         package var spins = false
 
@@ -67,7 +73,8 @@ package final class Server: Sendable {
             administrators: configuration.administrators,
             configuration: configuration.told,
             takesPlainReads: configuration.takesPlainReads,
-            filesMax: configuration.filesMax
+            filesMax: configuration.filesMax,
+            reload: configuration.reload
         )
         group = eventLoopGroup
         (stopping, stop) = AsyncStream.makeStream()
@@ -96,6 +103,11 @@ package final class Server: Sendable {
                 loop.pipe?.close(promise: nil)
             }
         }
+    }
+
+    /// Has the configuration read again, as `POST /v1/reload` does.
+    package func reload() async {
+        _ = await context.reload()
     }
 
     /// Has ``run(isListening:)`` come to its end.

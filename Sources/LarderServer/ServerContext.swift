@@ -1,15 +1,15 @@
 import LarderEngine
 import LarderModel
-import LarderWire
+package import LarderWire
 import NIOCore
 import Synchronization
 
 /// What every connection shares.
 final class ServerContext: Sendable {
     let engine: Engine
-    let administrators: Administrators
-    /// What status tells of the configuration.
-    let configuration: StatusReport.Configuration?
+    private let standing: Mutex<ServerStanding>
+    /// Nil where the configuration cannot be read again.
+    private let reloadConfiguration: Server.Reload?
     let takesPlainReads: Bool
     let connections: ConnectionList
     let uploads = UploadPlaces()
@@ -25,20 +25,48 @@ final class ServerContext: Sendable {
         administrators: Administrators,
         configuration: StatusReport.Configuration? = nil,
         takesPlainReads: Bool = true,
-        filesMax: Int = .max
+        filesMax: Int = .max,
+        reload: Server.Reload? = nil
     ) {
         connections = ConnectionList(
             connectionsMax: Limits.connectionsMax(files: filesMax),
             perUserMax: Limits.connectionsPerUserMax(files: filesMax)
         )
-        self.configuration = configuration
+        standing = Mutex(
+            ServerStanding(administrators: administrators, configuration: configuration)
+        )
+        reloadConfiguration = reload
         self.takesPlainReads = takesPlainReads
         self.engine = engine
-        self.administrators = administrators
         run = String(engine.clock.now().milliseconds, radix: 36)
+    }
+
+    var administrators: Administrators { standing.withLock { $0.administrators } }
+
+    /// What status tells of the configuration.
+    var configuration: StatusReport.Configuration? { standing.withLock { $0.configuration } }
+
+    /// Has the configuration read again; nil where it cannot be.
+    func reload() async -> ReloadReport? {
+        await reloadConfiguration? { [self] new in standing.withLock { $0 = new } }
     }
 
     func nextRequestID() -> String {
         "\(run)-\(requests.wrappingAdd(1, ordering: .relaxed).newValue)"
+    }
+}
+
+/// What a server goes by of the configuration that is in force.
+package struct ServerStanding: Sendable {
+    package var administrators: Administrators
+    /// What status tells of it.
+    package var configuration: StatusReport.Configuration?
+
+    package init(
+        administrators: Administrators,
+        configuration: StatusReport.Configuration? = nil
+    ) {
+        self.administrators = administrators
+        self.configuration = configuration
     }
 }

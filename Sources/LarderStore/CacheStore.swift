@@ -36,6 +36,7 @@ package final class CacheStore: Sendable {
         now: @escaping @Sendable () -> Timestamp,
         newKeySeed: () -> UInt64 = { .random(in: .min ... .max) }
     ) throws(StoreError) {
+        let configuration = configuration.shareLimits()
         self.configuration = configuration
         self.now = now
         stateLock = try DirectoryLock(directory: configuration.stateDirectory)
@@ -83,11 +84,8 @@ package final class CacheStore: Sendable {
             readers: readers,
             cachePath: database.path
         )
-        pins = PinStore(
-            commands: commands,
-            maxEntryBytes: configuration.maxEntryBytes.bytes
-        )
-        modifiers = ModifierStore(commands: commands)
+        pins = PinStore(commands: commands, configuration: configuration)
+        modifiers = ModifierStore(commands: commands, configuration: configuration)
         snapshots = StateSnapshots(configuration, stateFile.file, reserves.state, found)
         files = StoreFiles(
             configuration: configuration,
@@ -110,6 +108,18 @@ package final class CacheStore: Sendable {
     package func makeReader() throws(StoreError) -> StoreReader { readers.make(.eventLoop) }
 
     package var maxEntryBytes: Int64 { configuration.maxEntryBytes.bytes }
+
+    package var limits: StoreLimits { configuration.limits }
+
+    /// Has the store go by other limits from now on.
+    ///
+    /// What it holds beyond them stays until housekeeping evicts it, or in `state.db` until it is
+    /// done with.
+    package func setLimits(_ limits: StoreLimits) {
+        configuration.setLimits(limits)
+        shared.setMaxEntryBytes(limits.maxEntryBytes.bytes)
+        wantUpkeep()
+    }
 
     package func key(for scope: Scope) -> ScopeKey {
         shared.key(for: scope)

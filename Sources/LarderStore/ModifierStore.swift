@@ -5,6 +5,7 @@ package import LarderModel
 /// Each step is one synced transaction, all of it or nothing, and is answered after the commit.
 package struct ModifierStore: Sendable {
     let commands: StoreCommands
+    let configuration: StoreConfiguration
     private var file: StateFile { commands.file }
     private var shared: SharedCacheState { commands.shared }
 
@@ -265,7 +266,12 @@ package struct ModifierStore: Sendable {
         try await inQueue { queue throws(StoreError) in try queue.oldestAcceptedAt() }
     }
 
-    package var totals: QueueTotals { shared.claims.queueTotals }
+    package var totals: QueueTotals {
+        var totals = shared.claims.queueTotals
+        totals.maxModifiers = configuration.queue.maxModifiers
+        totals.maxBytes = configuration.queue.maxBytes
+        return totals
+    }
 
     /// Whether anything is kept at all; while nothing is, nothing is targeted.
     package var hasTargets: Bool { !shared.claims.isEmpty }

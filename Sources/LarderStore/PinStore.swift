@@ -4,7 +4,7 @@ package import LarderModel
 /// `StoreWriter+Rows.swift`.
 package struct PinStore: Sendable {
     let commands: StoreCommands
-    let maxEntryBytes: Int64
+    let configuration: StoreConfiguration
     private var claims: ClaimIndex { commands.shared.claims }
 
     /// Keeps what is cached under an id, or has it wait when there is an `origin` to fetch it from.
@@ -69,7 +69,7 @@ package struct PinStore: Sendable {
         now: Timestamp,
         if condition: WriteCondition? = nil
     ) async throws(StoreError) -> PutReceipt {
-        let limit = maxEntryBytes
+        let limit = configuration.maxEntryBytes.bytes
         guard Int64(new.entry.body.byteCount) <= limit else {
             throw .tooLarge(bytes: Int64(new.entry.body.byteCount), limit: limit)
         }
@@ -124,7 +124,11 @@ package struct PinStore: Sendable {
         }
     }
 
-    package var totals: PinTotals { claims.pinTotals }
+    package var totals: PinTotals {
+        var totals = claims.pinTotals
+        totals.maxBytes = configuration.pinsMaxBytes.bytes
+        return totals
+    }
 
     /// Has `tell` called whenever a pin has got what it waited for, or wants it again as its bytes
     /// were damaged.

@@ -18,7 +18,9 @@ final class SharedCacheState: Sendable {
     // Released after what is known of origins has changed, acquired before it is used.
     private let originChanges = Atomic<Int>(0)
     /// The largest answer that is put together.
-    let rebuiltBytesMax: Int
+    var rebuiltBytesMax: Int { rebuiltBytes.load(ordering: .relaxed) }
+    // Relaxed: a limit, ordered by nothing.
+    private let rebuiltBytes = Atomic(Limits.normalizedBodyBytesMax)
     let upkeep = Upkeep()
     private let logs = Mutex<[TouchLog]>([])
     private let published = Mutex<StoreTotals>(StoreTotals())
@@ -47,13 +49,18 @@ final class SharedCacheState: Sendable {
         pinsMaxBytes: Int64 = 0,
         maxEntryBytes: Int64 = .max
     ) {
-        rebuiltBytesMax = Int(min(maxEntryBytes, Int64(Limits.normalizedBodyBytesMax)))
         claims = ClaimIndex(
             pinsMaxBytes: pinsMaxBytes,
             sharedScope: ScopeKey(.shared, seed: keySeed, hashMask: hashMask)
         )
         self.keySeed = keySeed
         self.hashMask = hashMask
+        setMaxEntryBytes(maxEntryBytes)
+    }
+
+    func setMaxEntryBytes(_ bytes: Int64) {
+        let bytesMax = Int(min(bytes, Int64(Limits.normalizedBodyBytesMax)))
+        rebuiltBytes.store(bytesMax, ordering: .relaxed)
     }
 
     func key(for scope: Scope) -> ScopeKey {

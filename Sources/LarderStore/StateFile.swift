@@ -104,8 +104,7 @@ final class StateFile: Sendable {
                 watches: shared.watches,
                 changes: shared.changes,
                 leases: leases,
-                limits: configuration.queue,
-                viewChange: configuration.viewChange
+                configuration: configuration
             )
             let first = max(opening.nextRevision, highest.number + 1)
             writer.openLog(last: Revision(first - 1))

@@ -9,7 +9,8 @@ final class StateWriter {
     let statements: PreparedStatements<ClaimStatement>
     let bodies: BodyTable
     let queue: PreparedStatements<QueueStatement>
-    let limits: QueueLimits
+    private let configuration: StoreConfiguration
+    var limits: QueueLimits { configuration.queue }
     let wal: WriteAheadLog
     let index: ClaimIndex
     private let watches: RowWatches
@@ -31,19 +32,18 @@ final class StateWriter {
         watches: RowWatches,
         changes: ChangeFeed,
         leases: BodyLeases,
-        limits: QueueLimits,
-        viewChange: @escaping ViewChange.Comparison
+        configuration: StoreConfiguration
     ) throws(StoreError) {
         self.connection = connection
         reader = try StateReader(connection, isInTransaction: true)
-        self.viewChange = viewChange
+        viewChange = configuration.viewChange
         self.index = index
         self.watches = watches
         self.changes = changes
         log = try ChangeLog(connection, hasModifiers: true)
         self.leases = leases
         wal = WriteAheadLog(of: connection)
-        self.limits = limits
+        self.configuration = configuration
         statements = try PreparedStatements(connection)
         bodies = try BodyTable(connection, of: .state)
         queue = try PreparedStatements(connection)
@@ -56,6 +56,7 @@ final class StateWriter {
 
     func begin() throws(StoreError) {
         try settleDoubt()
+        state.pins.maxBytes = configuration.pinsMaxBytes.bytes
         saved = state
         try statements[.begin].run()
     }

@@ -1,19 +1,19 @@
 package import LarderModel
+import Synchronization
 
 /// Where the store keeps its files, and how much it may keep.
 package struct StoreConfiguration: Sendable {
     package var cacheDirectory: String
     package var stateDirectory: String
-    package var maxBytes = ByteSize(bytes: 512 << 20)
-    package var maxEntryBytes = ByteSize(bytes: 64 << 20)
-    /// The part of `maxBytes` that eviction goes down to once it has begun.
-    package var lowWatermark = 0.9
-    /// What the cache leaves free on its disk, by shrinking.
-    package var minFreeBytes = ByteSize(bytes: 0)
-    /// What pins may hold in `state.db`.
-    package var pinsMaxBytes = ByteSize(bytes: 1 << 30)
-    /// What modifiers and the bases of their targets may hold there.
-    package var queue = QueueLimits()
+    /// How much it may keep.
+    ///
+    /// The copies of an open store's configuration share them.
+    package var limits: StoreLimits {
+        get { shared?.value ?? own }
+        set { own = newValue }
+    }
+    private var own = StoreLimits()
+    private var shared: SharedLimits?
     /// Memory for pages of `cache.db`, over all connections.
     package var memoryBytes = ByteSize(bytes: 32 << 20)
     /// How many readers are made for event loops.
@@ -44,6 +44,18 @@ package struct StoreConfiguration: Sendable {
         self.stateDirectory = stateDirectory
     }
 
+    /// The same, whose limits follow ``setLimits(_:)`` in each copy.
+    func shareLimits() -> StoreConfiguration {
+        var copy = self
+        copy.shared = SharedLimits(limits)
+        return copy
+    }
+
+    /// Has every copy go by other limits; of a configuration that shares them.
+    func setLimits(_ limits: StoreLimits) {
+        shared?.value = limits
+    }
+
     /// What a connection to `cache.db` has of ``memoryBytes``: the readers of the event loops share one
     /// half, as hits come from them; the writer has a quarter, and all others share another.
     func pageCacheBytes(of connection: CacheConnection) -> Int64 {
@@ -62,5 +74,62 @@ package struct StoreConfiguration: Sendable {
 
         /// Those for what clients ask, and one each for bodies, sending, checks, bases and references.
         static let othersMax = Limits.clientReadersMax + 5
+    }
+}
+
+/// How much a store may keep; it can change while the store is open.
+package struct StoreLimits: Equatable, Sendable {
+    package var maxBytes = ByteSize(bytes: 512 << 20)
+    package var maxEntryBytes = ByteSize(bytes: 64 << 20)
+    /// The part of `maxBytes` that eviction goes down to once it has begun.
+    package var lowWatermark = 0.9
+    /// What the cache leaves free on its disk, by shrinking.
+    package var minFreeBytes = ByteSize(bytes: 0)
+    /// What pins may hold in `state.db`.
+    package var pinsMaxBytes = ByteSize(bytes: 1 << 30)
+    /// What modifiers and the bases of their targets may hold there.
+    package var queue = QueueLimits()
+
+    package init() {}
+}
+
+extension StoreConfiguration {
+    package var maxBytes: ByteSize {
+        get { limits.maxBytes }
+        set { limits.maxBytes = newValue }
+    }
+    package var maxEntryBytes: ByteSize {
+        get { limits.maxEntryBytes }
+        set { limits.maxEntryBytes = newValue }
+    }
+    package var lowWatermark: Double {
+        get { limits.lowWatermark }
+        set { limits.lowWatermark = newValue }
+    }
+    package var minFreeBytes: ByteSize {
+        get { limits.minFreeBytes }
+        set { limits.minFreeBytes = newValue }
+    }
+    package var pinsMaxBytes: ByteSize {
+        get { limits.pinsMaxBytes }
+        set { limits.pinsMaxBytes = newValue }
+    }
+    package var queue: QueueLimits {
+        get { limits.queue }
+        set { limits.queue = newValue }
+    }
+}
+
+/// The limits that an open store goes by; guarded by a lock.
+private final class SharedLimits: Sendable {
+    private let limits: Mutex<StoreLimits>
+
+    init(_ limits: StoreLimits) {
+        self.limits = Mutex(limits)
+    }
+
+    var value: StoreLimits {
+        get { limits.withLock { $0 } }
+        set { limits.withLock { $0 = newValue } }
     }
 }

@@ -2,6 +2,8 @@
 package enum ServiceNotice: Equatable, Sendable {
     /// It takes clients.
     case ready(status: String)
+    /// It reads its configuration again since a moment of CLOCK_MONOTONIC; `ready` follows.
+    case reloading(microseconds: Int64)
     /// It is about to end.
     case stopping(status: String)
     /// One sentence for `systemctl status`.
@@ -13,6 +15,8 @@ package enum ServiceNotice: Equatable, Sendable {
     var text: String {
         switch self {
         case .ready(let status): "READY=1\n" + Self.line(status)
+        case .reloading(let microseconds):
+            "RELOADING=1\nMONOTONIC_USEC=\(microseconds)\n"
         case .stopping(let status): "STOPPING=1\n" + Self.line(status)
         case .status(let status): Self.line(status)
         case .watchdog: "WATCHDOG=1\n"

@@ -27,7 +27,7 @@ struct Cachectl: AsyncParsableCommand {
             Status.self, Get.self, Put.self, Rm.self, Ls.self, Inspect.self, Evict.self,
             Pin.self, Unpin.self, QueueGroup.self, Watch.self,
             Df.self, Doctor.self, Completions.self,
-            OriginGroup.self, Stats.self,
+            OriginGroup.self, Stats.self, Reload.self,
         ]
     )
 

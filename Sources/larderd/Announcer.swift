@@ -1,3 +1,4 @@
+import Glibc
 import LarderEngine
 import LarderModel
 import LarderSystemd
@@ -10,6 +11,13 @@ import Logging
 struct Announcer {
     let notifier: ServiceNotifier?
     let logger: Logger
+
+    /// The configuration is read again from now on; `ready` has to follow.
+    func tellReloading() {
+        var now = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &now)
+        tell(.reloading(microseconds: Int64(now.tv_sec) * 1_000_000 + Int64(now.tv_nsec) / 1_000))
+    }
 
     func tell(_ notice: ServiceNotice) {
         do throws(SystemdError) {

@@ -6,7 +6,6 @@ import LarderServer
 import LarderStore
 import LarderSystemd
 import LarderUpstream
-import LarderWire
 import Logging
 import ServiceLifecycle
 import UnixSignals
@@ -17,6 +16,7 @@ struct Daemon {
     private let systemd: ServiceEnvironment
     private let logger: Logger
     private let version: String
+    private let load: Reloader.Load
     /// When the configuration was read.
     private let readAt = SystemClock().now()
     private let announcer: Announcer
@@ -26,12 +26,14 @@ struct Daemon {
         _ configuration: Configuration,
         systemd: ServiceEnvironment,
         logger: Logger,
-        version: String
+        version: String,
+        load: @escaping Reloader.Load
     ) {
         self.configuration = configuration
         self.systemd = systemd
         self.logger = logger
         self.version = version
+        self.load = load
         announcer = Announcer(notifier: systemd.notifier, logger: logger)
         endLimit = EndLimit(logger)
     }
@@ -39,6 +41,8 @@ struct Daemon {
     /// Returns after SIGTERM or SIGINT, once everything is written down; within ``Limits/endTime``
     /// the process has ended either way.
     func run() async throws {
+        // Until the daemon serves, a reload waits.
+        let hangUps = await UnixSignalsSequence(trapping: .sighup)
         Heap.giveBackLargeBlocks()
         try systemd.socket?.check()
         announcer.tell(.status("opens its files"))
@@ -72,25 +76,19 @@ struct Daemon {
         )
         let services = ServiceGroup(
             configuration: ServiceGroupConfiguration(
-                services: services(engine),
+                services: services(engine, hangUps),
                 gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: logger
             )
         )
         let result = await Result.catching { try await services.run() }
         endLimit.begin()
+        // No SIGHUP cuts the end off.
+        defer { withExtendedLifetime(hangUps) {} }
         await upstream.shutdown()
         try await store.close()
         try result.get()
         logger.info("ended")
-    }
-
-    private var administrators: Administrators {
-        let name = configuration.access.adminGroup
-        return Administrators(
-            daemonUID: geteuid(),
-            group: .init(name: name, number: GroupLookup.number(of: name))
-        )
     }
 
     /// Whose public URLs are fetched without an origin that names them.
@@ -99,8 +97,21 @@ struct Daemon {
     }
 
     /// What runs until the signal; the last one ends first.
-    private func services(_ engine: Engine) -> [ServiceGroupConfiguration.ServiceConfiguration] {
-        let server = Server(serverConfiguration, engine: engine)
+    private func services(
+        _ engine: Engine,
+        _ hangUps: UnixSignalsSequence
+    ) -> [ServiceGroupConfiguration.ServiceConfiguration] {
+        let reloader = Reloader(
+            configuration,
+            load: load,
+            engine: engine,
+            announcer: announcer,
+            logger: logger,
+            status: servingStatus
+        )
+        var settings = serverConfiguration
+        settings.reload = { await reloader.reload($0) }
+        let server = Server(settings, engine: engine)
         var services: [ServiceGroupConfiguration.ServiceConfiguration] = [
             .init(
                 service: EngineService(engine: engine),
@@ -110,6 +121,10 @@ struct Daemon {
                 service: ServerService(server: server, listening: announce, ending: announceEnd),
                 successTerminationBehavior: .gracefullyShutdownGroup,
                 failureTerminationBehavior: .gracefullyShutdownGroup
+            ),
+            .init(
+                service: ReloadService(server: server, hangUps: hangUps),
+                successTerminationBehavior: .ignore
             ),
         ]
         if let watchdog = systemd.watchdog {
@@ -125,16 +140,13 @@ struct Daemon {
     }
 
     private var serverConfiguration: Server.Configuration {
+        let standing = ServerStanding(configuration, readAt: readAt)
         var server = Server.Configuration(
             path: configuration.sockets.api,
             mode: UInt32(configuration.sockets.mode),
-            administrators: administrators
+            administrators: standing.administrators
         )
-        server.told = StatusReport.Configuration(
-            file: configuration.file.map(Surroundings.absolutePath),
-            readAt: readAt,
-            socketMode: configuration.sockets.mode
-        )
+        server.told = standing.configuration
         server.readyBytes = configuration.cache.readyBytes
         server.spins = configuration.sockets.spin
         server.filesMax = FileLimit.raise()
@@ -145,12 +157,14 @@ struct Daemon {
     /// Where clients find the daemon.
     private var address: String { systemd.socket?.path ?? configuration.sockets.api }
 
+    private var servingStatus: String { "serves \(address)" }
+
     private func announce() {
         logger.info(
             "listening",
             metadata: .larder([.path: "\(address)", .version: "\(version)"])
         )
-        announcer.tell(.ready(status: "serves \(address)"))
+        announcer.tell(.ready(status: servingStatus))
     }
 
     private func announceEnd() {
@@ -163,16 +177,8 @@ struct Daemon {
             cacheDirectory: configuration.storage.cacheDirectory,
             stateDirectory: configuration.storage.stateDirectory
         )
-        store.maxBytes = configuration.cache.maxBytes
-        store.maxEntryBytes = configuration.cache.maxEntryBytes
-        store.lowWatermark = configuration.cache.lowWatermark
-        store.minFreeBytes = configuration.cache.minFreeBytes
+        store.limits = StoreLimits(configuration)
         store.memoryBytes = configuration.cache.pageBytes
-        store.pinsMaxBytes = configuration.pins.maxBytes
-        store.queue.maxModifiers = Int64(configuration.queue.maxModifiers)
-        store.queue.maxBytes = configuration.queue.maxBytes.bytes
-        store.queue.history = Int64(configuration.queue.history)
-        store.queue.userShare = configuration.access.userShare
         store.readers = Server.readerCount
         store.viewChange = TargetViews.change
         store.snapshotAge = Limits.snapshotAge

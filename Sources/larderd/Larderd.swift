@@ -23,6 +23,9 @@ struct Larderd: ParsableCommand {
             is none. Every key can be set in the environment as well: LARDER_CACHE_MAX_BYTES for \
             cache.max_bytes.
 
+            SIGHUP has it read the configuration again, as `cachectl reload` does: what is wrong is \
+            refused as a whole, and the log says what was taken and what needs a restart.
+
               larderd --config larder.yaml
               curl --unix-socket SOCKET http://larder/v1/status
 
@@ -44,7 +47,7 @@ struct Larderd: ParsableCommand {
     var printConfig = false
 
     func run() throws {
-        let configuration = try loadConfiguration()
+        let configuration = loadConfiguration()
         if printConfig {
             print(configuration.printed(), terminator: "")
             return
@@ -73,7 +76,8 @@ struct Larderd: ParsableCommand {
                 configuration,
                 systemd: systemd,
                 logger: logger,
-                version: Self.version
+                version: Self.version,
+                load: readConfiguration
             )
             try await daemon.run()
         } catch let error as SystemdError {
@@ -87,20 +91,26 @@ struct Larderd: ParsableCommand {
         }
     }
 
-    private func loadConfiguration() throws -> Configuration {
+    private func loadConfiguration() -> Configuration {
         do throws(ConfigurationError) {
-            var configuration = try Configuration.load(
-                file: config,
-                environment: Surroundings.environment,
-                uid: Surroundings.uid,
-                home: Surroundings.home,
-                checkTLS: TLSMaterial.fault
-            )
-            configuration.warnings += GroupLookup.warnings(configuration.access)
-            return configuration
+            return try readConfiguration()
         } catch {
             fail("\(error)", code: 78)
         }
+    }
+
+    /// Reads everything that the configuration is made of, as it is now.
+    @Sendable
+    private func readConfiguration() throws(ConfigurationError) -> Configuration {
+        var configuration = try Configuration.load(
+            file: config,
+            environment: Surroundings.environment,
+            uid: Surroundings.uid,
+            home: Surroundings.home,
+            checkTLS: TLSMaterial.fault
+        )
+        configuration.warnings += GroupLookup.warnings(configuration.access)
+        return configuration
     }
 
     private func fail(_ message: String, code: Int32) -> Never {

@@ -4,6 +4,7 @@ import LarderSystemd
 import LarderWire
 import Logging
 import ServiceLifecycle
+import UnixSignals
 
 /// The engine as a service: it ends after the server, which still needs it.
 struct EngineService: Service {
@@ -30,6 +31,18 @@ struct ServerService: Service {
         } onGracefulShutdown: {
             ending()
             server.drain()
+        }
+    }
+}
+
+/// Reads the configuration again at each SIGHUP.
+struct ReloadService: Service {
+    let server: Server
+    let hangUps: UnixSignalsSequence
+
+    func run() async {
+        await cancelWhenGracefulShutdown {
+            for await _ in hangUps { await server.reload() }
         }
     }
 }

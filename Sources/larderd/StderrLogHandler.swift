@@ -2,6 +2,7 @@ import LarderEngine
 import LarderJSON
 import LarderModel
 import Logging
+import Synchronization
 
 /// Writes each record as one line to stderr.
 struct StderrLogHandler: LogHandler {
@@ -11,10 +12,15 @@ struct StderrLogHandler: LogHandler {
         case json
     }
 
+    /// From which level on all handlers write; a reload changes it.
+    private static let threshold = Mutex(Logger.Level.info)
     private let style: Style
     var metadata = Logger.Metadata()
     var metadataProvider: Logger.MetadataProvider?
-    var logLevel = Logger.Level.info
+    var logLevel: Logger.Level {
+        get { Self.threshold.withLock { $0 } }
+        set { Self.threshold.withLock { $0 = newValue } }
+    }
 
     init(style: Style) {
         self.style = style

@@ -94,4 +94,54 @@ struct WakingTests {
             watch.hangUp()
         }
     }
+
+    @Test("A reload replaces the configured origins, keeps those that were added, and wakes writes")
+    func reload() async throws {
+        try await EngineFixture.run { fixture in
+            _ = try await fixture.engine.origins.add(try settings("a"))
+            let url = try fixture.url("/1")
+            fixture.upstream.answer(url, with: .reply(status: 401), .reply(status: 204))
+            let watch = try await Watch(fixture) { $0.types = [.auth] }
+            let change = ModifierCommand.Change(target: try EntryID(url), effect: .none)
+            let command = ModifierCommand(
+                changes: [change],
+                request: .init(method: "PUT", url: url)
+            )
+            let id = try await fixture.engine.modifiers.accept(
+                ModifiersCommand(command),
+                fixture.scope
+            )[0].id
+            #expect(try await watch.frames(upTo: 2).map(\.name) == ["bookmark", "auth needed"])
+            var origin = try #require(fixture.engine.context.origins.origin(of: url))
+            origin.headers.append("Authorization", "new")
+            let known = KnownOrigin(origin, from: .file("larder.yaml"))
+            let changed = try await fixture.engine.origins.reload { (replace) throws(Problem) in
+                try replace([known])
+            }
+            #expect(changed.map(\.text) == ["example"])
+            #expect(try await state(fixture, id) == .confirmed)
+            let names = fixture.engine.context.origins.known.map(\.name.text)
+            #expect(names == ["example", "new"])
+            watch.hangUp()
+        }
+    }
+
+    @Test("A reload is refused whole where one of its origins has the address of an added one")
+    func refusedReload() async throws {
+        try await EngineFixture.run { fixture in
+            _ = try await fixture.engine.origins.add(try settings("a"))
+            let before = fixture.engine.context.origins.known
+            let other = OriginSettings(
+                name: try OriginName("other"),
+                baseURL: try WebURL(Self.base)
+            )
+            let problem = await #expect(throws: Problem.self) {
+                try await fixture.engine.origins.reload { (replace) throws(Problem) in
+                    try replace([KnownOrigin(other, from: .file("larder.yaml"))])
+                }
+            }
+            #expect(problem?.detail.contains("cachectl origin rm new") == true)
+            #expect(fixture.engine.context.origins.known == before)
+        }
+    }
 }

@@ -19,6 +19,7 @@ struct RouteTests {
         ("/v1/evict", [(.POST, .administration(.evict))]),
         ("/v1/status", reads(.administration(.status))),
         ("/v1/stats", reads(.administration(.stats))),
+        ("/v1/reload", [(.POST, .administration(.reload))]),
         ("/v1/health/live", reads(.administration(.live))),
         ("/v1/health/ready", reads(.administration(.ready))),
         ("/v1/openapi.json", reads(.administration(.document))),

@@ -13,6 +13,7 @@ struct NotifierTests {
             (.stopping(status: "it ends"), "STOPPING=1\nSTATUS=it ends\n"),
             (.status("a\nREADY=1\r\nb"), "STATUS=a READY=1 b\n"),
             (.watchdog, "WATCHDOG=1\n"),
+            (.reloading(microseconds: 7_000_001), "RELOADING=1\nMONOTONIC_USEC=7000001\n"),
         ]
     )
     func text(notice: ServiceNotice, text: String) {

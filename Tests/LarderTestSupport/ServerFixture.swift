@@ -3,6 +3,7 @@ package import LarderEngine
 package import LarderModel
 package import LarderServer
 package import LarderStore
+import LarderWire
 import NIOCore
 import NIOPosix
 import Synchronization
@@ -109,6 +110,7 @@ package final class ServerFixture: Sendable {
             administrators: administrators
         )
         configuration.takesPlainReads = Self.takesPlainReads
+        configuration.reload = { _ in ReloadReport(isTaken: true, file: nil) }
         server = Server(configuration, engine: engine, eventLoopGroup: loops)
     }
 

@@ -56,6 +56,21 @@ struct TLSTests {
         }
     }
 
+    @Test("Other roots in the same file count from the next request on")
+    func replacedRoots() async throws {
+        let tls = OriginTLS(try authority.issue("origin", for: ["localhost"]))
+        let other = try TestAuthority()
+        let roots = PEMFile(path: authority.root, bytes: try bytes(ofFile: other.root))
+        try await withOrigin(tls: tls) { fixture in
+            fixture.server.answer("/", with: .text("over TLS"))
+            let before = fixture.with { $0.tls.caFile = roots }
+            expectUntrusted(await fixture.failure(of: try before.request()), Self.notTrusted)
+            #expect(try await trusting(fixture).ask().text() == "over TLS")
+            expectUntrusted(await fixture.failure(of: try before.request()), Self.notTrusted)
+        }
+        withExtendedLifetime(other) {}
+    }
+
     @Test("A certificate for another name is refused", arguments: ["localhost", "127.0.0.1"])
     func otherName(host: String) async throws {
         let tls = OriginTLS(try authority.issue("other", for: ["other.example", "127.0.0.2"]))

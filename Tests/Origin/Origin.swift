@@ -114,6 +114,7 @@ struct Origin {
             json.member("method", request.method)
             json.member("path", request.path)
             json.member("key", request.key)
+            json.member("type", request.type)
         }
         receivedCount += 1
         if received.count == Self.receivedMax { received.removeFirst(Self.receivedMax / 2) }

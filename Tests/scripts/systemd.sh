@@ -100,6 +100,23 @@ expect_equal "and that it is ready, and where" "READY=1 STATUS=serves $socket" \
 expect_equal "a client is served at the socket that was passed" 200 \
     "$(api --output /dev/null --write-out '%{http_code}' http://larder/v1/health/ready)"
 expect_longest_queue "the queue of the socket is as long as the kernel grants"
+reloads() { (($(grep -c '^RELOADING=1 MONOTONIC_USEC=[1-9][0-9]*$' "$told") == $1)); }
+readies() { (($(grep -c '^READY=1' "$told") == $1)); }
+kill -HUP "$daemon"
+if await 30 reloads 1 && await 30 readies 2; then
+    ok "at SIGHUP the daemon says that it reloads, and that it is ready again"
+else
+    not_ok "at SIGHUP the daemon says that it reloads" "RELOADING=1, READY=1" "$(cat "$told")"
+fi
+cp "$config" "$work/right.yaml"
+printf 'log: {level: loud}\n' >>"$config"
+kill -HUP "$daemon"
+if await 30 reloads 2 && await 30 readies 3; then
+    ok "also where the configuration is refused"
+else
+    not_ok "also where the configuration is refused" "RELOADING=1, READY=1" "$(cat "$told")"
+fi
+mv "$work/right.yaml" "$config"
 expect_equal "there is no lock of the daemon's own beside a socket that is not its own" "" \
     "$(find "$work/run" -name '*.lock')"
 end_service
@@ -186,6 +203,8 @@ else
     skip "the unit files" "there is no systemd-analyze"
 fi
 for unit in config/systemd/larder.service config/systemd/user/larder.service; do
+    expect_equal "$unit reloads by SIGHUP" "ExecReload=/bin/kill -HUP \$MAINPID" \
+        "$(grep '^ExecReload=' "$unit")"
     expect_equal "$unit sets nothing that hides who asks or deletes the socket" "" \
         "$(grep -E '^(PrivateUsers|RuntimeDirectory)=' "$unit")"
 done

@@ -27,6 +27,7 @@ struct AdministrationRoutes {
             await exchange.respond(report.encoded())
         case .usage: try await usage()
         case .check: try await check()
+        case .reload: try await reload()
         case .stats:
             try refuseParameters()
             await exchange.respond(try await exchange.stats().encoded())
@@ -68,6 +69,15 @@ struct AdministrationRoutes {
         try refuseParameters()
         try exchange.requireAdministrator("check")
         await exchange.respond(try await engine.monitor.examine(daemonUID: geteuid()).encoded())
+    }
+
+    private func reload() async throws(Problem) {
+        try refuseParameters()
+        try exchange.requireAdministrator("reload")
+        guard let report = await exchange.server.reload() else {
+            throw Problem(.unsupported, "this daemon was started without a configuration")
+        }
+        await exchange.respond(report.encoded())
     }
 
     /// Ready means that a read of the store succeeds.

@@ -1,0 +1,145 @@
+import LarderConfiguration
+import LarderEngine
+import LarderModel
+import LarderServer
+import LarderStore
+import LarderSystemd
+import LarderWire
+import Logging
+import Synchronization
+
+/// Reads the configuration again while the daemon runs, and puts in force what can change meanwhile:
+/// all of it, or nothing where anything in it is wrong.
+final class Reloader: Sendable {
+    typealias Load = @Sendable () throws(ConfigurationError) -> Configuration
+
+    private let load: Load
+    private let engine: Engine
+    private let announcer: Announcer
+    private let logger: Logger
+    /// What systemd is told of a daemon that serves.
+    private let status: String
+    private let inForce: Mutex<Configuration>
+
+    init(
+        _ configuration: Configuration,
+        load: @escaping Load,
+        engine: Engine,
+        announcer: Announcer,
+        logger: Logger,
+        status: String
+    ) {
+        self.load = load
+        self.engine = engine
+        self.announcer = announcer
+        self.logger = logger
+        self.status = status
+        inForce = Mutex(configuration)
+    }
+
+    /// Reads it, takes or refuses it, and says in the log which; one at a time.
+    func reload(
+        _ take: @escaping @Sendable (ServerStanding) -> Void
+    ) async -> ReloadReport {
+        announcer.tellReloading()
+        defer { announcer.tell(.ready(status: status)) }
+        let report: ReloadReport
+        do throws(Problem) {
+            report = try await engine.origins.reload { [self] (replace) throws(Problem) in
+                try self.take(try read(), replace, take)
+            }
+        } catch {
+            var refusal = ReloadReport(isTaken: false, file: inForce.withLock { $0.file })
+            let sentences = error.detail.split(separator: "\n").map(String.init)
+            refusal.refused = Array(sentences.prefix(Limits.statusFindingsMax))
+            report = refusal
+        }
+        tell(report)
+        return report
+    }
+
+    private func read() throws(Problem) -> Configuration {
+        do throws(ConfigurationError) {
+            return try load()
+        } catch {
+            throw Problem(.badRequest, error.description)
+        }
+    }
+
+    private func take(
+        _ new: Configuration,
+        _ replaceOrigins: ([KnownOrigin]) throws(Problem) -> [OriginName],
+        _ take: (ServerStanding) -> Void
+    ) throws(Problem) -> ReloadReport {
+        let old = inForce.withLock { $0 }
+        let (taken, needingRestart) = new.changes(from: old)
+        // Those of the state directory are what the daemon has in memory.
+        let configured = new.knownOrigins.filter { $0.source != .api }
+        let origins = try replaceOrigins(configured)
+        // From here on nothing fails.
+        let now = new.inForce(after: old)
+        engine.setLimits(StoreLimits(now))
+        engine.monitor.setFindings(now.warnings)
+        LogSetup.setLevel(now.log.level, of: logger)
+        take(ServerStanding(now, readAt: engine.clock.now()))
+        inForce.withLock { $0 = now }
+        var report = ReloadReport(isTaken: true, file: now.file.map(Surroundings.absolutePath))
+        report.taken = taken.map(\.rawValue) + origins.map { "origins.\($0)" }
+        report.needsRestart = needingRestart.map(\.rawValue)
+        report.warnings = Array(now.warnings.prefix(Limits.statusFindingsMax))
+        return report
+    }
+
+    private func tell(_ report: ReloadReport) {
+        for sentence in report.refused {
+            logger.error("configuration refused", metadata: .larder([.reason: "\(sentence)"]))
+        }
+        guard report.isTaken else { return }
+        let taken = report.taken.joined(separator: " ")
+        logger.notice(
+            "configuration taken",
+            metadata: .larder([
+                .path: "\(report.file ?? "none")", .state: "\(taken.isEmpty ? "unchanged" : taken)",
+            ])
+        )
+        if !report.needsRestart.isEmpty {
+            let keys = report.needsRestart.joined(separator: " ")
+            logger.warning("configuration needs a restart", metadata: .larder([.state: "\(keys)"]))
+        }
+        for sentence in report.warnings {
+            logger.warning("the configuration", metadata: .larder([.reason: "\(sentence)"]))
+        }
+    }
+}
+
+extension StoreLimits {
+    init(_ configuration: Configuration) {
+        self.init()
+        maxBytes = configuration.cache.maxBytes
+        maxEntryBytes = configuration.cache.maxEntryBytes
+        lowWatermark = configuration.cache.lowWatermark
+        minFreeBytes = configuration.cache.minFreeBytes
+        pinsMaxBytes = configuration.pins.maxBytes
+        queue.maxModifiers = Int64(configuration.queue.maxModifiers)
+        queue.maxBytes = configuration.queue.maxBytes.bytes
+        queue.history = Int64(configuration.queue.history)
+        queue.userShare = configuration.access.userShare
+    }
+}
+
+extension ServerStanding {
+    init(_ configuration: Configuration, readAt: Timestamp) {
+        let group = configuration.access.adminGroup
+        self.init(
+            administrators: Administrators(
+                daemonUID: Surroundings.uid,
+                group: .init(name: group, number: GroupLookup.number(of: group))
+            ),
+            configuration: StatusReport.Configuration(
+                file: configuration.file.map(Surroundings.absolutePath),
+                readAt: readAt,
+                socketMode: configuration.sockets.mode
+            )
+        )
+    }
+}
