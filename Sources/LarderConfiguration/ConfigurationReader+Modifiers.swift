@@ -80,6 +80,7 @@ extension ConfigurationReader {
         in document: ConfigurationDocument
     ) -> RefusalRule? {
         var (pointer, equals): (String?, String?)
+        var isGiven = false
         for item in items(of: node, at: path, in: document) {
             guard let key = RefusalRuleKey(rawValue: item.name) else {
                 reportUnknown(item, at: path, among: RefusalRuleKey.allCases.map(\.rawValue))
@@ -91,6 +92,7 @@ extension ConfigurationReader {
             switch key {
             case .equals: equals = setting.text
             case .pointer:
+                isGiven = true
                 do throws(JSONPointerError) {
                     pointer = try JSONPointer(setting.text).text
                 } catch {
@@ -99,7 +101,9 @@ extension ConfigurationReader {
             }
         }
         guard let pointer else {
-            report(document.place(of: node), "\(path) needs a pointer, such as /errors")
+            if !isGiven {
+                report(document.place(of: node), "\(path) needs a pointer, such as /errors")
+            }
             return nil
         }
         return RefusalRule(pointer: pointer, equals: equals)

@@ -280,6 +280,9 @@ struct FlightRun: ~Copyable {
             if taken.body == nil, isAddressed { return failed(.tooLarge) }
             let varying = names.contains { headers[$0] != nil } ? names : []
             let kept = try await put(entry, taken, varying: varying, isAddressed: isAddressed)
+            if let read, kept == nil || overtaking?.hasHappened == true {
+                context.order.answerNotStored(of: read, for: entry.id, in: plan.key.scope)
+            }
             entry.revision = try kept?.revision ?? unstoredRevision(of: entry)
             let bytes = isAddressed ? nil : taken.bytes
             var answer = FlightAnswer(entry: entry, bytes: bytes, status: reply.status)

@@ -48,6 +48,16 @@ final class ReadOrder: Sendable {
         }
     }
 
+    /// The answer that was taken could not be stored: it makes no other late.
+    func answerNotStored(of read: Read, for id: EntryID, in scope: ScopeKey) {
+        let row = TargetName(scope, id)
+        state.withLock { state in
+            guard var reads = state.reads[read.place] else { return }
+            for number in reads.keys where number < read.number { reads[number]?.remove(row) }
+            state.reads[read.place] = reads
+        }
+    }
+
     /// The request is over.
     func readEnded(_ read: Read) {
         state.withLock { state in

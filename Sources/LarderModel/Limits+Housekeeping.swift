@@ -3,7 +3,7 @@ extension Limits {
     /// A cache of less does not shrink for a quota: it is not what fills the disk.
     package static let learnedBudgetMin: Int64 = 8 << 20
     /// How far in the future a stored moment may be before the clock counts as put right.
-    package static let clockTolerance = Duration.seconds(60)
+    package static let clockTolerance = Duration.seconds(300)
     /// Rows, of those that were used last, that are looked at for such moments in each round.
     package static let clockRowsMax = 256
     /// Age from which the copy of `state.db` is taken anew: a day's work is what a lost disk costs a

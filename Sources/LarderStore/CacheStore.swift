@@ -331,10 +331,11 @@ package final class CacheStore: Sendable {
             // The writer has heard of it.
             do throws(StoreError) { try await readers.checkTotals() } catch .corrupt {}
         }
+        let moment = now()
         try await commits.submit { writer throws(StoreError) in
             try writer.cache.flushTouches()
             try writer.cache.measureSpace()
-            try writer.cache.clampMoments(now: now())
+            try writer.cache.clampMoments(now: moment)
         }
         try await commands.showAgain(now: now())
         try await commands.removeReleased(now: now())

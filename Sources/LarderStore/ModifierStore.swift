@@ -135,6 +135,7 @@ package struct ModifierStore: Sendable {
         try await commands.withCache { writer throws(StoreError) in
             let step = try writer.cache.clockStep(now: now)
             try writer.state.clampMoments(now: now)
+            try writer.cache.clampMoments(now: now)
             guard step > Limits.clockTolerance else { return }
             try writer.state.shiftMoments(by: step, now: now)
         }

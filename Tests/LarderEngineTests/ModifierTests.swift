@@ -96,6 +96,7 @@ struct ModifierTests {
             let read = try await fixture.start(url, .networkOnly).result()
             #expect(read.refusal?.kind == .redirectRefused)
             let id = try await accept(fixture, url, .none)
+            _ = try await fixture.upstream.asked.element(3)
             let report = try await fixture.engine.modifiers.modifier(
                 id,
                 fixture.scope,

@@ -210,7 +210,11 @@ struct RetryTests {
                 url,
                 with: .reply(status: 302, headers: ["Location": "http://portal.example/"])
             )
-            let portal = ScriptedAnswer.reply("", status: 302, headers: ["Location": "http://p.example/"])
+            let portal = ScriptedAnswer.reply(
+                "",
+                status: 302,
+                headers: ["Location": "http://p.example/"]
+            )
             fixture.upstream.answer(try WebURL("http://plain.example/"), with: portal)
             #expect(try await fixture.fetch(url).refusal?.kind == .captive)
             #expect(await fixture.originState == .captive)

@@ -171,7 +171,7 @@ struct ModifierQueueHandTests {
     mutating func captive() throws {
         #expect(script.add([try script.record(1, resends: false)]) == [1])
         #expect(script.finish(1, .captive).isEmpty)
-        #expect(script.wait(1) == .decision)
+        #expect(script.wait(1) == .captive(until: script.now + .milliseconds(750)))
         #expect(script.add([try script.record(2)]).isEmpty)
         #expect(script.wait(2) == .captive(until: script.now + .milliseconds(750)))
     }
@@ -214,6 +214,7 @@ struct ModifierQueueHandTests {
                 _ = script.queue.originSetOffline(script.origin, now: script.now)
                 var record = try script.record(1)
                 record.state = state
+                record.attempts = 20
                 record.nextAttemptAt = .start.advanced(by: .seconds(stored))
                 let actions = script.restore([record])
                 if pause > 0 {

@@ -169,7 +169,7 @@ struct QueueTable {
                 .refused: (settle(.dead(.refused)), .dead),
                 .authNeeded: (change(.authWait, attempts: 0), .authWait),
                 .unclear: (change(.unknown, half), .unknown),
-                .captive: (change(.unknown, half), .unknown),
+                .captive: (change(.queued, attempts: 0), .queued),
                 .neverLeft: (change(.queued, attempts: 0), .queued),
                 .cancelAsked: (.refused(.inFlight), .inFlight),
                 .discardAsked: (.refused(.inFlight), .inFlight),

@@ -39,6 +39,7 @@ extension QueueWorld {
         let chance = chance()
         var meant = verdict
         if row.isOutdated, case .notNow = verdict { meant = .notNow(retryAfter: nil) }
+        if row.isOutdated, case .serverFailed = verdict { meant = .serverFailed(retryAfter: nil) }
         note(meant, of: row, chance)
         let actions = queue.attemptEnded(number, verdict, rules: rules, chance: chance, now: now)
         let own = actions.first { action in

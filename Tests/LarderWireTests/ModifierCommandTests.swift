@@ -163,7 +163,7 @@ struct ModifierCommandTests {
             (change(#"{"type":"delete"}"#, #","on_conflict":"server""#), .unsupported, "on_con"),
             (change(#"{"type":"delete"}"#, #","attempts":0"#), .badRequest, "attempts"),
             (change(#"{"type":"delete"}"#, #","hold":"soon""#), .badRequest, "hold"),
-            (change(#"{"type":"delete"}"#, #","hold":"25h""#), .badRequest, "24h"),
+            (change(#"{"type":"delete"}"#, #","hold":"25h""#), .badRequest, "1d"),
             (change(#"{"type":"delete"}"#, #","expires":"367d""#), .badRequest, "366d"),
             (change(#"{"type":"delete"}"#, #","id":"a b""#), .badRequest, "id"),
             (change(#"{"type":"delete"}"#, #","depends_on":["a b"]"#), .badRequest, "depends_on"),

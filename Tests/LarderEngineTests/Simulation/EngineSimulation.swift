@@ -86,7 +86,8 @@ final class EngineSimulation {
         judge = SimulationJudge(
             PlainQueue(
                 acceptedLimit: settings.modifiers.acceptedLimit,
-                hasEntities: settings.normalize != nil
+                hasEntities: settings.normalize != nil,
+                isHonoured: honours
             ),
             paths: Self.paths
         )

@@ -33,6 +33,8 @@ struct PlainQueue: Hashable {
     private var unsaved: Set<String> = []
     private var paused: Set<String> = []
     private let acceptedLimit: Duration
+    /// Whether the origin does what carries one key once.
+    private let isHonoured: Bool
     /// Whether targets are entities, which are read by their keys and by their own URLs.
     let hasEntities: Bool
     /// What answers are there of entities' own URLs.
@@ -44,7 +46,8 @@ struct PlainQueue: Hashable {
         case tombstone
     }
 
-    init(acceptedLimit: Duration, hasEntities: Bool) {
+    init(acceptedLimit: Duration, hasEntities: Bool, isHonoured: Bool) {
+        self.isHonoured = isHonoured
         self.acceptedLimit = acceptedLimit
         self.hasEntities = hasEntities
     }
