@@ -56,7 +56,11 @@ package final class Engine: Sendable {
 
     /// Has the store, and all that goes by its limits, go by others.
     package func setLimits(_ limits: StoreLimits) {
+        let old = store.limits
         store.setLimits(limits)
+        if limits.pinsMaxBytes > old.pinsMaxBytes || limits.maxEntryBytes > old.maxEntryBytes {
+            context.keeper.post(.roomRaised)
+        }
         context.followers.setMaxBytes(limits.maxBytes.bytes)
     }
 

@@ -111,7 +111,11 @@ final class EngineContext: Sendable {
             }
         }
         for origin in new.known where old[origin.name]?.settings != origin.settings {
-            originStates.settingsChanged(origin.name)
+            let rules = old[origin.name]?.settings.modifiers ?? ModifierRules()
+            originStates.settingsChanged(
+                origin.name,
+                hasOtherRules: rules != origin.settings.modifiers
+            )
         }
     }
 

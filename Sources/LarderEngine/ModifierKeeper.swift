@@ -26,7 +26,7 @@ final class ModifierKeeper: Sendable {
         case originSetOffline(OriginName)
         case originWoken(OriginName)
         /// The origin has other settings.
-        case originChanged(OriginName)
+        case originChanged(OriginName, hasOtherRules: Bool)
         case originRests(OriginName, Scope, until: Duration)
         case laneSet(Lane, Scope, isPaused: Bool)
         case asked(Question)
@@ -140,8 +140,8 @@ final class ModifierKeeper: Sendable {
                             $0.restEnded(of: account.scope)
                         }
                     }
-                case .originChanged(let name):
-                    let resends = await resends(at: name, steps, &group)
+                case .originChanged(let name, let hasOtherRules):
+                    let resends = hasOtherRules ? await resends(at: name, steps, &group) : [:]
                     let now = clock.monotonic()
                     actions = machine.originChanged(name, resends: resends, now: now)
                 case .timeCame:
@@ -224,7 +224,7 @@ final class ModifierKeeper: Sendable {
             steps.context.note("the modifiers were not read", error)
             group.addTask {
                 guard await steps.context.pause(after: error) else { return }
-                self.post(.originChanged(name))
+                self.post(.originChanged(name, hasOtherRules: true))
             }
             return [:]
         }

@@ -47,9 +47,9 @@ struct OriginStates: EnginePart {
     }
 
     /// An origin has other settings: whatever waited for it is tried with them.
-    func settingsChanged(_ name: OriginName) {
+    func settingsChanged(_ name: OriginName, hasOtherRules: Bool) {
         context.health.change(name) { $0.settingsChanged() }
-        context.modifiers.post(.originChanged(name))
+        context.modifiers.post(.originChanged(name, hasOtherRules: hasOtherRules))
         context.keeper.post(.originChanged(name))
     }
 

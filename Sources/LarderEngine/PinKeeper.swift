@@ -16,6 +16,8 @@ final class PinKeeper: Sendable {
         case originAnswered(OriginName)
         /// The origin has other settings.
         case originChanged(OriginName)
+        /// An entry, or all pins, may be larger than before.
+        case roomRaised
         case reached(OriginName)
         case notReached(OriginName)
         /// A client's own attempt is over, and its pin everybody's again.
@@ -72,8 +74,12 @@ final class PinKeeper: Sendable {
                 let now = context.clock.monotonic()
                 switch event {
                 case .wanted: isLooking.lower()
-                case .originAnswered(let name), .originChanged(let name):
+                case .originAnswered(let name): machine.originAnswered(name)
+                case .originChanged(let name):
                     machine.originAnswered(name)
+                    group.addTask { await self.wantAgain(.failed, at: name, context) }
+                case .roomRaised:
+                    group.addTask { await self.wantAgain(.tooLarge, at: nil, context) }
                 case .reached(let name): machine.reached(name)
                 case .notReached(let name): machine.notReached(name, now: now)
                 case .askedForClient(let attempt, let outcome):
@@ -100,6 +106,33 @@ final class PinKeeper: Sendable {
                 alarm.set(due)
             }
             group.cancelAll()
+        }
+    }
+
+    /// Has pins that gave up be fetched again, as the reason may be gone.
+    private func wantAgain(
+        _ state: PinState,
+        at name: OriginName?,
+        _ context: EngineContext
+    ) async {
+        guard !context.store.pins.totals.failed.isEmpty else { return }
+        do throws(StoreError) {
+            var last: Int64 = 0
+            while true {
+                let page = try await context.store.pins.failed(state, after: last)
+                guard let end = page.last else { return }
+                last = end.number
+                let meant = page.compactMap { pin -> (scope: ScopeKey, id: EntryID)? in
+                    let scope = context.store.key(for: pin.scope)
+                    guard let attempt = PinAttempt(context, scope, pin.id),
+                        name.map({ $0 == attempt.name }) ?? true
+                    else { return nil }
+                    return (scope, pin.id)
+                }
+                if !meant.isEmpty { try await context.store.pins.wantAgain(meant) }
+            }
+        } catch {
+            context.note("pins that failed were not looked up", error)
         }
     }
 

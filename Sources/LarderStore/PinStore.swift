@@ -124,6 +124,24 @@ package struct PinStore: Sendable {
         }
     }
 
+    /// A page of the pins without bytes that gave up in a state, in the order of their numbers.
+    package func failed(
+        _ state: PinState,
+        after number: Int64
+    ) async throws(StoreError) -> [Pin] {
+        try await commands.read { reader throws(StoreError) in
+            let limit = Limits.pageRowsMax
+            return try reader.stateReader().failedPins(state, after: number, limit: limit)
+        }
+    }
+
+    /// Has pins without bytes that gave up be fetched again.
+    package func wantAgain(_ pins: [(scope: ScopeKey, id: EntryID)]) async throws(StoreError) {
+        try await commands.file.settle { writer throws(StoreError) in
+            for pin in pins { try writer.state.wantAgain(pin.scope, pin.id) }
+        }
+    }
+
     package var totals: PinTotals {
         var totals = claims.pinTotals
         totals.maxBytes = configuration.pinsMaxBytes.bytes

@@ -139,6 +139,23 @@ final class StateReader {
         return try statement.page(after: number) { row throws(StoreError) in Pin(row) }
     }
 
+    /// Pins without bytes that gave up in a state, in the order of their numbers.
+    func failedPins(
+        _ state: PinState,
+        after number: Int64,
+        limit: Int
+    ) throws(StoreError) -> [Pin] {
+        let statement = try connection.statement(
+            """
+            SELECT \(Pin.columns) FROM claim
+            WHERE claim > ?1 AND pinned_at IS NOT NULL AND state = ?2 AND kind IS NULL AND wanted = 0
+            ORDER BY claim LIMIT ?3
+            """
+        )
+        statement.bindAll(number, state.rawValue, limit)
+        return try statement.page(after: number) { row throws(StoreError) in Pin(row) }
+    }
+
     /// Adds up the pins of some scopes, also those without bytes.
     func usage(_ scopes: RowScopes) throws(StoreError) -> PinUsage {
         let waiting = PinState.waiting.rawValue

@@ -71,6 +71,15 @@ extension StateWriter {
         try setState(of: found, in: scope, newState, trouble, isWanted: false)
     }
 
+    /// Has a pin without bytes that gave up wait for its origin again.
+    func wantAgain(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
+        guard let found = try find(scope, id), let pin = found.pin,
+            PinState.failures.contains(pin), !found.hasBytes, !found.isWanted
+        else { return }
+        try setState(of: found, in: scope, .waiting, nil, isWanted: true)
+        state.hasNews = true
+    }
+
     /// Takes an answer that what is pinned is deleted, of which watchers hear; false where nothing is.
     func bury(_ tombstone: NewEntry, _ revision: Revision) throws(StoreError) -> Bool {
         let (scope, id) = (tombstone.scope, tombstone.entry.id)

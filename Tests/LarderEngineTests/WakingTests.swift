@@ -1,5 +1,6 @@
 import LarderJSON
 import LarderModel
+import LarderStore
 import LarderTestSupport
 import LarderUpstream
 import LarderWire
@@ -142,6 +143,40 @@ struct WakingTests {
             }
             #expect(problem?.detail.contains("cachectl origin rm new") == true)
             #expect(fixture.engine.context.origins.known == before)
+        }
+    }
+
+    @Test("A pin that its origin refused is asked for again with other settings of the origin")
+    func failedPin() async throws {
+        try await EngineFixture.run { fixture in
+            _ = try await fixture.engine.origins.add(try settings("old"))
+            let url = try WebURL(Self.base + "/pinned")
+            fixture.upstream.answer(url, with: .reply(status: 401), .json("[1]"))
+            let id = try EntryID(url)
+            await #expect(throws: Problem.self) {
+                _ = try await fixture.engine.pins.pin(id, fixture.scope)
+            }
+            _ = try await fixture.engine.origins.replace(try settings("new"))
+            let second = try await fixture.upstream.asked.element(1)
+            #expect(second.origin.headers["Authorization"] == "new")
+        }
+    }
+
+    @Test("A pin that had no room is asked for again once there may be room")
+    func raisedRoom() async throws {
+        let setup = try EngineSetup.with { $0.store.pinsMaxBytes = ByteSize(bytes: 2_000) }
+        try await EngineFixture.run(setup) { fixture in
+            let url = try fixture.url("/a")
+            let long = "[\"" + String(repeating: "x", count: 4_000) + "\"]"
+            fixture.upstream.answer(url, with: .json(long), .json(long))
+            let id = try EntryID(url)
+            await #expect(throws: Problem.self) {
+                _ = try await fixture.engine.pins.pin(id, fixture.scope)
+            }
+            var limits = fixture.engine.store.limits
+            limits.pinsMaxBytes = ByteSize(bytes: 1 << 20)
+            fixture.engine.setLimits(limits)
+            #expect(try await fixture.upstream.asked.element(1).url == url)
         }
     }
 }
