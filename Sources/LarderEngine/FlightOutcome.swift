@@ -13,6 +13,15 @@ enum FlightOutcome: Sendable {
     /// The head of an answer whose body now goes through the plan's ``BodyHandover``.
     case passed(PassedHead)
 
+    /// A deletion that cannot be written down is told all the same.
+    init(unstoredDeletion status: Int, _ store: CacheStore) {
+        do throws(StoreError) {
+            self = .deleted(try store.nextRevision(), status: status)
+        } catch {
+            self = .failed(Problem(error))
+        }
+    }
+
     /// What those hear who have joined the flight of somebody else: nothing of cookies, which are for
     /// the one who has asked.
     var forOthers: FlightOutcome {

@@ -443,16 +443,7 @@ struct FlightRun: ~Copyable {
         } catch {
             _ = machine.stored()
             context.noteUnstored(id, error)
-            return .land(unstoredDeletion(status))
-        }
-    }
-
-    /// A deletion that cannot be written down is told all the same.
-    private func unstoredDeletion(_ status: Int) -> FlightOutcome {
-        do throws(StoreError) {
-            return .deleted(try context.store.nextRevision(), status: status)
-        } catch {
-            return .failed(Problem(error))
+            return .land(FlightOutcome(unstoredDeletion: status, context.store))
         }
     }
 

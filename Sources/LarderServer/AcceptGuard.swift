@@ -22,7 +22,7 @@ final class AcceptGuard: ChannelInboundHandler {
     private var refused = 0
     private var noticeDue = NIODeadline.uptimeNanoseconds(0)
 
-    /// - Parameter listener: Descriptor that clients are accepted from.
+    /// `listener` is the descriptor that clients are accepted from.
     init(listener: Int32, logger: Logger) {
         self.listener = listener
         self.logger = logger

@@ -2,14 +2,6 @@ import Glibc
 
 /// Which start of the machine this is: what was written since then is lost by none but its end.
 enum BootID {
-    /// Milliseconds since then, sleep included (clock_gettime(2), CLOCK_BOOTTIME).
-    @Sendable
-    static func uptime() -> Int64? {
-        var time = timespec()
-        guard clock_gettime(CLOCK_BOOTTIME, &time) == 0 else { return nil }
-        return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
-    }
-
     /// Half of what the kernel says (random(4)); nil where it says nothing.
     static let current: Int64? = {
         guard let file = fopen("/proc/sys/kernel/random/boot_id", "re") else { return nil }

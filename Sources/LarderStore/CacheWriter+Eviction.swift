@@ -73,25 +73,13 @@ extension CacheWriter {
         atMost count: Int,
         downTo goal: Int64
     ) throws(StoreError) -> [RowKey] {
-        var passed: [RowKey] = []
-        defer {
-            candidates.reset()
-            // What is protected is in use: so the next put does not meet it at the front again.
-            for key in passed {
-                try? statements[.touch].run(key.number, shared.clock.tick())
-            }
-        }
+        defer { candidates.reset() }
         var victims: [RowKey] = []
         // A put usually needs one or two rows to go; more are asked for in the next round.
         let wanted = min(count, max(2, Int((state.totals.bytes - goal) / 4_096)))
         while victims.count < wanted, try candidates.step() {
             let key = RowKey(candidates.integer(0))
-            guard !kept.contains(key) else { continue }
-            if try isProtected(key) {
-                if passed.count < Limits.evictionBatchRowsMax { passed.append(key) }
-            } else {
-                victims.append(key)
-            }
+            if !kept.contains(key), try !isProtected(key) { victims.append(key) }
         }
         return victims
     }

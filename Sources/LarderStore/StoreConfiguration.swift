@@ -28,7 +28,7 @@ package struct StoreConfiguration: Sendable {
     package var boot = BootID.current
     /// Milliseconds since the machine started, which no clock step changes; nil where it cannot be
     /// told.
-    package var uptime: @Sendable () -> Int64? = BootID.uptime
+    package var uptime: @Sendable () -> Int64? = { nil }
     /// What watchers are told of a step that changes a target; as it stands here, that each shows
     /// something else.
     package var viewChange: ViewChange.Comparison = { _, _, _ in .put }

@@ -180,6 +180,7 @@ struct Daemon {
         store.limits = StoreLimits(configuration)
         store.memoryBytes = configuration.cache.pageBytes
         store.readers = Server.readerCount
+        store.uptime = SystemClock.uptime
         store.viewChange = TargetViews.change
         store.snapshotAge = Limits.snapshotAge
         return store

@@ -3,6 +3,7 @@ import LarderModel
 import LarderStore
 import LarderStrategy
 import LarderTestSupport
+import LarderUpstream
 import LarderWire
 import Testing
 
@@ -90,9 +91,11 @@ struct ModifierTests {
         }
         try await EngineFixture.run(setup) { fixture in
             let url = try WebURL("http://api.example.com/away")
-            let away = ["Location": "http://elsewhere.example/"]
-            fixture.upstream.answer(url, with: .reply(status: 302, headers: away))
-            fixture.upstream.answer(try WebURL("http://api.example.com/"), with: .json("{}"))
+            let away = ScriptedAnswer.reply(
+                status: 302,
+                headers: ["Location": "http://elsewhere.example/"]
+            )
+            fixture.upstream.answerOthers { $0.url == url ? away : .json("{}") }
             let read = try await fixture.start(url, .networkOnly).result()
             #expect(read.refusal?.kind == .redirectRefused)
             let id = try await accept(fixture, url, .none)

@@ -24,7 +24,8 @@ struct ScopeTests {
 
     @Test("A repeated DELETE never removes the row of all users, which only scope=shared names")
     func removeShared() async throws {
-        try await ServerFixture.run(adjusting: { $0.scope = .shared }) { server in
+        let sharing: (inout OriginSettings) -> Void = { $0.scope = .shared }
+        try await ServerFixture.run(adjusting: sharing) { server in
             let client = try await server.connect()
             let url = try ServerFixture.url("/a").text
             let path = "/v1/entries/" + PercentCoding.encode(url)

@@ -14,11 +14,15 @@ struct PinModel {
 
     var pins: [String: Pinned] = [:]
     let maxBytes: Int64
+    /// What one user alone may pin of it: nine tenths.
+    var partBytes: Int64 { (maxBytes * 9 + 9) / 10 }
 
     var bytes: Int64 { pins.values.reduce(0) { $0 + $1.size } }
 
     /// Whether an entry of this size fits in place of what an id's pin holds.
     func fits(_ size: Int64, in id: String) -> Bool {
-        bytes - (pins[id]?.size ?? 0) + size <= maxBytes
+        let old = pins[id]?.size ?? 0
+        let isInPart = size <= old || bytes - old + size <= partBytes
+        return isInPart && bytes - old + size <= maxBytes
     }
 }

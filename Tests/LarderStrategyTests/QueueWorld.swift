@@ -139,12 +139,19 @@ struct QueueWorld {
             case .retryWait: moment(record.nextAttemptAt, .seconds(3_600))
             case .accepted: moment(record.nextAttemptAt, rules.acceptedLimit)
             case .unknown:
-                record.resends ? moment(record.nextAttemptAt, .seconds(300)) ?? now : nil
+                record.resends ? moment(record.nextAttemptAt, longestPause(record)) : nil
             case .queued, .inFlight, .confirmed, .conflict, .authWait, .dead, .cancelled: nil
             }
         judge.rows[number]?.until = until
         judge.rows[number]?.floor = record.state == .retryWait ? until ?? .zero : .zero
         judge.rows[number]?.wokenAfter = nil
+    }
+
+    /// The most that a backoff after the attempts of a record can be.
+    private func longestPause(_ record: ModifierRecord) -> Duration {
+        var ceiling = Duration.seconds(1)
+        for _ in 1..<max(record.attempts, 1) { ceiling = min(ceiling * 2, .seconds(300)) }
+        return ceiling
     }
 
     // MARK: Steps and answers
