@@ -64,6 +64,24 @@ programs_folder() {
     swift build "${build_flags[@]}" --show-bin-path
 }
 
+# The release that is installed: with Swift's runtime in the programs, in a folder of its own, so that
+# it is built beside the debug build. It needs no library but Debian's at run time.
+release_flags=(--configuration release --static-swift-stdlib --scratch-path .build/static
+    -Xlinker --gc-sections "${build_flags[@]}")
+
+# release_build PRODUCT...
+release_build() {
+    local product
+    for product in "$@"; do
+        swift build --quiet "${release_flags[@]}" --product "$product" >&2 \
+            || fail "the release build of $product failed"
+    done
+}
+
+release_folder() {
+    swift build "${release_flags[@]}" --show-bin-path
+}
+
 # Prints every shell script of the tree.
 shell_scripts() {
     local file

@@ -6,8 +6,9 @@ import Musl
 
 /// Where things are when nobody says where: systemd's directories, else root's or the user's own.
 ///
-/// Sources: systemd.exec(5), `StateDirectory=`; the XDG Base Directory Specification, which has a
-/// relative path in a variable ignored.
+/// `LARDER_CONFIG` names another configuration file, which need not be there. Sources:
+/// systemd.exec(5), `StateDirectory=`; the XDG Base Directory Specification, which has a relative
+/// path in a variable ignored.
 package struct StandardPlaces: Equatable, Sendable {
     package var configurationFile: String
     package var apiSocket: String
@@ -38,6 +39,7 @@ package struct StandardPlaces: Equatable, Sendable {
             // Not /tmp: anybody could have made the folder there first.
             apiSocket = (runtime.map { "\($0)/larder" } ?? cache) + "/api.sock"
         }
+        if let named = absolute("LARDER_CONFIG") { configurationFile = named }
         stateDirectory = systemd("STATE_DIRECTORY") ?? state
         cacheDirectory = systemd("CACHE_DIRECTORY") ?? cache
     }

@@ -82,12 +82,10 @@ struct Surroundings {
     }
 
     private static func changedAt(_ file: String) -> Timestamp? {
-        var answer = stat()
-        guard stat(file, &answer) == 0 else { return nil }
-        let time = answer.st_mtim
-        return Timestamp(
-            milliseconds: Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
-        )
+        guard let attributes = try? FileManager.default.attributesOfItem(atPath: file),
+            let date = attributes[.modificationDate] as? Date
+        else { return nil }
+        return Timestamp(milliseconds: Int64(date.timeIntervalSince1970 * 1_000))
     }
 
     // MARK: Socket

@@ -18,10 +18,10 @@ struct Larderd: ParsableCommand {
         commandName: "larderd",
         abstract: "An offline-first cache daemon: answers from its cache, asks the network too.",
         discussion: """
-            Listens on a Unix socket. Without --config it reads /etc/larder/larder.yaml as root, \
-            $XDG_CONFIG_HOME/larder/larder.yaml otherwise, and goes by its defaults where there \
-            is none. Every key can be set in the environment as well: LARDER_CACHE_MAX_BYTES for \
-            cache.max_bytes.
+            Listens on a Unix socket. Without --config it reads the file that LARDER_CONFIG names, \
+            else /etc/larder/larder.yaml as root and $XDG_CONFIG_HOME/larder/larder.yaml \
+            otherwise, and uses its defaults where there is none. Every key can be set in the \
+            environment as well: LARDER_CACHE_MAX_BYTES for cache.max_bytes.
 
             SIGHUP has it read the configuration again, as `cachectl reload` does: what is wrong is \
             refused as a whole, and the log says what was taken and what needs a restart.
@@ -47,6 +47,8 @@ struct Larderd: ParsableCommand {
     var printConfig = false
 
     func run() throws {
+        // libdispatch would write lines of its own form on stderr where it may not set a niceness.
+        setenv("LIBDISPATCH_LOG", "NO", 0)
         let configuration = loadConfiguration()
         if printConfig {
             print(configuration.printed(), terminator: "")
@@ -57,7 +59,7 @@ struct Larderd: ParsableCommand {
             return
         }
         if let fault = CacheFolder.fault(making: configuration.storage.cacheDirectory) {
-            fail(fault, code: 78)
+            fail(fault, code: 78, configuration.log)
         }
         let isOver = DispatchSemaphore(value: 0)
         Task(executorPreference: ThreadPoolExecutor()) {
@@ -81,13 +83,13 @@ struct Larderd: ParsableCommand {
             )
             try await daemon.run()
         } catch let error as SystemdError {
-            fail(error.message, code: 1)
+            fail(error.message, code: 1, configuration.log)
         } catch let error as StoreError {
-            fail(error.message, code: error.exitCode)
+            fail(error.message, code: error.exitCode, configuration.log)
         } catch let error as ServerError {
-            fail(error.message, code: 1)
+            fail(error.message, code: 1, configuration.log)
         } catch {
-            fail("\(error)", code: 1)
+            fail("\(error)", code: 1, configuration.log)
         }
     }
 
@@ -113,9 +115,14 @@ struct Larderd: ParsableCommand {
         return configuration
     }
 
-    private func fail(_ message: String, code: Int32) -> Never {
+    /// Ends the process with one line for each line of the message, in the form of the log.
+    private func fail(
+        _ message: String,
+        code: Int32,
+        _ log: Configuration.Log? = nil
+    ) -> Never {
         for line in message.split(separator: "\n") {
-            StandardError.write("larderd: \(line)")
+            LogSetup.writeFatal(String(line), log, Surroundings.environment)
         }
         Foundation.exit(code)
     }

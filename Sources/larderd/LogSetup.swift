@@ -1,4 +1,7 @@
 import LarderConfiguration
+import LarderEngine
+import LarderJSON
+import LarderModel
 import Logging
 
 /// How the daemon logs: lines on stderr with the priority that journald reads, or JSON.
@@ -12,6 +15,32 @@ enum LogSetup {
         }
         setLevel(settings.level, of: logger)
         return logger
+    }
+
+    /// Writes why the process ends, as an error (priority 3 of syslog(3)).
+    ///
+    /// Without a configuration the form is not known: then a service has the journal's prefix, and a
+    /// person on a terminal none.
+    static func writeFatal(
+        _ message: String,
+        _ settings: Configuration.Log?,
+        _ environment: [String: String]
+    ) {
+        switch settings?.format {
+        case .json:
+            var json = JSONWriter()
+            json.object { json in
+                json.member("time", SystemClock().now().rfc3339)
+                json.member("level", "error")
+                json.member("message", "larderd ends")
+                json.member("reason", message)
+            }
+            StandardError.write(String(decoding: json.bytes, as: UTF8.self))
+        case .auto, nil:
+            let isService =
+                environment["JOURNAL_STREAM"] != nil || environment["INVOCATION_ID"] != nil
+            StandardError.write((isService ? "<3>" : "") + "larderd: \(message)")
+        }
     }
 
     /// Has the logger and all its copies write from a level on.
