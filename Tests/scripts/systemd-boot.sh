@@ -52,7 +52,10 @@ printf '[Unit]\nRequires=larder.socket\nAfter=larder.socket\n' >"$units/larder-t
 printf 'cache: {max_bytes: 64MiB, min_free_bytes: 0B}\n' >"$work/boot.yaml"
 # The group that config/sysusers.d makes, and two members of it.
 members=20010
-{ cat /etc/group; printf 'larder-clients:x:%d:\n' "$members"; } >"$work/group"
+{
+    cat /etc/group
+    printf 'larder-clients:x:%d:\nlarder-config:x:%d:\n' "$members" "$((members + 1))"
+} >"$work/group"
 
 # Runs as the first process of the namespaces. Every place of the machine that systemd writes to is
 # covered, and what would empty /tmp is masked besides.
