@@ -196,8 +196,7 @@ if command -v systemd-analyze >/dev/null; then
         "$(systemd-analyze verify "$units"/larder.* 2>&1)"
     expect_equal "nor with the user's" "" \
         "$(XDG_RUNTIME_DIR=$work/run systemd-analyze --user verify "$units"/user/larder.* 2>&1)"
-    # A tenth of it is the group that lets the service read its configuration.
-    verdict=$(systemd-analyze security --offline=true --threshold=16 \
+    verdict=$(systemd-analyze security --offline=true --threshold=15 \
         config/systemd/larder.service 2>&1) && verdict=
     expect_equal "the service is exposed as little as can be" "" "$verdict"
 else
