@@ -68,36 +68,26 @@ struct Listener: Sendable {
 
 /// The one listener at a time; another takes its place where its file was removed.
 final class Door: Sendable {
-    private struct State {
-        var listener: Listener
-        var isClosed = false
-    }
-
-    private let state: Mutex<State>
+    private let listener: Mutex<Listener>
 
     init(_ listener: Listener) {
-        state = Mutex(State(listener: listener))
+        self.listener = Mutex(listener)
     }
 
-    var socket: ListeningSocket { state.withLock { $0.listener.socket } }
-    var isClosed: Bool { state.withLock { $0.isClosed } }
+    var socket: ListeningSocket { listener.withLock { $0.socket } }
 
     /// Clients of the one before go on.
     func replace(with listener: Listener) async {
-        let unused = state.withLock { state in
-            guard !state.isClosed else { return listener }
-            defer { state.listener = listener }
-            return state.listener
+        let old = self.listener.withLock { current in
+            defer { current = listener }
+            return current
         }
-        try? await unused.channel.close().get()
+        try? await old.channel.close().get()
     }
 
     /// Takes no more clients, and takes the socket's file away if it is the daemon's.
     func close() async {
-        let listener = state.withLock { state in
-            state.isClosed = true
-            return state.listener
-        }
+        let listener = listener.withLock { $0 }
         try? await listener.channel.close().get()
         listener.socket.remove()
     }

@@ -94,8 +94,11 @@ package final class Server: Sendable {
                     await loop.jobs.run(cancellingTheRest: false)
                 }
             }
-            group.addTask { await self.keepOpen(door, loops) }
-            for await _ in stopping { break }
+            await withDiscardingTaskGroup { keeper in
+                keeper.addTask { await self.keepOpen(door, loops) }
+                for await _ in stopping { break }
+                keeper.cancelAll()
+            }
             await door.close()
             await drainConnections()
             for loop in loops.values {
@@ -189,7 +192,6 @@ package final class Server: Sendable {
     private func keepOpen(_ door: Door, _ loops: Loops) async {
         var isTold = false
         while (try? await context.engine.clock.sleep(for: Limits.socketCheckTime)) != nil {
-            guard !door.isClosed else { return }
             switch door.socket.fault {
             case .none: isTold = false
             case .inherited(let path)?:
