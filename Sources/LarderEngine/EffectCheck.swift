@@ -70,8 +70,8 @@ struct EffectCheck: Sendable {
                 )
                 let action = machine.headArrived(head, remaining: .zero, chance: 0)
                 if case .giveUp(.captive) = action {
-                    context.originStates.notePortal(origin.name)
-                    return .notNow
+                    return await context.originStates.isPortal(head.status, for: origin)
+                        ? .notNow : .nothing
                 }
                 context.originStates.noteAnswer(origin.name)
                 context.originStates.noteRest(of: origin.name, for: whole.modifier.scope, head)

@@ -173,7 +173,7 @@ struct FlightRun: ~Copyable {
                 return .land(failed(.captive(host: host)))
             }
             guard await context.originStates.isPortal(reply.status, for: plan.origin) else {
-                return .land(failed(.redirectRefused(host: host)))
+                return .land(failed(rules.ownWay(reply.status, host: host)))
             }
         } else {
             context.originStates.noteAnswer(plan.origin.name)

@@ -75,18 +75,10 @@ struct ModifierAttempt: Sendable {
 
     private func end(of reply: UpstreamReply, from url: WebURL) async -> End {
         let now = context.clock.now()
-        var verdict = facts.verdict(
-            reply.status,
-            reply.headers,
-            from: url,
-            rule: origin.modifiers.answer,
-            now: now
-        )
+        var verdict = verdict(of: reply, from: url, now)
         if case .captive = verdict {
-            guard await context.originStates.isPortal(reply.status, for: origin) else {
-                // The origin itself leads elsewhere: that is its answer to this request.
-                verdict = .refused
-                return await end(of: reply, verdict, now)
+            if await !context.originStates.isPortal(reply.status, for: origin) {
+                verdict = self.verdict(of: reply, from: url, now, isOrigins: true)
             }
         } else {
             context.originStates.noteAnswer(origin.name)
@@ -97,11 +89,27 @@ struct ModifierAttempt: Sendable {
         return await end(of: reply, verdict, now, from: url)
     }
 
+    private func verdict(
+        of reply: UpstreamReply,
+        from url: WebURL,
+        _ now: Timestamp,
+        isOrigins: Bool = false
+    ) -> ModifierVerdict {
+        facts.verdict(
+            reply.status,
+            reply.headers,
+            from: url,
+            rule: origin.modifiers.answer,
+            now: now,
+            isOrigins: isOrigins
+        )
+    }
+
     private func end(
         of reply: UpstreamReply,
         _ verdict: ModifierVerdict,
         _ now: Timestamp,
-        from url: WebURL? = nil
+        from url: WebURL
     ) async -> End {
         guard case .confirmed(let shown) = verdict,
             shown != .none || facts.mayShowEntity || !origin.modifiers.refusedIf.isEmpty
@@ -111,8 +119,9 @@ struct ModifierAttempt: Sendable {
             return End(verdict: verdict, answer: answer(reply, quoted, mayShowTarget: false, now))
         }
         let (body, isWhole) = await reply.body.read(upTo: Limits.inlineJSONBytesMax)
-        if let url, facts.isPortalPage(body, reply.headers, from: url) {
-            context.originStates.notePortal(origin.name)
+        if facts.isPortalPage(body, reply.headers, from: url),
+            await context.originStates.isPortal(reply.status, for: origin)
+        {
             return End(verdict: .captive)
         }
         if origin.modifiers.isRefusal(body) {

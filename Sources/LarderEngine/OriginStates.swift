@@ -83,22 +83,37 @@ struct OriginStates: EnginePart {
     private func probe(_ name: OriginName) async {
         guard let origin = context.origins[name]?.settings ?? context.health.implicitOrigin(name)
         else { return }
-        let request = UpstreamRequest(
-            origin: origin,
-            url: origin.baseURL,
-            timeout: min(origin.fetch.timeout, Limits.silenceTime)
-        )
         do throws(UpstreamError) {
-            let reply = try await context.upstream.ask(request)
+            let reply = try await ask(origin, origin.baseURL)
             noteProbe(of: origin, reply.status, reply.headers)
         } catch {
             noteFailure(of: name, error)
         }
     }
 
+    private func ask(
+        _ origin: OriginSettings,
+        _ url: WebURL
+    ) async throws(UpstreamError) -> UpstreamReply {
+        try await context.upstream.ask(
+            UpstreamRequest(
+                origin: origin,
+                url: url,
+                timeout: min(origin.fetch.timeout, Limits.silenceTime)
+            )
+        )
+    }
+
     /// Notes an answer to what was asked for no client; false when it was not the origin's.
+    ///
+    /// `isPagePortals`: a page over plain http is a portal's even if none was seen before.
     @discardableResult
-    func noteProbe(of origin: OriginSettings, _ status: Int, _ headers: HeaderFields) -> Bool {
+    func noteProbe(
+        of origin: OriginSettings,
+        _ status: Int,
+        _ headers: HeaderFields,
+        isPagePortals: Bool = false
+    ) -> Bool {
         let rules = FlightRules(
             url: origin.baseURL,
             cachedIsJSON: false,
@@ -107,7 +122,7 @@ struct OriginStates: EnginePart {
         )
         let head = ResponseHead(status: status, headers: headers, now: clock.now())
         let wasCaptive = context.health[origin.name]?.state == .captive
-        guard rules.isOwn(head, wasCaptive: wasCaptive) else {
+        guard rules.isOwn(head, wasCaptive: wasCaptive || isPagePortals) else {
             notePortal(origin.name)
             return false
         }
@@ -117,21 +132,31 @@ struct OriginStates: EnginePart {
 
     /// Whether an answer that looks like a portal's is one, and notes it.
     ///
-    /// No origin generates 511 (RFC 6585 6). Everything else can be one URL's own way, which must not
-    /// mark the origin for all: the origin's base URL is asked, unless it is known to be captive.
+    /// | answer | what decides |
+    /// |---|---|
+    /// | 511 | a portal's: no origin generates it (RFC 6585 6) |
+    /// | a page over https | the origin's: a portal has no certificate for its host |
+    /// | any, while the origin is captive | a portal's |
+    /// | a page over http | a portal's if a path that is nowhere gives a page too |
+    /// | a redirect to another host over http | a portal's if the base URL redirects so too |
+    ///
+    /// The last two can be one URL's own way, which must not mark the origin for everyone.
     func isPortal(_ status: Int, for origin: OriginSettings) async -> Bool {
+        let isPage = (200..<300).contains(status)
+        if isPage, origin.baseURL.isSecure { return false }
         if status == 511 || context.health[origin.name]?.state == .captive {
             notePortal(origin.name)
             return true
         }
-        let request = UpstreamRequest(
-            origin: origin,
-            url: origin.baseURL,
-            timeout: min(origin.fetch.timeout, Limits.silenceTime)
-        )
+        var url = origin.baseURL
+        if isPage {
+            let nowhere = String(UInt64(context.chance() * 0x1p64), radix: 16)
+            let path = url.path.hasSuffix("/") ? url.path : url.path + "/"
+            url = (try? url.resolving(path + "larder-\(nowhere)")) ?? url
+        }
         do throws(UpstreamError) {
-            let reply = try await context.upstream.ask(request)
-            return !noteProbe(of: origin, reply.status, reply.headers)
+            let reply = try await ask(origin, url)
+            return !noteProbe(of: origin, reply.status, reply.headers, isPagePortals: isPage)
         } catch {
             // Neither is known: the request is tried again.
             return true

@@ -204,8 +204,7 @@ struct WatchSession {
                 source: cause.source.text,
                 cause: cause.text ?? (cause.source == .network ? "fetch:\(id)" : nil)
             )
-            // One that stands for several says nothing of the others.
-            event.changed = coalesced > 1 ? [] : cause.changed
+            event.changed = cause.changed
             event.isOwn = isOwn
             event.coalesced = coalesced
             event.hasMore = hasMore

@@ -69,6 +69,12 @@ package struct FlightRules: Equatable, Sendable {
         return nil
     }
 
+    /// What an answer like a portal's is that turned out to be the origin's own.
+    package func ownWay(_ status: Int, host: String) -> FlightFailure {
+        (200..<300).contains(status)
+            ? .badAnswer("a page of HTML, where JSON was asked for") : .redirectRefused(host: host)
+    }
+
     /// Whether an answer is a page that a portal may have sent while it answers for the origin.
     package func isSuspect(_ head: ResponseHead, from url: WebURL) -> Bool {
         isCaptive && !url.isSecure && (200..<300).contains(head.status) && Self.isHTML(head.essence)

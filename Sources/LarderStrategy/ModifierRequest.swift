@@ -97,15 +97,18 @@ package struct ModifierRequest: Equatable, Sendable {
     }
 
     /// What an answer means that is not ``followed(_:_:from:)``.
+    ///
+    /// `isOrigins`: it is known that no captive portal has sent it.
     package func verdict(
         _ status: Int,
         _ headers: HeaderFields,
         from answering: WebURL,
         rule: ModifierRules.AnswerRule,
-        now: Timestamp
+        now: Timestamp,
+        isOrigins: Bool = false
     ) -> ModifierVerdict {
         let head = ResponseHead(status: status, headers: headers, now: now)
-        guard !isPortal(head, answering) else { return .captive }
+        guard isOrigins || !isPortal(head, answering) else { return .captive }
         switch status {
         case 202: return .accepted
         case 200..<300: return .confirmed(body(head, headers, answering, rule))

@@ -157,16 +157,38 @@ struct RetryTests {
         ]
     )
     func captive(answer: ScriptedAnswer) async throws {
-        try await EngineFixture.run { fixture in
-            let url = try fixture.url("/a")
+        let base = try WebURL("http://plain.example/api")
+        let origin = OriginSettings(name: try OriginName("plain"), baseURL: base)
+        try await EngineFixture.run(.with { $0.origin = origin }) { fixture in
+            let url = try WebURL("http://plain.example/api/a")
             try await fixture.cache(url, .json("[1]"))
-            fixture.upstream.answer(url, with: answer)
-            // What the daemon asks to know whether it is this URL's own way.
-            fixture.upstream.answer(try fixture.url(""), with: .reply(status: 511))
+            // Whatever the daemon asks to know whether it is this URL's own way.
+            fixture.upstream.answerOthers { _ in answer }
             let got = try await fixture.fetch(url)
             #expect(got.shape == ["cache", "error captive", "end error"])
             #expect(await fixture.originState == .captive)
             #expect(try await fixture.cached(url).frames[0].shown == got.frames[0].shown)
+        }
+    }
+
+    @Test(
+        "A page where JSON is expected is no portal's over https, nor where others are answered",
+        arguments: ["https", "http"]
+    )
+    func ownPage(scheme: String) async throws {
+        let base = try WebURL("\(scheme)://own.example/api")
+        let origin = OriginSettings(name: try OriginName("own"), baseURL: base)
+        try await EngineFixture.run(.with { $0.origin = origin }) { fixture in
+            let url = try WebURL("\(scheme)://own.example/api/a")
+            try await fixture.cache(url, .json("[1]"))
+            let page = ScriptedAnswer.reply("<html>", headers: ["Content-Type": "text/html"])
+            fixture.upstream.answer(url, with: page)
+            fixture.upstream.answerOthers { _ in .reply("no", status: 404) }
+            #expect(try await fixture.fetch(url).shape == ["cache", "error bad-answer", "end error"])
+            #expect(await fixture.originState == .online)
+            let others = fixture.upstream.asked.all.map(\.url).filter { $0 != url }
+            #expect(others.count == (scheme == "http" ? 1 : 0))
+            #expect(others.allSatisfy { $0.path.hasPrefix("/api/larder-") })
         }
     }
 

@@ -120,15 +120,16 @@ extension OriginRow {
 
     private static let captive = [
         OriginRow("511", .text("sign in", status: 511), to: .fails("captive")),
+        // The origin's base URL and what it does not have are answered otherwise: no portal.
         OriginRow(
             "HTML where JSON was expected",
-            .text("<p>sign in</p>", headers: ["Content-Type": "text/html"]),
-            to: .fails("captive")
+            .text("<p>a page</p>", headers: ["Content-Type": "text/html"]),
+            to: .fails("bad-answer")
         ),
         OriginRow(
             "redirects to another host",
-            .redirect(to: "http://portal.example/login"),
-            to: .fails("captive")
+            .redirect(to: "http://other.example/login"),
+            to: .fails("redirect-refused")
         ),
     ]
 

@@ -94,6 +94,23 @@ struct UnusualAnswerTests {
         }
     }
 
+    @Test("A page answered to a write is the origin's where what is not there has none")
+    func pageToWrite() async throws {
+        try await GatewayFixture.run { gateway in
+            let page = OriginAnswer.text("<html>", headers: ["Content-Type": "text/html"])
+            gateway.answer("/n/1", with: page)
+            let id = try gateway.url("/n/1")
+            let effect = #"{"type":"put","value":{"n":1}}"#
+            let command = #"{"id":"w","changes":[{"target":{"id":"\#(id)"},"effect":\#(effect)}]}"#
+            let client = try await gateway.connect()
+            let path = "/v1/modifiers?wait=60s"
+            let sent = try await client.ask("POST", path, body: Array(command.utf8))
+            #expect(sent.text.contains(#""state":"confirmed""#), "\(sent.text)")
+            let origins = try await client.ask("GET", "/v1/origins")
+            #expect(origins.text.contains(#""state":"online""#), "\(origins.text)")
+        }
+    }
+
     @Test("A client's Authorization is refused where the origin is configured with one")
     func authorization() async throws {
         var setup = GatewayFixture.Setup()

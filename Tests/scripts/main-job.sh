@@ -10,11 +10,13 @@ cp --preserve=timestamps "$iso"/iso_*.json "$www"
 # Larger than what stands inline in a frame.
 jq --slurp . "$iso/iso_639-3.json" "$iso/iso_639-3.json" >"$www/big.json"
 
+# While the file portal is there, a page stands in for every answer.
 configure_nginx <<END
+        if (-f $work/portal) { rewrite ^ /page.json last; }
         location = /fresh.json { alias $www/iso_15924.json; expires 1h; }
         location = /moved.json { return 302 /iso_4217.json; }
         location = /elsewhere.json { return 302 http://elsewhere.example/iso_4217.json; }
-        location = /portal.json { types {} default_type text/html; return 200 "<html>Sign in</html>"; }
+        location = /page.json { types {} default_type text/html; return 200 "<html>Sign in</html>"; }
         location = /refused.json { types {} default_type text/plain; return 403 "not today"; }
 END
 start_nginx
@@ -103,8 +105,9 @@ expect_equal "a redirect within the host is followed" "snapshot network;end netw
 request GET "$(entry "$origin/moved.json")"
 expect_same_file "it is kept under the id that was asked for" "$www/iso_4217.json" "$work/body"
 fetch "$origin/elsewhere.json"
-expect_equal "a redirect over plain http to another host is a portal's" \
-    "502 urn:larder:captive" "$(outline)"
+expect_equal "one URL's redirect to another host is refused" \
+    "502 urn:larder:redirect-refused" "$(outline)"
+expect_equal "it says nothing of the origin" online "$(origin_state)"
 fetch http://elsewhere.example/x.json
 expect_equal "an unknown origin is refused" "403 urn:larder:unknown-origin" "$(outline)"
 expect_match "the refusal says how to add it" \
@@ -113,12 +116,21 @@ fetch "$origin/refused.json"
 expect_equal "what the origin refuses is told with its status" \
     "502 urn:larder:origin-status 403 not today" \
     "$(outline) $(member .origin_status) $(member .body)"
-fetch_with "{\"url\": \"$origin/portal.json\", \"headers\": {\"Accept\": \"application/json\"}}"
-expect_equal "HTML where JSON was asked for is a captive portal's" \
+as_json() {
+    fetch_with "{\"url\": \"$1\", \"headers\": {\"Accept\": \"application/json\"}}"
+}
+as_json "$origin/page.json"
+expect_equal "one URL's HTML where JSON was asked for cannot be used" \
+    "502 urn:larder:bad-answer" "$(outline)"
+expect_equal "nor does that say anything of the origin" online "$(origin_state)"
+touch "$work/portal"
+as_json "$origin/unseen.json"
+expect_equal "a page for every path is a captive portal's" \
     "502 urn:larder:captive" "$(outline)"
-request GET "$(entry "$origin/portal.json")"
+request GET "$(entry "$origin/unseen.json")"
 expect_equal "a portal's answer is not kept" "404 urn:larder:miss" "$status $(member .type)"
 expect_equal "an origin behind a portal is captive" captive "$(origin_state)"
+rm "$work/portal"
 fetch "$currencies"
 expect_equal "an answer of its own makes it online again" online "$(origin_state)"
 
