@@ -20,6 +20,8 @@ struct ModifierAttempt: Sendable {
         let body: [UInt8]
         /// Whether the body may say what a target is now: a refusal and what is deleted do not.
         let mayShowTarget: Bool
+        /// Whether the request was sent before, and nobody knows whether the origin had it.
+        let isToRepeat: Bool
         let at: Timestamp
     }
 
@@ -145,6 +147,7 @@ struct ModifierAttempt: Sendable {
             headers: reply.headers,
             body: body,
             mayShowTarget: mayShowTarget,
+            isToRepeat: reply.isToRepeat,
             at: now
         )
     }

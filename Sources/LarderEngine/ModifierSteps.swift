@@ -98,18 +98,18 @@ final class ModifierSteps: Sendable {
         guard var end = await attempt.run() else { return nil }
         if end.verdict != .neverLeft { context.meter.count { $0.modifiers.attempts += 1 } }
         noteFailure(of: whole.modifier, end.verdict, status: end.answer?.status)
-        if whole.modifier.isRepeat, let status = end.answer?.status {
+        if let answer = end.answer, whole.modifier.isRepeat || answer.isToRepeat {
             end.verdict = ModifierRequest.ofRepeat(
                 end.verdict,
-                status: status,
+                status: answer.status,
                 isHonoured: origin.modifiers.idempotency.isHonoured
             )
-        }
-        if whole.modifier.isRepeat, end.answer?.status == 412 {
-            // It may be the attempt before that has changed what the condition is about.
-            let check = EffectCheck(context: context, whole: whole, bases: bases)
-            guard let verdict = await check.verdict() else { return nil }
-            end.verdict = verdict
+            if answer.status == 412 {
+                // It may be what was sent before that has changed what the condition is about.
+                let check = EffectCheck(context: context, whole: whole, bases: bases)
+                guard let verdict = await check.verdict() else { return nil }
+                end.verdict = verdict
+            }
         }
         let fetch = try? context.store.nextRevision()
         attempts.withLock { attempts in

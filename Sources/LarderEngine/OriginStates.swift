@@ -122,7 +122,8 @@ struct OriginStates: EnginePart {
         )
         let head = ResponseHead(status: status, headers: headers, now: clock.now())
         let wasCaptive = context.health[origin.name]?.state == .captive
-        guard rules.isOwn(head, wasCaptive: wasCaptive || isPagePortals) else {
+        let isPages = isPagePortals && (200..<300).contains(status)
+        guard rules.isOwn(head, wasCaptive: wasCaptive || isPages) else {
             notePortal(origin.name)
             return false
         }

@@ -57,7 +57,9 @@ package final class HTTPUpstream: Upstream {
             let prepared = try prepare(request, marks)
             let answer = Answer(to: prepared, from: client, deadline: deadline, onSent: onSent)
             do throws(AnswerFailure) {
-                return reply(try await answer.head(), answer, to: request)
+                var reply = reply(try await answer.head(), answer, to: request)
+                reply.isToRepeat = repeats.mayHaveArrived
+                return reply
             } catch {
                 let next = repeats.next(after: error, request)
                 guard next != .giveUp, NIODeadline.now() < deadline, !Task.isCancelled else {
@@ -201,6 +203,8 @@ private struct Repeats {
     private var closed = 0
     private var unused = 0
     private var silent = 0
+    /// Whether one that was sent may have reached the origin.
+    private(set) var mayHaveArrived = false
 
     mutating func next(after failure: AnswerFailure, _ request: UpstreamRequest) -> Next {
         switch failure.error as? StaleConnection {
@@ -209,6 +213,7 @@ private struct Repeats {
             return unused <= 2 * Limits.upstreamConnectionsPerHostMax ? .again : .giveUp
         case .silent:
             silent += 1
+            mayHaveArrived = true
             return silent == 1 ? .onNewConnection : .giveUp
         case nil: break
         }
@@ -217,6 +222,7 @@ private struct Repeats {
             failure.progress == .connecting || request.mayRepeat
         else { return .giveUp }
         closed += 1
+        if failure.progress != .connecting { mayHaveArrived = true }
         return closed <= Limits.closedConnectionsMax ? .afterPause : .giveUp
     }
 }

@@ -8,6 +8,8 @@ package struct UpstreamReply {
     /// Whether the end of the connection is the end of the body, so that a body that was cut off
     /// looks whole (RFC 9112 6.3, rule 8).
     package var endsWithConnection: Bool
+    /// Whether the request was sent before, and nobody knows whether the origin had it.
+    package var isToRepeat = false
 
     package init(
         status: Int,

@@ -146,9 +146,10 @@ struct ReusedConnectionTests {
             request.url = url
             request.method = method
             request.isRepeatable = isRepeatable
-            for _ in 0..<2 {
+            for isToRepeat in [false, true] {
                 let reply = try await fixture.upstream.ask(request)
                 #expect(reply.status == 200)
+                #expect(reply.isToRepeat == isToRepeat)
                 _ = try await reply.bytes()
             }
             #expect(log.accepted.all.count == 2)
