@@ -110,6 +110,9 @@ package final class Monitor: EnginePart {
         if totals.budget < maxBytes {
             warnings.append(
                 "the disk is short of space: the cache keeps to \(totals.budget) bytes"
+                    + (totals.diskEvictions > 0
+                        ? ", \(totals.diskEvictions) entries were evicted for it since the start"
+                        : "")
             )
         }
         if totals.damaged > 0 {

@@ -6,6 +6,7 @@ final class Findings: Sendable {
     private struct Kept {
         var recent: [String] = []
         var untold: [String] = []
+        var toldEvictions: Int64 = 0
     }
 
     private let kept = Mutex(Kept())
@@ -19,6 +20,14 @@ final class Findings: Sendable {
     /// Remembers something for the log only, as status tells it otherwise.
     func tell(_ sentence: String) {
         kept.withLock { $0.untold = ($0.untold + [sentence]).suffix(Limits.findingsMax) }
+    }
+
+    /// How many of so many evictions since the start were not taken before.
+    func takeEvictions(of count: Int64) -> Int64 {
+        kept.withLock { kept in
+            defer { kept.toldEvictions = count }
+            return count - kept.toldEvictions
+        }
     }
 
     /// For status: the oldest first.

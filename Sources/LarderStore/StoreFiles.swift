@@ -78,7 +78,12 @@ package struct StoreFiles: Sendable {
 
     /// What was found and done since this was asked last, in sentences for the log; also what is right
     /// again.
-    package func takeNews() -> [String] { found.takeUntold() }
+    package func takeNews() -> [String] {
+        let evicted = found.takeEvictions(of: shared.totals.diskEvictions)
+        guard evicted > 0 else { return found.takeUntold() }
+        let disk = "the disk of \(configuration.cacheDirectory) is short of space"
+        return found.takeUntold() + ["\(evicted) entries were evicted, as \(disk)"]
+    }
 
     /// Whether there is nothing that the next round of housekeeping could put right.
     var areWell: Bool {

@@ -453,14 +453,37 @@ done
 end_daemon TERM
 start_daemon
 held=$(status_of .cache.bytes)
-head -c "$(($(free_bytes "$work/cache") - (4 << 20)))" /dev/zero >"$work/cache/ballast"
-has_room() {
-    (($(free_bytes "$work/cache") >= 7 << 20))
+leave_free() {
+    rm -f "$work/cache/ballast"
+    head -c "$(($(free_bytes "$work/cache") - $1))" /dev/zero >"$work/cache/ballast"
 }
-await 90 has_room || not_ok "min_free_bytes: the cache shrinks for others" "8 MiB free" \
+# With more than half of it nothing goes, and nothing grows.
+leave_free $((6 << 20))
+is_bounded() {
+    [[ $(status_of '.warnings | join("; ")') == *"the cache keeps to $held bytes"* ]]
+}
+await 90 is_bounded || not_ok "min_free_bytes: the cache is bounded" "a warning" "none"
+expect_equal "min_free_bytes: with more than half of it free nothing goes" "$held" \
+    "$(status_of .cache.bytes)"
+for ((n = 0; n < 20; n++)); do
+    request PUT "$(entry "grown:$n")" --data-binary "@$work/blob"
+done
+expect_at_most "min_free_bytes: it grows no more" "$held" "$(status_of .cache.bytes)"
+# With less, the cache shrinks.
+leave_free $((3 << 20))
+has_room() {
+    (($(free_bytes "$work/cache") >= 4 << 20))
+}
+await 90 has_room || not_ok "min_free_bytes: the cache shrinks for others" "4 MiB free" \
     "$(free_bytes "$work/cache") free"
 expect_at_most "min_free_bytes: rows went" "$((held - 1))" "$(status_of .cache.bytes)"
-request GET "$(entry blob:149)"
+expect_match "min_free_bytes: half of them stay" true \
+    "$(status_of ".cache.bytes >= $held / 2 - 100000")"
+expect_match "min_free_bytes: status says how many went" 'entries were evicted for it' \
+    "$(status_of '.warnings | join("; ")')"
+is_logged() { grep -q 'entries were evicted, as the disk of' "$work/larderd.log"; }
+await 20 is_logged || not_ok "min_free_bytes: the log says how many went" "a line" "none"
+request GET "$(entry grown:19)"
 expect_equal "min_free_bytes: the newest stay" 200 "$status"
 expect_pins_kept "min_free_bytes"
 rm "$work/cache/ballast"
