@@ -120,7 +120,8 @@ final class ModifierKeeper: Sendable {
             group.addTask { await alarm.run(clock) { self.post(.timeCame) } }
             var (actions, end) = await steps.records.restore(&machine, &group)
             perform(actions, steps, &group)
-            var alarmedAt: Duration?
+            var alarmedAt = machine.nextWake
+            alarm.set(alarmedAt)
             for await event in mailbox.events {
                 switch event {
                 case .accepted(let modifiers):

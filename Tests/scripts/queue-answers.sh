@@ -334,6 +334,15 @@ expect_equal "case 22: is sent again after a crash" confirmed "$(fate c22-5)"
 expect_equal "P-05: once, as far as the origin is concerned" 1 \
     "$(effect_keys /lost | grep -o 'c22-5' | wc -l)"
 
+# Nobody asks the daemon for anything meanwhile.
+merge held-1 /alone '{"n": 1}' '{"hold": "2s"}'
+end_daemon KILL
+start_daemon
+is_received() { [[ $(received_keys /alone) == held-1 ]]; }
+await 30 is_received || true
+expect_equal "a write that waits is sent after a start without anybody's word" held-1 \
+    "$(received_keys /alone)"
+
 # -- who is not the server
 
 have /portal/a '{"n":1}'
