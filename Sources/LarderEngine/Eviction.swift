@@ -109,10 +109,13 @@ private struct EvictionRun {
             var wanted = page[...]
             if let goal {
                 var left = before - report.bytes - goal
-                wanted = page.prefix { candidate in
-                    defer { left -= isProtected(candidate) ? 0 : candidate.size }
-                    return left > 0
+                let skipped = try await context.store.skipped(page)
+                let end = page.indices.first { index in
+                    guard left > 0 else { return true }
+                    left -= skipped.contains(index) ? 0 : page[index].size
+                    return false
                 }
+                wanted = page.prefix(end ?? page.count)
             }
             try await take(wanted.filter { ids?.contains($0.id) ?? true })
             if wanted.count < page.count { return }
@@ -156,8 +159,10 @@ private struct EvictionRun {
     private mutating func take(_ candidates: [EvictionCandidate]) async throws(StoreError) {
         var receipt = EvictionReceipt()
         if isDryRun {
-            receipt.evicted = candidates.filter { !isProtected($0) }
-            receipt.skipped = candidates.count - receipt.evicted.count
+            let skipped = try await context.store.skipped(candidates)
+            receipt.evicted = candidates.indices
+                .filter { !skipped.contains($0) }.map { candidates[$0] }
+            receipt.skipped = skipped.count
         } else {
             receipt = try await context.store.evict(candidates, client: client)
         }
@@ -166,9 +171,5 @@ private struct EvictionRun {
         report.skipped += receipt.skipped
         let room = Limits.evictedIDsMax - report.ids.count
         report.ids += receipt.evicted.prefix(room).map(\.id)
-    }
-
-    private func isProtected(_ candidate: EvictionCandidate) -> Bool {
-        context.store.isProtected(candidate)
     }
 }

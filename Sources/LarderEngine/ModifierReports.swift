@@ -41,7 +41,6 @@ struct ModifierReports: EnginePart {
         _ scope: ScopeKey
     ) async throws(StoreError) -> ModifierReport {
         var report = await report(of: whole.modifier)
-        report.bodyByteCount = whole.body.count
         report.answer = whole.answer.map { answer in
             ModifierReport.Answer(
                 status: answer.status,
@@ -180,6 +179,10 @@ struct ModifierReports: EnginePart {
         report.waitingFor = standing.wait.flatMap { wait in
             ModifierReport.Wait(wait, now: clock.now(), monotonic: clock.monotonic())
         }
+        // What was written while the clock was ahead is waited for no longer than it was to take.
+        if let end = report.waitingFor?.until {
+            report.nextAttemptAt = report.nextAttemptAt.map { min($0, end) }
+        }
         if case .pausedLane = standing.wait { report.marks.append(.paused) }
         report.dependants = await ids(of: standing.dependants)
         return report
@@ -285,7 +288,7 @@ extension ModifierReport {
             state: row.state,
             method: row.method,
             url: row.url.text,
-            bodyByteCount: 0,
+            bodyByteCount: row.bodyByteCount,
             idempotencyKey: row.idempotencyKey,
             attempts: row.attempts,
             uid: row.scope.uid ?? 0,

@@ -46,7 +46,11 @@ package final class Monitor: EnginePart {
         let (queue, queueWarnings) = await queueStatus()
         let findings = await findings(for: asker)
         let aside = store.files.asideSets.map { "\($0.sentence): \($0.removal)" }
-        let warnings = warnings(totals) + aside + queueWarnings + findings.map(\.detail)
+        let origins = originStatuses(for: asker)
+        let portals = origins.filter { $0.condition.state == .captive }
+            .map { "a captive portal answers for the origin '\($0.name)': sign in to the network" }
+        let warnings =
+            warnings(totals) + aside + portals + queueWarnings + findings.map(\.detail)
         let cache = StatusReport.Cache(
             bytes: totals.bytes,
             maxBytes: maxBytes,
@@ -70,7 +74,7 @@ package final class Monitor: EnginePart {
             pins: StatusReport.Pins(store.pins.totals),
             connections: connections,
             flights: context.flights.count,
-            origins: originStatuses(for: asker),
+            origins: origins,
             warnings: warnings
         )
         report.queue = queue

@@ -7,7 +7,6 @@ import NIOHTTP1
 /// no lock and no shared memory.
 final class LoopMeter {
     private(set) var counts = LoopCounts()
-    private var hits = 0
 
     /// An answer's head is on its way.
     func answered(_ family: RouteFamily, _ status: HTTPResponseStatus) {
@@ -35,8 +34,8 @@ final class LoopMeter {
 
     /// Whether the read that is about to be answered is one to be timed.
     func wantsTime() -> Bool {
-        hits &+= 1
-        return hits % Limits.hitsPerSample == 0
+        defer { counts.reads += 1 }
+        return counts.reads % Int64(Limits.hitsPerSample) == 0
     }
 
     func hitAnswered(after time: TimeAmount) { counts.hit.record(time.nanoseconds) }
@@ -56,6 +55,8 @@ struct LoopCounts: Sendable {
     fileprivate(set) var readyAnswers = StatsReport.ReadyAnswers()
     fileprivate(set) var received: Int64 = 0
     fileprivate(set) var sent: Int64 = 0
+    /// Of an entry, whether they were timed or not.
+    fileprivate(set) var reads: Int64 = 0
     fileprivate(set) var hit = Histogram()
     fileprivate(set) var put = Histogram()
 
@@ -68,6 +69,7 @@ struct LoopCounts: Sendable {
         readyAnswers.bytes += other.readyAnswers.bytes
         received += other.received
         sent += other.sent
+        reads += other.reads
         hit.add(other.hit)
         put.add(other.put)
     }
@@ -83,6 +85,7 @@ struct LoopCounts: Sendable {
         report.bytes.received = received
         report.bytes.sent = sent
         report.latencies.hit = StatsReport.Latency(hit)
+        report.latencies.hit.count = reads
         report.latencies.put = StatsReport.Latency(put)
         report.requests = RouteFamily.allCases.map { family in
             var counted = StatsReport.Requests(family: family.name)

@@ -226,8 +226,13 @@ package final class CacheStore: Sendable {
         shared.isProtected(RowKey(scope, id))
     }
 
-    package func isProtected(_ candidate: EvictionCandidate) -> Bool {
-        shared.isProtected(candidate.key)
+    /// The positions of the candidates that ``evict(_:client:)`` would skip.
+    package func skipped(
+        _ candidates: [EvictionCandidate]
+    ) async throws(StoreError) -> Set<Int> {
+        try await commits.submit { writer throws(StoreError) in
+            try writer.cache.skipped(candidates)
+        }
     }
 
     /// How often an id is protected.

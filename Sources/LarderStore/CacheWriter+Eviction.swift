@@ -158,9 +158,7 @@ extension CacheWriter {
         var receipt = EvictionReceipt()
         var step: Revision?
         for candidate in candidates {
-            guard try !isProtected(candidate.key),
-                try revision(of: candidate.key) == candidate.revision
-            else {
+            guard try !isSkipped(candidate) else {
                 receipt.skipped += 1
                 continue
             }
@@ -170,6 +168,20 @@ extension CacheWriter {
             state.totals.evictedByRequest += 1
         }
         return receipt
+    }
+
+    /// The positions of the candidates that an eviction by name would skip.
+    func skipped(_ candidates: [EvictionCandidate]) throws(StoreError) -> Set<Int> {
+        var skipped: Set<Int> = []
+        for (index, candidate) in candidates.enumerated() where try isSkipped(candidate) {
+            skipped.insert(index)
+        }
+        return skipped
+    }
+
+    private func isSkipped(_ candidate: EvictionCandidate) throws(StoreError) -> Bool {
+        if try isProtected(candidate.key) { return true }
+        return try revision(of: candidate.key) != candidate.revision
     }
 
     private func revision(of key: RowKey) throws(StoreError) -> Revision? {

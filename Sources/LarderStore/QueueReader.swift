@@ -98,14 +98,14 @@ struct QueueReader {
             let answer = modifier.answerStatus.map { status in
                 StoredAnswer(
                     status: status,
-                    headers: HeaderFields(lines: statement.text(32) ?? ""),
-                    body: Array(statement.bytes(33)),
+                    headers: HeaderFields(lines: statement.text(33) ?? ""),
+                    body: Array(statement.bytes(34)),
                     at: modifier.answerAt
                 )
             }
             return WholeModifier(
                 modifier: modifier,
-                body: Array(statement.bytes(34)),
+                body: Array(statement.bytes(35)),
                 changes: changes,
                 answer: answer
             )

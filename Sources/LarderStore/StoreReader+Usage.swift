@@ -91,8 +91,13 @@ extension StoreReader {
         let grouping = column.map {
             "GROUP BY \($0) ORDER BY 3 DESC LIMIT \(Limits.usageGroupsMax)"
         }
-        let sums = ["size", "bytes"].map { "coalesce(sum(\(SQLiteStatement.counted($0))), 0)" }
-            .joined(separator: ", ")
+        // A row counts no body that is in `state.db` or is shared as entities.
+        let (size, bytes) = (SQLiteStatement.countedSize, SQLiteStatement.counted("bytes"))
+        let bodyBytes = """
+            CASE WHEN body IS \(EntryRow.bodyOfHead) OR skeleton IS NOT NULL THEN 0
+            ELSE min(\(bytes), \(size)) END
+            """
+        let sums = [size, bodyBytes].map { "coalesce(sum(\($0)), 0)" }.joined(separator: ", ")
         let statement = try file.connection.statement(
             """
             SELECT \(column ?? "NULL"), count(*), \(sums)

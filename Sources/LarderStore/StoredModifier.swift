@@ -36,6 +36,7 @@ package struct StoredModifier: Equatable, Sendable {
     package let mediaType: String?
     package let answerStatus: Int?
     package let headers: HeaderFields
+    package let bodyByteCount: Int
     /// In the order of its changes.
     package internal(set) var targets: [EntryID] = []
     let changeCount: Int
@@ -91,6 +92,7 @@ package struct StoredModifier: Equatable, Sendable {
         headers = HeaderFields(lines: row.text(29) ?? "")
         changeCount = numbers.count(30)
         answerAt = numbers.momentOrNil(31)
+        bodyByteCount = numbers.byteCount(32)
         // A lane or a dependency that cannot be read would have it sent out of its order; one that
         // was accepted after it would have it wait for ever.
         guard numbers.areSound, (lane == nil) == row.isNull(6),
@@ -133,6 +135,7 @@ package struct StoredModifier: Equatable, Sendable {
         answerStatus = nil
         answerAt = nil
         headers = new.request.headers
+        bodyByteCount = new.request.body.count
         targets = new.changes.map(\.id)
         changeCount = new.changes.count
     }
@@ -141,7 +144,8 @@ package struct StoredModifier: Equatable, Sendable {
         number, scope, id, origin, state, reason, lane, depends_on, hold_until, expires_at, \
         attempts_max, attempts, not_applied, stalled, next_attempt_at, after_unknown, key, round, \
         accepted_at, settled_at, rev, client, digest_high, digest_low, size, method, url, \
-        media_type, answer_status, headers, changes, answer_at
+        media_type, answer_status, headers, changes, answer_at, \
+        coalesce(length(body), 0)
         """
 
     static func text(_ numbers: [ModifierNumber]) -> String {

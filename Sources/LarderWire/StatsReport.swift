@@ -113,8 +113,8 @@ package struct StatsReport: Equatable, Sendable {
     }
 
     package struct Latencies: Equatable, Sendable {
-        /// One in ``Limits/hitsPerSample`` reads of an entry on an event loop: from the request
-        /// whole to the answer handed to the socket.
+        /// Reads of an entry on an event loop, of which one in ``Limits/hitsPerSample`` is timed:
+        /// from the request whole to the answer handed to the socket.
         package var hit = Latency()
         /// Until the first frame of a fetch, or its problem.
         package var fetch = Latency()

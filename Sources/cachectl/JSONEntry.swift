@@ -6,7 +6,7 @@ import LarderWire
 /// An entry under its id, or an entity under its key, as the frames that a fetch of it would have.
 struct JSONEntry {
     private enum Found {
-        case entry(EntryListItem)
+        case entry(EntryExplanation)
         case entity(EntityListItem)
     }
 
@@ -15,7 +15,7 @@ struct JSONEntry {
 
     init(client: LarderClient, _ explanation: Explanation) {
         self.client = client
-        found = .entry(explanation.item.item)
+        found = .entry(explanation.explanation)
     }
 
     init(client: LarderClient, _ explanation: EntityExplanation) {
@@ -26,7 +26,7 @@ struct JSONEntry {
     func write(to console: Console) async throws {
         let snapshot =
             switch found {
-            case .entry(let item): try await snapshot(item)
+            case .entry(let explanation): try await snapshot(explanation)
             case .entity(let item): try await snapshot(item)
             }
         try console.write(FetchFrame.snapshot(snapshot).encodedLine())
@@ -34,10 +34,13 @@ struct JSONEntry {
         try console.write(FetchFrame.end(end).encodedLine())
     }
 
-    private func snapshot(_ item: EntryListItem) async throws -> SnapshotFrame {
+    private func snapshot(_ explanation: EntryExplanation) async throws -> SnapshotFrame {
+        let item = explanation.item
         guard item.kind != .tombstone else { throw Self.gone }
-        return SnapshotFrame(
-            source: .cache,
+        let pending = explanation.pending
+        let isMade = pending.map { [.unknown, .deleted].contains($0.base) } ?? false
+        var snapshot = SnapshotFrame(
+            source: isMade ? .modifier : .cache,
             revision: item.revision,
             isStale: item.isStale,
             age: max(.zero, WallClock.now().since(item.storedAt)),
@@ -50,6 +53,9 @@ struct JSONEntry {
                 body: try await body(item)
             )
         )
+        snapshot.pending = pending?.count ?? 0
+        snapshot.pendingIDs = pending?.steps.map(\.id.text) ?? []
+        return snapshot
     }
 
     private func snapshot(_ item: EntityListItem) async throws -> SnapshotFrame {

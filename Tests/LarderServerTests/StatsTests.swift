@@ -57,16 +57,17 @@ struct StatsTests {
         }
     }
 
-    @Test("One read in so many is timed, and a read costs some time")
+    @Test("Each read is counted, and a read costs some time")
     func hits() async throws {
         try await ServerFixture.run { server in
             try await server.store("a", [1])
             let client = try await server.connect()
-            for _ in 0..<Limits.hitsPerSample * 3 {
+            let count = Limits.hitsPerSample * 3 - 5
+            for _ in 0..<count {
                 _ = try await client.ask("GET", "/v1/entries/a")
             }
             let hit = try await stats(client).latencies.hit
-            #expect(hit.count == 3)
+            #expect(hit.count == count)
             let (median, longest) = (try #require(hit.median), try #require(hit.max))
             #expect(median > .zero && median <= longest)
         }

@@ -226,6 +226,11 @@ expect_match "doctor finds them, with their command" "^1 cachectl .*See them: ca
 run queue list --state dead
 expect_equal "queue list --state lists those of a state, with what the server answered" \
     "dead 403 dead 403 dead 403" "$(cut --fields=2,10 "$work/out" | xargs)"
+run queue list --state dead --json
+expect_equal "with the size of its body" 1 "$(jq --slurp '.[0].request.body_bytes' "$work/out")"
+run queue retry --state conflict --yes
+expect_equal "where none is in a state, that is said" \
+    "0||cachectl: no write is in the state 'conflict'" "$(said)"
 run queue list --state held
 expect_equal "and none of another" "0|" "$code|$(<"$work/out")"
 run queue retry --state dead
@@ -450,6 +455,9 @@ expect_equal "df --all-users adds up what status says" "$(status_of .cache.bytes
 
 request PUT /v1/pins/doc%2F1
 run pin --wait 1ms "$origin/b.json"
+run df --json
+expect_equal "df counts nothing less than nothing" true \
+    "$(jq '[.. | numbers] | min >= 0' "$work/out")"
 run df
 expect_match "df says apart what is pinned, and what of it waits" \
     "pins +29.* KiB, 2 pins, of which 1 waiting; all pins: 29.* KiB of 1 GiB" "$(<"$work/out")"

@@ -191,6 +191,7 @@ expect_equal "and ls entries" "/articles/1 /articles/2 /articles/3 /odd User:7" 
     "$(cut -f 1 "$work/out" | sed "s|$origin||" | LC_ALL=C sort | xargs)"
 run df
 expect_match "df says what they take" "normalized +5 entities .* skeletons .* references" "$(said)"
+expect_match "and nothing is less than nothing" '^[^-]*$' "$(sed 's/^-.*//' "$work/out")"
 
 # -- evicted and deleted
 
@@ -215,4 +216,15 @@ request DELETE /v1/entities/User:7
 expect_equal "a deleted one is shown as null, by the rule for its type" \
     '204 200 {"type":"Article","id":2,"title":"t2","author":null}' "$status $(cached /articles/2)"
 expect_equal "and is gone" 410 "$(request GET /v1/entities/User:7 && echo "$status")"
+
+# -- a dry run foretells what is protected by what shows it
+
+publish /articles/1 "$(article 1 Back)"
+ask /articles/1
+request PUT "/v1/pins/$(jq --null-input --raw-output --arg id "$origin/articles/1" '$id | @uri')"
+run evict --all --dry-run
+foretold=$(LC_ALL=C sort "$work/out")
+run evict --all --yes
+expect_equal "what a pinned answer shows is not foretold, and stays" "$foretold" \
+    "$(LC_ALL=C sort "$work/out")"
 finish

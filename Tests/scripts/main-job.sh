@@ -130,6 +130,9 @@ expect_equal "a page for every path is a captive portal's" \
 request GET "$(entry "$origin/unseen.json")"
 expect_equal "a portal's answer is not kept" "404 urn:larder:miss" "$status $(member .type)"
 expect_equal "an origin behind a portal is captive" captive "$(origin_state)"
+expect_equal "status says what to do" \
+    "degraded a captive portal answers for the origin 'iso': sign in to the network" \
+    "$(status_of '"\(.state) \(.warnings | join("; "))"')"
 rm "$work/portal"
 fetch "$currencies"
 expect_equal "an answer of its own makes it online again" online "$(origin_state)"

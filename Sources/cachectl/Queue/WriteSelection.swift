@@ -55,7 +55,11 @@ struct WriteRound {
         _ work: (ModifierReport, EntryScope) async throws(LarderError) -> Void
     ) async throws {
         let (reports, isMore) = try await selected(client)
-        guard !reports.isEmpty else { return console.note("there is no such write") }
+        guard !reports.isEmpty else {
+            let place = selection.origin.map { " for '\($0)'" } ?? ""
+            let state = selection.state?.rawValue ?? ""
+            return console.note("no write\(place) is in the state '\(state)'")
+        }
         let count = Self.writes(reports.count) + (isMore ? ", the first of more" : "")
         if !selection.yes {
             guard console.canAsk else {
