@@ -115,15 +115,30 @@ extension StateWriter {
     }
 
     /// Takes a pin's mark away from a row that is a base too: what the pin alone kept goes.
-    func unpin(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
+    ///
+    /// The bytes of one that is gone are shown no more, which is the step of `revision`.
+    func unpin(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        _ revision: Revision?
+    ) throws(StoreError) {
         guard let pin = try find(scope, id), pin.isPinned else { return }
+        let isGone = pin.goneStatus != nil
+        let view = isGone && pin.isTargeted ? try view(of: TargetName(scope, id)) : nil
         try setPinned(pin, scope, at: nil)
         state.changedRows.append(RowKey(scope, id))
-        guard let status = pin.goneStatus, let row = try find(scope, id),
-            let entry = try entry(scope, id)?.entry?.tombstone(status)
+        guard let status = pin.goneStatus, var row = try find(scope, id),
+            var entry = try entry(scope, id)?.entry?.tombstone(status), let revision
         else { return }
+        entry.revision = revision
         let size = entry.rowSize(in: scope, isChunked: false)
         try write(entry, .inline([]), size: size, to: row, in: scope)
+        if row.isTargeted {
+            row = try find(scope, id) ?? row
+            try setTargeted(true, row, scope, revision)
+        }
+        let tombstone = NewEntry(scope: scope, entry: entry, body: .inline([]))
+        try logPut(tombstone, revision, since: view)
     }
 
     func setState(

@@ -156,7 +156,7 @@ extension StoreWriter {
             try unclaim(found, scope, id)
             return true
         }
-        try state.unpin(scope, id)
+        try state.unpin(scope, id, found.goneStatus == nil ? nil : revisions.next())
         if found.goneStatus != nil { try show(scope, id, now: now) }
         setUnpinned(scope, id)
         guard try cacheIfAny != nil else { return true }

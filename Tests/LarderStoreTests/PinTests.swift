@@ -125,6 +125,29 @@ struct PinTests {
         #expect(kept == [])
     }
 
+    @Test(
+        "P-12: unpinning what the origin has deleted is told, with a revision",
+        arguments: [true, false]
+    )
+    func gone(isTargeted: Bool) async throws {
+        let temporary = try TemporaryStore()
+        let (store, scope, id) = (temporary.store, temporary.scope, try named("a"))
+        if isTargeted { try await temporary.accept("one", "a") }
+        try await temporary.answer("a", "[1]")
+        _ = try await store.pins.pin(scope, id, origin: nil, now: .epoch)
+        _ = try await store.put(.tombstone(scope, id), now: .epoch)
+        let before = store.changes.last.number
+        #expect(try await store.pins.unpin(scope, id, now: .epoch))
+        let changes = try await temporary.changes(after: before)
+        // What a modifier makes of it is the same, and its base another.
+        #expect(changes.count == (isTargeted ? 0 : 1), "\(changes)")
+        if !isTargeted {
+            #expect(changes[0].event == .delete(id, ChangeCause(.network)))
+            #expect(changes[0].revision.number > before)
+        }
+        #expect(try await temporary.text("a") == nil)
+    }
+
     @Test("P-12: so is a base that nothing keeps any more")
     func lostBase() async throws {
         let temporary = try TemporaryStore(configure: { $0.maxBytes = ByteSize(bytes: 4_096) })
