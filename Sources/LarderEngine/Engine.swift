@@ -224,11 +224,21 @@ package final class Engine: Sendable {
         } catch {
             context.note("housekeeping failed", error)
         }
-        // What the store has found wrong and done about it.
-        for sentence in store.files.takeNews() {
-            logger.warning("the files", metadata: .larder([.reason: "\(sentence)"]))
-        }
+        logger.write(store.files.takeNews())
         monitor.updateMeter()
+    }
+}
+
+extension Logger {
+    /// Writes down what was found wrong with the files, and done about it.
+    package func write(_ news: [FileNews]) {
+        for one in news {
+            log(
+                level: one.isWarning ? .warning : .notice,
+                "the files",
+                metadata: .larder([.reason: "\(one.sentence)"])
+            )
+        }
     }
 }
 

@@ -18,6 +18,8 @@ final class CacheFile {
     /// What a look at the file from outside says.
     enum Look: Equatable {
         case untouched
+        /// Somebody has deleted it, which is allowed.
+        case deleted
         /// It is no longer the file that is open: what was done to it, in words.
         case lost(String)
         /// Somebody has written into it.
@@ -39,7 +41,9 @@ final class CacheFile {
 
     func look() -> Look {
         guard let stamp, let walStamp else { return .lost("it was gone when it was opened") }
-        guard let now = FileStamp(database.path) else { return .lost("it was deleted") }
+        guard let now = FileStamp(database.path) else {
+            return database.isDeleted ? .deleted : .lost("it was replaced")
+        }
         guard now.isSameFile(as: stamp) else { return .lost("it was replaced") }
         guard now.bytes == stamp.bytes else { return .lost("it was cut or extended") }
         guard let walNow = FileStamp(database.path + "-wal") else {

@@ -1,4 +1,3 @@
-import Glibc
 import LarderModel
 
 /// The file under the writer: opened, looked after, and made anew when it is lost.
@@ -64,6 +63,7 @@ extension CacheWriter {
         guard let file else { return tryAgain() }
         switch file.look() {
         case .untouched: break
+        case .deleted: remake("\(database.path) was deleted", fate: .allowed)
         case .lost(let what): remake("\(database.path): \(what) while it was in use")
         case .written:
             if file.isSound() {
@@ -135,14 +135,19 @@ extension CacheWriter {
     }
 
     /// Whether there is no file, also not one that cannot be used now: nothing of it comes back.
-    var isGone: Bool {
-        var answer = stat()
-        return file == nil && lstat(database.path, &answer) != 0 && errno == ENOENT
-    }
+    var isGone: Bool { file == nil && database.isDeleted }
 
     // MARK: Making it anew
 
-    func remake(_ reason: String, keepsAside: Bool = true) {
+    /// What becomes of the file before.
+    enum Fate {
+        case setAside
+        case removed
+        /// Somebody has deleted it, as they may.
+        case allowed
+    }
+
+    func remake(_ reason: String, fate: Fate = .setAside) {
         close(because: .noFile(reason: reason))
         let now = now()
         guard recreations.allows(at: now) else {
@@ -152,10 +157,14 @@ extension CacheWriter {
         recreations.recreated(at: now)
         do throws(StoreError) {
             try folder?.ensure()
-            if keepsAside { try database.setAside() } else { try database.remove() }
+            if fate == .setAside { try database.setAside() } else { try database.remove() }
             try adopt(try makeOpening())
-            let fate = keepsAside ? "set aside as \(database.path).aside" : "removed"
-            findings.add("\(reason): it was \(fate) and made anew")
+            switch fate {
+            case .setAside:
+                findings.add("\(reason): it was set aside as \(database.path).aside and made anew")
+            case .removed: findings.add("\(reason): it was removed and made anew")
+            case .allowed: findings.tell("\(reason) and is made anew, empty", isWarning: false)
+            }
         } catch {
             goWithout(error)
         }
@@ -182,7 +191,10 @@ extension CacheWriter {
                 opening = try makeOpening()
             }
             try adopt(opening)
-            findings.tell("\(database.path) is there again, and new entries are stored")
+            findings.tell(
+                "\(database.path) is there again, and new entries are stored",
+                isWarning: false
+            )
         } catch {
             shared.absence = error
         }

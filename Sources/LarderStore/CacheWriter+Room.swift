@@ -20,7 +20,7 @@ extension CacheWriter {
             return isCleared || isReleased || state.totals.evictions > before
         } catch {
             guard isWorthRemoving else { return isCleared || isReleased }
-            remake("the disk is full and nothing can be evicted", keepsAside: false)
+            remake("the disk is full and nothing can be evicted", fate: .removed)
             return file != nil
         }
     }

@@ -1,11 +1,18 @@
 import LarderModel
 import Synchronization
 
+/// A sentence for the log about the files.
+package struct FileNews: Equatable, Sendable {
+    package let sentence: String
+    /// False where it is what a person may do, or what is right again.
+    package let isWarning: Bool
+}
+
 /// What was found wrong with the files and what was done about it, in sentences: the last few.
 final class Findings: Sendable {
     private struct Kept {
         var recent: [String] = []
-        var untold: [String] = []
+        var untold: [FileNews] = []
         var toldEvictions: Int64 = 0
     }
 
@@ -18,8 +25,9 @@ final class Findings: Sendable {
     }
 
     /// Remembers something for the log only, as status tells it otherwise.
-    func tell(_ sentence: String) {
-        kept.withLock { $0.untold = ($0.untold + [sentence]).suffix(Limits.findingsMax) }
+    func tell(_ sentence: String, isWarning: Bool = true) {
+        let news = FileNews(sentence: sentence, isWarning: isWarning)
+        kept.withLock { $0.untold = ($0.untold + [news]).suffix(Limits.findingsMax) }
     }
 
     /// How many of so many evictions since the start were not taken before.
@@ -34,7 +42,7 @@ final class Findings: Sendable {
     var recent: [String] { kept.withLock { $0.recent } }
 
     /// For the log: what was not taken before.
-    func takeUntold() -> [String] {
+    func takeUntold() -> [FileNews] {
         kept.withLock { kept in
             defer { kept.untold = [] }
             return kept.untold

@@ -78,11 +78,13 @@ package struct StoreFiles: Sendable {
 
     /// What was found and done since this was asked last, in sentences for the log; also what is right
     /// again.
-    package func takeNews() -> [String] {
+    package func takeNews() -> [FileNews] {
         let evicted = found.takeEvictions(of: shared.totals.diskEvictions)
-        guard evicted > 0 else { return found.takeUntold() }
-        let disk = "the disk of \(configuration.cacheDirectory) is short of space"
-        return found.takeUntold() + ["\(evicted) entries were evicted, as \(disk)"]
+        if evicted > 0 {
+            let disk = "the disk of \(configuration.cacheDirectory) is short of space"
+            found.tell("\(evicted) entries were evicted, as \(disk)")
+        }
+        return found.takeUntold()
     }
 
     /// Whether there is nothing that the next round of housekeeping could put right.

@@ -48,9 +48,7 @@ struct Daemon {
         announcer.tell(.status("opens its files"))
         let clock = SystemClock()
         let store = try CacheStore(storeConfiguration) { clock.now() }
-        for sentence in store.files.takeNews() {
-            logger.warning("the files", metadata: .larder([.reason: "\(sentence)"]))
-        }
+        logger.write(store.files.takeNews())
         for notice in store.notices {
             logger.notice("a file was migrated", metadata: .larder([.reason: "\(notice)"]))
         }

@@ -90,7 +90,7 @@ struct StateSnapshotTests {
         snapshots.takeIfDue(now: begin)
         snapshots.wait()
         let told = found.takeUntold()
-        #expect(told.count == 1 && told[0].contains(temporary.statePath))
+        #expect(told.count == 1 && told[0].sentence.contains(temporary.statePath))
         snapshots.takeIfDue(now: begin.advanced(by: .seconds(60)))
         snapshots.wait()
         #expect(found.takeUntold().isEmpty)
