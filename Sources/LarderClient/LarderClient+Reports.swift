@@ -178,6 +178,22 @@ extension LarderClient {
         }
     }
 
+    /// Has the daemon take away all that it keeps of a user; for administrators, but for one's own.
+    package func purge(_ scope: EntryScope) async throws(LarderError) -> PurgeReport {
+        let parameters = try scopeSelection(scope).parameters
+            .map { "\($0.name)=\(PercentCoding.encode($0.value))" }
+        let bytes = try await connection.report(
+            SocketRequest(
+                .POST,
+                (["/v1/purge"] + [parameters.joined(separator: "&")]).joined(separator: "?"),
+                timeLimit: Limits.purgeTime + Limits.reportTime
+            )
+        )
+        return try LarderError.decoding { () throws(WireError) in
+            try PurgeReport(decoding: bytes)
+        }
+    }
+
     /// The socket that took a connection; nil before.
     package var socketInUse: String? { connection.socketInUse }
 

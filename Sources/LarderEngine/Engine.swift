@@ -21,6 +21,7 @@ package final class Engine: Sendable {
     package var modifiers: Modifiers { Modifiers(context: context) }
     package var watches: Watches { Watches(context: context) }
     package var eviction: Eviction { Eviction(context: context) }
+    package var purge: Purge { Purge(context: context) }
 
     package init(
         store: CacheStore,

@@ -1287,6 +1287,31 @@ extension APIDocument {
                 }
               }
             },
+            "/v1/purge": {
+              "post": {
+                "tags": ["Administration"],
+                "operationId": "purge",
+                "summary": "Take away all that is kept of a user",
+                "description": "Entries, entities, pins, writes in every state, their history and the logged changes, of the client's own account or, for administrators, of another user: `scope=uid:N`, with `account=NAME` of one account. Writes that were not sent are lost. It waits up to a minute for writes that are on their way.",
+                "parameters": [
+                  { "$ref": "#/components/parameters/scope" },
+                  { "$ref": "#/components/parameters/account" }
+                ],
+                "responses": {
+                  "200": {
+                    "description": "How much went.",
+                    "content": {
+                      "application/json": {
+                        "schema": { "$ref": "#/components/schemas/PurgeReport" }
+                      }
+                    }
+                  },
+                  "403": { "$ref": "#/components/responses/NotPermitted" },
+                  "409": { "$ref": "#/components/responses/Problem" },
+                  "default": { "$ref": "#/components/responses/Problem" }
+                }
+              }
+            },
             "/v1/stats": {
               "get": {
                 "tags": ["Administration"],
@@ -5032,6 +5057,25 @@ extension APIDocument {
                     "disk": { "free_bytes": 21474836480, "min_free_bytes": 268435456 }
                   }
                 ]
+              },
+              "PurgeReport": {
+                "description": "What a purge took away.",
+                "type": "object",
+                "required": ["entries", "bytes", "modifiers"],
+                "properties": {
+                  "entries": {
+                    "description": "Entries and entities, pinned ones among them.",
+                    "type": "integer",
+                    "minimum": 0
+                  },
+                  "bytes": { "description": "Their accounted size.", "type": "integer", "minimum": 0 },
+                  "modifiers": {
+                    "description": "Writes: those that were still to be sent, and dead letters.",
+                    "type": "integer",
+                    "minimum": 0
+                  }
+                },
+                "examples": [{ "entries": 412, "bytes": 1873920, "modifiers": 3 }]
               },
               "ReloadReport": {
                 "type": "object",

@@ -351,6 +351,14 @@ package final class CacheStore: Sendable {
         }
     }
 
+    /// Forgets what was settled of some scopes, and the changes that were logged of them.
+    package func forget(_ scopes: RowScopes) async throws(StoreError) {
+        try await commits.submit(isRepeatable: true) { writer throws(StoreError) in
+            try writer.state.forget(scopes)
+            try writer.cacheIfAny?.forget(scopes)
+        }
+    }
+
     /// Returns once there is nothing left to evict or to remove; for tests and an orderly end.
     package func settle() async throws(StoreError) {
         try await commits.settle()

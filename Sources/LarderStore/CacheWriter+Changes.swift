@@ -108,3 +108,11 @@ extension CacheContents {
         return closedAt == next
     }
 }
+
+extension CacheWriter {
+    /// Forgets the changes that were logged of some scopes.
+    func forget(_ scopes: RowScopes) throws(StoreError) {
+        guard let file else { return }
+        try file.log.remove(scopes, in: connection, &state.log)
+    }
+}

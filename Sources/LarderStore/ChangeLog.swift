@@ -154,6 +154,25 @@ struct ChangeLog {
         try setStart.run(state.start.number)
     }
 
+    /// Takes the changes of some scopes away.
+    func remove(
+        _ scopes: RowScopes,
+        in connection: SQLiteConnection,
+        _ state: inout ChangeLogState
+    ) throws(StoreError) {
+        let statement = try connection.prepare(
+            """
+            DELETE FROM change_log WHERE \(scopes.condition)
+            RETURNING \(Self.size(hasModifiers: hasModifiers))
+            """
+        )
+        scopes.bind(to: statement)
+        while try statement.step() {
+            state.rows -= 1
+            state.bytes -= statement.integer(0)
+        }
+    }
+
     private func trim(_ state: inout ChangeLogState) throws(StoreError) {
         oldest.bind(1, Limits.changeLogBatchRows)
         defer { oldest.reset() }

@@ -120,13 +120,13 @@ struct DatabaseFile {
 }
 
 extension DatabaseFile {
-    /// The last part of its path.
     /// Whether there is nothing at its path.
     var isDeleted: Bool {
         var answer = stat()
         return lstat(path, &answer) != 0 && errno == ENOENT
     }
 
+    /// The last part of its path.
     var name: String { String(path.split(separator: "/").last ?? "") }
 }
 

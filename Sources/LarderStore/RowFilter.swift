@@ -16,6 +16,14 @@ package enum RowScopes: Sendable, Hashable {
         }
     }
 
+    package func covers(_ scope: Scope) -> Bool {
+        switch self {
+        case .one(let key): key.scope == scope
+        case .user(let uid): scope.uid == uid
+        case .all: true
+        }
+    }
+
     func bind(to statement: SQLiteStatement) {
         switch self {
         case .one(let scope): statement.bind(1, scope.text)

@@ -314,6 +314,16 @@ extension StateWriter {
         if let new { state.count(1, in: new, of: row.scope) }
     }
 
+    /// Forgets what was settled of some scopes, and the changes that were logged of them.
+    func forget(_ scopes: RowScopes) throws(StoreError) {
+        let history = try connection.prepare(
+            "DELETE FROM history WHERE \(scopes.condition)"
+        )
+        scopes.bind(to: history)
+        try history.run()
+        try log.remove(scopes, in: connection, &state.log)
+    }
+
     // MARK: Lanes
 
     func setPaused(_ scope: ScopeKey, _ lane: Lane, _ isPaused: Bool) throws(StoreError) {

@@ -24,7 +24,7 @@ struct Cachectl: AsyncParsableCommand {
             """,
         version: Version.text,
         subcommands: [
-            Status.self, Get.self, Put.self, Rm.self, Ls.self, Inspect.self, Evict.self,
+            Status.self, Get.self, Put.self, Rm.self, Ls.self, Inspect.self, Evict.self, Purge.self,
             Pin.self, Unpin.self, QueueGroup.self, Watch.self,
             Df.self, Doctor.self, Completions.self,
             OriginGroup.self, Stats.self, Reload.self,

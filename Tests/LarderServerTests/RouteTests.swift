@@ -20,6 +20,7 @@ struct RouteTests {
         ("/v1/status", reads(.administration(.status))),
         ("/v1/stats", reads(.administration(.stats))),
         ("/v1/reload", [(.POST, .administration(.reload))]),
+        ("/v1/purge", [(.POST, .administration(.purge))]),
         ("/v1/health/live", reads(.administration(.live))),
         ("/v1/health/ready", reads(.administration(.ready))),
         ("/v1/openapi.json", reads(.administration(.document))),

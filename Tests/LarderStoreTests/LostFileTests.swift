@@ -61,6 +61,14 @@ struct LostFileTests {
         }
     }
 
+    /// To delete it is allowed: the log tells it once, and status not at all.
+    private func checkNews(of store: CacheStore, after harm: Harm) {
+        let news = store.files.takeNews()
+        #expect(news.count == 1 && news[0].sentence.contains("made anew"), "\(news)")
+        #expect(news.first?.isWarning == !harm.isDeletion)
+        #expect(store.files.findings.count == (harm.isDeletion ? 0 : 1))
+    }
+
     @Test(
         "It is made anew, every reader goes on in the new one, and what is read is right or a miss",
         arguments: Harm.allCases
@@ -97,11 +105,7 @@ struct LostFileTests {
         }
         try await store.maintain()
 
-        // To delete it is allowed: the log tells it once, and status not at all.
-        let news = store.files.takeNews()
-        #expect(news.count == 1 && news[0].sentence.contains("made anew"), "\(news)")
-        #expect(news.first?.isWarning == !harm.isDeletion)
-        #expect(store.files.findings.count == (harm.isDeletion ? 0 : 1))
+        checkNews(of: store, after: harm)
         #expect(store.files.warnings == [])
         #expect(store.totals.entries == 0 && store.totals.bytes == 0)
         #expect(try await temporary.ids() == [])

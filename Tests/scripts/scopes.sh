@@ -215,4 +215,55 @@ done
 wait "${asking[@]}"
 expect_equal "three scopes make three requests of four fetches" 3 \
     "$(grep --count 'GET /slow.json' "$work/nginx/access.log")"
+
+# A uid that is given to somebody else: all that it had is gone before.
+uid=64020
+other() { setpriv --reuid=64021 --regid=64021 --groups="$1" "$bin/cachectl" --socket "$socket" "${@:2}"; }
+request GET /v1/entries
+begin=$(header Larder-Rev)
+for account in default work; do
+    ask PUT "$(entry note:mine)" --data-binary "a secret of 64020"
+    ask PUT "/v1/pins/$(jq --null-input --raw-output '"note:mine" | @uri')"
+    ask GET "/v1/fetch?url=$(jq --null-input --raw-output --arg url "$origin/one.json" '$url | @uri')"
+    for write in waits fails; do
+        query='?wait=30s' hold=
+        [[ $write == fails ]] || query='' hold='"hold": "1h",'
+        request POST "/v1/modifiers$query" --header 'Content-Type: application/json' --data \
+            "{\"id\": \"$write\", \"account\": \"$account\", $hold \"changes\": [{
+                \"target\": {\"id\": \"$origin/$account-$write.json\"},
+                \"effect\": {\"type\": \"put\", \"value\": {\"secret\": \"of 64020\"}}}]}"
+    done
+    ask POST "/v1/lanes/name%3Acart/pause"
+done
+left_of_it() {
+    local account
+    for account in default work; do
+        for path in entries pins 'modifiers?state=unsettled' 'modifiers?state=dead' \
+            'modifiers?state=settled'; do
+            ask GET "/v1/$path"
+            member '.items[].id' | sed "s|^|$account ${path%%\?*} |"
+        done
+    done
+}
+expect_match "a user has entries, pins and writes" \
+    "default entries note:mine.*default pins note:mine.*default modifiers waits.*default modifiers fails.*work pins note:mine" \
+    "$(left_of_it | tr '\n' ' ')"
+expect_equal "who is no administrator may purge nobody else" 77 \
+    "$(other 64021 purge --uid 64020 --yes >/dev/null 2>&1; printf %s $?)"
+expect_match "without a terminal a purge needs --yes" "Give --yes to purge.*64$" \
+    "$({ other 64090 purge --uid 64020 2>&1 || echo $?; } | tr '\n' ' ' | sed 's/ $//')"
+expect_match "an administrator purges a uid" '^purged: [0-9]+ entries, .*, 4 writes$' \
+    "$(other 64090 purge --uid 64020 --yes)"
+expect_equal "nothing of it is left, by any route" "" "$(left_of_it)"
+account=default
+expect_equal "nor what has changed" "" \
+    "$(api --get --data since="${begin:-0}" --data timeout=100ms http://larder/v1/watch \
+        | jq --raw-output '.events[]? | select(.type != "bookmark") | .id')"
+ask POST "/v1/purge?scope=all"
+expect_equal "a purge of everybody is refused" "400" "$status"
+expect_equal "who came before it has what they had" "note:a uid:64011 default" \
+    "$(uid=64011 groups=64090; scoped all | tr ';' '\n' | grep 64011 | xargs)"
+end_daemon TERM
+expect_equal "the files name it no more" "" "$(for file in "$work"/cache/cache.db "$work"/state/state.db; do
+    sqlite3 "$file" .dump | grep "64020" | cut -c 1-80; done)"
 finish

@@ -8,6 +8,7 @@ enum AdministrationRoute: Equatable {
     case usage
     case check
     case reload
+    case purge
     case live
     case ready
     case document
@@ -19,6 +20,7 @@ enum AdministrationRoute: Equatable {
         RoutePattern("/v1/usage", [(.GET, { _ in .administration(.usage) })]),
         RoutePattern("/v1/check", [(.POST, { _ in .administration(.check) })]),
         RoutePattern("/v1/reload", [(.POST, { _ in .administration(.reload) })]),
+        RoutePattern("/v1/purge", [(.POST, { _ in .administration(.purge) })]),
         RoutePattern("/v1/health/live", [(.GET, { _ in .administration(.live) })]),
         RoutePattern("/v1/health/ready", [(.GET, { _ in .administration(.ready) })]),
         RoutePattern("/v1/openapi.json", [(.GET, { _ in .administration(.document) })]),

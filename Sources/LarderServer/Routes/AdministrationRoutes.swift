@@ -28,6 +28,7 @@ struct AdministrationRoutes {
         case .usage: try await usage()
         case .check: try await check()
         case .reload: try await reload()
+        case .purge: try await purge()
         case .stats:
             try refuseParameters()
             await exchange.respond(try await exchange.stats().encoded())
@@ -63,6 +64,23 @@ struct AdministrationRoutes {
         try parameters.refuseRest()
         let rows = try exchange.rows(selection, for: "usage")
         await exchange.respond(try await engine.monitor.usage(rows).encoded())
+    }
+
+    private func purge() async throws(Problem) {
+        var parameters = try QueryParameters(exchange.query)
+        let selection = try parameters.takeScope()
+        try parameters.refuseRest()
+        if [.shared, .all].contains(selection) {
+            throw Problem(
+                .badRequest,
+                "scope=\(selection.text): a purge is of one user",
+                hint: "Give scope=uid:N, and account=NAME for one account of theirs."
+            )
+        }
+        let rows = try exchange.rows(selection, for: "purge")
+        await exchange.respond(
+            try await engine.purge.run(rows, interest: exchange.interest).encoded()
+        )
     }
 
     private func check() async throws(Problem) {

@@ -46,6 +46,7 @@ struct ExampleTests {
         "StatusReport": { try StatusReport(decoding: $0).encoded() },
         "UsageReport": { try UsageReport(decoding: $0).encoded() },
         "CheckReport": { try CheckReport(decoding: $0).encoded() },
+        "PurgeReport": { try PurgeReport(decoding: $0).encoded() },
         "ReloadReport": { try ReloadReport(decoding: $0).encoded() },
         "Problem": { try Problem(decoding: $0).encoded() },
     ]
