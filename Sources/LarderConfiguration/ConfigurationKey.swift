@@ -127,9 +127,12 @@ enum ListRuleWord: String, CaseIterable {
     case append
 }
 
-/// What stands in the rule of a list that is united by a member of its elements.
+/// What stands in the rule of a list that is more than a word.
 enum ListRuleKey: String, CaseIterable {
+    /// The member of its elements by which it is united.
     case by
+    /// The query parameter that tells its pages apart.
+    case append
 }
 
 /// What stands under an origin's `modifiers`.

@@ -100,16 +100,24 @@ extension ConfigurationReader {
         let count = findings.count
         var rule: ListRule?
         for inner in items(of: item.value, at: path, in: document) {
-            guard ListRuleKey(rawValue: inner.name) == .by else {
+            guard let key = ListRuleKey(rawValue: inner.name) else {
                 reportUnknown(inner, at: path, among: ListRuleKey.allCases.map(\.rawValue))
                 continue
             }
-            rule = value(inner, at: path, in: document) {
-                (setting) throws(ConfigurationFinding) in .by(setting.text)
+            let name = value(inner, at: path, in: document) {
+                (setting) throws(ConfigurationFinding) in setting.text
             }
+            guard rule == nil else {
+                report(inner.place, "\(path) has one of by and append")
+                continue
+            }
+            rule = name.map { key == .by ? .by($0) : .pages($0) }
         }
         if rule == nil, findings.count == count {
-            report(document.place(of: item.value), "\(path) is replace, append or {by: NAME}")
+            report(
+                document.place(of: item.value),
+                "\(path) is replace, append, {append: PARAMETER} or {by: NAME}"
+            )
         }
         return rule
     }

@@ -60,6 +60,7 @@ extension ListRule {
         switch self {
         case .replace: ListRuleWord.replace.rawValue
         case .append: ListRuleWord.append.rawValue
+        case .pages(let name): flowMapping(["\(ListRuleKey.append.rawValue): \(flowText(name))"])
         case .by(let name): flowMapping(["\(ListRuleKey.by.rawValue): \(flowText(name))"])
         }
     }

@@ -24,7 +24,10 @@ extension EngineContext {
             if bytes == nil { bytes = try await store.bodies.bytes(of: new) }
             guard let bytes else { return nil }
             let splitter = Splitter(rules, bodyBytesMax: Limits.normalizedBodyBytesMax)
-            guard case .split(let split) = splitter.split(bytes, path: path) else { return nil }
+            let query = plan.key.url.query
+            guard case .split(let split) = splitter.split(bytes, path: path, query: query) else {
+                return nil
+            }
             let entities = NewEntities(
                 split,
                 of: plan.origin.name,

@@ -81,8 +81,12 @@ package enum DeletionRule: String, Sendable, CaseIterable {
 /// What becomes of a list that an entity holds when an answer brings another one.
 package enum ListRule: Hashable, Sendable {
     case replace
-    /// The union by entity key; what was there first keeps its place.
+    /// The union by entity key; what was there first keeps its place, and nothing goes.
     case append
+    /// The pages of a list of entities, in the order in which they come: the query parameter of this
+    /// name says which. Without it, or where it is empty, 0 or 1, an answer is the first page, with
+    /// which the list starts again unless it begins like that already.
+    case pages(String)
     /// The union by a member of the elements; one that came replaces the one it is.
     case by(String)
 }

@@ -71,6 +71,9 @@ package struct WebURL: Hashable, Sendable, CustomStringConvertible {
         Substring(pathAndQuery.utf8.prefix(while: { $0 != question }))
     }
 
+    /// The query without its question mark; empty where there is none.
+    package var query: Substring { Substring(pathAndQuery.utf8.dropFirst(path.utf8.count + 1)) }
+
     /// Path and query as a request asks for them: byte for byte, but that what HTTP does not allow
     /// there (RFC 3986 3.3, 3.4) is percent-encoded.
     ///

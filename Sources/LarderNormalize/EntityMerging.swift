@@ -134,7 +134,7 @@ struct EntityMerging {
     ) -> CutBuilder? {
         unitedLeft -= held.tape.items.count + came.tape.items.count
         guard unitedLeft >= 0 else { return nil }
-        return ListMerge(held: held, came: came).merged(by: lists)
+        return ListMerge(held: held, came: came, query: split.query).merged(by: lists)
     }
 
     /// What a member says by now.

@@ -35,6 +35,7 @@ package struct EntityRules: Sendable {
 
         enum Merging: Sendable {
             case append
+            case pages(String)
             case by([UInt8])
         }
     }
@@ -120,6 +121,8 @@ extension EntityRules.OfType {
             case .replace: continue
             case .append:
                 lists[member, default: []].append(.init(path: rest, rule: .append))
+            case .pages(let name):
+                lists[member, default: []].append(.init(path: rest, rule: .pages(name)))
             case .by(let name):
                 lists[member, default: []].append(.init(path: rest, rule: .by(Array(name.utf8))))
             }

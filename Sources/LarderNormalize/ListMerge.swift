@@ -7,6 +7,7 @@ import LarderModel
 struct ListMerge {
     private let held: HoledText
     private let came: HoledText
+    private let query: Substring?
     private let elementsMax: Int
     private let bytesMax: Int
 
@@ -16,16 +17,20 @@ struct ListMerge {
         let builder: (inout CutBuilder) -> Void
     }
 
+    /// `query` is that of the answer that came, nil for what is no page.
+    ///
     /// A list that would get more than `elementsMax` elements is as it came, and so is all where the
     /// value would have more than `bytesMax` bytes.
     init(
         held: HoledText,
         came: HoledText,
+        query: Substring? = nil,
         elementsMax: Int = Limits.mergedElementsMax,
         bytesMax: Int = Limits.entityBytesMax
     ) {
         self.held = held
         self.came = came
+        self.query = query
         self.elementsMax = elementsMax
         self.bytesMax = bytesMax
     }
@@ -55,6 +60,8 @@ struct ListMerge {
         let union: [Element]?
         switch rule.rule {
         case .append: union = appended(old, new)
+        case .pages(let name):
+            union = isFirstPage(by: name) ? begun(old, new) : appended(old, new)
         case .by(let name): union = united(old, new, by: name)
         }
         guard let union, union.count <= elementsMax else { return nil }
@@ -100,6 +107,29 @@ struct ListMerge {
             }
         }
         return union
+    }
+
+    private func isFirstPage(by name: String) -> Bool {
+        guard let query else { return false }
+        let values = query.split(separator: "&").compactMap { field -> Substring? in
+            let parts = field.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            return parts[0] == name ? parts.dropFirst().first ?? "" : nil
+        }
+        return values.allSatisfy { ["", "0", "1"].contains($0) }
+    }
+
+    /// The held list where it begins with the page that came; else nil, so that it starts again.
+    private func begun(_ old: Int, _ new: Int) -> [Element]? {
+        let items = Array(held.tape.children(of: old))
+        var place = 0
+        for item in came.tape.children(of: new) {
+            guard place < items.count, let key = came.key(at: item),
+                held.key(at: items[place]) == key
+            else { return nil }
+            place += 1
+        }
+        guard place > 0 else { return nil }
+        return items.map { Element(item: $0, isHeld: true) }
     }
 
     /// The union by what a member says; nil where an element has no such member.

@@ -17,14 +17,16 @@ package final class Split: Sendable {
     package let skeleton: Skeleton
     package let report: SplitReport
     let rules: EntityRules
+    let query: Substring?
     let tape: JSONTape
     let occurrences: [Occurrence]
     /// The first occurrence of each key.
     let firstOccurrences: [Int]
 
-    init(body: [UInt8], rules: EntityRules, _ run: consuming SplitRun) {
+    init(body: [UInt8], rules: EntityRules, query: Substring?, _ run: consuming SplitRun) {
         self.body = body
         self.rules = rules
+        self.query = query
         keys = run.keys
         report = run.report
         tape = run.recognition.tape

@@ -17,12 +17,14 @@ package struct Splitter: Sendable {
     /// - Parameters:
     ///   - body: Its bytes, as they came.
     ///   - path: The path of its URL after the base URL, without the query: `/articles/42`.
+    ///   - query: The query of its URL; nil for what no origin has answered to a read.
     ///   - key: What the whole of it is known to be, whatever it says of itself: for an entity that
     ///     is set under its key. Only an object is taken then.
     /// - Returns: The parts, or why it stays whole.
     package func split(
         _ body: [UInt8],
         path: String,
+        query: Substring? = nil,
         as key: EntityKey? = nil
     ) -> SplitOutcome {
         guard body.count <= bodyBytesMax else { return .whole(.tooLarge, SplitReport()) }
@@ -42,7 +44,7 @@ package struct Splitter: Sendable {
             var run = SplitRun(recognition, rootKey: key)
             guard run.visitAll() else { return .whole(.entitiesTooDeep, run.report) }
             guard !run.occurrences.isEmpty else { return .whole(.noEntity, run.report) }
-            return .split(Split(body: body, rules: rules, run))
+            return .split(Split(body: body, rules: rules, query: query, run))
         }
     }
 }

@@ -4324,7 +4324,7 @@ extension APIDocument {
                     "type": ["string", "null"]
                   },
                   "lists": {
-                    "description": "What becomes of its lists, by JSON pointers, when others come: `replace`, `append` (a list of entities, which grows by those that are new), or `by` a member (each element in place of the one with the same).",
+                    "description": "What becomes of its lists, by JSON pointers, when others come: `replace`, `append` (a list of entities, which grows by those that are new, and from which none goes), `append` with the query parameter that tells its pages apart (without it, or where it is empty, 0 or 1, the list starts again), or `by` a member (each element in place of the one with the same).",
                     "type": "object",
                     "maxProperties": 64,
                     "additionalProperties": {
@@ -4333,8 +4333,9 @@ extension APIDocument {
                         {
                           "type": "object",
                           "additionalProperties": false,
-                          "required": ["by"],
-                          "properties": { "by": { "type": "string" } }
+                          "minProperties": 1,
+                          "maxProperties": 1,
+                          "properties": { "by": { "type": "string" }, "append": { "type": "string" } }
                         }
                       ]
                     }

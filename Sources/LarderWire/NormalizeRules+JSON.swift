@@ -53,6 +53,7 @@ extension TypeRule {
                 switch rule {
                 case .replace: json.member(path, "replace")
                 case .append: json.member(path, "append")
+                case .pages(let name): json.member(path) { $0.member("append", name) }
                 case .by(let name): json.member(path) { $0.member("by", name) }
                 }
             }
@@ -85,7 +86,12 @@ extension TypeRule {
 extension ListRule {
     fileprivate init(_ name: String, of rules: WireObject) throws(WireError) {
         guard try rules.value(name)?.members == nil else {
-            self = .by(try rules.object(name).string("by"))
+            let rule = try rules.object(name)
+            if let parameter = try rule.optionalString("append") {
+                self = .pages(parameter)
+            } else {
+                self = .by(try rule.string("by"))
+            }
             return
         }
         self = try rules.required(name) { text in

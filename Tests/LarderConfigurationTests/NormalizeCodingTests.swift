@@ -66,6 +66,7 @@ struct NormalizeCodingTests {
                     version: MemberPath(tokens: ["updated_at"]),
                     lists: [
                         MemberPath(tokens: ["comments"]): .append,
+                        MemberPath(tokens: ["pages"]): .pages("page"),
                         MemberPath(tokens: ["prices"]): .by("currency"),
                     ],
                     onDeleted: .cascade
@@ -86,7 +87,7 @@ struct NormalizeCodingTests {
                       key: [title, {author: ["1"]}]
                       url: "/books/{id}"
                       version: /updated_at
-                      lists: {/comments: append, /prices: {by: currency}}
+                      lists: {/comments: append, /pages: {append: page}, /prices: {by: currency}}
                       embed: false
                       on_deleted: cascade
                   paths:

@@ -26,7 +26,7 @@ struct NormalizeReadingTests {
                 key: [isbn]
                 url: "/books/{isbn}"
                 version: /meta/a~1b
-                lists: {/comments: append, /tags: replace, /a/prices: {by: currency}}
+                lists: {/comments: append, /pages: {append: page}, /tags: replace, /a/prices: {by: currency}}
                 on_deleted: cascade
               - {type: Play, key: [title, {author: [{name: [first, last]}, 1]}]}
               - {type: Settings, key: [], on_deleted: omit}
@@ -46,6 +46,7 @@ struct NormalizeReadingTests {
                     version: MemberPath(tokens: ["meta", "a/b"]),
                     lists: [
                         MemberPath(tokens: ["comments"]): .append,
+                        MemberPath(tokens: ["pages"]): .pages("page"),
                         MemberPath(tokens: ["tags"]): .replace,
                         MemberPath(tokens: ["a", "prices"]): .by("currency"),
                     ],
@@ -170,7 +171,11 @@ struct NormalizeReadingTests {
             ),
             (
                 "{types: [{type: A, lists: {/a: {}}}]}",
-                "43: #.types[0].lists./a is replace, append or {by: NAME}"
+                "43: #.types[0].lists./a is replace, append, {append: PARAMETER} or {by: NAME}"
+            ),
+            (
+                "{types: [{type: A, lists: {/a: {by: id, append: page}}}]}",
+                "52: #.types[0].lists./a has one of by and append"
             ),
             ("{types: [{type: A, lists: {/a: ~}}]}", "43: #.types[0].lists./a has no value"),
             (

@@ -203,6 +203,30 @@ struct MergingTests {
         }
     }
 
+    @Test("Pages of a list are added, and the first one starts it again where it has changed")
+    func pages() throws {
+        let rule = TypeRule(type: "A", lists: [MemberPath(tokens: ["l"]): .pages("page")])
+        var store = try PlainStore(NormalizeRules(byType: .standard, types: [rule]))
+        // The query, what it brings, and what is held then.
+        let steps: [(Substring?, [Int], [Int])] = [
+            ("page=2", [3, 4], [3, 4]), ("page=1", [1, 2], [1, 2]),
+            ("x=1&page=2", [3, 4], [1, 2, 3, 4]), ("page=1", [1, 2], [1, 2, 3, 4]),
+            ("page=3&x", [5, 2], [1, 2, 3, 4, 5]), ("x=page", [1, 2, 3], [1, 2, 3, 4, 5]),
+            // The server has deleted 2.
+            ("", [1, 3], [1, 3]), ("page=2", [4], [1, 3, 4]), ("page=0", [], []),
+            ("page", [0], [0]), ("page=", [0, 1], [0, 1]), ("page=10", [2], [0, 1, 2]),
+            // What a write was answered is no page.
+            (nil, [9], [0, 1, 2, 9]),
+        ]
+        for (query, brought, held) in steps {
+            let items = brought.map { #"{"type":"B","id":\#($0)}"# }.joined(separator: ",")
+            let text = #"{"type":"A","id":1,"l":[\#(items)]}"#
+            _ = try store.put(try store.split(text, query: query))
+            let keys = held.map { "\"B:\($0)\"" }.joined(separator: ",")
+            #expect(try store.entity("A:1") == #"{"type":"A","id":1,"l":[\#(keys)]}"#, "\(query ?? "")")
+        }
+    }
+
     @Test("Lists that one answer has too often are replaced and not united any more")
     func unitedLimit() throws {
         let rule = TypeRule(type: "A", lists: [MemberPath(tokens: ["l"]): .append])

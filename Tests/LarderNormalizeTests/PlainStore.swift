@@ -37,8 +37,8 @@ struct PlainStore {
         }
     }
 
-    func split(_ text: String, path: String = "/") throws -> Split {
-        let outcome = Splitter(rules).split(Array(text.utf8), path: path)
+    func split(_ text: String, path: String = "/", query: Substring? = nil) throws -> Split {
+        let outcome = Splitter(rules).split(Array(text.utf8), path: path, query: query)
         guard case .split(let split) = outcome else {
             Issue.record("\(outcome)")
             throw Unsplit()

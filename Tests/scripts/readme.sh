@@ -320,6 +320,7 @@ sample() {
     words=${words//FILE/$www/hello.json}
     case $words in
         "evict …") words="evict --all --dry-run" ;;
+        "purge --uid N") words="purge --uid 64999 --yes" ;;
         "completions "*) words="completions bash" ;;
         "origin list|"*) words="origin list" ;;
         "queue list|"*) words="queue list" ;;
