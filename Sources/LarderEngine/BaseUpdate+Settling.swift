@@ -43,10 +43,7 @@ extension BaseUpdate {
         at now: Timestamp
     ) {
         self = .markStale
-        switch effect {
-        case .patch, .add: guard isAsSent else { return }
-        case _: break
-        }
+        guard isAsSent || !effect.counts else { return }
         let (modifier, values) = (whole.modifier, TargetValues(base, of: id, [effect]))
         let body: EntityBody?
         switch effect.applied(to: values.content) {

@@ -110,7 +110,7 @@ extension ModifierSteps {
                 effect,
                 of: whole,
                 on: base,
-                isAsSent: base.said == attempted.bases[id],
+                isAsSent: attempted.isAsSent(base, id),
                 at: context.clock.now()
             )
         }

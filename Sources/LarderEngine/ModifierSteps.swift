@@ -22,6 +22,8 @@ final class ModifierSteps: Sendable {
         private var departing: DepartingModifier?
         /// What the targets' bases held when it was sent; a revision moves with the view as well.
         var bases: [EntryID: BodySummary] = [:]
+        /// The values of those that effects count on: what is written otherwise says the same.
+        private var values: [EntryID: JSONValue] = [:]
         var verdict: ModifierVerdict?
         var answer: ModifierAttempt.Answer?
         /// The number of a fetch that sets out when the answer came: what it says of an entity is as
@@ -32,7 +34,18 @@ final class ModifierSteps: Sendable {
 
         init(_ departing: DepartingModifier? = nil) {
             self.departing = departing
-            bases = departing?.bases.compactMapValues(\.said) ?? [:]
+            guard let departing else { return }
+            bases = departing.bases.compactMapValues(\.said)
+            for (id, base) in departing.bases where departing.whole.effect(on: id)?.counts ?? false {
+                values[id] = TargetContent(base).json
+            }
+        }
+
+        /// Whether a base says what it said when the modifier was sent.
+        func isAsSent(_ base: TargetBase, _ id: EntryID) -> Bool {
+            if base.said == bases[id] { return true }
+            guard let value = values[id], let now = TargetContent(base).json else { return false }
+            return value.isSame(as: now)
         }
 
         mutating func takeDeparting() -> (DepartingModifier, bases: [EntryID: BodySummary])? {

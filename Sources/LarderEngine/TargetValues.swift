@@ -28,7 +28,20 @@ struct TargetValues {
     }
 }
 
+extension Effect {
+    /// Whether what it makes of a base that has it already is wrong.
+    var counts: Bool {
+        switch self {
+        case .patch, .add: true
+        case _: false
+        }
+    }
+}
+
 extension TargetContent {
+    /// Nil for what is no JSON.
+    var json: JSONValue? { if case .json(let value) = self { value } else { nil } }
+
     /// Of an entity, what it is compared by.
     init(_ base: TargetBase) {
         switch base {

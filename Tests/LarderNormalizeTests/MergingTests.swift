@@ -223,7 +223,8 @@ struct MergingTests {
             let text = #"{"type":"A","id":1,"l":[\#(items)]}"#
             _ = try store.put(try store.split(text, query: query))
             let keys = held.map { "\"B:\($0)\"" }.joined(separator: ",")
-            #expect(try store.entity("A:1") == #"{"type":"A","id":1,"l":[\#(keys)]}"#, "\(query ?? "")")
+            let entity = try store.entity("A:1")
+            #expect(entity == #"{"type":"A","id":1,"l":[\#(keys)]}"#, "\(query ?? "")")
         }
     }
 
