@@ -36,7 +36,8 @@ final class ModifierSteps: Sendable {
             self.departing = departing
             guard let departing else { return }
             bases = departing.bases.compactMapValues(\.said)
-            for (id, base) in departing.bases where departing.whole.effect(on: id)?.counts ?? false {
+            for (id, base) in departing.bases where departing.whole.effect(on: id)?.counts ?? false
+            {
                 values[id] = TargetContent(base).json
             }
         }

@@ -20,7 +20,8 @@ final class RequestHandler: ChannelDuplexHandler {
     private let head: ResponseHeadHandler?
     private var requests = 0
     private var lastUse = NIODeadline.uptimeNanoseconds(0)
-    private var isRefused = false
+    /// Of the parts of a request that is refused; nil while none is.
+    private var refused: [EventLoopPromise<Void>]?
     private var silence: TimeAmount?
     private var timer: Scheduled<Void>?
 
@@ -47,17 +48,11 @@ final class RequestHandler: ChannelDuplexHandler {
             requests += 1
             head?.requestBegins(hasEscapes: request.headers.contains { $0.value.mayHoldEscapes })
             context.write(wrapOutboundOut(.head(request)), promise: promise)
+        case _ where refused != nil:
+            if let promise { refused?.append(promise) }
         case .body(let part):
-            guard !isRefused else {
-                promise?.fail(StaleConnection.unused)
-                return
-            }
             context.write(wrapOutboundOut(.body(part)), promise: promise)
         case .end(let trailers):
-            guard !isRefused else {
-                promise?.fail(StaleConnection.unused)
-                return
-            }
             startTimer(context)
             context.write(wrapOutboundOut(.end(trailers)), promise: promise)
         }
@@ -84,19 +79,21 @@ final class RequestHandler: ChannelDuplexHandler {
         return marks.silence != nil || now - lastUse <= TimeAmount(Limits.reusedIdleMax)
     }
 
-    /// The error reaches async-http-client in a turn of its own: its state machine is in the middle
-    /// of a step here.
     private func refuse(_ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?) {
-        isRefused = true
-        promise?.fail(StaleConnection.unused)
+        refused = promise.map { [$0] } ?? []
         fail(.unused, context)
     }
 
+    /// The error reaches async-http-client in a turn of its own, as its state machine is in the
+    /// middle of a step here, and before any promise fails: it takes a failed write for the peer's
+    /// doing.
     private func fail(_ reason: StaleConnection, _ context: ChannelHandlerContext) {
-        let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
+        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         context.eventLoop.execute {
-            bound.value.fireErrorCaught(reason)
-            bound.value.close(promise: nil)
+            let (handler, context) = bound.value
+            context.fireErrorCaught(reason)
+            for promise in handler.refused ?? [] { promise.fail(reason) }
+            context.close(promise: nil)
         }
     }
 
