@@ -97,6 +97,10 @@ extension Configuration {
     package struct Log: Equatable, Sendable {
         package var level = LogLevel.info
         package var format = LogFormat.auto
+
+        package init(level: LogLevel = .info, format: LogFormat = .auto) {
+            (self.level, self.format) = (level, format)
+        }
     }
 
     /// How much is logged; the words are those of swift-log.

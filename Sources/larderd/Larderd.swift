@@ -97,7 +97,9 @@ struct Larderd: ParsableCommand {
         do throws(ConfigurationError) {
             return try readConfiguration()
         } catch {
-            fail("\(error)", code: 78)
+            // The file's own word on the form is as good as lost; the environment's counts.
+            let isJSON = Surroundings.environment["LARDER_LOG_FORMAT"] == "json"
+            fail("\(error)", code: 78, Configuration.Log(format: isJSON ? .json : .auto))
         }
     }
 
@@ -119,7 +121,7 @@ struct Larderd: ParsableCommand {
     private func fail(
         _ message: String,
         code: Int32,
-        _ log: Configuration.Log? = nil
+        _ log: Configuration.Log
     ) -> Never {
         for line in message.split(separator: "\n") {
             LogSetup.writeFatal(String(line), log, Surroundings.environment)

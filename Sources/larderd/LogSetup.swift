@@ -19,14 +19,13 @@ enum LogSetup {
 
     /// Writes why the process ends, as an error (priority 3 of syslog(3)).
     ///
-    /// Without a configuration the form is not known: then a service has the journal's prefix, and a
-    /// person on a terminal none.
+    /// A service has the journal's prefix, and a person on a terminal none.
     static func writeFatal(
         _ message: String,
-        _ settings: Configuration.Log?,
+        _ settings: Configuration.Log,
         _ environment: [String: String]
     ) {
-        switch settings?.format {
+        switch settings.format {
         case .json:
             var json = JSONWriter()
             json.object { json in
@@ -36,7 +35,7 @@ enum LogSetup {
                 json.member("reason", message)
             }
             StandardError.write(String(decoding: json.bytes, as: UTF8.self))
-        case .auto, nil:
+        case .auto:
             let isService =
                 environment["JOURNAL_STREAM"] != nil || environment["INVOCATION_ID"] != nil
             StandardError.write((isService ? "<3>" : "") + "larderd: \(message)")

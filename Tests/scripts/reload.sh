@@ -152,4 +152,9 @@ expect_equal "a line that is no header is told without it" \
     "$code $(head -n 1 "$work/err")"
 end_daemon TERM
 expect_equal "the daemon ends in order" 0 "$ended"
+echo 'cache: {max_bytes: -3}' >"$work/bad.yaml"
+expect_equal "where the environment asks for JSON, a refused configuration is told in it" \
+    "error larderd ends" \
+    "$(LARDER_LOG_FORMAT=json "$bin/larderd" --config "$work/bad.yaml" 2>&1 \
+        | jq --raw-output '"\(.level) \(.message)"')"
 finish
