@@ -70,14 +70,12 @@ final class DaemonConnection: Sendable {
             do {
                 return try await execute(request, at: path)
             } catch {
-                switch ConnectFailure(error) {
+                switch Self.refusal(error) {
                 case nil: throw LarderError(error)
-                case .refused(.denied): throw .socketRefused(path: path)
-                case .refused(.nobodyThere(let reason)):
+                case .denied: throw .socketRefused(path: path)
+                case .nobodyThere(let reason):
                     throw .unreachable([SocketFailure(path: path, reason: reason)])
-                case .silent:
-                    throw .unreachable([SocketFailure(path: path, reason: "no answer in time")])
-                case .refused(.busy):
+                case .busy:
                     guard waited + pause <= Limits.socketConnectTime else {
                         let reason = "too many wait to be accepted"
                         throw .unreachable([SocketFailure(path: path, reason: reason)])
@@ -92,6 +90,11 @@ final class DaemonConnection: Sendable {
             waited += pause
             pause *= 2
         }
+    }
+
+    /// Why a request came to no connection; nil for what happened after it was there.
+    private static func refusal(_ error: any Error) -> SocketRefusal? {
+        (error as? IOError).flatMap { SocketRefusal(errno: $0.errnoCode) }
     }
 
     private func execute(
@@ -114,29 +117,6 @@ final class DaemonConnection: Sendable {
     }
 }
 
-/// Why a request came to no connection.
-private enum ConnectFailure {
-    case refused(SocketRefusal)
-    /// Somebody is there who does not answer.
-    case silent
-
-    /// Nil for what happened after the connection was there.
-    init?(_ error: any Error) {
-        if let error = error as? HTTPClientError {
-            let silent: [HTTPClientError] = [
-                .connectTimeout, .getConnectionFromPoolTimeout, .deadlineExceeded,
-            ]
-            guard silent.contains(error) else { return nil }
-            self = .silent
-            return
-        }
-        guard let error = error as? IOError,
-            let refusal = SocketRefusal(errno: error.errnoCode)
-        else { return nil }
-        self = .refused(refusal)
-    }
-}
-
 extension LarderError {
     /// What broke an exchange after its connection was there.
     init(_ error: any Error) {
@@ -155,6 +135,7 @@ extension LarderError {
         switch error {
         case .cancelled, .alreadyShutdown: .cancelled
         case .remoteConnectionClosed, .requestStreamCancelled: .cutOff
+        case .connectTimeout, .getConnectionFromPoolTimeout, .deadlineExceeded: .timedOut
         case .bodyLengthMismatch: .bodyFailed("they are not as many as were announced")
         default: .badAnswer(error.shortDescription)
         }

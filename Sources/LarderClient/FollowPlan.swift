@@ -63,7 +63,7 @@ struct FollowPlan: Equatable {
             let isTold = deletionArrived() == .tell
             failures = 1
             return .tryAgain(after: Limits.followRetryMax, isTold: isTold)
-        case .unreachable, .cutOff:
+        case .unreachable, .timedOut, .cutOff:
             mayHeal = true
         case .miss(let problem), .unknownOrigin(let problem), .notPermitted(let problem),
             .offline(let problem), .originFailed(let problem), .tooLarge(let problem),

@@ -9,7 +9,7 @@ extension LarderError {
             .tooLarge(let problem), .invalid(let problem), .tooLate(let problem),
             .unavailable(let problem):
             problem
-        case .unreachable, .socketRefused, .cutOff, .badAnswer, .decoding, .bodyFailed,
+        case .unreachable, .socketRefused, .timedOut, .cutOff, .badAnswer, .decoding, .bodyFailed,
             .fileFailed, .cancelled:
             nil
         }

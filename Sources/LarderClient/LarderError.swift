@@ -45,6 +45,10 @@ public enum LarderError: Error, Equatable, Sendable {
 
     // The way to the daemon and back.
 
+    /// The daemon took the request and did not answer in time.
+    ///
+    /// What the request asked for may happen all the same.
+    case timedOut
     /// The connection ended in the middle of an answer.
     case cutOff
     /// What came is no answer that this version of the client understands.
@@ -85,6 +89,7 @@ extension LarderError: CustomStringConvertible {
             .tooLarge(let problem), .invalid(let problem), .tooLate(let problem),
             .unavailable(let problem):
             problem.detail
+        case .timedOut: "larderd did not answer in time"
         case .cutOff: "the connection to larderd ended in the middle of an answer"
         case .badAnswer(let reason): "the answer of larderd cannot be understood: \(reason)"
         case .decoding(let id, let reason): "the body of \(id) cannot be decoded: \(reason)"

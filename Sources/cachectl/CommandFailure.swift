@@ -72,6 +72,12 @@ extension CommandFailure {
             self.init(ExitStatus(problem.problem.kind), problem.detail, hint: Self.hint(problem))
             rawPath = problem.rawPath
             body = problem.originBody
+        case .timedOut:
+            self.init(
+                .failed,
+                error.description,
+                hint: "Try again in a moment; see the daemon's log for what it is busy with."
+            )
         case .cutOff:
             self.init(.failed, error.description, hint: "Try again; see the daemon's log.")
         case .badAnswer:

@@ -71,7 +71,7 @@ struct ErrorTests {
     @Test("What is not the daemon's word has no problem")
     func others() {
         let errors: [LarderError] = [
-            .unreachable([]), .socketRefused(path: "/a"), .cutOff, .badAnswer(""),
+            .unreachable([]), .socketRefused(path: "/a"), .timedOut, .cutOff, .badAnswer(""),
             .decoding(id: "", reason: ""), .bodyFailed(""),
             .fileFailed(path: "", reason: ""), .cancelled,
         ]

@@ -1,8 +1,10 @@
 import Glibc
-import LarderClient
 import LarderTestSupport
 import LarderWire
+import NIOHTTP1
 import Testing
+
+@testable import LarderClient
 
 @Suite("The socket", .timeLimit(.minutes(5)))
 struct SocketTests {
@@ -122,6 +124,22 @@ struct SocketTests {
         #expect(second.accepted.all.isEmpty)
         #expect(pauses.all.first == .milliseconds(10))
         #expect(pauses.all.reduce(.zero, +) <= .seconds(10))
+    }
+
+    @Test(
+        "A daemon that is slow is late, and not missing",
+        arguments: [nil, OriginAnswer.Step.head(200, ["Content-Length": "2"])]
+    )
+    func slow(head: OriginAnswer.Step?) async throws {
+        try await withDaemon { daemon, client in
+            let gate = Gate()
+            daemon.answer("/v1/status", with: OriginAnswer([head, .wait(gate)].compactMap { $0 }))
+            let request = SocketRequest(.GET, "/v1/status", timeLimit: .milliseconds(20))
+            await #expect(throws: LarderError.timedOut) {
+                _ = try await client.connection.report(request)
+            }
+            gate.open()
+        }
     }
 
     @Test("A socket of somebody else throws notPermitted", .enabled(if: getuid() != 0))
