@@ -67,7 +67,8 @@ struct FollowPlan: Equatable {
             mayHeal = true
         case .miss(let problem), .unknownOrigin(let problem), .notPermitted(let problem),
             .offline(let problem), .originFailed(let problem), .tooLarge(let problem),
-            .invalid(let problem), .tooLate(let problem), .unavailable(let problem):
+            .invalid(let problem), .tooLate(let problem), .unavailable(let problem),
+            .other(let problem):
             mayHeal = problem.isRetryable
         case .socketRefused, .badAnswer, .decoding, .bodyFailed, .fileFailed, .cancelled:
             mayHeal = false

@@ -9,8 +9,8 @@ package struct FrameLine: Sendable {
     package let frame: FetchFrame
 }
 
-/// The lines of one fetch but for heartbeats, to the `end` frame; each iterator makes a request of
-/// its own.
+/// The lines of one fetch, to the `end` frame, without heartbeats and without types of frames that
+/// this version does not know; each iterator makes a request of its own.
 package struct FrameLines: AsyncSequence, Sendable {
     let client: LarderClient
     let url: String
@@ -71,9 +71,10 @@ package struct FrameLines: AsyncSequence, Sendable {
             var splitter = splitter
             while true {
                 if let bytes = try splitter.next() {
-                    let frame = try LarderError.decoding { () throws(WireError) in
+                    let frame = try LarderError.decodingFrame { () throws(WireError) in
                         try FetchFrame(line: bytes)
                     }
+                    guard let frame else { continue }
                     switch frame {
                     case .end: state = .ended(body, client)
                     case .heartbeat: continue

@@ -49,7 +49,19 @@ extension HTTPClientResponse {
         switch status {
         case 404: .problem(Problem(.miss, "nothing is cached under the id"))
         case 410: .problem(Problem(.deleted, "the origin says that it is gone", status: 410))
-        default: .badAnswer("the status \(status)")
+        default:
+            .problem(
+                Problem(
+                    Problem.UnknownKind(
+                        type: "about:blank",
+                        title: HTTPResponseStatus(statusCode: status).reasonPhrase,
+                        isRetryable: status == 503 || status == 504
+                    ),
+                    "larderd refused the request with the status \(status)",
+                    status: status,
+                    hint: "Ask for the bytes as well: that answer says why."
+                )
+            )
         }
     }
 
@@ -66,6 +78,20 @@ extension LarderError {
     ) throws(LarderError) -> Value {
         do throws(WireError) {
             return try decode()
+        } catch {
+            throw .badAnswer(error.message)
+        }
+    }
+
+    /// Runs `decode` on a line of a stream; nil for a frame that only a newer daemon sends, which
+    /// is passed over.
+    static func decodingFrame<Frame>(
+        _ decode: () throws(WireError) -> Frame
+    ) throws(LarderError) -> Frame? {
+        do throws(WireError) {
+            return try decode()
+        } catch .unknownFrame {
+            return nil
         } catch {
             throw .badAnswer(error.message)
         }

@@ -52,9 +52,10 @@ extension LarderClient {
         var deleted: [String] = []
         while true {
             while let line = try splitter.next() {
-                let frame = try LarderError.decoding { () throws(WireError) in
+                let frame = try LarderError.decodingFrame { () throws(WireError) in
                     try BatchFrame(line: line)
                 }
+                guard let frame else { continue }
                 switch frame {
                 case .snapshot(let frame): found.append(Snapshot(frame, client: self))
                 case .miss(let id): missed.append(id.text)

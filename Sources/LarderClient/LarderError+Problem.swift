@@ -7,7 +7,7 @@ extension LarderError {
         case .miss(let problem), .deleted(let problem), .unknownOrigin(let problem),
             .notPermitted(let problem), .offline(let problem), .originFailed(let problem),
             .tooLarge(let problem), .invalid(let problem), .tooLate(let problem),
-            .unavailable(let problem):
+            .unavailable(let problem), .other(let problem):
             problem
         case .unreachable, .socketRefused, .timedOut, .cutOff, .badAnswer, .decoding, .bodyFailed,
             .fileFailed, .cancelled:
@@ -17,7 +17,8 @@ extension LarderError {
 
     /// The case that a problem belongs to.
     public static func problem(_ problem: LarderProblem) -> LarderError {
-        switch problem.problem.kind {
+        guard !problem.isUnknown else { return .other(problem) }
+        return switch problem.problem.kind {
         case .miss, .noSuchModifier: .miss(problem)
         case .deleted: .deleted(problem)
         case .unknownOrigin, .noSuchOrigin: .unknownOrigin(problem)

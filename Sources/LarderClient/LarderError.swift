@@ -1,7 +1,7 @@
 /// Why something did not go as asked.
 ///
 /// The enum is closed: there is nothing else to catch, and every type of problem that the daemon
-/// knows belongs to one case. A case that carries a ``LarderProblem`` has what the daemon said,
+/// knows belongs to one case; ``other(_:)`` has those of a newer daemon. A case that carries a ``LarderProblem`` has what the daemon said,
 /// with a hint on what to do; ``problem`` has it for all of them.
 ///
 ///     do {
@@ -42,6 +42,9 @@ public enum LarderError: Error, Equatable, Sendable {
     case tooLate(LarderProblem)
     /// The daemon cannot do it now: it is ending, overloaded, or its disk, cache or queue is full.
     case unavailable(LarderProblem)
+    /// The daemon says no with a type of problem that this version does not know, or, to a request
+    /// whose answer has no body, with nothing but a status.
+    case other(LarderProblem)
 
     // The way to the daemon and back.
 
@@ -87,7 +90,7 @@ extension LarderError: CustomStringConvertible {
         case .miss(let problem), .deleted(let problem), .unknownOrigin(let problem),
             .notPermitted(let problem), .offline(let problem), .originFailed(let problem),
             .tooLarge(let problem), .invalid(let problem), .tooLate(let problem),
-            .unavailable(let problem):
+            .unavailable(let problem), .other(let problem):
             problem.detail
         case .timedOut: "larderd did not answer in time"
         case .cutOff: "the connection to larderd ended in the middle of an answer"

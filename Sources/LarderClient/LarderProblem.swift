@@ -9,9 +9,10 @@ public struct LarderProblem: Error, Equatable, Sendable {
     }
 
     /// What programs tell it apart by, such as `urn:larder:miss`; the OpenAPI document has all.
+    /// `about:blank` where the daemon could say no more than the status (RFC 9457 4.2.1).
     public var type: String { problem.type }
     /// One line that says the same of every problem of this type.
-    public var title: String { problem.kind.title }
+    public var title: String { problem.title }
     /// The HTTP status.
     public var status: Int { problem.status }
     /// One sentence on this occurrence.
@@ -28,6 +29,8 @@ public struct LarderProblem: Error, Equatable, Sendable {
     public var originBody: [UInt8]? { problem.quotedBody }
     /// Whether the modifier that was asked for has left the queue.
     package var isOfSettled: Bool { problem.kind == .alreadySettled }
+    /// Whether only a newer version of this client knows its type.
+    var isUnknown: Bool { problem.unknown != nil }
     /// Where an answer that is too large to be kept is passed through.
     package var rawPath: String? { problem.rawHref }
 }

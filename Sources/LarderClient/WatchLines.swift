@@ -3,7 +3,8 @@ import LarderModel
 package import LarderWire
 import NIOHTTP1
 
-/// What a watch says, line by line, over as many connections as it takes.
+/// What a watch says, line by line, over as many connections as it takes; types of frames that
+/// this version does not know are passed over.
 ///
 /// It comes back with the last revision that it has seen, so nothing is missed; where the daemon
 /// does not know that far back any more, that is told. Told again is only what a break has cut in
@@ -90,10 +91,11 @@ package struct WatchLines: AsyncSequence, Sendable {
             var (body, splitter) = (body, splitter)
             while true {
                 if let line = try splitter.next() {
-                    let frame = try LarderError.decoding { () throws(WireError) in
+                    let frame = try LarderError.decodingFrame { () throws(WireError) in
                         try WatchFrame(line: line)
                     }
                     plan.streamSpoke()
+                    guard let frame else { continue }
                     note(frame)
                     switch frame {
                     case .lagged:

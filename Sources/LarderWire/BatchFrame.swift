@@ -61,7 +61,7 @@ extension BatchFrame: StreamFrame {
         case "deleted":
             self = .deleted(try object.id("id"), try DeletedFrame(object))
         case "end": self = .end(try EndFrame(object))
-        default: throw .unknownValue(member: "type", text: type)
+        default: throw .unknownFrame(type: type)
         }
     }
 }

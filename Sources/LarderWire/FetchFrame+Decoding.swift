@@ -30,7 +30,7 @@ extension FetchFrame {
         case "end":
             self = .end(try EndFrame(object))
         default:
-            throw .unknownValue(member: "type", text: type)
+            throw .unknownFrame(type: type)
         }
     }
 }

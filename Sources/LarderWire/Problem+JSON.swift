@@ -11,7 +11,7 @@ extension Problem {
     func write(to json: inout JSONWriter) {
         json.object { json in
             json.member("type", type)
-            json.member("title", kind.title)
+            json.member("title", title)
             json.member("status", status)
             json.member("detail", detail)
             json.member("request_id", requestID)
@@ -26,7 +26,7 @@ extension Problem {
 
     /// Reads what ``encoded()`` wrote.
     ///
-    /// Of a type that this version does not know only a newer daemon speaks; it is refused.
+    /// A type that this version does not know is a newer daemon's: see ``UnknownKind``.
     package init(decoding bytes: [UInt8]) throws(WireError) {
         try self.init(WireObject(parsing: bytes))
     }
@@ -34,15 +34,21 @@ extension Problem {
     init(_ object: WireObject) throws(WireError) {
         let prefix = "urn:larder:"
         let type = try object.string("type")
-        guard type.hasPrefix(prefix),
+        let detail = try object.string("detail")
+        let status: Int = try object.integer("status")
+        let hint = try object.string("hint")
+        if type.hasPrefix(prefix),
             let kind = ProblemKind(rawValue: String(type.dropFirst(prefix.count)))
-        else { throw .unknownValue(member: "type", text: type) }
-        self.init(
-            kind,
-            try object.string("detail"),
-            status: try object.integer("status"),
-            hint: try object.string("hint")
-        )
+        {
+            self.init(kind, detail, status: status, hint: hint)
+        } else {
+            let unknown = UnknownKind(
+                type: type,
+                title: try object.string("title"),
+                isRetryable: try object.bool("retryable")
+            )
+            self.init(unknown, detail, status: status, hint: hint)
+        }
         requestID = try object.string("request_id")
         originStatus = try object.optionalInteger("origin_status")
         rawHref = try object.optionalString("raw_href")

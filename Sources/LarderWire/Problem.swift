@@ -21,6 +21,8 @@ package struct Problem: Error, Equatable, Sendable {
     package var quotedBody: [UInt8]?
     /// For ``ProblemKind/entryTooLarge``: the path under which the answer is passed through.
     package var rawHref: String?
+    /// What a problem of a newer daemon says of itself; its kind is then only what its status says.
+    package var unknown: UnknownKind?
     /// For ``ProblemKind/sinceTooOld``: the oldest revision that a watch can begin after.
     package var oldest: Revision?
 
@@ -49,6 +51,29 @@ package struct Problem: Error, Equatable, Sendable {
         administratorHint ?? (hint == kind.hint ? kind.administratorHint : nil)
     }
 
-    package var isRetryable: Bool { kind.isRetryable }
-    package var type: String { "urn:larder:\(kind.rawValue)" }
+    package var isRetryable: Bool { unknown?.isRetryable ?? kind.isRetryable }
+    package var type: String { unknown?.type ?? "urn:larder:\(kind.rawValue)" }
+    package var title: String { unknown?.title ?? kind.title }
+}
+
+extension Problem {
+    /// A kind that this version does not know.
+    package struct UnknownKind: Equatable, Sendable {
+        package var type: String
+        package var title: String
+        package var isRetryable: Bool
+
+        package init(type: String, title: String, isRetryable: Bool) {
+            self.type = type
+            self.title = title
+            self.isRetryable = isRetryable
+        }
+    }
+
+    /// A problem of which this version knows no more than this and the status.
+    package init(_ unknown: UnknownKind, _ detail: String, status: Int, hint: String) {
+        // Every 4xx is understood as 400, every 5xx as 500 (RFC 9110 15).
+        self.init(status < 500 ? .badRequest : .internal, detail, status: status, hint: hint)
+        self.unknown = unknown
+    }
 }

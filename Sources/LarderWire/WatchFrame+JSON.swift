@@ -81,7 +81,6 @@ extension WatchFrame: StreamFrame {
             self = .end(ending, try object.optionalInteger("rev").map { Revision($0) })
             return
         }
-        let revision = try object.revision("rev")
         switch type {
         case "put": self = .put(try EntryEvent(object))
         case "delete": self = .delete(try EntryEvent(object))
@@ -89,18 +88,20 @@ extension WatchFrame: StreamFrame {
         case "modifier": self = .modifier(try ModifierEvent(object))
         case "origin":
             let state = try object.string("state")
-            self = .origin(revision, try object.originName(), state: state)
+            self = .origin(try object.revision("rev"), try object.originName(), state: state)
         case "auth":
             let name = try object.originName()
             let account = try object.required("account") { try? AccountName($0) }
-            self = .auth(revision, name, account, state: try object.string("state"))
+            let state = try object.string("state")
+            self = .auth(try object.revision("rev"), name, account, state: state)
         case "bookmark":
             let isDone = try object.flag("initial_done")
-            self = .bookmark(revision, isInitialDone: isDone)
+            self = .bookmark(try object.revision("rev"), isInitialDone: isDone)
         case "lagged":
-            self = .lagged(revision, droppedAfter: try object.revision("dropped_after"))
-        case "heartbeat": self = .heartbeat(revision)
-        default: throw .unknownValue(member: "type", text: type)
+            let droppedAfter = try object.revision("dropped_after")
+            self = .lagged(try object.revision("rev"), droppedAfter: droppedAfter)
+        case "heartbeat": self = .heartbeat(try object.revision("rev"))
+        default: throw .unknownFrame(type: type)
         }
     }
 }

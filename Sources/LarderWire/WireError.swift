@@ -9,6 +9,8 @@ package enum WireError: Error, Equatable, Sendable {
     case wrongType(member: String, wanted: String)
     /// A text where only some are known, or that is no id, no time and so on.
     case unknownValue(member: String, text: String)
+    /// A line of a stream of a type that only a newer daemon sends.
+    case unknownFrame(type: String)
 
     package var message: String {
         switch self {
@@ -16,6 +18,7 @@ package enum WireError: Error, Equatable, Sendable {
         case .missingMember(let name): "the member '\(name)' is missing"
         case .wrongType(let name, let wanted): "the member '\(name)' is not \(wanted)"
         case .unknownValue(let name, let text): "the member '\(name)' has the value '\(text)'"
+        case .unknownFrame(let type): "the type of frame '\(type)' is not known"
         }
     }
 }

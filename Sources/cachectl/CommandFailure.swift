@@ -72,6 +72,7 @@ extension CommandFailure {
             self.init(ExitStatus(problem.problem.kind), problem.detail, hint: Self.hint(problem))
             rawPath = problem.rawPath
             body = problem.originBody
+        case .other(let problem): self.init(.failed, problem.detail, hint: problem.hint)
         case .timedOut:
             self.init(
                 .failed,

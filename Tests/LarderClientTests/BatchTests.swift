@@ -18,6 +18,23 @@ struct BatchTests {
         return .snapshot(frame)
     }
 
+    @Test("A frame of a type that only a newer daemon sends is passed over in a batch")
+    func unknownFrame() async throws {
+        try await withDaemon { daemon, client in
+            let frames: [BatchFrame] = [
+                .miss(try EntryID("a")), .end(EndFrame(outcome: .cache, revision: Revision(8))),
+            ]
+            daemon.answer(
+                "/v1/entries/batch",
+                with: OriginAnswer(
+                    [.fetchHead, .chunk(Array("{\"type\":\"news\"}\n".utf8))]
+                        + frames.map { .chunk($0.encodedLine()) } + [.chunk([])]
+                )
+            )
+            #expect(try await client.batch(["a"]).missed == ["a"])
+        }
+    }
+
     @Test("What is there comes decoded, and what is not by its id")
     func found() async throws {
         try await withDaemon(account: "work") { daemon, client in

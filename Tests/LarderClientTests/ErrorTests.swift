@@ -52,6 +52,45 @@ struct ErrorTests {
         }
     }
 
+    @Test("A problem of a type that only a newer daemon knows is thrown with all that it says")
+    func unknownType() async throws {
+        try await withDaemon { daemon, client in
+            daemon.answer("/v1/status", with: .problem(Self.news))
+            let error = await #expect(throws: LarderError.self) { _ = try await client.status() }
+            #expect(error == .other(LarderProblem(Self.news)))
+            #expect(error?.problem?.title == "News")
+            #expect(error?.problem?.isRetryable == true)
+        }
+    }
+
+    /// What a newer daemon may say.
+    static let news = Problem(
+        Problem.UnknownKind(type: "urn:larder:news", title: "News", isRetryable: true),
+        "this is new",
+        status: 429,
+        hint: "Wait."
+    )
+
+    @Test(
+        "A refusal of HEAD, which has no body, is a problem that says the status",
+        arguments: [(400, false), (403, false), (500, false), (503, true)]
+    )
+    func refusedHead(status: Int, isRetryable: Bool) async throws {
+        try await withDaemon { daemon, client in
+            daemon.answer("/v1/entries/a", with: .reply(status))
+            let error = await #expect(throws: LarderError.self) {
+                _ = try await client.metadata("a")
+            }
+            guard case .other(let problem) = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            #expect(problem.type == "about:blank")
+            #expect(problem.status == status)
+            #expect(problem.isRetryable == isRetryable)
+        }
+    }
+
     @Test("A miss can be caught by its name")
     func byName() async throws {
         try await withDaemon { daemon, client in

@@ -7,6 +7,22 @@ import Testing
 
 @Suite("The updates of a fetch", .timeLimit(.minutes(5)))
 struct FetchFramesTests {
+    @Test("Types that only a newer daemon knows are passed over, or passed on as its problem")
+    func newer() async throws {
+        try await withDaemon { daemon, client in
+            daemon.answer(
+                "/v1/fetch",
+                with: OriginAnswer([
+                    .fetchHead, .chunk(Array("{\"type\":\"news\",\"rev\":1}\n".utf8)),
+                    .chunk(FetchFrame.error(ErrorTests.news).encodedLine()),
+                    .chunk(Frames.end(.error).encodedLine()), .chunk([]),
+                ])
+            )
+            let updates = try await collect(client.fetch(Frames.url))
+            #expect(updates == ["failed urn:larder:news", "end error"])
+        }
+    }
+
     @Test("A cached answer comes first, then the network's, then the end")
     func twoPhases() async throws {
         try await withDaemon { daemon, client in
@@ -201,7 +217,7 @@ struct FetchFramesTests {
 
     @Test(
         "What is no frame throws badAnswer",
-        arguments: ["nonsense", "{\"type\":\"news\"}", "{}"]
+        arguments: ["nonsense", "{\"type\":1}", "{}"]
     )
     func badLine(line: String) async throws {
         try await withDaemon { daemon, client in

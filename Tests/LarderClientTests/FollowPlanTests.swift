@@ -70,6 +70,10 @@ struct FollowPlanTests {
             var plan = FollowPlan()
             #expect(plan.broke(error, chance: 0) == .giveUp, "\(error)")
         }
+        var plan = FollowPlan()
+        #expect(
+            plan.broke(.other(LarderProblem(ErrorTests.news)), chance: 0) == retry(0, isTold: true)
+        )
         for kind in [ProblemKind.unreachable, .timeout, .overloaded, .shuttingDown, .storage] {
             var plan = FollowPlan()
             let step = plan.broke(.problem(Problem(kind, "x")), chance: 0)

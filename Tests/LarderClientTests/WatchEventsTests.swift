@@ -70,6 +70,17 @@ struct WatchEventsTests {
         await daemon.stop()
     }
 
+    @Test("A frame of a type that only a newer daemon sends is passed over, and the watch goes on")
+    func unknownFrame() async throws {
+        try await withDaemon { daemon, client in
+            let news = OriginAnswer.Step.chunk(Array("{\"type\":\"news\"}\n".utf8))
+            let change = OriginAnswer.Step.chunk(try put(6, "a").encodedLine())
+            daemon.answer("/v1/watch", with: OriginAnswer([.fetchHead, news, change, .chunk([])]))
+            var events = client.watch().makeAsyncIterator()
+            #expect(describe(try await events.next()) == "put a 6")
+        }
+    }
+
     @Test("A list of what there is that breaks off is asked for anew")
     func listsAgain() async throws {
         let daemon = try await ScriptedDaemon()

@@ -172,7 +172,7 @@ struct FetchFrameTests {
     func refusals() {
         let cases: [(String, WireError)] = [
             ("", .notJSON(.unexpectedEnd(at: 0))), ("{}", .missingMember("type")),
-            (#"{"type":"news"}"#, .unknownValue(member: "type", text: "news")),
+            (#"{"type":"news"}"#, .unknownFrame(type: "news")),
             (#"{"type":"unchanged","rev":1}"#, .missingMember("status")),
             (
                 #"{"type":"unchanged","rev":"1","status":304}"#,
