@@ -57,7 +57,27 @@ final class DaemonConnection: Sendable {
 
     /// Sends the request and returns the whole body of the answer, which is a report.
     func report(_ request: SocketRequest) async throws(LarderError) -> [UInt8] {
-        try await send(request).wholeBody(upTo: Limits.reportBytesMax)
+        guard let limit = request.timeLimit else {
+            return try await send(request).wholeBody(upTo: Limits.reportBytesMax)
+        }
+        // The HTTP client's deadline ends with the answer's head.
+        return try await withTaskGroup(of: Result<[UInt8], LarderError>.self) { group in
+            group.addTask {
+                do throws(LarderError) {
+                    return .success(
+                        try await self.send(request).wholeBody(upTo: Limits.reportBytesMax)
+                    )
+                } catch {
+                    return .failure(error)
+                }
+            }
+            group.addTask {
+                let isOver = (try? await ClientTime.system.pause(limit)) != nil
+                return .failure(isOver ? .timedOut : .cancelled)
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? .failure(.cancelled)
+        }.get()
     }
 
     private func exchange(

@@ -9,6 +9,7 @@ public struct LarderProblem: Error, Equatable, Sendable {
     }
 
     /// What programs tell it apart by, such as `urn:larder:miss`; the OpenAPI document has all.
+    ///
     /// `about:blank` where the daemon could say no more than the status (RFC 9457 4.2.1).
     public var type: String { problem.type }
     /// One line that says the same of every problem of this type.
