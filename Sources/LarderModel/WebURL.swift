@@ -19,6 +19,9 @@ package struct WebURL: Hashable, Sendable, CustomStringConvertible {
         guard text.utf8.count <= Limits.idBytesMax else { throw bad("it is too long") }
         // By bytes: a delimiter with a combining mark after it is a delimiter all the same.
         let utf8 = text.utf8
+        guard utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+            throw bad("it contains a control character")
+        }
         guard let colon = utf8.firstIndex(of: UInt8(ascii: ":")),
             utf8[colon...].starts(with: "://".utf8)
         else { throw bad("it needs a scheme, http:// or https://") }

@@ -60,6 +60,15 @@ struct WebURLTests {
         #expect(error?.message.contains("'\(text)'") == true)
     }
 
+    @Test(
+        "A URL with a control character in any part is refused for that",
+        arguments: ["https://a/\u{1}", "https://a\u{1B}/", "ht\u{7}tp://a/", "http://a:\n80/"]
+    )
+    func controlCharacter(text: String) {
+        let error = #expect(throws: ModelError.self) { try WebURL(text) }
+        #expect(error?.message.contains("it contains a control character") == true)
+    }
+
     @Test("It is no longer than an id may be, encoded too")
     func length() throws {
         let head = "https://a/"
