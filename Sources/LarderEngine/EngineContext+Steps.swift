@@ -33,6 +33,7 @@ extension EngineContext {
     /// Logs what the store throws.
     func note(_ trouble: Logger.Message, _ error: StoreError, of id: EntryID? = nil) {
         var fields: [LogKey: Logger.MetadataValue] = [.reason: "\(error.message)"]
+        fields[.statement] = error.statement.map { "\($0)" }
         fields[.id] = id.map { "\($0)" }
         logger.warning(trouble, metadata: .larder(fields))
     }

@@ -6,6 +6,8 @@ package enum LogKey: String {
     case origin
     case state
     case reason
+    /// SQL that failed, which users are not shown.
+    case statement
     case uid
     case use
     case requestID = "request_id"

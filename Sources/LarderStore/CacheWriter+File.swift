@@ -53,6 +53,7 @@ extension CacheWriter {
         shared.absence = error
         shared.changes.setStart(.cache, revisions.last)
         findings.tell("\(database.path) cannot be used, nothing is stored: \(error.message)")
+        findings.tellStatement(of: error)
     }
 
     // MARK: Looking after it
@@ -77,6 +78,7 @@ extension CacheWriter {
     /// Hears from a reader that it cannot read the file of a generation.
     func readerFailed(_ error: StoreError, _ generation: Generation) {
         guard shared.generation == generation else { return }
+        findings.tellStatement(of: error)
         if error.meansDamage(of: database) { remake(error.message) } else { look() }
     }
 
@@ -113,6 +115,7 @@ extension CacheWriter {
         }
         // What went wrong with the other file is nothing to this one.
         guard before.hasFile, error.file == nil || error.file == database.path else { return false }
+        findings.tellStatement(of: error)
         if error.meansDamage(of: database) {
             remake(error.message)
         } else if case .diskFull = error {

@@ -30,6 +30,12 @@ final class Findings: Sendable {
         kept.withLock { $0.untold = ($0.untold + [news]).suffix(Limits.findingsMax) }
     }
 
+    /// Remembers the SQL that failed for the log, as users are not shown it.
+    func tellStatement(of error: StoreError) {
+        guard let statement = error.statement else { return }
+        tell("a statement failed: \(statement)")
+    }
+
     /// How many of so many evictions since the start were not taken before.
     func takeEvictions(of count: Int64) -> Int64 {
         kept.withLock { kept in

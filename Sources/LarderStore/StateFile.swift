@@ -143,7 +143,7 @@ final class StateFile: Sendable {
     /// What was met of damage since the start; nil while nothing was.
     var damageWarning: String? {
         file.mark?.step.map { step in
-            "\(file.path) is damaged (\(StoreError.brief(step))): restart the daemon, which takes over "
+            "\(file.path) is damaged (\(StoreError.words(step)) failed): restart the daemon, which takes over "
                 + "what of it can be read"
         }
     }

@@ -1,6 +1,10 @@
+import CSQLite
 import LarderModel
 
 /// What the store can fail with: what was tried, on what, and the cause.
+///
+/// A `step` is a few words that begin with a small letter, or the SQL that failed. ``message`` is for
+/// users and never has SQL; ``statement`` is for the log.
 package enum StoreError: Error, Equatable {
     /// A file or folder cannot be opened, made or locked.
     case cannotOpen(path: String, reason: String)
@@ -52,6 +56,7 @@ package enum StoreError: Error, Equatable {
     /// `cache.db` was made anew, or the upload given up, while the body arrived.
     case uploadLost
 
+    /// One sentence for users.
     package var message: String {
         switch self {
         case .cannotOpen(let path, let reason): "cannot open \(path): \(reason)"
@@ -59,11 +64,11 @@ package enum StoreError: Error, Equatable {
         case .newer(let path, let found, let known):
             "\(path) has schema version \(found), this larderd knows up to \(known)"
         case .unusable(let path, let reason): "\(path) cannot be used: \(reason)"
-        case .sqlite(let file, let step, let code, let message):
-            "\(step) failed on \(file): \(message) (\(code))"
-        case .diskFull(let file, let step): "\(step) failed: the disk is full (\(file))"
+        case .sqlite(let file, let step, let code, _):
+            "\(Self.words(step)) failed on \(file): \(Self.meaning(of: code)) (\(code))"
+        case .diskFull(let file, let step): "\(Self.words(step)) failed: the disk is full (\(file))"
         case .corrupt(let file, let step):
-            "\(Self.brief(step)) failed: the file is damaged (\(file))"
+            "\(Self.words(step)) failed: the file is damaged (\(file))"
         case .tooLarge(let bytes, let limit):
             "the entry has \(bytes) bytes, at most \(limit) are kept"
         case .noRoom(let bytes): "there is no room for \(bytes) bytes beside protected entries"
@@ -89,10 +94,44 @@ package enum StoreError: Error, Equatable {
 }
 
 extension StoreError {
-    /// A step in few words: of SQL its beginning.
-    static func brief(_ step: String) -> String {
-        let line = step.prefix { $0 != "\n" }
-        return line.count <= 80 && line.count == step.count ? step : "\(line.prefix(80))…"
+    /// The SQL that failed and SQLite's words on it, in one line for the log; nil where a step
+    /// without SQL failed, or the disk is full.
+    package var statement: String? {
+        switch self {
+        case .sqlite(_, let step, _, let message) where Self.isSQL(step):
+            "\(Self.line(step)): \(message)"
+        case .corrupt(_, let step) where Self.isSQL(step): Self.line(step)
+        case .sqlite, .diskFull, .corrupt, .cannotOpen, .inUse, .newer, .unusable, .tooLarge,
+            .noRoom, .keyTaken, .pinned, .targeted, .conditionFailed, .queueFull, .modifierExists,
+            .pinsFull, .tooManyPins, .overloaded, .tooManyReads, .longRead, .closed, .badChunk,
+            .noFile, .uploadLost:
+            nil
+        }
+    }
+
+    /// A step in words for users.
+    static func words(_ step: String) -> String {
+        guard isSQL(step) else { return step }
+        return switch step.split(whereSeparator: { !$0.isLetter }).first {
+        case "SELECT", "WITH": "a read"
+        case "PRAGMA": "a look at the file"
+        case "BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE": "a transaction"
+        default: "a write"
+        }
+    }
+
+    private static func isSQL(_ step: String) -> Bool {
+        step.first { !$0.isWhitespace }?.isLowercase == false
+    }
+
+    private static func line(_ sql: String) -> String {
+        let line = sql.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        return line.count <= 300 ? line : "\(line.prefix(300))…"
+    }
+
+    /// SQLite's words for a result code; those for a statement may repeat its SQL.
+    private static func meaning(of code: Int32) -> String {
+        String(cString: sqlite3_errstr(code))
     }
 
     /// The path of the file that it comes from; nil for one that is of no file.

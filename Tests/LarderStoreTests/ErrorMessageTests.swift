@@ -1,0 +1,59 @@
+import LarderModel
+import LarderTestSupport
+import Testing
+
+@testable import LarderStore
+
+@Suite("Messages of store errors")
+struct ErrorMessageTests {
+    @Test(
+        "A message has no SQL, whichever operation of a command fails",
+        arguments: FaultInjection.Code.allCases
+    )
+    func commands(code: FaultInjection.Code) async throws {
+        for n in 1... {
+            let faults = FaultInjection()
+            let temporary = try TemporaryStore(configure: { $0.faults = faults })
+            faults.arm(n, with: code, .forGood)
+            do throws(StoreError) {
+                let new = NewEntry.blob(temporary.scope, named("a"), [1])
+                _ = try await temporary.store.put(new, now: .epoch)
+                let filter = RowFilter(scope: temporary.scope)
+                _ = try await temporary.store.read { reader throws(StoreError) in
+                    try reader.candidates(filter, after: nil, limit: 3)
+                }
+            } catch {
+                expectNoSQL(error.message)
+            }
+            for finding in temporary.store.files.findings { expectNoSQL(finding) }
+            let failures = faults.failures
+            faults.disarm()
+            guard failures > 0, n < 30 else { return }
+        }
+    }
+
+    @Test("A message names the action, the file and SQLite's words, and the log has the SQL")
+    func statement() {
+        let sql = "SELECT key\n  FROM entry WHERE id = ?1"
+        let error = StoreError(code: 10, file: "/c.db", step: sql, message: "disk I/O error")
+        #expect(error.message == "a read failed on /c.db: disk I/O error (10)")
+        #expect(error.statement == "SELECT key FROM entry WHERE id = ?1: disk I/O error")
+        let check = StoreError.corrupt(file: "/c.db", step: "PRAGMA quick_check(1)")
+        #expect(check.message == "a look at the file failed: the file is damaged (/c.db)")
+        #expect(check.statement == "PRAGMA quick_check(1)")
+        let mistake = StoreError(code: 1, file: "/c.db", step: "INSERT", message: "near \"INSERT\"")
+        #expect(mistake.message == "a write failed on /c.db: SQL logic error (1)")
+        let copy = StoreError.diskFull(file: "/c.db", step: "copy what is left of /c.db")
+        #expect(copy.message == "copy what is left of /c.db failed: the disk is full (/c.db)")
+        #expect(copy.statement == nil)
+    }
+
+    private func expectNoSQL(_ message: String) {
+        let words = message.split { !$0.isLetter && $0 != "_" }
+        let keywords: Set<Substring> = [
+            "SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "PRAGMA", "BEGIN", "COMMIT", "WITH",
+            "FROM", "WHERE", "CREATE", "SAVEPOINT", "ROLLBACK",
+        ]
+        #expect(keywords.isDisjoint(with: words), "\(message)")
+    }
+}
