@@ -75,11 +75,17 @@ extension Exchange {
 
     /// Refuses whoever is no administrator, and writes down what one does.
     ///
-    /// `use` says for the log what it is: `evict scope=all`.
+    /// `use` says for the log what it is, and of which object: `evict origin=api scope=all`.
     func requireAdministrator(
         _ use: String,
         refusing reason: String? = nil
     ) throws(Problem) {
+        try requireAdministrator(refusing: reason)
+        log(use: use)
+    }
+
+    /// The same where the body names the object: ``log(use:)`` follows once it is read.
+    func requireAdministrator(refusing reason: String? = nil) throws(Problem) {
         guard try isByAdministrator else {
             let who = "uid \(peer.uid) is no administrator of this daemon"
             throw Problem(
@@ -88,6 +94,9 @@ extension Exchange {
                 hint: server.administrators.hint
             )
         }
+    }
+
+    func log(use: String) {
         engine.logger.notice(
             "an administrator's right was used",
             metadata: .larder([.uid: "\(peer.uid)", .use: "\(use)"])

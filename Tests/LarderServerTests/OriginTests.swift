@@ -142,7 +142,7 @@ struct OriginTests {
     func logged() async throws {
         try await ServerFixture.run { server in
             _ = try await ask(server, "POST", "/v1/origins", Self.body)
-            let uses = server.log.lines.all.filter { $0.contains("origin add") }
+            let uses = server.log.lines.all.filter { $0.contains("use=origin add new") }
             #expect(uses.count == 1)
         }
     }

@@ -77,11 +77,11 @@ struct ScopeTests {
             #expect(
                 server.log.lines.all.filter { $0.contains("administrator") }
                     == [
-                        "list scope=all", "list scope=uid:4000000001",
+                        "list prefix=a scope=all", "list scope=uid:4000000001",
                         "list scope=uid:4000000001 account=work",
                         "explain a scope=uid:4000000001 account=default", "explain a scope=all",
-                        "evict scope=all", "evict scope=all",
-                        "evict scope=uid:4000000001", "evict scope=all",
+                        "evict ids=b,x dry_run=true scope=all", "evict ids=b scope=all",
+                        "evict all=true scope=uid:4000000001", "evict to_bytes=0 scope=all",
                     ].map { "an administrator's right was used uid=\(getuid()) use=\($0)" }
             )
         }

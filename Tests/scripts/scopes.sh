@@ -188,7 +188,7 @@ expect_equal "an administrator evicts a user's rows" "2 note:a note:b" \
     "$(evict '{"prefix": "note", "scope": "uid:64010"}')"
 expect_equal "and leaves the others'" "note:a uid:64011 default" "$(scoped all)"
 expect_match "each use is logged with the uid" \
-    "an administrator's right was used uid=64011 use=evict scope=uid:64010" "$(<"$work/larderd.log")"
+    "an administrator's right was used uid=64011 use=evict prefix=note scope=uid:64010" "$(<"$work/larderd.log")"
 expect_equal "by cachectl too" "note:a" \
     "$(setpriv --reuid=64011 --regid=64011 --groups=64090 \
         "$bin/cachectl" --socket "$socket" ls note --all-users | cut --fields=1)"

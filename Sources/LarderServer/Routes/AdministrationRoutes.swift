@@ -47,10 +47,10 @@ struct AdministrationRoutes {
         let command = try await exchange.command { json throws(Problem) in
             try EvictCommand(json: json)
         }
-        let rows = try exchange.rows(command.scope, for: "evict")
+        let rows = try exchange.rows(command.scope, for: command.use)
         if command.scope == .shared, !command.isDryRun {
             try exchange.requireAdministrator(
-                "evict scope=shared",
+                "\(command.use) scope=shared",
                 refusing: "what is shared is seen by all users, so that none of them may evict it"
             )
         }

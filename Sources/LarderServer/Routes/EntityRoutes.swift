@@ -28,7 +28,7 @@ struct EntityRoutes {
 
     private func list() async throws(Problem) {
         let command = try EntityListCommand(query: exchange.query)
-        let rows = try exchange.rows(command.scope, for: "list entities")
+        let rows = try exchange.rows(command.scope, for: command.use)
         let origin = try engine.entities.origin(command.origin, for: exchange.peer.uid)
         let page = try await engine.entities.list(command, origin, rows)
         try await exchange.respond(page)

@@ -29,7 +29,7 @@ struct EntryRoutes {
 
     private func list() async throws(Problem) {
         let command = try EntryListCommand(query: exchange.query)
-        let rows = try exchange.rows(command.scope, for: "list")
+        let rows = try exchange.rows(command.scope, for: command.use)
         let page = try await engine.entries.list(command, rows)
         try await exchange.respond(page)
     }

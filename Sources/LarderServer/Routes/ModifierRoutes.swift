@@ -71,7 +71,7 @@ struct ModifierRoutes {
 
     private func list() async throws(Problem) {
         let command = try ModifierListCommand(query: exchange.query)
-        let rows = try exchange.rows(command.scope, for: "list modifiers")
+        let rows = try exchange.rows(command.scope, for: command.use)
         let page = try await engine.modifiers.list(command, rows, interest: exchange.interest)
         try await exchange.respond(page)
     }

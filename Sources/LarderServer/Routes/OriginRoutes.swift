@@ -29,10 +29,11 @@ struct OriginRoutes {
     }
 
     private func add() async throws(Problem) {
-        try exchange.requireAdministrator("origin add")
+        try exchange.requireAdministrator()
         let command = try await exchange.command { json throws(Problem) in
             try OriginCommand(json: json)
         }
+        exchange.log(use: "origin add \(command.name)")
         await respondCreated(try await engine.origins.add(command))
     }
 
