@@ -18,6 +18,9 @@ struct Cachectl: AsyncParsableCommand {
             Data goes to stdout, messages to stderr. Without --socket, --system or --user the \
             daemon is looked for at $LARDER_SOCKET, then the user's own, then the system's.
 
+            Without --json an id, list or message shows control, bidirectional and invisible \
+            characters escaped, as \\u{202E}; with --json each value is as the daemon has it.
+
             Example: cachectl get https://api.example.com/articles/42
 
             \(ExitStatus.manual)
@@ -50,8 +53,20 @@ struct Cachectl: AsyncParsableCommand {
             failure.exit()
         } catch {
             if let failure = unknownCommand(CommandLine.arguments.dropFirst()) { failure.exit() }
-            exit(withError: error)
+            exit(refusing: error)
         }
+    }
+
+    /// Ends with the parser's message, which may repeat arguments; help and versions go to stdout.
+    private static func exit(refusing error: any Error) -> Never {
+        let code = exitCode(for: error)
+        guard !code.isSuccess else { exit(withError: error) }
+        let console = Console()
+        for line in fullMessage(for: error).split(separator: "\n", omittingEmptySubsequences: false)
+        {
+            console.note(line: String(line))
+        }
+        exit(withError: code)
     }
 
     /// Why the arguments were refused, if the reason is that they name no command.

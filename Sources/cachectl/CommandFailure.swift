@@ -37,8 +37,8 @@ struct CommandFailure: Error, Equatable {
         let console = Console()
         if !message.isEmpty { console.note(message) }
         if let body, !body.isEmpty, TerminalText.isShowable(body) {
-            for line in String(decoding: body, as: UTF8.self).split(separator: "\n") {
-                console.note(line: "  \(line)")
+            for line in String(decoding: body, as: UTF8.self).split(whereSeparator: \.isNewline) {
+                console.note(line: "  \(line.replacing("\t", with: "    "))")
             }
         }
         if let hint, !hint.isEmpty { console.note(line: hint) }

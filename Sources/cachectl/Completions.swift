@@ -30,6 +30,7 @@ struct Completions: ParsableCommand {
     var shell: Shell
 
     func run() throws {
-        try Console().line(Cachectl.completionScript(for: shell.completionShell))
+        let script = Cachectl.completionScript(for: shell.completionShell)
+        try Console().write(Array((script + "\n").utf8))
     }
 }

@@ -35,8 +35,14 @@ struct Console: Sendable {
         }
     }
 
-    /// Writes a line of data.
-    func line(_ text: String) throws(CommandFailure) {
+    /// Writes a line of data for people.
+    func line(_ text: TerminalText) throws(CommandFailure) {
+        try write(Array((text.text + "\n").utf8))
+    }
+
+    /// Writes a line of columns with tabs between them.
+    func columns(_ fields: [String]) throws(CommandFailure) {
+        let text = fields.map(TerminalText.escaped).joined(separator: "\t")
         try write(Array((text + "\n").utf8))
     }
 
@@ -47,7 +53,7 @@ struct Console: Sendable {
 
     /// A line on stderr; where that cannot be written there is nobody left to tell.
     func note(line text: String) {
-        let bytes = Array((TerminalText.harmless(text) + "\n").utf8)
+        let bytes = Array((TerminalText.escaped(text) + "\n").utf8)
         _ = bytes.withUnsafeBytes { Self.write(STDERR_FILENO, $0) }
     }
 
@@ -58,7 +64,7 @@ struct Console: Sendable {
 
     /// A line on stderr in the place of the one that was drawn before; an empty one takes it away.
     func draw(_ text: String) {
-        let line = text.isEmpty ? "" : "cachectl: \(TerminalText.harmless(text))"
+        let line = text.isEmpty ? "" : "cachectl: \(TerminalText.escaped(text))"
         let bytes = Array("\r\u{1B}[K\(line)".utf8)
         _ = bytes.withUnsafeBytes { Self.write(STDERR_FILENO, $0) }
     }
@@ -91,9 +97,9 @@ extension Console {
     }
 
     /// The text in a colour, on a terminal whose owner did not set NO_COLOR (no-color.org).
-    func coloured(_ text: String, _ colour: Colour) -> String {
+    func coloured(_ text: TerminalText, _ colour: Colour) -> TerminalText {
         let refused = getenv("NO_COLOR").map { $0.pointee != 0 } ?? false
-        return isTerminalOut && !refused ? "\u{1B}[\(colour.rawValue)m\(text)\u{1B}[0m" : text
+        return isTerminalOut && !refused ? text.coloured(colour.rawValue) : text
     }
 
     /// Columns and rows of the terminal; what it usually has where it does not say.

@@ -120,7 +120,7 @@ struct Df: AsyncParsableCommand {
         origins.add("SIZE", "ENTRIES", "ORIGIN")
         for (origin, sum) in usage.byOrigin {
             origins.add(
-                sum.sizeAndCount + [TerminalText.harmless(origin ?? "(bytes of one's own)")]
+                sum.sizeAndCount + [origin ?? "(bytes of one's own)"]
             )
         }
         var users = Table(alignsRight: [true, true, false])
@@ -129,7 +129,7 @@ struct Df: AsyncParsableCommand {
         var rows = Table(alignsRight: [true, false])
         rows.add("SIZE", "LARGEST")
         for item in largest {
-            rows.add(Words.size(item.accountedBytes), TerminalText.harmless(item.id))
+            rows.add(Words.size(item.accountedBytes), item.id)
         }
         return usage.byOwner.isEmpty ? [origins, rows] : [origins, users, rows]
     }

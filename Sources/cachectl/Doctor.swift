@@ -51,7 +51,7 @@ struct Doctor: AsyncParsableCommand {
         }
     }
 
-    private func lines(_ finding: CheckReport.Finding, _ console: Console) -> [String] {
+    private func lines(_ finding: CheckReport.Finding, _ console: Console) -> [TerminalText] {
         let mark =
             switch finding.state {
             case .ok: console.coloured("ok     ", .good)
@@ -59,8 +59,7 @@ struct Doctor: AsyncParsableCommand {
             case .failed: console.coloured("failed ", .bad)
             case .skipped: console.coloured("skipped", .quiet)
             }
-        let detail = TerminalText.harmless(finding.detail)
-        let fix = finding.fix.map { ["         " + TerminalText.harmless($0)] } ?? []
-        return ["\(mark)  \(TerminalText.harmless(finding.subject)): \(detail)"] + fix
+        let fix: [TerminalText] = finding.fix.map { ["         \($0)"] } ?? []
+        return ["\(mark)  \(finding.subject): \(finding.detail)"] + fix
     }
 }

@@ -22,7 +22,7 @@ struct EntityLines {
                     block = []
                 }
             } else {
-                try console.line(fields(item))
+                try console.columns(fields(item))
             }
             if count == most { break }
         }
@@ -45,18 +45,18 @@ struct EntityLines {
                 state(item),
             ]
             let owner = tellsOwners ? [item.owner?.words ?? "-"] : []
-            table.add(facts + owner + [TerminalText.harmless(item.key)])
+            table.add(facts + owner + [item.key])
         }
         for line in table.lines { try console.line(line) }
     }
 
-    private func fields(_ item: EntityItem) -> String {
+    private func fields(_ item: EntityItem) -> [String] {
         var fields = [
             item.key, String(item.byteCount), String(item.accountedBytes),
             item.item.storedAt.rfc3339, state(item),
         ]
         if let owner = item.owner { fields.append(owner.words) }
-        return fields.joined(separator: "\t")
+        return fields
     }
 
     private func state(_ item: EntityItem) -> String {

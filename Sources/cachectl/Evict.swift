@@ -159,7 +159,7 @@ struct Evict: AsyncParsableCommand {
             return
         }
         if !console.isTerminalOut || dryRun {
-            for id in report.names { try console.line(id) }
+            for id in report.names { try console.line(TerminalText(id)) }
         }
         guard report.evicted > 0 || report.skipped > 0 else {
             console.note("there is nothing to evict")

@@ -81,7 +81,7 @@ struct Inspect: AsyncParsableCommand {
         } else if difference.lines.isEmpty {
             console.remark("the view is what the server said last")
         } else {
-            for line in difference.lines { try console.line(TerminalText.harmless(line)) }
+            for line in difference.lines { try console.line(TerminalText(line)) }
         }
     }
 }

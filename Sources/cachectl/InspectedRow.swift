@@ -44,7 +44,7 @@ private struct Facts {
     var table = Table(alignsRight: [false, false])
 
     mutating func add(_ name: String, _ value: String) {
-        table.add(name, TerminalText.harmless(value))
+        table.add(name, value)
     }
 
     mutating func add(_ found: EntryExplanation, explain: Bool) {

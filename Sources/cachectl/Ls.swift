@@ -96,7 +96,7 @@ struct Ls: AsyncParsableCommand {
                     block = []
                 }
             } else {
-                try console.line(fields(item))
+                try console.columns(fields(item))
             }
             if count == most { break }
         }
@@ -118,21 +118,21 @@ struct Ls: AsyncParsableCommand {
                 Words.size(Int64(item.byteCount)),
                 Words.span(now.since(item.item.storedAt)),
                 state(item),
-                TerminalText.harmless(item.mediaType ?? "-"),
+                item.mediaType ?? "-",
             ]
             let owner = tellsOwners ? [item.owner?.words ?? "-"] : []
-            table.add(facts + owner + [TerminalText.harmless(item.id)])
+            table.add(facts + owner + [item.id])
         }
         for line in table.lines { try console.line(line) }
     }
 
-    private func fields(_ item: EntryItem) -> String {
+    private func fields(_ item: EntryItem) -> [String] {
         var fields = [
             item.id, String(item.byteCount), String(item.accountedBytes),
             item.item.storedAt.rfc3339, state(item), item.mediaType ?? "-",
         ]
         if let owner = item.owner { fields.append(owner.words) }
-        return fields.joined(separator: "\t")
+        return fields
     }
 
     private func state(_ item: EntryItem) -> String {

@@ -124,7 +124,7 @@ struct Pin: AsyncParsableCommand {
                 for line in table.lines { try console.line(line) }
                 table = Table(alignsRight: [false, true, true, false, false])
             } else {
-                try console.line(fields(pin.item))
+                try console.columns(fields(pin.item))
             }
         }
         guard !options.json else { return }
@@ -137,17 +137,16 @@ struct Pin: AsyncParsableCommand {
             item.state.text,
             item.byteCount.map { Words.size(Int64($0)) } ?? "-",
             item.storedAt.map { Words.span(WallClock.now().since($0)) } ?? "-",
-            TerminalText.harmless(item.id.text),
-            TerminalText.harmless(item.trouble?.reason ?? "")
+            item.id.text,
+            item.trouble?.reason ?? ""
         )
     }
 
-    private func fields(_ item: PinItem) -> String {
+    private func fields(_ item: PinItem) -> [String] {
         [
             item.state.text, item.byteCount.map { String($0) } ?? "-",
-            item.storedAt?.rfc3339 ?? "-", item.id.text,
-            TerminalText.harmless(item.trouble?.reason ?? "-"),
-        ].joined(separator: "\t")
+            item.storedAt?.rfc3339 ?? "-", item.id.text, item.trouble?.reason ?? "-",
+        ]
     }
 }
 

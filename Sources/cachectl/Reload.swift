@@ -26,7 +26,7 @@ struct Reload: AsyncParsableCommand {
         if options.json {
             try console.write(report.encoded() + [UInt8(ascii: "\n")])
         } else {
-            for line in lines(report) { try console.line(TerminalText.harmless(line)) }
+            for line in lines(report) { try console.line(TerminalText(line)) }
         }
         guard !report.isTaken else { return }
         throw CommandFailure(

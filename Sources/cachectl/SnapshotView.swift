@@ -54,7 +54,8 @@ struct SnapshotView {
 
     private func text(of body: [UInt8], mediaType: String?) -> String {
         guard TerminalText.isShowable(body) else {
-            return "(\(Words.size(Int64(body.count))) of \(mediaType ?? "bytes"), not shown on a "
+            let type = TerminalText.escaped(mediaType ?? "bytes")
+            return "(\(Words.size(Int64(body.count))) of \(type), not shown on a "
                 + "terminal; pipe it)\n"
         }
         let text = String(decoding: body, as: UTF8.self)

@@ -24,6 +24,9 @@ struct SocketRights {
         (uid, gid) = (answer.st_uid, answer.st_gid)
     }
 
+    /// Whether only its owner may open it.
+    var isPrivate: Bool { mode & 0o077 == 0 }
+
     /// As chmod(1) spells it: `0660`.
     var modeText: String { "0" + String(mode, radix: 8) }
 

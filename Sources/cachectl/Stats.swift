@@ -30,7 +30,7 @@ struct Stats: AsyncParsableCommand {
         }
     }
 
-    private func counts(_ report: StatsReport) -> [String] {
+    private func counts(_ report: StatsReport) -> [TerminalText] {
         let (connections, flights) = (report.connections, report.flights)
         let (evictions, groups) = (report.evictions, report.groups)
         var table = Table(alignsRight: [false, false])
@@ -81,14 +81,14 @@ struct Stats: AsyncParsableCommand {
         return table.lines
     }
 
-    private func requests(_ report: StatsReport) -> [String] {
+    private func requests(_ report: StatsReport) -> [TerminalText] {
         var table = Table(alignsRight: [false, true, true, true, true])
         table.add("requests", "2xx", "3xx", "4xx", "5xx")
         let asked = report.requests.filter { $0.byClass.contains { $0 > 0 } }
         for requests in asked {
             let counts = requests.byClass.map { String($0) }
             table.add(
-                TerminalText.harmless(requests.family),
+                requests.family,
                 counts[0],
                 counts[1],
                 counts[2],
@@ -98,7 +98,7 @@ struct Stats: AsyncParsableCommand {
         return asked.isEmpty ? [] : table.lines
     }
 
-    private func fetches(_ report: StatsReport) -> [String] {
+    private func fetches(_ report: StatsReport) -> [TerminalText] {
         guard !report.fetches.isEmpty else { return [] }
         var table = Table(alignsRight: [false, false, false, true])
         table.add("fetches", "shown from", "outcome", "count")
@@ -113,7 +113,7 @@ struct Stats: AsyncParsableCommand {
         return table.lines
     }
 
-    private func latencies(_ report: StatsReport) -> [String] {
+    private func latencies(_ report: StatsReport) -> [TerminalText] {
         let latencies = report.latencies
         let rows = [
             ("hit", latencies.hit), ("fetch", latencies.fetch), ("put", latencies.put),

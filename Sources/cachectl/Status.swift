@@ -29,7 +29,7 @@ struct Status: AsyncParsableCommand {
         guard status.isHealthy else { throw ExitCode(CommandFailure.Code.failed.rawValue) }
     }
 
-    private func lines(_ status: DaemonStatus, _ console: Console) -> [String] {
+    private func lines(_ status: DaemonStatus, _ console: Console) -> [TerminalText] {
         let report = status.report
         let cache = report.cache
         let health =
@@ -39,7 +39,7 @@ struct Status: AsyncParsableCommand {
             cache.maxBytes > 0 ? Double(cache.bytes) / Double(cache.maxBytes) : nil
         )
         var table = Table(alignsRight: [false, false])
-        table.add("larderd", "\(report.version), up \(Words.span(report.uptime)), \(health)")
+        table.add("larderd", shown: "\(report.version), up \(Words.span(report.uptime)), \(health)")
         table.add(
             "cache",
             "\(Words.size(cache.bytes)) of \(Words.size(cache.maxBytes)) (\(share)), "
@@ -55,11 +55,11 @@ struct Status: AsyncParsableCommand {
         )
         table.add("lookups", lookups(cache))
         table.add("now", "connections: \(report.connections), fetches: \(report.flights)")
-        for origin in report.origins { table.add("origin", describe(origin, console)) }
+        for origin in report.origins { table.add("origin", shown: describe(origin, console)) }
         for warning in report.warnings {
-            table.add("warning", console.coloured(TerminalText.harmless(warning), .warning))
+            table.add("warning", shown: console.coloured(TerminalText(warning), .warning))
             let fix = report.findings.first { $0.detail == warning }?.fix
-            if let fix { table.add("", TerminalText.harmless(fix)) }
+            if let fix { table.add("", fix) }
         }
         return table.lines
     }
@@ -90,14 +90,14 @@ struct Status: AsyncParsableCommand {
         return (["hits: \(cache.hits), misses: \(cache.misses)"] + known).joined(separator: ", ")
     }
 
-    private func describe(_ origin: StatusReport.Origin, _ console: Console) -> String {
+    private func describe(_ origin: StatusReport.Origin, _ console: Console) -> TerminalText {
         let colour: Console.Colour =
             switch origin.state {
             case .online: .good
             case .unknown: .quiet
             case .offline, .captive: .warning
             }
-        let state = console.coloured(origin.state.rawValue, colour)
+        let state = console.coloured(TerminalText(origin.state.rawValue), colour)
         let since = origin.since.map { " since \($0.rfc3339)" } ?? ""
         let byHand = origin.isOfflineByHand ? " by hand" : ""
         let account = origin.restsFor.map { " for \($0.text)" } ?? ""

@@ -109,8 +109,11 @@ struct Surroundings {
                 Finding("socket", .failed, "\(detail): you may not open it", fix: rights.advice)
             ]
         }
-        // systemd's own socket has the mode of its unit.
-        if let inForce, inForce.socketMode != rights.mode, socket != SocketRights.systemSocket {
+        // A socket of systemd has the mode of its unit. A private one is never opened to others on
+        // our advice.
+        if let inForce, inForce.socketMode != rights.mode, !rights.isPrivate,
+            socket != SocketRights.systemSocket
+        {
             return [
                 Finding(
                     "socket",

@@ -2,7 +2,7 @@
 struct Table {
     /// Whether a column's texts end below each other, as numbers do.
     let alignsRight: [Bool]
-    private var rows: [[String]] = []
+    private var rows: [[TerminalText]] = []
 
     init(alignsRight: [Bool]) {
         self.alignsRight = alignsRight
@@ -13,20 +13,31 @@ struct Table {
     }
 
     mutating func add(_ row: [String]) {
-        rows.append(row)
+        rows.append(row.map { TerminalText($0) })
+    }
+
+    /// Adds a name and a text that may have colours.
+    mutating func add(_ name: TerminalText, shown text: TerminalText) {
+        rows.append([name, text])
     }
 
     /// The lines, with two spaces between columns; the last column is not filled up.
-    var lines: [String] {
+    var lines: [TerminalText] {
         let widths = alignsRight.indices.map { column in
-            rows.map { $0[column].count }.max() ?? 0
+            rows.map { $0[column].text.count }.max() ?? 0
         }
         return rows.map { row in
-            row.indices.map { column in
-                let gap = String(repeating: " ", count: widths[column] - row[column].count)
-                if alignsRight[column] { return gap + row[column] }
-                return column == row.count - 1 ? row[column] : row[column] + gap
-            }.joined(separator: "  ")
+            var line: TerminalText = ""
+            for (column, cell) in row.enumerated() {
+                let gap = String(repeating: " ", count: widths[column] - cell.text.count)
+                if column > 0 { line = "\(line)  " }
+                if alignsRight[column] {
+                    line = "\(line)\(gap)\(cell)"
+                } else {
+                    line = column == row.count - 1 ? "\(line)\(cell)" : "\(line)\(cell)\(gap)"
+                }
+            }
+            return line
         }
     }
 }

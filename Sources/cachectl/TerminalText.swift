@@ -1,12 +1,54 @@
-/// Text as a terminal shows it.
-enum TerminalText {
-    /// The text without control characters, which could move the cursor or worse.
-    static func harmless(_ text: String) -> String {
-        var view = String.UnicodeScalarView()
-        for scalar in text.unicodeScalars {
-            view.append(isControl(scalar) ? "\u{FFFD}" : scalar)
+/// A line for a person: our own words and colours, and others' texts with ``escaped(_:)``.
+struct TerminalText: ExpressibleByStringInterpolation {
+    private(set) var text: String
+
+    init(_ text: String) {
+        self.text = Self.escaped(text)
+    }
+
+    init(stringLiteral text: String) {
+        self.text = text
+    }
+
+    init(stringInterpolation interpolation: StringInterpolation) {
+        text = interpolation.text
+    }
+
+    /// The text in a colour (ECMA-48 SGR).
+    func coloured(_ code: String) -> TerminalText {
+        var coloured = self
+        coloured.text = "\u{1B}[\(code)m\(text)\u{1B}[0m"
+        return coloured
+    }
+
+    struct StringInterpolation: StringInterpolationProtocol {
+        fileprivate var text = ""
+
+        init(literalCapacity: Int, interpolationCount: Int) {}
+
+        mutating func appendLiteral(_ literal: String) {
+            text += literal
         }
-        return String(view)
+
+        mutating func appendInterpolation(_ part: TerminalText) {
+            text += part.text
+        }
+
+        mutating func appendInterpolation(_ part: some CustomStringConvertible) {
+            text += TerminalText.escaped(part.description)
+        }
+    }
+}
+
+extension TerminalText {
+    /// The text with each character that a terminal obeys or does not show as `\u{202E}`: control
+    /// characters, bidirectional and other format characters, and those of no width.
+    static func escaped(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: isHidden) else { return text }
+        return text.unicodeScalars.reduce(into: "") { escaped, scalar in
+            guard isHidden(scalar) else { return escaped.unicodeScalars.append(scalar) }
+            escaped += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
+        }
     }
 
     /// Whether bytes are text that a terminal can be given as it is.
@@ -46,7 +88,20 @@ enum TerminalText {
         }
     }
 
+    private static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
+        guard scalar.value >= 0x7F else { return scalar.value < 0x20 }
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: return true
+        default: return scalar.properties.isDefaultIgnorableCodePoint
+        }
+    }
+
     private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
         scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value)
     }
+}
+
+extension String.StringInterpolation {
+    @available(*, unavailable, message: "Make it a TerminalText, so that its colours stay.")
+    mutating func appendInterpolation(_ part: TerminalText) {}
 }

@@ -70,7 +70,7 @@ struct Watch: AsyncParsableCommand {
                     if options.json {
                         try console.write(line + [UInt8(ascii: "\n")])
                     } else if let fields {
-                        try console.line(fields.map(TerminalText.harmless).joined(separator: "\t"))
+                        try console.columns(fields)
                     }
                     left -= fields == nil ? 0 : 1
                     guard left > 0 else { return }

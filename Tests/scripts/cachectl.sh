@@ -98,7 +98,7 @@ configure_nginx <<END
         location = /broken { return 500; }
 END
 start_nginx
-configure <<END
+mode=0660 configure <<END
 origins:
   local: {base_url: "$origin", allow_private: true}
 END
@@ -348,6 +348,49 @@ done
 run ls many-
 expect_equal "ls goes through every page" 120 "$(grep --count . "$work/out")"
 
+# Texts that a terminal would obey: a right-to-left override, a zero-width space and C1's CSI
+
+hidden=$'a\xe2\x80\xaeb\xe2\x80\x8bc\xc2\x9bd'
+shown='a\u{202E}b\u{200B}c\u{9B}d'
+run put "$hidden" - --type text/plain <<<hello
+run ls a --json
+expect_equal "ls --json has an id as it is" "$hidden" "$(jq --raw-output .id "$work/out")"
+run ls "${hidden:0:4}"
+expect_equal "ls shows control, bidirectional and zero-width characters escaped" \
+    "0|$shown" "$code|$(cut --fields 1 "$work/out")"
+run inspect "$hidden"
+expect_equal "inspect does too" "0|id $shown" \
+    "$code|$(head -n 1 "$work/out" | tr --squeeze-repeats ' ')"
+run pin "$hidden"
+run pin --list
+expect_equal "and pin --list" "$shown" "$(cut --fields 4 "$work/out")"
+run unpin "$hidden"
+run watch --initial --count 1 "$hidden"
+expect_equal "and watch" "$shown" "$(cut --fields 3 "$work/out")"
+run evict "$hidden" --dry-run
+expect_equal "and evict" "$shown" "$(<"$work/out")"
+run rm "$hidden"
+run rm "$hidden"
+expect_equal "and messages of the daemon" "3||cachectl: nothing is cached under '$shown'" "$(said)"
+run get "$hidden" --policy cache-only
+expect_match "and messages on arguments" "^64 .*'a.u.202E.b.u.200B.c.u.9B.d' is an id" \
+    "$code $(tr '\n' ' ' <"$work/err")"
+expect_equal "without one of these characters" "" "$(LC_ALL=C grep $'\xe2\x80\|\xc2\x9b' "$work/err")"
+run "$hidden"
+expect_equal "and an unknown command's" "64" "$code$(LC_ALL=C grep $'\xe2\x80\|\xc2\x9b' "$work/err")"
+run queue pause "$hidden"
+run status
+expect_equal "and status" "1 0" "$code $(LC_ALL=C grep --count $'\xe2\x80\|\xc2\x9b' "$work/out")"
+expect_match "with the command that it names" "queue resume 'name:a.u.202E" "$(tr '\n' ' ' <"$work/out")"
+run doctor --config "$config"
+expect_equal "and doctor" "0" "$(LC_ALL=C grep --count $'\xe2\x80\|\xc2\x9b' "$work/out")"
+run queue resume "$hidden"
+for url in $'http://a.example/\x01' $'http://a\x1b.example/x' $'http\x07://a.example/x'; do
+    run get "$url"
+    expect_match "a control character in a URL is reported as such" "^64\|.*contains a control character" \
+        "$code|$(tr '\n' ' ' <"$work/err")"
+done
+
 # Evictions
 
 run evict --prefix many- --dry-run
@@ -419,6 +462,10 @@ run stats --json
 expect_equal "stats --json is the API's" "true true" "$(jq --raw-output \
     '"\(.latencies.put.count > 0) \([.fetches[].count] | add > 0)"' "$work/out")"
 
+chmod 600 "$socket"
+run doctor --config "$config"
+expect_match "doctor leaves a private socket as it is" "^0\|.*ok +socket: " \
+    "$code|$(tr '\n' ' ' <"$work/out")"
 chmod 711 "$work" "$work/run"
 if ((EUID != 0)); then
     chmod 000 "$socket"

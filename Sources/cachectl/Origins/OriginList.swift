@@ -30,7 +30,7 @@ struct OriginList: AsyncParsableCommand {
         } else if console.isTerminalOut {
             for line in table(origins, console).lines { try console.line(line) }
         } else {
-            for origin in origins { try console.line(fields(origin).joined(separator: "\t")) }
+            for origin in origins { try console.columns(fields(origin)) }
         }
         if origins.isEmpty, !options.json {
             console.remark("no origins; add one with: cachectl origin add NAME URL")
@@ -44,10 +44,7 @@ struct OriginList: AsyncParsableCommand {
         if !origins.isEmpty {
             table.add("NAME", "URL", "STATE", "SINCE", "FROM", "SCOPE", "RESTS UNTIL", "FOR")
         }
-        for origin in origins {
-            let fields = fields(origin).map(TerminalText.harmless)
-            table.add(fields)
-        }
+        for origin in origins { table.add(fields(origin)) }
         return table
     }
 

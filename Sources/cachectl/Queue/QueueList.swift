@@ -107,7 +107,7 @@ struct QueueList: AsyncParsableCommand {
                     block = []
                 }
             } else {
-                try console.line(fields(modifier.report))
+                try console.columns(fields(modifier.report))
             }
             if count == most { break }
         }
@@ -136,12 +136,12 @@ struct QueueList: AsyncParsableCommand {
             let row =
                 [words.state, words.age, String(report.attempts), words.status ?? "-"] + owner
                 + [words.request, words.wait ?? "", report.id.text]
-            table.add(row.map(TerminalText.harmless))
+            table.add(row)
         }
         for line in table.lines { try console.line(line) }
     }
 
-    private func fields(_ report: ModifierReport) -> String {
+    private func fields(_ report: ModifierReport) -> [String] {
         let wait = report.waitingFor
         var fields = [
             report.id.text, report.state.rawValue, report.reason?.rawValue ?? "-",
@@ -150,6 +150,6 @@ struct QueueList: AsyncParsableCommand {
             wait?.until?.rfc3339 ?? "-", report.answer.map { String($0.status) } ?? "-",
         ]
         if whose.areOthers { fields.append(ModifierWords(report, now: WallClock.now()).owner) }
-        return fields.joined(separator: "\t")
+        return fields
     }
 }

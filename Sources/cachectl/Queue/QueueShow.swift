@@ -39,7 +39,7 @@ struct QueueShow: AsyncParsableCommand {
         let words = ModifierWords(report, now: WallClock.now())
         var table = Table(alignsRight: [false, false])
         func add(_ name: String, _ value: String?) {
-            if let value { table.add(name, TerminalText.harmless(value)) }
+            if let value { table.add(name, value) }
         }
         add("id", report.id.text)
         add("state", words.state)

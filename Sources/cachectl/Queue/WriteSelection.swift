@@ -92,7 +92,7 @@ struct WriteRound {
             if options.json {
                 try console.write(JSONLine.object(["id": report.id.text, "outcome": outcome]))
             } else if !console.isTerminalOut {
-                try console.line(report.id.text)
+                try console.line(TerminalText(report.id.text))
             }
         }
         let left = gone > 0 ? ", \(gone) had left already" : ""
