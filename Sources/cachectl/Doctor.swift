@@ -7,7 +7,7 @@ struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Looks for what is wrong, and says how to put it right.",
         discussion: """
-            It looks at the configuration, the socket, how the daemon sees you, its files and \
+            It looks at the configuration, who can read its secrets, the socket, how the daemon sees you, its files and \
             their permissions, their logs, the reserves, the disk, the clock, and whether your own \
             daemon outlives your session. What only an administrator may ask is skipped for others.
 

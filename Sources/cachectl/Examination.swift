@@ -17,9 +17,10 @@ struct Examination {
                 let status = try await client.status()
                 let surroundings = Surroundings(socket: client.socketInUse)
                 let inForce = status.report.configuration
-                var findings = [
-                    surroundings.configuration(file: configurationFile, inForce: inForce)
-                ]
+                var findings = surroundings.configuration(
+                    file: configurationFile,
+                    inForce: inForce
+                )
                 findings += surroundings.socketFindings(inForce: inForce)
                 findings += Self.findings(status)
                 findings += await Self.fileFindings(client, status)
@@ -29,7 +30,7 @@ struct Examination {
             return (findings, nil)
         } catch let error as LarderError {
             let surroundings = Surroundings(socket: Surroundings.socket(of: options.candidates))
-            findings.append(surroundings.configuration(file: configurationFile, inForce: nil))
+            findings += surroundings.configuration(file: configurationFile, inForce: nil)
             findings += surroundings.socketFindings(inForce: nil)
             let failure = CommandFailure(error)
             findings.append(

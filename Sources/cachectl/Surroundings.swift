@@ -27,10 +27,23 @@ struct Surroundings {
 
     // MARK: Configuration
 
+    /// The file's finding, and a warning for each file with secrets that all users can read.
+    func configuration(
+        file given: String?,
+        inForce: StatusReport.Configuration?
+    ) -> [Finding] {
+        var secrets: [Finding] = []
+        return [configuration(file: given, inForce: inForce, &secrets)] + secrets
+    }
+
     /// Whether the file can be read as `larderd --check-config` reads it.
     ///
     /// What the daemon says that it reads counts; where none answers, the file of its standard place.
-    func configuration(file given: String?, inForce: StatusReport.Configuration?) -> Finding {
+    private func configuration(
+        file given: String?,
+        inForce: StatusReport.Configuration?,
+        _ secrets: inout [Finding]
+    ) -> Finding {
         let environment = ProcessInfo.processInfo.environment
         let home = environment["HOME"] ?? ""
         let places = StandardPlaces(environment: environment, uid: getuid(), home: home)
@@ -50,12 +63,13 @@ struct Surroundings {
             )
         }
         do throws(ConfigurationError) {
-            _ = try Configuration.load(
+            let configuration = try Configuration.load(
                 file: file,
                 environment: [:],
                 uid: isSystems ? 0 : getuid(),
                 home: home.hasPrefix("/") ? home : "/"
             )
+            secrets = SecretFiles(of: configuration).findings
         } catch {
             let lines = error.description.split(separator: "\n")
             let more = lines.count > 1 ? " (and \(lines.count - 1) more)" : ""

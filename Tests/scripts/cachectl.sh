@@ -542,6 +542,40 @@ expect_equal "a reserve that is not held is told with its fix" \
         | paste --serial --delimiters ';')"
 rm "$work/state/reserve"
 
+# Secrets that all users can read: in the file, in one of the folder beside it, and a key's.
+open=$(mktemp -d /tmp/larder-open.XXXXXX)
+chmod 755 "$open"
+mkdir "$open/origins.d"
+cat >"$open/larder.yaml" <<END
+storage: {cache_directory: $work/cache, state_directory: $work/state}
+origins:
+  plain: {base_url: "http://a.example"}
+  named: {base_url: "http://b.example", headers: {Authorization: "Bearer hunter2"}}
+END
+printf 'base_url: http://c.example\nproxy: "http://u:hunter2@proxy.example:3128"\n' \
+    >"$open/origins.d/proxied.yaml"
+chmod 644 "$open/larder.yaml" "$open/origins.d/proxied.yaml"
+secrets() {
+    run doctor --config "$open/larder.yaml" --json
+    jq --raw-output 'select(.subject == "secrets") | "\(.state) \(.detail)"' "$work/out" |
+        sed "s|$open/||" | paste --serial --delimiters ';'
+}
+expect_equal "doctor warns of files with secrets that all users can read" \
+    "warning all users can read larder.yaml, which has headers of the origin 'named';warning all users can read origins.d/proxied.yaml, which has the proxy's password of the origin 'proxied'" \
+    "$(secrets)"
+expect_equal "and does not repeat them" "" "$(grep hunter2 "$work/out" "$work/err")"
+chmod 640 "$open/larder.yaml"
+expect_match "not of one that others cannot read" "^warning all users can read origins.d/proxied.yaml[^;]*$" \
+    "$(secrets)"
+chmod 750 "$open/origins.d"
+expect_equal "nor of one in a folder that others cannot enter" "" "$(secrets)"
+chmod 755 "$open/origins.d"
+chmod 644 "$open/larder.yaml" "$open/origins.d/proxied.yaml"
+sed --in-place '/named/d' "$open/larder.yaml"
+printf 'base_url: http://c.example\n' >"$open/origins.d/proxied.yaml"
+expect_equal "nor of one without secrets" "" "$(secrets)"
+rm -r "$open"
+
 run doctor
 expect_match "doctor looks at the file that the daemon has read" "configuration: $config is valid" \
     "$(<"$work/out")"
