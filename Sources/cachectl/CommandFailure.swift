@@ -53,11 +53,11 @@ struct CommandFailure: Error, Equatable {
 extension CommandFailure {
     init(_ error: LarderError) {
         switch error {
-        case .unreachable:
+        case .unreachable(let failures):
             self.init(
                 .noDaemon,
                 error.description,
-                hint: "Start it with: larderd &    or the system's: sudo systemctl start larder"
+                hint: ServiceAdvice(sockets: failures.map(\.path)).text
             )
         case .socketRefused(let path):
             self.init(
