@@ -39,18 +39,23 @@ struct GlobalOptions: ParsableArguments {
     /// The sockets that are tried, in this order.
     var candidates: [String] { location.candidates }
 
-    /// Runs `body` with a client, whose connections are closed when it returns.
+    /// Runs `body` with a client, whose connections are closed when it returns or when the daemon
+    /// does not answer any more.
     func withClient<Result>(
         _ body: (LarderClient) async throws -> Result
     ) async throws -> Result {
         let client = LarderClient(socket: location, account: account ?? "default")
+        let check = DaemonCheck(of: client)
+        let checking = Task { await check.run() }
         do {
             let result = try await body(client)
+            checking.cancel()
             await client.shutdown()
             return result
         } catch {
+            checking.cancel()
             await client.shutdown()
-            throw error
+            throw check.error ?? error
         }
     }
 }

@@ -62,6 +62,8 @@ struct Watch: AsyncParsableCommand {
         watch.includesExisting = initial
         let console = Console()
         try await options.withClient { client in
+            // The daemon must answer once; a watch that has begun waits for one that is away.
+            _ = try await client.status()
             var left = count ?? .max
             for try await element in try client.watchLines(watch) {
                 switch element {

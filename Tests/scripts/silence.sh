@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# cachectl where the daemon cannot start: it says which command shows why.
+# cachectl where the daemon cannot start or hangs: each command ends, and says which command shows
+# why.
 # shellcheck source=Tests/scripts/support.sh
 source "$(dirname "$0")/support.sh"
 
@@ -28,4 +29,35 @@ else
         "^69 .*systemctl --user status larder .*journalctl --user -u larder " \
         "$code $(tr '\n' ' ' <"$work/err")"
 fi
+
+configure <<'END'
+origins: {web: {base_url: "http://127.0.0.1:9", allow_private: true}}
+END
+start_daemon
+kill -STOP "$daemon"
+url=http://127.0.0.1:9/a
+printf x >"$work/file"
+commands=(
+    "status" "get $url" "get an-id" "get $url --json" "put an-id $work/file" "rm an-id" "ls"
+    "ls --type User" "inspect an-id" "evict --all --yes" "evict an-id --yes" "pin $url"
+    "pin --list" "unpin an-id" "queue list" "queue show m-1" "queue retry m-1" "queue drop m-1"
+    "queue cancel m-1" "queue wait" "queue pause lane" "queue resume lane" "watch" "df" "df -v"
+    "doctor" "stats" "reload" "origin list" "origin add other http://127.0.0.1:9/o"
+    "origin rm web" "origin check web" "origin offline web" "origin online web"
+)
+pids=()
+for number in "${!commands[@]}"; do
+    # shellcheck disable=SC2086
+    timeout 120 "$bin/cachectl" --socket "$socket" ${commands[number]} \
+        >"$work/out.$number" 2>"$work/err.$number" </dev/null &
+    pids+=($!)
+done
+for number in "${!commands[@]}"; do
+    code=0
+    wait "${pids[number]}" || code=$?
+    expect_match "cachectl ${commands[number]} ends with 69 where the daemon hangs" \
+        "^69 .*no larderd answers at $socket \\(it takes connections and does not answer\\)" \
+        "$code $(cat "$work/err.$number" "$work/out.$number" | tr '\n' ' ')"
+done
+kill -CONT "$daemon"
 finish
