@@ -131,7 +131,7 @@ struct Examination {
                     "disk",
                     .warning,
                     "\(Words.size(free)) are free, cache.min_free_bytes is "
-                        + "\(Words.size(usage.minFreeBytes)): the cache shrinks",
+                        + "\(Words.size(usage.minFreeBytes)): the cache grows no more",
                     fix: "Free space on the cache's disk, or lower cache.min_free_bytes."
                 )
             )
