@@ -186,7 +186,7 @@ extension LarderClient {
             SocketRequest(
                 .POST,
                 (["/v1/purge"] + [parameters.joined(separator: "&")]).joined(separator: "?"),
-                timeLimit: Limits.purgeTime + Limits.reportTime
+                timeLimit: Limits.reportTime
             )
         )
         return try LarderError.decoding { () throws(WireError) in

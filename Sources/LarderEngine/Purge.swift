@@ -9,17 +9,16 @@ package struct Purge: EnginePart {
     /// It is gone from the files when this returns, but for the pages that held it, which are
     /// written over in time.
     ///
-    /// Throws `already-sent` while a write is on its way to its origin for longer than
-    /// ``Limits/purgeTime``; what was taken away by then is gone.
+    /// Throws `already-sent` while a write is on its way to its origin; what was taken away by then
+    /// is gone.
     package func run(
         _ scopes: RowScopes,
         interest: Interest = Interest()
     ) async throws(Problem) -> PurgeReport {
         var report = PurgeReport()
         let modifiers = Modifiers(context: context)
-        let end = clock.monotonic() + Limits.purgeTime
-        report.modifiers += try await remove(.unsettled, scopes, until: end, interest)
-        report.modifiers += try await remove(.one(.dead), scopes, until: end, interest)
+        report.modifiers += try await remove(.unsettled, scopes, interest)
+        report.modifiers += try await remove(.one(.dead), scopes, interest)
         for (scope, lane) in try await pausedLanes(of: scopes) {
             try await modifiers.setLane(lane, scope, isPaused: false)
         }
@@ -41,7 +40,6 @@ package struct Purge: EnginePart {
     private func remove(
         _ selection: ModifierListCommand.Selection,
         _ scopes: RowScopes,
-        until end: Duration,
         _ interest: Interest
     ) async throws(Problem) -> Int {
         let modifiers = Modifiers(context: context)
@@ -51,6 +49,7 @@ package struct Purge: EnginePart {
         while true {
             let page = try await modifiers.list(command, scopes)
             guard !page.items.isEmpty else { return removed }
+            let before = removed
             var left: ModifierID?
             for item in page.items {
                 let scope = store.key(for: .own(uid: item.uid, account: item.account))
@@ -67,17 +66,12 @@ package struct Purge: EnginePart {
                     left = item.id
                 }
             }
-            guard let left else { continue }
-            guard clock.monotonic() < end, !interest.isGivenUp else {
-                throw Problem(
-                    .alreadySent,
-                    "'\(left)' is on its way to its origin, and is not purged",
-                    hint: "Purge again once its attempt has ended."
-                )
-            }
-            guard (try? await clock.sleep(for: Limits.purgePause)) != nil else {
-                throw .daemonEnds
-            }
+            guard let left, removed == before else { continue }
+            throw Problem(
+                .alreadySent,
+                "'\(left)' is on its way to its origin, and is not purged",
+                hint: "Purge again once its attempt has ended."
+            )
         }
     }
 

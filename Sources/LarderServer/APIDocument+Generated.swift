@@ -1292,7 +1292,7 @@ extension APIDocument {
                 "tags": ["Administration"],
                 "operationId": "purge",
                 "summary": "Take away all that is kept of a user",
-                "description": "Entries, entities, pins, writes in every state, their history and the logged changes, of the client's own account or, for administrators, of another user: `scope=uid:N`, with `account=NAME` of one account. Writes that were not sent are lost. It waits up to a minute for writes that are on their way.",
+                "description": "Entries, entities, pins, writes in every state, their history and the logged changes, of the client's own account or, for administrators, of another user: `scope=uid:N`, with `account=NAME` of one account. Writes that were not sent are lost. 409 names one that is on its way to its origin: purge again once its attempt has ended.",
                 "parameters": [
                   { "$ref": "#/components/parameters/scope" },
                   { "$ref": "#/components/parameters/account" }

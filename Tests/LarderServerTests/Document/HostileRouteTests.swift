@@ -179,8 +179,10 @@ struct HostileRouteTests {
     private static let changing = ["/v1/status", "/v1/stats", "/v1/usage", "/v1/check"]
 
     /// What is refused without a header is answered before its body, which ends the connection.
+    ///
+    /// What a purge takes away depends on what the requests before it have come to by then.
     private var operations: [DocumentedOperation] {
-        api.operations.filter(\.neededHeaders.isEmpty)
+        api.operations.filter { $0.neededHeaders.isEmpty && $0.path != "/v1/purge" }
     }
 
     private func request(_ operation: DocumentedOperation) -> [UInt8] {
