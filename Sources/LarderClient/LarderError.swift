@@ -50,7 +50,7 @@ public enum LarderError: Error, Equatable, Sendable {
 
     /// The daemon took the request and did not answer in time.
     ///
-    /// What the request asked for may happen all the same.
+    /// The daemon may still carry the request out.
     case timedOut
     /// The connection ended in the middle of an answer.
     case cutOff

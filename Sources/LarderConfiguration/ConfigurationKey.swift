@@ -127,7 +127,7 @@ enum ListRuleWord: String, CaseIterable {
     case append
 }
 
-/// What stands in the rule of a list that is more than a word.
+/// Keys of a list rule that is a mapping.
 enum ListRuleKey: String, CaseIterable {
     /// The member of its elements by which it is united.
     case by

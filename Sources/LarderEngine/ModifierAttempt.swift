@@ -20,7 +20,7 @@ struct ModifierAttempt: Sendable {
         let body: [UInt8]
         /// Whether the body may say what a target is now: a refusal and what is deleted do not.
         let mayShowTarget: Bool
-        /// Whether the request was sent before, and nobody knows whether the origin had it.
+        /// Whether the upstream sent the request twice; the origin may have received the first.
         let isToRepeat: Bool
         let at: Timestamp
     }

@@ -179,7 +179,7 @@ struct ModifierReports: EnginePart {
         report.waitingFor = standing.wait.flatMap { wait in
             ModifierReport.Wait(wait, now: clock.now(), monotonic: clock.monotonic())
         }
-        // What was written while the clock was ahead is waited for no longer than it was to take.
+        // A moment written while the clock was ahead: the queue waits for its duration at most.
         if let end = report.waitingFor?.until {
             report.nextAttemptAt = report.nextAttemptAt.map { min($0, end) }
         }

@@ -119,7 +119,7 @@ final class ModifierSteps: Sendable {
                 isHonoured: origin.modifiers.idempotency.isHonoured
             )
             if answer.status == 412 {
-                // It may be what was sent before that has changed what the condition is about.
+                // The first sending may have changed the resource, so that If-Match fails now.
                 let check = EffectCheck(context: context, whole: whole, bases: bases)
                 guard let verdict = await check.verdict() else { return nil }
                 end.verdict = verdict

@@ -6,8 +6,9 @@ package import LarderWire
 package struct Purge: EnginePart {
     let context: EngineContext
 
-    /// It is gone from the files when this returns, but for the pages that held it, which are
-    /// written over in time.
+    /// When this returns, no row of either file has the user's data.
+    ///
+    /// SQLite overwrites the freed pages later.
     ///
     /// Throws `already-sent` while a write is on its way to its origin; what was taken away by then
     /// is gone.
@@ -24,7 +25,7 @@ package struct Purge: EnginePart {
         }
         var command = EvictCommand(.all)
         command.includesPinned = true
-        // What a write targeted is the cache's after the next round of housekeeping.
+        // Housekeeping moves the target of a removed modifier to the cache, where it is evicted.
         for _ in 0..<Limits.purgeRoundsMax {
             let evicted = try await Eviction(context: context).evict(command, scopes)
             report.entries += evicted.evicted
@@ -62,8 +63,11 @@ package struct Purge: EnginePart {
                     )
                     removed += 1
                 } catch {
-                    // It is on its way to its origin, or has left with one that it depended on.
-                    left = item.id
+                    switch error.kind {
+                    // The origin is being asked, or the modifier ended with one that it depended on.
+                    case .alreadySent, .alreadySettled, .noSuchModifier: left = item.id
+                    case _: throw error
+                    }
                 }
             }
             guard let left, removed == before else { continue }

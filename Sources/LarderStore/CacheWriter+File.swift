@@ -142,7 +142,7 @@ extension CacheWriter {
 
     // MARK: Making it anew
 
-    /// What becomes of the file before.
+    /// What happens to the old file when the writer makes a new one.
     enum Fate {
         case setAside
         case removed

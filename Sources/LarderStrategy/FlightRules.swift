@@ -69,7 +69,7 @@ package struct FlightRules: Equatable, Sendable {
         return nil
     }
 
-    /// What an answer like a portal's is that turned out to be the origin's own.
+    /// The failure of a fetch whose answer looked like a captive portal's but is the origin's.
     package func ownWay(_ status: Int, host: String) -> FlightFailure {
         (200..<300).contains(status)
             ? .badAnswer("a page of HTML, where JSON was asked for") : .redirectRefused(host: host)

@@ -8,7 +8,7 @@ package struct UpstreamReply {
     /// Whether the end of the connection is the end of the body, so that a body that was cut off
     /// looks whole (RFC 9112 6.3, rule 8).
     package var endsWithConnection: Bool
-    /// Whether the request was sent before, and nobody knows whether the origin had it.
+    /// Whether the upstream sent the request twice; the origin may have received the first.
     package var isToRepeat = false
 
     package init(
