@@ -234,10 +234,12 @@ extension Logger {
     /// Writes down what was found wrong with the files, and done about it.
     package func write(_ news: [FileNews]) {
         for one in news {
+            var fields: [LogKey: Metadata.Value] = [.reason: "\(one.sentence)"]
+            fields[.statement] = one.statement.map { "\($0)" }
             log(
                 level: one.isWarning ? .warning : .notice,
                 "the files",
-                metadata: .larder([.reason: "\(one.sentence)"])
+                metadata: .larder(fields)
             )
         }
     }

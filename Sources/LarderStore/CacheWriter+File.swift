@@ -52,8 +52,10 @@ extension CacheWriter {
     func goWithout(_ error: StoreError) {
         shared.absence = error
         shared.changes.setStart(.cache, revisions.last)
-        findings.tell("\(database.path) cannot be used, nothing is stored: \(error.message)")
-        findings.tellStatement(of: error)
+        findings.tell(
+            "\(database.path) cannot be used, nothing is stored: \(error.message)",
+            statement: error.statement
+        )
     }
 
     // MARK: Looking after it
@@ -78,8 +80,7 @@ extension CacheWriter {
     /// Hears from a reader that it cannot read the file of a generation.
     func readerFailed(_ error: StoreError, _ generation: Generation) {
         guard shared.generation == generation else { return }
-        findings.tellStatement(of: error)
-        if error.meansDamage(of: database) { remake(error.message) } else { look() }
+        if error.meansDamage(of: database) { remake(error) } else { look() }
     }
 
     func checkpoint(truncating: Bool) throws(StoreError) {
@@ -107,7 +108,7 @@ extension CacheWriter {
         let before = shared.generation
         if case .noRoom = error {
             if let wrong = wrongTotals() {
-                remake(wrong.message)
+                remake(wrong)
                 return shared.generation != before && shared.generation.hasFile
             }
             state.totals.isFull = true
@@ -115,9 +116,8 @@ extension CacheWriter {
         }
         // What went wrong with the other file is nothing to this one.
         guard before.hasFile, error.file == nil || error.file == database.path else { return false }
-        findings.tellStatement(of: error)
         if error.meansDamage(of: database) {
-            remake(error.message)
+            remake(error)
         } else if case .diskFull = error {
             return makeRoom()
         } else if case .sqlite = error {
@@ -150,7 +150,11 @@ extension CacheWriter {
         case allowed
     }
 
-    func remake(_ reason: String, fate: Fate = .setAside) {
+    func remake(_ error: StoreError) {
+        remake(error.message, statement: error.statement)
+    }
+
+    func remake(_ reason: String, fate: Fate = .setAside, statement: String? = nil) {
         close(because: .noFile(reason: reason))
         let now = now()
         guard recreations.allows(at: now) else {
@@ -164,7 +168,10 @@ extension CacheWriter {
             try adopt(try makeOpening())
             switch fate {
             case .setAside:
-                findings.add("\(reason): it was set aside as \(database.path).aside and made anew")
+                findings.add(
+                    "\(reason): it was set aside as \(database.path).aside and made anew",
+                    statement: statement
+                )
             case .removed: findings.add("\(reason): it was removed and made anew")
             case .allowed: findings.tell("\(reason) and is made anew, empty", isWarning: false)
             }

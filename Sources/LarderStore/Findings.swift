@@ -6,6 +6,8 @@ package struct FileNews: Equatable, Sendable {
     package let sentence: String
     /// False where it is what a person may do, or what is right again.
     package let isWarning: Bool
+    /// The SQL that failed, which is for the log only.
+    package var statement: String?
 }
 
 /// What was found wrong with the files and what was done about it, in sentences: the last few.
@@ -19,21 +21,15 @@ final class Findings: Sendable {
     private let kept = Mutex(Kept())
 
     /// Remembers something for the log and for status.
-    func add(_ sentence: String) {
-        tell(sentence)
+    func add(_ sentence: String, statement: String? = nil) {
+        tell(sentence, statement: statement)
         kept.withLock { $0.recent = ($0.recent + [sentence]).suffix(Limits.findingsMax) }
     }
 
     /// Remembers something for the log only, as status tells it otherwise.
-    func tell(_ sentence: String, isWarning: Bool = true) {
-        let news = FileNews(sentence: sentence, isWarning: isWarning)
+    func tell(_ sentence: String, isWarning: Bool = true, statement: String? = nil) {
+        let news = FileNews(sentence: sentence, isWarning: isWarning, statement: statement)
         kept.withLock { $0.untold = ($0.untold + [news]).suffix(Limits.findingsMax) }
-    }
-
-    /// Remembers the SQL that failed for the log, as users are not shown it.
-    func tellStatement(of error: StoreError) {
-        guard let statement = error.statement else { return }
-        tell("a statement failed: \(statement)")
     }
 
     /// How many of so many evictions since the start were not taken before.
