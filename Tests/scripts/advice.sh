@@ -19,8 +19,11 @@ finding() {
 expect_match "a socket of the mode that is configured is well" "^ok\|.* has the mode 0660 .*\|null$" \
     "$(finding)"
 chmod 0600 "$socket"
+expect_match "one that only its owner may open is well: nobody is advised to open it to others" \
+    "^ok\|.* has the mode 0600 .*\|null$" "$(finding)"
+chmod 0640 "$socket"
 expect_match "one of another mode is told, with the command that gives it the configured one" \
-    "^warning\|.*the mode 0600 .*, and sockets.mode is 0660\|chmod 0660 '$socket'$" "$(finding)"
+    "^warning\|.*the mode 0640 .*, and sockets.mode is 0660\|chmod 0660 '$socket'$" "$(finding)"
 eval "$(finding | sed 's/.*|//')"
 expect_match "which does" "^ok\|.*0660" "$(finding)"
 end_daemon TERM
