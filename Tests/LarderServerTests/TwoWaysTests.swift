@@ -143,8 +143,7 @@ struct TwoWaysTests {
     ) async throws -> String {
         let client = try await server.connect()
         client.begin(Array(bytes[..<cut]))
-        // So that the server reads what is before the cut by itself, and its answer is read before the
-        // rest is sent: where the server has closed by then, what is not read yet would be dropped.
+        // So that the server reads what is before the cut by itself.
         client.listen()
         for _ in 0..<8 { try await ServerFixture.oneLoopTurned() }
         client.begin(Array(bytes[cut...]))

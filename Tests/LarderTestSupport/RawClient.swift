@@ -42,9 +42,11 @@ package final class RawClient: Sendable {
         return taken
     }
 
-    /// Takes in what comes, without waiting for it.
+    /// Takes in all that comes from now on, also where sending fails: NIO drops what it has not read
+    /// by then, unless it is to read by itself.
     package func listen() {
-        channel.read()
+        // It may be closed already, with all that has come read.
+        channel.setOption(.autoRead, value: true).whenComplete { _ in }
     }
 
     /// Sends a request without a body and reads its answer.
