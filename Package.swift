@@ -35,7 +35,6 @@ let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-h
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
-let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 
 /// A layer of the ladder in ARCHITECTURE.md; it may import only what stands in `dependencies`.
 func layer(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
@@ -73,7 +72,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-http2.git", from: "1.46.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.6"),
-        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
@@ -88,6 +86,11 @@ let package = Package(
             name: "CXXHash",
             pkgConfig: "libxxhash",
             providers: [.apt(["libxxhash-dev"])]
+        ),
+        .systemLibrary(
+            name: "CYAML",
+            pkgConfig: "yaml-0.1",
+            providers: [.apt(["libyaml-dev"])]
         ),
         .systemLibrary(
             name: "CZlib",
@@ -135,7 +138,7 @@ let package = Package(
                 nioPosix,
             ]
         ),
-        layer("LarderConfiguration", ["LarderModel", "LarderJSON", "LarderWire", yams]),
+        layer("LarderConfiguration", ["LarderModel", "LarderJSON", "LarderWire", "CYAML"]),
         layer("LarderSystemd"),
         // 5: the programs.
         program(

@@ -1,5 +1,4 @@
 import LarderModel
-import Yams
 
 extension ConfigurationReader {
     /// Reads the members of a key; null is none.
@@ -35,7 +34,7 @@ extension ConfigurationReader {
                 break
             }
             count += 1
-            guard case .mapping(let mapping) = element.value else {
+            guard case .mapping(let mapping) = element.value.kind else {
                 guard let name = name(element, in: document) else { continue }
                 fields.append(.member(name))
                 continue

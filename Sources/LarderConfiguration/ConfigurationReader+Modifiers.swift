@@ -1,6 +1,5 @@
 import LarderJSON
 import LarderModel
-import Yams
 
 extension ConfigurationReader {
     /// Reads what stands under an origin's `modifiers`.
@@ -61,9 +60,9 @@ extension ConfigurationReader {
         at path: String,
         in document: ConfigurationDocument
     ) -> [RefusalRule] {
-        let nodes: [Node]
-        if case .sequence(let sequence) = part.value {
-            nodes = Array(sequence)
+        let nodes: [YAMLNode]
+        if case .sequence(let sequence) = part.value.kind {
+            nodes = sequence
         } else {
             nodes = [part.value]
         }
@@ -75,7 +74,7 @@ extension ConfigurationReader {
     }
 
     private mutating func refusalRule(
-        _ node: Node,
+        _ node: YAMLNode,
         at path: String,
         in document: ConfigurationDocument
     ) -> RefusalRule? {

@@ -1,5 +1,4 @@
 import LarderModel
-import Yams
 
 extension ConfigurationReader {
     /// Reads what stands under an origin's `normalize`; null is none.
@@ -50,7 +49,7 @@ extension ConfigurationReader {
         at path: String,
         in document: ConfigurationDocument
     ) -> NormalizeRules.TypeMembers? {
-        if case .scalar(let scalar) = part.value {
+        if case .scalar(let scalar) = part.value.kind {
             let setting = Setting(scalar, place: document.place(of: part.value))
             guard !setting.isNull else { return nil }
             let isOn = collect { () throws(ConfigurationFinding) in try setting.truth() }
@@ -124,7 +123,7 @@ extension ConfigurationReader {
         in document: ConfigurationDocument
     ) -> [Item] {
         let place = document.place(of: part.value)
-        guard case .sequence(let sequence) = part.value else {
+        guard case .sequence(let sequence) = part.value.kind else {
             // As where every line under the key is a comment.
             if !isNull(part) { report(place, "\(path) is a list, such as [a, b]") }
             return []
@@ -156,22 +155,23 @@ extension ConfigurationReader {
     }
 
     func isNull(_ item: Item) -> Bool {
-        guard case .scalar(let scalar) = item.value else { return false }
+        guard case .scalar(let scalar) = item.value.kind else { return false }
         return Setting(scalar, place: item.place).isNull
     }
 }
 
-extension Node {
+extension YAMLNode {
     /// What stands at the place of a rule, such as `types[2].key`, or else the last thing on the
     /// way there.
-    fileprivate func descendant(at place: String) -> Node {
+    fileprivate func descendant(at place: String) -> YAMLNode {
         var node = self
         for part in place.split(whereSeparator: { ".[]".contains($0) }) {
-            let next =
-                if let index = Int(part) {
-                    node.sequence.flatMap { $0.indices.contains(index) ? $0[index] : nil }
-                } else {
-                    node.mapping?.first { $0.key.scalar?.string == String(part) }?.value
+            let next: YAMLNode? =
+                switch node.kind {
+                case .sequence(let elements):
+                    Int(part).flatMap { elements.indices.contains($0) ? elements[$0] : nil }
+                case .mapping(let pairs): pairs.first { $0.key.text == String(part) }?.value
+                case .scalar: nil
                 }
             guard let next else { break }
             node = next

@@ -1,5 +1,4 @@
 import LarderModel
-import Yams
 
 /// What stands under an origin's name.
 private struct OriginParts {
@@ -199,7 +198,7 @@ extension ConfigurationReader {
         at path: String,
         in document: ConfigurationDocument
     ) -> Setting? {
-        guard case .mapping = part.value else {
+        guard case .mapping = part.value.kind else {
             return settingOrNull(part, at: path, in: document)
         }
         guard !document.file.isEmpty else {

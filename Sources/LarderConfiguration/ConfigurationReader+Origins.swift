@@ -1,5 +1,4 @@
 import LarderModel
-import Yams
 
 extension ConfigurationReader {
     /// Reads what stands under `origins`.
@@ -137,7 +136,7 @@ extension ConfigurationReader {
         from source: OriginSource
     ) {
         let place = ConfigurationPlace.file(document.file, line: 1, column: 1)
-        let node = document.root ?? Node.scalar(Node.Scalar("", .implicit, .plain))
+        let node = document.root ?? .empty
         take(Item(name: name, place: place, value: node), from: source, in: document)
     }
 

@@ -1,5 +1,4 @@
 import LarderModel
-import Yams
 
 extension ConfigurationReader {
     /// Reads one of the `types` of an origin's `normalize`, which is named by its path.
@@ -85,7 +84,7 @@ extension ConfigurationReader {
         at path: String,
         in document: ConfigurationDocument
     ) -> ListRule? {
-        guard case .mapping = item.value else {
+        guard case .mapping = item.value.kind else {
             let word = value(item, at: path, in: document) {
                 (setting) throws(ConfigurationFinding) in
                 try setting.choice(of: ListRuleWord.self)

@@ -1,5 +1,4 @@
 import LarderModel
-import Yams
 
 /// Turns what was written into a configuration and collects all that is wrong with it.
 ///
@@ -123,25 +122,25 @@ extension ConfigurationReader {
     struct Item {
         let name: String
         let place: ConfigurationPlace
-        let value: Node
+        let value: YAMLNode
     }
 
     /// The pairs of a mapping; nothing at all stands for an empty one, as when every line under a
     /// section is a comment.
     mutating func items(
-        of node: Node,
+        of node: YAMLNode,
         at path: String,
         in document: ConfigurationDocument
     ) -> [Item] {
         let place = document.place(of: node)
         let subject = path.isEmpty ? "the file" : path
-        switch node {
+        switch node.kind {
         case .scalar(let scalar):
             if !Setting(scalar, place: place).isNull {
                 report(place, "\(subject) is a mapping of keys to values, not a single value")
             }
             return []
-        case .sequence, .alias:
+        case .sequence:
             report(place, "\(subject) is a mapping of keys to values, not a list")
             return []
         case .mapping(let mapping):
@@ -150,14 +149,14 @@ extension ConfigurationReader {
     }
 
     private mutating func items(
-        of mapping: Node.Mapping,
+        of mapping: [YAMLNode.Pair],
         in document: ConfigurationDocument
     ) -> [Item] {
         var items: [Item] = []
         var seen: Set<String> = []
         for (key, value) in mapping {
             let place = document.place(of: key)
-            guard let name = document.name(ofKey: key) else {
+            guard let name = key.text else {
                 report(place, "a key is a text, not a list or a mapping")
                 continue
             }
@@ -188,10 +187,10 @@ extension ConfigurationReader {
         in document: ConfigurationDocument
     ) -> Setting? {
         let place = document.place(of: item.value)
-        switch item.value {
+        switch item.value.kind {
         case .scalar(let scalar):
             return Setting(scalar, place: place)
-        case .sequence, .alias:
+        case .sequence:
             report(place, "\(path) is a single value, not a list")
         case .mapping:
             report(place, "\(path) is a single value, not a mapping")
@@ -205,17 +204,17 @@ extension ConfigurationReader {
         at path: String,
         in document: ConfigurationDocument
     ) -> [Setting] {
-        switch item.value {
+        switch item.value.kind {
         case .sequence(let sequence):
             return sequence.compactMap { node in
                 let place = document.place(of: node)
-                guard case .scalar(let scalar) = node else {
+                guard case .scalar(let scalar) = node.kind else {
                     report(place, "\(path) is a list of single values")
                     return nil
                 }
                 return Setting(scalar, place: place)
             }
-        case .scalar, .mapping, .alias:
+        case .scalar, .mapping:
             report(document.place(of: item.value), "\(path) is a list, such as [a, b]")
             return []
         }

@@ -47,8 +47,7 @@ package struct OriginFolder: Sendable {
         return origin
     }
 
-    /// Refuses what its file could not give back: too much of it, or a name of a rule that begins
-    /// with U+FEFF, which readers of YAML take away.
+    /// Refuses what its file could not give back.
     private func checkFile(of origin: OriginSettings) throws(Problem) {
         var origin = origin
         // Its files have been read, and may be others by now.
@@ -67,7 +66,7 @@ package struct OriginFolder: Sendable {
         guard reader.configuration.origins == [origin] else {
             throw Problem(
                 .badRequest,
-                "origins.\(origin.name): a character in it cannot be kept in a file, such as U+FEFF"
+                "origins.\(origin.name): a character in it cannot be kept in a file"
             )
         }
     }

@@ -1,6 +1,5 @@
 import LarderJSON
 import LarderModel
-import Yams
 
 /// One value as somebody wrote it, and where.
 struct Setting {
@@ -15,11 +14,10 @@ struct Setting {
         isNull = false
     }
 
-    init(_ scalar: Node.Scalar, place: ConfigurationPlace) {
-        text = scalar.string
+    init(_ scalar: YAMLNode.Scalar, place: ConfigurationPlace) {
+        text = scalar.text
         self.place = place
-        isNull =
-            scalar.style == .plain && ["", "~", "null", "Null", "NULL"].contains(scalar.string)
+        isNull = scalar.isPlain && ["", "~", "null", "Null", "NULL"].contains(scalar.text)
     }
 
     private func refusal(_ message: String, suggestion: String? = nil) -> ConfigurationFinding {

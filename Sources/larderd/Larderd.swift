@@ -1,6 +1,5 @@
 import ArgumentParser
 import Dispatch
-import Foundation
 import LarderConfiguration
 import LarderModel
 import LarderServer
@@ -8,6 +7,12 @@ import LarderStore
 import LarderSystemd
 import LarderUpstream
 import Logging
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 /// The daemon's command line.
 @main
@@ -126,7 +131,7 @@ struct Larderd: ParsableCommand {
         for line in message.split(separator: "\n") {
             LogSetup.writeFatal(String(line), log, Surroundings.environment)
         }
-        Foundation.exit(code)
+        Surroundings.end(code)
     }
 }
 

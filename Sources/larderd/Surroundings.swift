@@ -1,10 +1,18 @@
-import Foundation
+import FoundationEssentials
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 /// What the process was given by whoever started it.
 enum Surroundings {
     static var environment: [String: String] { ProcessInfo.processInfo.environment }
-    static var home: String { NSHomeDirectory() }
+    static var home: String { FileManager.default.homeDirectoryForCurrentUser.path }
     static var uid: UInt32 { geteuid() }
+
+    static func end(_ code: Int32) -> Never { exit(code) }
 
     /// A path as other processes find it, whatever their working directory.
     static func absolutePath(_ path: String) -> String {

@@ -1,0 +1,59 @@
+import LarderJSON
+
+/// A part of a YAML document, with where it begins.
+struct YAMLNode: Sendable {
+    struct Scalar: Sendable {
+        let text: String
+        /// Whether it stands without quotes, so that `null` is nothing and not a word.
+        let isPlain: Bool
+    }
+
+    typealias Pair = (key: YAMLNode, value: YAMLNode)
+
+    enum Kind: Sendable {
+        case scalar(Scalar)
+        case sequence([YAMLNode])
+        /// In the order of the file; a key may stand in it twice.
+        case mapping([Pair])
+    }
+
+    let kind: Kind
+    /// Both count from 1; the column counts Unicode scalars.
+    var line = 1
+    var column = 1
+
+    /// The text of a scalar; nil for a list or a mapping.
+    var text: String? {
+        guard case .scalar(let scalar) = kind else { return nil }
+        return scalar.text
+    }
+
+    /// What a file without any node says.
+    static let empty = YAMLNode(kind: .scalar(Scalar(text: "", isPlain: true)))
+}
+
+extension YAMLNode {
+    /// A value of JSON as YAML would have it, but of any size and with any characters.
+    ///
+    /// All of it stands at the beginning.
+    init(_ json: JSONValue) {
+        switch json {
+        case .null: self.init(plain: "null")
+        case .bool(let bool): self.init(plain: "\(bool)")
+        case .number(let number): self.init(plain: number.text)
+        case .string(let text): self.init(quoted: text)
+        case .array(let elements): self.init(kind: .sequence(elements.map(YAMLNode.init)))
+        case .object(let members):
+            let pairs = members.map { (key: YAMLNode(quoted: $0.name), value: YAMLNode($0.value)) }
+            self.init(kind: .mapping(pairs))
+        }
+    }
+
+    private init(plain text: String) {
+        self.init(kind: .scalar(Scalar(text: text, isPlain: true)))
+    }
+
+    private init(quoted text: String) {
+        self.init(kind: .scalar(Scalar(text: text, isPlain: false)))
+    }
+}
