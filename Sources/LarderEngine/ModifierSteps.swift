@@ -112,11 +112,13 @@ final class ModifierSteps: Sendable {
         guard var end = await attempt.run() else { return nil }
         if end.verdict != .neverLeft { context.meter.count { $0.modifiers.attempts += 1 } }
         noteFailure(of: whole.modifier, end.verdict, status: end.answer?.status)
+        let isPortals = end.verdict == .captive
         if let answer = end.answer, whole.modifier.isRepeat || answer.isToRepeat {
             end.verdict = ModifierRequest.ofRepeat(
                 end.verdict,
                 status: answer.status,
-                isHonoured: origin.modifiers.idempotency.isHonoured
+                isHonoured: origin.modifiers.idempotency.isHonoured,
+                isOfUpstream: answer.isToRepeat
             )
             if answer.status == 412 {
                 // The first sending may have changed the resource, so that If-Match fails now.
@@ -129,7 +131,7 @@ final class ModifierSteps: Sendable {
         attempts.withLock { attempts in
             attempts[number]?.verdict = end.verdict
             // A portal's answer is no word of the origin's.
-            attempts[number]?.answer = end.verdict == .captive ? nil : end.answer
+            attempts[number]?.answer = isPortals ? nil : end.answer
             attempts[number]?.fetch = fetch
         }
         if case .confirmed = end.verdict { fence(whole) }

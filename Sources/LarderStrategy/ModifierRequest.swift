@@ -86,14 +86,26 @@ package struct ModifierRequest: Equatable, Sendable {
     /// | 409 under an honoured key, 425 | the first attempt is still worked on: asked again |
     /// | 412 | whether the effect is there is asked by a GET; see the shell |
     /// | another refusal | it may be of the second attempt alone: a person decides |
+    ///
+    /// `isOfUpstream`: the upstream sent the request twice within one attempt. Where the second
+    /// sending was put off, the first is as unclear as after a lost connection.
     package static func ofRepeat(
         _ verdict: ModifierVerdict,
         status: Int,
-        isHonoured: Bool
+        isHonoured: Bool,
+        isOfUpstream: Bool = false
     ) -> ModifierVerdict {
-        guard case .refused = verdict, (400..<500).contains(status) else { return verdict }
-        if status == 409, isHonoured { return .notNow(retryAfter: nil) }
-        return .unclear(.refusedRepeat)
+        var verdict = verdict
+        if case .refused = verdict, (400..<500).contains(status) {
+            verdict =
+                status == 409 && isHonoured
+                ? .notNow(retryAfter: nil) : .unclear(.refusedRepeat)
+        }
+        switch verdict {
+        case .notNow, .serverFailed, .authNeeded, .captive:
+            return isOfUpstream ? .unclear(.lost) : verdict
+        case .confirmed, .accepted, .refused, .unclear, .neverLeft: return verdict
+        }
     }
 
     /// What an answer means that is not ``followed(_:_:from:)``.

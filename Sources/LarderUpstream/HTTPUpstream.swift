@@ -63,7 +63,7 @@ package final class HTTPUpstream: Upstream {
             } catch {
                 let next = repeats.next(after: error, request)
                 guard next != .giveUp, NIODeadline.now() < deadline, !Task.isCancelled else {
-                    throw UpstreamError(error, host: host)
+                    throw repeats.outcome(of: error, request)
                 }
                 switch next {
                 case .giveUp, .again: continue
@@ -192,6 +192,8 @@ extension UpstreamRequest {
 }
 
 /// How often one request was sent again, and whether it is sent once more.
+///
+/// A write's last error tells of all its sendings: with `hasLeft` one of them may have arrived.
 private struct Repeats {
     enum Next {
         case giveUp
@@ -224,6 +226,23 @@ private struct Repeats {
         closed += 1
         if failure.progress != .connecting { mayHaveArrived = true }
         return closed <= Limits.closedConnectionsMax ? .afterPause : .giveUp
+    }
+
+    /// The error of a request that is given up.
+    func outcome(of last: AnswerFailure, _ request: UpstreamRequest) -> UpstreamError {
+        let host = request.url.host
+        let error = UpstreamError(last, host: host)
+        // A read is sent again whatever became of it; its error says how the origin is now.
+        guard request.isWrite else { return error }
+        switch error {
+        case .unreachable, .closed, .shortage, .addressRefused:
+            return mayHaveArrived ? .closed(host: host, hasLeft: true) : error
+        case .timedOut:
+            // The client counts a request as sent that RequestHandler refused.
+            guard last.progress == .connecting, !mayHaveArrived else { return error }
+            return .unreachable(host: host, reason: "no connection within the request's time")
+        case .brokenOff, .headTooLarge, .cancelled: return error
+        }
     }
 }
 

@@ -32,8 +32,11 @@ package struct UpstreamRequest: Equatable, Sendable {
     /// (RFC 9110 9.2), or one under a key that the origin honours.
     package var isRepeatable: Bool
 
+    /// Whether it may change something at the origin.
+    var isWrite: Bool { method != "GET" && method != "HEAD" }
+
     /// The same of any request: a read may always be sent again.
-    var mayRepeat: Bool { isRepeatable || method == "GET" || method == "HEAD" }
+    var mayRepeat: Bool { isRepeatable || !isWrite }
 
     package init(
         origin: OriginSettings,

@@ -86,6 +86,19 @@ struct ModifierVerdictTests {
             #expect(ModifierRequest.ofRepeat(verdict, status: 404, isHonoured: true) == verdict)
         }
         #expect(ModifierRequest.ofRepeat(.refused, status: 302, isHonoured: true) == .refused)
+        let putOff: [(ModifierVerdict, Int)] = [
+            (.notNow(retryAfter: nil), 503), (.serverFailed(retryAfter: nil), 500),
+            (.authNeeded, 401), (.captive, 511), (.refused, 409),
+        ]
+        for (verdict, status) in putOff {
+            let repeated = ModifierRequest.ofRepeat(
+                verdict,
+                status: status,
+                isHonoured: true,
+                isOfUpstream: true
+            )
+            #expect(repeated == .unclear(.lost), "\(status)")
+        }
     }
 
     @Test("Every status from 100 to 999 means what the cases say")

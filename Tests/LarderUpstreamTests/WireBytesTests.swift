@@ -109,11 +109,19 @@ struct WireBytesTests {
 
 @Suite("Reused connections", .timeLimit(.minutes(5)))
 struct ReusedConnectionTests {
+    private struct DeadConnections {
+        let server: ConnectionServer
+        let log: ConnectionLog
+        /// The number of each request on its connection.
+        let requests: Recorder<Int>
+    }
+
     /// Answers the first request of each connection and keeps silent after it, from `isDead` on.
     private func withDeadConnections(
-        _ body: (UpstreamFixture, WebURL, ConnectionLog) async throws -> Void
+        _ body: (UpstreamFixture, WebURL, DeadConnections) async throws -> Void
     ) async throws {
         let log = ConnectionLog()
+        let requests = Recorder<Int>()
         let answer = ByteBuffer(string: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
         let server = try await ConnectionServer.start(
             at: .port(0),
@@ -126,12 +134,14 @@ struct ReusedConnectionTests {
                 var count = 0
                 for try await _ in input {
                     count += 1
+                    requests.record(count)
                     if count == 1 { try await output.write(answer) }
                 }
             }
         )
         try await withOrigin { fixture in
-            try await body(fixture, try WebURL("http://127.0.0.1:\(server.port)/"), log)
+            let connections = DeadConnections(server: server, log: log, requests: requests)
+            try await body(fixture, try WebURL("http://127.0.0.1:\(server.port)/"), connections)
         }
         await server.stop()
     }
@@ -141,7 +151,7 @@ struct ReusedConnectionTests {
         arguments: [("GET", false), ("PUT", true)]
     )
     func repeated(method: String, isRepeatable: Bool) async throws {
-        try await withDeadConnections { fixture, url, log in
+        try await withDeadConnections { fixture, url, connections in
             var request = try fixture.request(timeout: .seconds(3))
             request.url = url
             request.method = method
@@ -152,19 +162,43 @@ struct ReusedConnectionTests {
                 #expect(reply.isToRepeat == isToRepeat)
                 _ = try await reply.bytes()
             }
-            #expect(log.accepted.all.count == 2)
+            #expect(connections.log.accepted.all.count == 2)
+        }
+    }
+
+    @Test(
+        "A write that may have arrived has left, though there is no connection for its second sending",
+        arguments: [("GET", false), ("PUT", true)]
+    )
+    func noSecondConnection(method: String, hasLeft: Bool) async throws {
+        try await withDeadConnections { fixture, url, connections in
+            var request = try fixture.request(timeout: .seconds(20))
+            request.url = url
+            _ = try await fixture.upstream.ask(request).bytes()
+            request.method = method
+            request.isRepeatable = true
+            let asked = request
+            async let failure = fixture.failure(of: asked)
+            _ = try await connections.requests.element(1)
+            await connections.server.stop()
+            let error = await failure
+            if hasLeft {
+                #expect(error == .closed(host: "127.0.0.1", hasLeft: true))
+            } else {
+                #expect(error == .unreachable(host: "127.0.0.1", reason: "Connection refused"))
+            }
         }
     }
 
     @Test("A request that must not be repeated waits on it, and is sent once")
     func notRepeated() async throws {
-        try await withDeadConnections { fixture, url, log in
+        try await withDeadConnections { fixture, url, connections in
             var request = try fixture.request(timeout: .seconds(2))
             request.url = url
             request.method = "POST"
             _ = try await fixture.upstream.ask(request).bytes()
             #expect(await fixture.failure(of: request) == .timedOut(.head))
-            #expect(log.accepted.all.count == 1)
+            #expect(connections.log.accepted.all.count == 1)
         }
     }
 }
