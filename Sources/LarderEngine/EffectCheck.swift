@@ -24,17 +24,22 @@ struct EffectCheck: Sendable {
         case notNow
     }
 
-    /// Confirmed where all of it is so, refused where it is not; nil when the daemon is ending.
+    /// Confirmed where all of it is so, refused where it is not, and unclear where nothing can be
+    /// compared; nil when the daemon is ending.
     func verdict() async -> ModifierVerdict? {
-        guard let effects = whole.effects, !effects.isEmpty else { return .refused }
+        guard let effects = whole.effects, !effects.isEmpty else {
+            return .unclear(.refusedRepeat)
+        }
         let scope = context.store.key(for: whole.modifier.scope)
         var contents: [EntryID: TargetContent] = [:]
         for id in whole.modifier.targets where effects[id] != nil {
-            guard let (url, origin) = context.address(of: id, in: scope) else { return .refused }
+            guard let (url, origin) = context.address(of: id, in: scope) else {
+                return .unclear(.refusedRepeat)
+            }
             let isJSON = id.isEntity || bases[id]?.isJSON ?? false
             switch await ask(url, origin, isJSON: isJSON) {
             case .content(let content): contents[id] = content
-            case .nothing: return .refused
+            case .nothing: return .unclear(.refusedRepeat)
             case .notNow where Task.isCancelled || context.isDraining: return nil
             case .notNow: return .unclear(.lost)
             }
@@ -70,8 +75,12 @@ struct EffectCheck: Sendable {
                 )
                 let action = machine.headArrived(head, remaining: .zero, chance: 0)
                 if case .giveUp(.captive) = action {
-                    return await context.originStates.isPortal(head.status, for: origin)
-                        ? .notNow : .nothing
+                    let sender = await context.originStates.sender(
+                        of: head.status,
+                        from: attempt.url,
+                        for: origin
+                    )
+                    return sender == .origin ? .nothing : .notNow
                 }
                 context.originStates.noteAnswer(origin.name)
                 context.originStates.noteRest(of: origin.name, for: whole.modifier.scope, head)

@@ -172,7 +172,8 @@ struct FlightRun: ~Copyable {
             guard !rules.isSuspect(head, from: asked) else {
                 return .land(failed(.captive(host: host)))
             }
-            guard await context.originStates.isPortal(reply.status, for: plan.origin) else {
+            let states = context.originStates
+            if await states.sender(of: reply.status, from: asked, for: plan.origin) == .origin {
                 return .land(failed(rules.ownWay(reply.status, host: host)))
             }
         } else {

@@ -79,14 +79,21 @@ struct ModifierAttempt: Sendable {
         let now = context.clock.now()
         var verdict = verdict(of: reply, from: url, now)
         if case .captive = verdict {
-            if await !context.originStates.isPortal(reply.status, for: origin) {
-                verdict = self.verdict(of: reply, from: url, now, isOrigins: true)
+            switch await context.originStates.sender(of: reply.status, from: url, for: origin) {
+            case .portal: break
+            case .origin: verdict = self.verdict(of: reply, from: url, now, isOrigins: true)
+            case .notKnown: verdict = .unclear(.gateway)
             }
         } else {
             context.originStates.noteAnswer(origin.name)
             let head = ResponseHead(status: reply.status, headers: reply.headers, now: now)
-            // The queue hears of it with the attempt's end.
-            context.originStates.noteRest(of: origin.name, for: scope, head, tellsQueue: false)
+            // The queue hears of it with the attempt's end, which tells less of a repeat.
+            context.originStates.noteRest(
+                of: origin.name,
+                for: scope,
+                head,
+                tellsQueue: reply.isToRepeat
+            )
         }
         return await end(of: reply, verdict, now, from: url)
     }
@@ -121,10 +128,14 @@ struct ModifierAttempt: Sendable {
             return End(verdict: verdict, answer: answer(reply, quoted, mayShowTarget: false, now))
         }
         let (body, isWhole) = await reply.body.read(upTo: Limits.inlineJSONBytesMax)
-        if facts.isPortalPage(body, reply.headers, from: url),
-            await context.originStates.isPortal(reply.status, for: origin)
-        {
-            return End(verdict: .captive)
+        if facts.isPortalPage(body, reply.headers, from: url) {
+            let sender = await context.originStates.sender(of: reply.status, from: url, for: origin)
+            if sender != .origin {
+                return End(
+                    verdict: sender == .portal ? .captive : .unclear(.gateway),
+                    answer: answer(reply, [], mayShowTarget: false, now)
+                )
+            }
         }
         if origin.modifiers.isRefusal(body) {
             return End(verdict: .refused, answer: answer(reply, body, mayShowTarget: false, now))

@@ -121,7 +121,7 @@ struct OriginStates: EnginePart {
             redirectHosts: origin.redirectHosts
         )
         let head = ResponseHead(status: status, headers: headers, now: clock.now())
-        let wasCaptive = context.health[origin.name]?.state == .captive
+        let wasCaptive = isCaptive(origin.name)
         let isPages = isPagePortals && (200..<300).contains(status)
         guard rules.isOwn(head, wasCaptive: wasCaptive || isPages) else {
             notePortal(origin.name)
@@ -131,7 +131,15 @@ struct OriginStates: EnginePart {
         return true
     }
 
-    /// Whether an answer that looks like a portal's is one, and notes it.
+    /// Who sent an answer that looks like a captive portal's.
+    enum Sender {
+        case portal
+        case origin
+        /// The origin could not be asked once more.
+        case notKnown
+    }
+
+    /// Finds out who sent an answer that looks like a portal's, and notes it.
     ///
     /// | answer | what decides |
     /// |---|---|
@@ -142,12 +150,12 @@ struct OriginStates: EnginePart {
     /// | a redirect to another host over http | a portal's if the base URL redirects so too |
     ///
     /// The last two can be one URL's own way, which must not mark the origin for everyone.
-    func isPortal(_ status: Int, for origin: OriginSettings) async -> Bool {
+    func sender(of status: Int, from url: WebURL, for origin: OriginSettings) async -> Sender {
         let isPage = (200..<300).contains(status)
-        if isPage, origin.baseURL.isSecure { return false }
-        if status == 511 || context.health[origin.name]?.state == .captive {
+        if isPage, url.isSecure { return .origin }
+        if status == 511 || isCaptive(origin.name) {
             notePortal(origin.name)
-            return true
+            return .portal
         }
         var url = origin.baseURL
         if isPage {
@@ -157,11 +165,15 @@ struct OriginStates: EnginePart {
         }
         do throws(UpstreamError) {
             let reply = try await ask(origin, url)
-            return !noteProbe(of: origin, reply.status, reply.headers, isPagePortals: isPage)
+            return noteProbe(of: origin, reply.status, reply.headers, isPagePortals: isPage)
+                ? .origin : .portal
         } catch {
-            // Neither is known: the request is tried again.
-            return true
+            return .notKnown
         }
+    }
+
+    private func isCaptive(_ origin: OriginName) -> Bool {
+        context.health[origin]?.isCaptive(clock.now()) ?? false
     }
 
     /// Notes what a failure tells of an origin.

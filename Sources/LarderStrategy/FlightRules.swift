@@ -91,7 +91,8 @@ package struct FlightRules: Equatable, Sendable {
         {
             return false
         }
-        return url.isSecure || !wasCaptive || !Self.isHTML(head.essence)
+        let isPage = (200..<300).contains(head.status) && Self.isHTML(head.essence)
+        return url.isSecure || !wasCaptive || !isPage
     }
 
     enum Redirect: Equatable {

@@ -35,6 +35,8 @@ struct ProbeAnswerTests {
     func page() throws {
         let page = ResponseHead.of(200, type: "text/html")
         #expect(try !isOwn("http://a.example/", page, wasCaptive: true))
+        let notFound = ResponseHead.of(404, type: "text/html")
+        #expect(try isOwn("http://a.example/", notFound, wasCaptive: true))
         #expect(try isOwn("https://a.example/", page, wasCaptive: true))
         #expect(try isOwn("http://a.example/", .of(200, type: "text/plain"), wasCaptive: true))
     }
