@@ -178,15 +178,16 @@ extension LarderClient {
         }
     }
 
-    /// Has the daemon take away all that it keeps of a user; for administrators, but for one's own.
+    /// Has the daemon take away all that it keeps of a user; for administrators.
+    ///
+    /// It takes as long as there is something to take away.
     package func purge(_ scope: EntryScope) async throws(LarderError) -> PurgeReport {
         let parameters = try scopeSelection(scope).parameters
             .map { "\($0.name)=\(PercentCoding.encode($0.value))" }
         let bytes = try await connection.report(
             SocketRequest(
                 .POST,
-                (["/v1/purge"] + [parameters.joined(separator: "&")]).joined(separator: "?"),
-                timeLimit: Limits.reportTime
+                "/v1/purge?" + parameters.joined(separator: "&")
             )
         )
         return try LarderError.decoding { () throws(WireError) in

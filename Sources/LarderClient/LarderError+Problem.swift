@@ -34,7 +34,7 @@ extension LarderError {
         case .alreadySent, .alreadySettled: .tooLate(problem)
         case .notApplied: .originFailed(problem)
         case .cacheFull, .pinsFull, .queueFull, .diskFull, .overloaded, .shuttingDown, .storage,
-            .internal:
+            .inUse, .internal:
             .unavailable(problem)
         }
     }

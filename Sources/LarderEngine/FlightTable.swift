@@ -49,5 +49,10 @@ final class FlightTable: Sendable {
         }
     }
 
+    /// Whether one is under way for any of these rows' users.
+    func isUsed(by scopes: RowScopes) -> Bool {
+        airborne.withLock { $0.shares.keys.contains { scopes.covers($0.scope) } }
+    }
+
     var count: Int { airborne.withLock { $0.shares.count } }
 }

@@ -10,48 +10,60 @@ package struct Purge: EnginePart {
     ///
     /// SQLite overwrites the freed pages later.
     ///
-    /// Throws `already-sent` while a write is on its way to its origin; what was taken away by then
-    /// is gone.
+    /// Throws `in-use` while a write is on its way to its origin, or a request of the user goes on;
+    /// what was taken away by then is gone.
     package func run(
         _ scopes: RowScopes,
         interest: Interest = Interest()
     ) async throws(Problem) -> PurgeReport {
         var report = PurgeReport()
-        let modifiers = Modifiers(context: context)
-        report.modifiers += try await remove(.unsettled, scopes, interest)
-        report.modifiers += try await remove(.one(.dead), scopes, interest)
+        var removed: [ScopeKey: Set<ModifierID>] = [:]
+        // What is given up after its bytes may have left becomes a dead letter.
+        for selection in [ModifierListCommand.Selection.unsettled, .one(.dead)] {
+            try await remove(selection, scopes, interest, &removed)
+        }
+        report.modifiers = removed.values.reduce(0) { $0 + $1.count }
         for (scope, lane) in try await pausedLanes(of: scopes) {
-            try await modifiers.setLane(lane, scope, isPaused: false)
+            try await Modifiers(context: context).setLane(lane, scope, isPaused: false)
         }
         var command = EvictCommand(.all)
         command.includesPinned = true
+        var isInUse = false
         // Housekeeping moves the target of a removed modifier to the cache, where it is evicted.
         for _ in 0..<Limits.purgeRoundsMax {
             let evicted = try await Eviction(context: context).evict(command, scopes)
             report.entries += evicted.evicted
             report.bytes += evicted.bytes
+            isInUse = evicted.skipped > 0
             try await storing { () async throws(StoreError) in try await store.maintain() }
             guard evicted.evicted > 0 else { break }
         }
         try await storing { () async throws(StoreError) in try await store.forget(scopes) }
+        guard !isInUse, !context.flights.isUsed(by: scopes) else {
+            throw Problem(
+                .inUse,
+                "requests of the user go on, and what they bring is kept",
+                hint: "End the user's programs, and purge again."
+            )
+        }
         return report
     }
 
-    /// Gives up, or drops, all writes of a selection; how many.
+    /// Gives up, or drops, all writes of a selection.
     private func remove(
         _ selection: ModifierListCommand.Selection,
         _ scopes: RowScopes,
-        _ interest: Interest
-    ) async throws(Problem) -> Int {
+        _ interest: Interest,
+        _ removed: inout [ScopeKey: Set<ModifierID>]
+    ) async throws(Problem) {
         let modifiers = Modifiers(context: context)
         var command = ModifierListCommand()
         command.selection = selection
-        var removed = 0
         while true {
             let page = try await modifiers.list(command, scopes)
-            guard !page.items.isEmpty else { return removed }
-            let before = removed
-            var left: ModifierID?
+            guard !page.items.isEmpty else { return }
+            var onItsWay: ModifierID?
+            var isChanged = false
             for item in page.items {
                 let scope = store.key(for: .own(uid: item.uid, account: item.account))
                 do throws(Problem) {
@@ -61,19 +73,21 @@ package struct Purge: EnginePart {
                         discarding: true,
                         interest: interest
                     )
-                    removed += 1
+                    removed[scope, default: []].insert(item.id)
+                    isChanged = true
                 } catch {
                     switch error.kind {
-                    // The origin is being asked, or the modifier ended with one that it depended on.
-                    case .alreadySent, .alreadySettled, .noSuchModifier: left = item.id
+                    case .alreadySent: onItsWay = item.id
+                    // It ended meanwhile, or with one that it depended on.
+                    case .alreadySettled, .noSuchModifier: isChanged = true
                     case _: throw error
                     }
                 }
             }
-            guard let left, removed == before else { continue }
+            guard let onItsWay, !isChanged else { continue }
             throw Problem(
-                .alreadySent,
-                "'\(left)' is on its way to its origin, and is not purged",
+                .inUse,
+                "'\(onItsWay)' is on its way to its origin, and is not purged",
                 hint: "Purge again once its attempt has ended."
             )
         }

@@ -21,4 +21,6 @@ extension Limits {
     package static let vacuumPagesMax = 256
     /// A file is not written anew for less than this, beyond twice what it holds.
     package static let rebuildBytesMin: Int64 = 16 << 20
+    /// How often a purge evicts what the writes that it has taken away have released.
+    package static let purgeRoundsMax = 8
 }

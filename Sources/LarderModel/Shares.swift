@@ -15,6 +15,9 @@ package struct Shares<Key: Hashable & Sendable>: Sendable {
     /// What one has taken.
     package func count(of key: Key) -> Int { taken[key, default: 0] }
 
+    /// Those that have taken something.
+    package var keys: some Collection<Key> { taken.keys }
+
     /// Whether there is as much left for one.
     private func hasRoom(for key: Key, _ amount: Int = 1) -> Bool {
         count + amount <= max && count(of: key) + amount <= eachMax

@@ -1292,7 +1292,7 @@ extension APIDocument {
                 "tags": ["Administration"],
                 "operationId": "purge",
                 "summary": "Take away all that is kept of a user",
-                "description": "Entries, entities, pins, writes in every state, their history and the logged changes, of the client's own account or, for administrators, of another user: `scope=uid:N`, with `account=NAME` of one account. Writes that were not sent are lost. 409 names one that is on its way to its origin: purge again once its attempt has ended.",
+                "description": "Entries, entities, pins, writes in every state, their history and the logged changes, of one user, for administrators: `scope=uid:N` is needed, with `account=NAME` of one account. Writes that were not sent are lost. 409 `urn:larder:in-use` says that one is on its way to its origin, or that requests of the user go on: end the user's programs, and purge again.",
                 "parameters": [
                   { "$ref": "#/components/parameters/scope" },
                   { "$ref": "#/components/parameters/account" }
@@ -5277,6 +5277,7 @@ extension APIDocument {
                   { "const": "urn:larder:no-such-modifier", "title": "There is no such modifier", "x-status": 404, "x-retryable": false },
                   { "const": "urn:larder:already-sent", "title": "Bytes of the modifier may have left", "x-status": 409, "x-retryable": false },
                   { "const": "urn:larder:already-settled", "title": "The modifier is settled", "x-status": 409, "x-retryable": false },
+                  { "const": "urn:larder:in-use", "title": "What is to be taken away is in use", "x-status": 409, "x-retryable": true },
                   { "const": "urn:larder:queue-full", "title": "There is no room for another modifier", "x-status": 507, "x-retryable": true },
                   { "const": "urn:larder:targeted", "title": "The entry has modifiers that are not settled", "x-status": 409, "x-retryable": false },
                   { "const": "urn:larder:not-applied", "title": "The modifier was not applied", "x-status": 409, "x-retryable": false },

@@ -42,7 +42,7 @@ final class CacheFile {
     func look() -> Look {
         guard let stamp, let walStamp else { return .lost("it was gone when it was opened") }
         guard let now = FileStamp(database.path) else {
-            return database.isDeleted ? .deleted : .lost("it was replaced")
+            return database.isDeleted ? .deleted : .lost("it cannot be looked at")
         }
         guard now.isSameFile(as: stamp) else { return .lost("it was replaced") }
         guard now.bytes == stamp.bytes else { return .lost("it was cut or extended") }

@@ -32,6 +32,7 @@ package enum ProblemKind: String, Sendable, CaseIterable {
     case noSuchModifier = "no-such-modifier"
     case alreadySent = "already-sent"
     case alreadySettled = "already-settled"
+    case inUse = "in-use"
     case queueFull = "queue-full"
     case targeted
     case notApplied = "not-applied"
@@ -65,7 +66,7 @@ package enum ProblemKind: String, Sendable, CaseIterable {
         case .methodNotAllowed: 405
         case .notAcceptable: 406
         case .originID, .originExists, .originInFile, .pinned, .targeted, .modifierExists,
-            .alreadySent, .alreadySettled, .notApplied:
+            .alreadySent, .alreadySettled, .inUse, .notApplied:
             409
         case .sinceTooOld: 410
         case .preconditionFailed: 412
@@ -85,7 +86,7 @@ package enum ProblemKind: String, Sendable, CaseIterable {
     package var isRetryable: Bool {
         switch self {
         case .unreachable, .captive, .offline, .timeout, .badAnswer, .overloaded, .shuttingDown,
-            .storage, .cacheFull, .diskFull, .queueFull:
+            .storage, .cacheFull, .diskFull, .queueFull, .inUse:
             true
         case .badRequest, .badID, .badURL, .unknownParameter, .unknownMember, .originNeeded,
             .notFound, .methodNotAllowed, .notAcceptable, .bodyTooLarge, .headTooLarge,
@@ -129,6 +130,7 @@ package enum ProblemKind: String, Sendable, CaseIterable {
         case .noSuchModifier: "There is no such modifier"
         case .alreadySent: "Bytes of the modifier may have left"
         case .alreadySettled: "The modifier is settled"
+        case .inUse: "What is to be taken away is in use"
         case .queueFull: "There is no room for another modifier"
         case .targeted: "The entry has modifiers that are not settled"
         case .notApplied: "The modifier was not applied"
@@ -194,6 +196,7 @@ package enum ProblemKind: String, Sendable, CaseIterable {
         case .noSuchModifier: "See which there are with GET /v1/modifiers."
         case .alreadySent: "Wait for its answer; once it waits again, ?discard=true gives it up."
         case .alreadySettled: "See what became of it with GET /v1/modifiers/ID."
+        case .inUse: "Try again once it is not."
         case .queueFull:
             "Drop dead letters, wait for the network, or raise queue.max_modifiers or max_bytes."
         case .targeted: "Wait until they are settled, or cancel them: GET /v1/modifiers."

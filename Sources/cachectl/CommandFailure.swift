@@ -141,7 +141,7 @@ extension CommandFailure {
             .diskFull,
             .pinsFull, .unreachable, .captive, .offline, .timeout, .originStatus,
             .redirectRefused, .addressRefused, .badAnswer, .overloaded, .shuttingDown, .storage,
-            .internal, .sinceTooOld, .noRequest, .unsupported, .modifierExists,
+            .internal, .sinceTooOld, .noRequest, .unsupported, .modifierExists, .inUse,
             .preconditionFailed:
             problem.hint
         }

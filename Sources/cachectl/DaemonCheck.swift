@@ -7,8 +7,7 @@ import Synchronization
 final class DaemonCheck: Sendable {
     /// How long a command waits before it asks whether the daemon still answers.
     private static let pause = Duration.seconds(10)
-    /// How long that answer may take: it comes from memory, so that only a daemon that hangs is
-    /// later.
+    /// How long that answer may take: only a daemon that hangs, or whose disk does, is later.
     private static let answerTime = Duration.seconds(20)
 
     private let silence = Mutex<LarderError?>(nil)

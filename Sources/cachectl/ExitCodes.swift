@@ -31,8 +31,8 @@ enum ExitStatus: Int32 {
             .originExists, .originInFile, .pinned, .pinsFull, .entryTooLarge, .cacheFull, .diskFull,
             .originStatus,
             .redirectRefused, .badAnswer, .overloaded, .storage, .sinceTooOld, .internal,
-            .noRequest, .unsupported, .modifierExists, .alreadySent, .alreadySettled, .queueFull,
-            .targeted, .notApplied, .preconditionFailed:
+            .noRequest, .unsupported, .modifierExists, .alreadySent, .alreadySettled, .inUse,
+            .queueFull, .targeted, .notApplied, .preconditionFailed:
             self = .failed
         }
     }

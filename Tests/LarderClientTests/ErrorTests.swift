@@ -25,7 +25,7 @@ struct ErrorTests {
         "tooLate": [.alreadySent, .alreadySettled],
         "unavailable": [
             .cacheFull, .diskFull, .pinsFull, .queueFull, .overloaded, .shuttingDown, .storage,
-            .internal,
+            .inUse, .internal,
         ],
     ]
 

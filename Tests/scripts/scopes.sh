@@ -259,8 +259,30 @@ account=default
 expect_equal "nor what has changed" "" \
     "$(api --get --data since="${begin:-0}" --data timeout=100ms http://larder/v1/watch \
         | jq --raw-output '.events[]? | select(.type != "bookmark") | .id')"
-ask POST "/v1/purge?scope=all"
-expect_equal "a purge of everybody is refused" "400" "$status"
+uid=64090 groups=64090
+for query in "" "?scope=all" "?scope=shared" "?account=work"; do
+    ask POST "/v1/purge$query"
+    expect_equal "a purge that names no user is refused: '$query'" "400" "$status"
+done
+mkfifo "$work/followed"
+(
+    uid=64022 groups='' account=default
+    api --get --data-urlencode "url=$origin/one.json" --data follow=true --no-buffer \
+        http://larder/v1/fetch >"$work/followed"
+) &
+following=$!
+exec 9<"$work/followed"
+read -r -u 9 _
+expect_match "nor is a user purged whose programs ask" "requests of the user go on.*programs.*1$" \
+    "$({ other 64090 purge --uid 64022 --yes 2>&1 || echo $?; } | tr '\n' ' ' | sed 's/ $//')"
+exec 9<&-
+pkill --parent "$following" || :
+wait "$following" || :
+purge_until_done() {
+    until other 64090 purge --uid 64022 --yes >"$work/purged" 2>&1; do :; done
+    cut -d, -f 1 "$work/purged"
+}
+expect_equal "until they have ended" "purged: 1 entries" "$(purge_until_done)"
 expect_equal "who came before it has what they had" "note:a uid:64011 default" \
     "$(uid=64011 groups=64090; scoped all | tr ';' '\n' | grep 64011 | xargs)"
 end_daemon TERM

@@ -70,13 +70,14 @@ struct AdministrationRoutes {
         var parameters = try QueryParameters(exchange.query)
         let selection = try parameters.takeScope()
         try parameters.refuseRest()
-        if [.shared, .all].contains(selection) {
+        guard case .user = selection else {
             throw Problem(
                 .badRequest,
-                "scope=\(selection.text): a purge is of one user",
+                "a purge is of one user, who is to be named",
                 hint: "Give scope=uid:N, and account=NAME for one account of theirs."
             )
         }
+        try exchange.requireAdministrator()
         let rows = try exchange.rows(selection, for: "purge")
         await exchange.respond(
             try await engine.purge.run(rows, interest: exchange.interest).encoded()
