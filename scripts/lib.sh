@@ -65,9 +65,12 @@ programs_folder() {
 }
 
 # The release that is installed: with Swift's runtime in the programs, in a folder of its own, so that
-# it is built beside the debug build. It needs no library but Debian's at run time.
+# it is built beside the debug build. It needs no library but Debian's at run time. A program exports
+# no symbols, as nothing is loaded into it; equal functions are kept once, and relocations packed
+# (glibc 2.36). The linker is the one of Swift's toolchain.
 release_flags=(--configuration release --static-swift-stdlib --scratch-path .build/static
-    -Xlinker --gc-sections "${build_flags[@]}")
+    -Xswiftc -use-ld=lld -Xlinker --gc-sections -Xlinker --no-export-dynamic -Xlinker --icf=safe
+    -Xlinker --pack-dyn-relocs=relr "${build_flags[@]}")
 
 # release_build PRODUCT...
 release_build() {
