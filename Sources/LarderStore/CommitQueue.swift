@@ -12,11 +12,38 @@ import Synchronization
 /// writer could do something about the failure, a command is run once more. What `state.db` has
 /// committed stands, whatever becomes of `cache.db` then: a command that has a part in it is run again
 /// only if it may be, as it stores an answer, of which the other part would be missing.
+///
+/// Work outside transactions waits in the same line as commands, so that it has its turn although
+/// commands never stop.
 final class CommitQueue: Sendable {
+    private enum Item {
+        case command(CommitCommand)
+        case outside(@Sendable (StoreWriter) -> Void)
+    }
+
     private struct Waiting {
-        var commands = Deque<CommitCommand>()
+        var items = Deque<Item>()
         var isDraining = false
         var isClosed = false
+
+        /// True where the thread is to be started.
+        mutating func append(_ item: Item) -> Bool {
+            items.append(item)
+            defer { isDraining = true }
+            return !isDraining
+        }
+
+        /// The commands of the next transaction, and what comes after them outside of one.
+        mutating func takeTurn() -> ([CommitCommand], outside: (@Sendable (StoreWriter) -> Void)?) {
+            var group: [CommitCommand] = []
+            while group.count < Limits.commitBatchMax, let item = items.popFirst() {
+                switch item {
+                case .command(let command): group.append(command)
+                case .outside(let work): return (group, work)
+                }
+            }
+            return (group, nil)
+        }
     }
 
     /// Hands the writer to the thread of `thread`.
@@ -93,7 +120,7 @@ final class CommitQueue: Sendable {
     var groupSizes: Histogram { sizes.withLock { $0 } }
 
     /// Whether nothing waits.
-    var isIdle: Bool { waiting.withLock { $0.commands.isEmpty } }
+    var isIdle: Bool { waiting.withLock { $0.items.isEmpty } }
 
     /// Returns once no housekeeping is left to be done, or none of it makes progress.
     func settle() async throws(StoreError) {
@@ -105,9 +132,10 @@ final class CommitQueue: Sendable {
         _ work: @escaping @Sendable (StoreWriter) throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
         let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
-            thread.async { [confined] in
-                let result = Result { () throws(StoreError) in try work(confined.writer) }
-                continuation.resume(returning: result)
+            postOutsideTransaction { writer in
+                continuation.resume(
+                    returning: Result { () throws(StoreError) in try work(writer) }
+                )
             }
         }
         return try result.get()
@@ -115,7 +143,8 @@ final class CommitQueue: Sendable {
 
     /// Has the thread do outside a transaction what nobody hears of.
     func postOutsideTransaction(_ work: @escaping @Sendable (StoreWriter) -> Void) {
-        thread.async { [confined] in work(confined.writer) }
+        let mustStart = waiting.withLock { $0.append(.outside(work)) }
+        if mustStart { thread.async { self.drain() } }
     }
 
     /// Writes a file's WAL back; when it is truncated, waits for readers and cuts it to nothing.
@@ -153,38 +182,28 @@ final class CommitQueue: Sendable {
     func enqueue(_ command: CommitCommand) {
         let verdict: (refusal: StoreError?, mustStart: Bool) = waiting.withLock { waiting in
             if waiting.isClosed { return (.closed, false) }
-            if waiting.commands.count >= Limits.writerQueueMax { return (.overloaded, false) }
-            waiting.commands.append(command)
-            defer { waiting.isDraining = true }
-            return (nil, !waiting.isDraining)
+            if waiting.items.count >= Limits.writerQueueMax { return (.overloaded, false) }
+            return (nil, waiting.append(.command(command)))
         }
         if let refusal = verdict.refusal { command.finish(refusal) }
         if verdict.mustStart { thread.async { self.drain() } }
     }
 
-    /// Carries out what waits, and between two groups one step of housekeeping, until neither is
+    /// Carries out what waits, and between two turns one step of housekeeping, until neither is
     /// left.
     private func drain() {
         let writer = confined.writer
         while true {
-            let group = takeGroup()
+            let (group, outside) = waiting.withLock { $0.takeTurn() }
             if !group.isEmpty { carryOut(group, writer) }
+            outside?(writer)
             let isIdle = !keepHouse(writer)
             let isDone = waiting.withLock { waiting in
-                guard isIdle, waiting.commands.isEmpty else { return false }
+                guard isIdle, waiting.items.isEmpty else { return false }
                 waiting.isDraining = false
                 return true
             }
             if isDone { return }
-        }
-    }
-
-    private func takeGroup() -> [CommitCommand] {
-        waiting.withLock { waiting in
-            let count = min(waiting.commands.count, Limits.commitBatchMax)
-            let group = Array(waiting.commands.prefix(count))
-            waiting.commands.removeFirst(count)
-            return group
         }
     }
 

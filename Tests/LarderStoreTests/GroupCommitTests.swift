@@ -4,8 +4,21 @@ import Testing
 
 @testable import LarderStore
 
-@Suite("Group commit")
+@Suite("Group commit", .timeLimit(.minutes(5)))
 struct GroupCommitTests {
+    @Test("Work outside transactions has its turn although commands never stop")
+    func turnOutside() async throws {
+        let fixture = try WriterFixture(maxBytes: 1 << 20)
+        let queue = fixture.queue
+        let over = Recorder<Bool>()
+        /// Another command waits whenever one is carried out.
+        @Sendable func postOn() {
+            queue.post { _ throws(StoreError) in if over.all.isEmpty { postOn() } }
+        }
+        postOn()
+        try await queue.outsideTransaction { _ throws(StoreError) in over.record(true) }
+    }
+
     @Test("What waits goes into one transaction and is answered in its order")
     func oneTransaction() async throws {
         let fixture = try WriterFixture(maxBytes: 1 << 20)
