@@ -19,6 +19,8 @@ struct BodyIntake: ~Copyable {
         let bytes: [UInt8]?
         /// Why it is only in memory, when it was to be stored.
         let unstored: StoreError?
+        /// Whether it is the beginning of a JSON text; false where nobody looks for that.
+        let isCutOff: Bool
     }
 
     /// Under which id it is to stand, so that the body of a pin goes where it is kept.
@@ -41,17 +43,20 @@ struct BodyIntake: ~Copyable {
     private var chunk: [UInt8] = []
     private var upload: UploadID?
     private var digest = RunningDigest()
+    private var ending: JSONEnding?
 
     init(
         _ store: CacheStore,
         isStored: Bool,
         for goal: Goal,
-        goesOnInMemory: Bool = false
+        goesOnInMemory: Bool = false,
+        mayBeCutJSON: Bool = false
     ) {
         self.goal = goal
         self.store = store
         self.isStored = isStored
         self.goesOnInMemory = goesOnInMemory
+        ending = mayBeCutJSON ? JSONEnding() : nil
         limit = isStored ? store.maxEntryBytes : Int64(Limits.inlineJSONBytesMax)
     }
 
@@ -60,6 +65,7 @@ struct BodyIntake: ~Copyable {
     /// After a failure ``abandon()`` is the only thing left to call.
     mutating func take(_ piece: [UInt8], now: Timestamp) async throws(Problem) {
         digest.update(piece)
+        ending?.take(piece)
         guard Int64(digest.byteCount) <= limit else {
             throw unstored.map { Problem($0) }
                 ?? Problem(.entryTooLarge, "the body has more than \(limit) bytes")
@@ -93,7 +99,14 @@ struct BodyIntake: ~Copyable {
         )
         let body = isStored ? upload.map { NewBody.uploaded($0) } ?? .inline(head) : nil
         upload = nil
-        return Taken(summary: summary, body: body, bytes: bytes, unstored: unstored)
+        return Taken(
+            summary: summary,
+            body: body,
+            bytes: bytes,
+            unstored: unstored,
+            isCutOff: ending.map { $0.isCutOff || bytes.map(JSONValidator.isCutOff) ?? false }
+                ?? false
+        )
     }
 
     /// Gives up what was taken so far.

@@ -213,7 +213,8 @@ struct FlightRun: ~Copyable {
             context.store,
             isStored: freshness.mayBeStored,
             for: BodyIntake.Goal(scope: plan.key.scope, id: id),
-            goesOnInMemory: true
+            goesOnInMemory: true,
+            mayBeCutJSON: reply.endsWithConnection && ResponseHead.isJSON(reply.headers)
         )
         let taken: BodyIntake.Taken
         do {
@@ -228,9 +229,7 @@ struct FlightRun: ~Copyable {
             let problem = error as? Problem ?? Problem(.internal, "a body failed: \(error)")
             return .land(intake.isOverLimit ? failed(.tooLarge) : .failed(problem))
         }
-        if reply.endsWithConnection, ResponseHead.isJSON(reply.headers), let bytes = taken.bytes,
-            JSONValidator.isCutOff(bytes)
-        {
+        if taken.isCutOff {
             abandon(taken.body)
             throw .brokenOff(reason: "its body ended inside a JSON value")
         }

@@ -12,6 +12,7 @@ start_cutter() {
     perl -MIO::Socket::INET -e '
         $| = 1;
         my ($port, $log) = @ARGV;
+        my %asked;
         my $part = "x" x 1000;
         my %answers = (
             length => "HTTP/1.1 200 OK\r\nContent-Length: 2000\r\n\r\n$part",
@@ -19,6 +20,8 @@ start_cutter() {
             large => "HTTP/1.1 200 OK\r\nContent-Length: 3000000\r\n\r\n" . $part x 2000,
             whole => "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nwhole",
         );
+        # Without a length, whole at first and cut from then on.
+        my %items = map { $_->[0] => "{\"t\":\"" . "y" x $_->[1] . "\"}" } ["few", 9], ["many", 600_000];
         my $listener = IO::Socket::INET->new(
             Listen => 9, LocalAddr => "127.0.0.1", LocalPort => $port, ReuseAddr => 1) or die;
         while (my $client = $listener->accept) {
@@ -30,6 +33,10 @@ start_cutter() {
                 sysread $client, $request, 65536, length $request or last;
             }
             my ($name) = $request =~ m{^GET /([a-z]+) };
+            if (my $item = $items{$name // ""}) {
+                print $client "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n[$item";
+                print $client ",$item]" unless $asked{$name}++;
+            }
             print $client $answers{$name // ""} // "";
             close $client;
         }' "$port" "$work/connections" &
@@ -50,7 +57,7 @@ get() {
 
 start_cutter
 configure <<END
-cache: {max_entry_bytes: 1MiB}
+cache: {max_entry_bytes: 2MiB}
 origins: {cut: {base_url: "$origin", allow_private: true}}
 END
 start_daemon
@@ -75,6 +82,16 @@ get "$origin/large"
 expect_equal "what goes through as it is too large to be kept fails, too" 1 "$code"
 expect_match "by the name of its origin" "$origin broke off its answer in the middle of $origin/large" \
     "$(<"$work/err")"
+
+for name in few many; do
+    get "$origin/$name"
+    whole=$(sha256sum <"$work/out")
+    get --policy network-only "$origin/$name"
+    expect_match "$name: JSON without a length that is cut after an object is no answer" \
+        "^1\|.*broke off its answer" "$code|$(<"$work/err")"
+    get --policy cache-only "$origin/$name"
+    expect_equal "$name: and the whole copy stays" "0|$whole" "$code|$(sha256sum <"$work/out")"
+done
 
 # Before anything came
 
