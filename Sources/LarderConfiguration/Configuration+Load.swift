@@ -95,7 +95,7 @@ extension ConfigurationReader {
             let (rank, otherRank) = (first.rank(among: ranks), second.rank(among: ranks))
             return rank == otherRank ? left.offset < right.offset : rank < otherRank
         }
-        throw .invalid(sorted.map(\.element))
+        throw .invalid(sorted.map(\.element), log: configuration.log)
     }
 
     /// Looks at the paths that nobody set; what was set was looked at when it was read.

@@ -106,7 +106,7 @@ extension ConfigurationReader {
             switch error {
             case .unreadable(let file, let reason):
                 report(Self.unreadable(file, FileFault(reason: reason)))
-            case .invalid(let findings):
+            case .invalid(let findings, _):
                 for finding in findings { report(finding) }
             }
             return

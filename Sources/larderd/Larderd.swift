@@ -102,9 +102,14 @@ struct Larderd: ParsableCommand {
         do throws(ConfigurationError) {
             return try readConfiguration()
         } catch {
-            // The file's own word on the form is as good as lost; the environment's counts.
-            let isJSON = Surroundings.environment["LARDER_LOG_FORMAT"] == "json"
-            fail("\(error)", code: 78, Configuration.Log(format: isJSON ? .json : .auto))
+            let log: Configuration.Log
+            switch error {
+            case .invalid(_, let read): log = read
+            case .unreadable:
+                let isJSON = Surroundings.environment["LARDER_LOG_FORMAT"] == "json"
+                log = Configuration.Log(format: isJSON ? .json : .auto)
+            }
+            fail("\(error)", code: 78, log)
         }
     }
 

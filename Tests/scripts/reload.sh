@@ -152,9 +152,18 @@ expect_equal "a line that is no header is told without it" \
     "$code $(head -n 1 "$work/err")"
 end_daemon TERM
 expect_equal "the daemon ends in order" 0 "$ended"
+# refusal [VARIABLE=VALUE]: what larderd says of the configuration, which is to be JSON.
+refusal() {
+    env "$@" "$bin/larderd" --config "$work/bad.yaml" 2>&1 | jq --raw-output '"\(.level) \(.message)"'
+}
 echo 'cache: {max_bytes: -3}' >"$work/bad.yaml"
 expect_equal "where the environment asks for JSON, a refused configuration is told in it" \
-    "error larderd ends" \
-    "$(LARDER_LOG_FORMAT=json "$bin/larderd" --config "$work/bad.yaml" 2>&1 \
-        | jq --raw-output '"\(.level) \(.message)"')"
+    "error larderd ends" "$(refusal LARDER_LOG_FORMAT=json)"
+echo 'log: {format: json}' >>"$work/bad.yaml"
+expect_equal "and where the refused file asks for it" "error larderd ends" "$(refusal)"
+echo ' - [' >>"$work/bad.yaml"
+expect_equal "also where it is no YAML, and the environment asks" \
+    "error larderd ends" "$(refusal LARDER_LOG_FORMAT=json)"
+rm "$work/bad.yaml"
+expect_equal "or is not there" "error larderd ends" "$(refusal LARDER_LOG_FORMAT=json)"
 finish
