@@ -41,13 +41,7 @@ struct ModifierReports: EnginePart {
         _ scope: ScopeKey
     ) async throws(StoreError) -> ModifierReport {
         var report = await report(of: whole.modifier)
-        report.answer = whole.answer.map { answer in
-            ModifierReport.Answer(
-                status: answer.status,
-                body: answer.body,
-                at: answer.at ?? whole.modifier.settledAt ?? whole.modifier.acceptedAt
-            )
-        }
+        report.answer?.body = whole.answer?.body ?? []
         report.effects = try await effects(of: whole, scope)
         if !whole.modifier.state.isSettled {
             let found = try await inapplicable(among: [whole.modifier])
@@ -149,20 +143,14 @@ struct ModifierReports: EnginePart {
     func reports(of rows: [StoredModifier]) async throws(StoreError) -> [ModifierReport] {
         let leftOut = try await inapplicable(among: rows)
         let dead = rows.filter { $0.state == .dead }.map(\.number)
-        let answers = try await store.modifiers.lastAnswers(
+        let answers = try await store.modifiers.answerBodies(
             of: dead,
             bytesMax: Limits.toldAnswerBytesMax
         )
         var reports: [ModifierReport] = []
         for row in rows {
             var report = await report(of: row)
-            if let answer = answers[row.number] {
-                report.answer = ModifierReport.Answer(
-                    status: answer.status,
-                    body: answer.body,
-                    at: answer.at ?? row.settledAt ?? row.acceptedAt
-                )
-            }
+            if let body = answers[row.number] { report.answer?.body = body }
             if leftOut.contains(row.number) { report.marks.append(.inapplicable) }
             reports.append(report)
         }
@@ -303,7 +291,12 @@ extension ModifierReport {
         settledAt = row.settledAt
         if row.isStalled { marks.append(.stalled) }
         answer = row.answerStatus.map { status in
-            Answer(status: status, body: [], at: row.settledAt ?? row.acceptedAt)
+            Answer(
+                status: status,
+                body: [],
+                at: row.answerAt ?? row.settledAt ?? row.acceptedAt,
+                unclearStatus: row.unclearStatus
+            )
         }
     }
 

@@ -1294,7 +1294,14 @@ extension APIDocument {
                 "summary": "Take away all that is kept of a user",
                 "description": "Entries, entities, pins, writes in every state, their history and the logged changes, of one user, for administrators: `scope=uid:N` is needed, with `account=NAME` of one account. Writes that were not sent are lost. 409 `urn:larder:in-use` says that one is on its way to its origin, or that requests of the user go on: end the user's programs, and purge again.",
                 "parameters": [
-                  { "$ref": "#/components/parameters/scope" },
+                  {
+                    "name": "scope",
+                    "in": "query",
+                    "required": true,
+                    "description": "Of which user: `uid:N`.",
+                    "schema": { "$ref": "#/components/schemas/ScopeName" },
+                    "example": "uid:1000"
+                  },
                   { "$ref": "#/components/parameters/account" }
                 ],
                 "responses": {
@@ -3292,11 +3299,12 @@ extension APIDocument {
                   "answer": {
                     "description": "What the origin last answered.",
                     "type": "object",
-                    "required": ["status", "at", "body"],
+                    "required": ["status", "at", "body", "unclear_status"],
                     "properties": {
                       "status": { "type": "integer" },
                       "at": { "$ref": "#/components/schemas/Moment" },
-                      "body": {}
+                      "body": {},
+                      "unclear_status": { "description": "Of the first answer that left open whether the modifier was applied: a refusal after it may be of a repeat alone.", "type": ["integer", "null"] }
                     }
                   },
                   "dependants": { "type": "array", "items": { "$ref": "#/components/schemas/ModifierID" } },

@@ -194,17 +194,17 @@ package struct ModifierStore: Sendable {
     }
 
     /// The answers by which modifiers died, with at most `bytesMax` bytes of each body.
-    package func lastAnswers(
+    package func answerBodies(
         of numbers: [ModifierNumber],
         bytesMax: Int
-    ) async throws(StoreError) -> [ModifierNumber: (status: Int, body: [UInt8], at: Timestamp?)] {
+    ) async throws(StoreError) -> [ModifierNumber: [UInt8]] {
         guard !numbers.isEmpty else { return [:] }
         return try await inQueue { queue throws(StoreError) in
-            var answers: [ModifierNumber: (status: Int, body: [UInt8], at: Timestamp?)] = [:]
+            var bodies: [ModifierNumber: [UInt8]] = [:]
             for number in numbers {
-                answers[number] = try queue.answer(of: number, bytesMax: bytesMax)
+                bodies[number] = try queue.answerBody(of: number, bytesMax: bytesMax)
             }
-            return answers
+            return bodies
         }
     }
 

@@ -98,36 +98,33 @@ struct QueueReader {
             let answer = modifier.answerStatus.map { status in
                 StoredAnswer(
                     status: status,
-                    headers: HeaderFields(lines: statement.text(33) ?? ""),
-                    body: Array(statement.bytes(34)),
+                    headers: HeaderFields(lines: statement.text(34) ?? ""),
+                    body: Array(statement.bytes(35)),
                     at: modifier.answerAt
                 )
             }
             return WholeModifier(
                 modifier: modifier,
-                body: Array(statement.bytes(35)),
+                body: Array(statement.bytes(36)),
                 changes: changes,
                 answer: answer
             )
         }
     }
 
-    /// The answer by which a modifier died, with at most `bytesMax` bytes of its body; nil where
-    /// none came.
-    func answer(
+    /// Of the body of the last answer at most `bytesMax` bytes; nil where none came.
+    func answerBody(
         of number: ModifierNumber,
         bytesMax: Int
-    ) throws(StoreError) -> (status: Int, body: [UInt8], at: Timestamp?)? {
+    ) throws(StoreError) -> [UInt8]? {
         let statement = try connection.statement(
             """
-            SELECT answer_status, substr(answer_body, 1, ?2), answer_at FROM modifier
+            SELECT substr(answer_body, 1, ?2) FROM modifier
             WHERE number = ?1 AND answer_status IS NOT NULL
             """
         )
         statement.bindAll(number.value, bytesMax)
-        guard try statement.step() else { return nil }
-        let at = statement.integerOrNil(2).map(Timestamp.init(milliseconds:))
-        return (Int(clamping: statement.integer(0)), Array(statement.bytes(1)), at)
+        return try statement.step() ? Array(statement.bytes(0)) : nil
     }
 
     /// The id and the state of one that is unsettled, or a dead letter, whatever else its row says.

@@ -64,6 +64,7 @@ enum QueueStatement: Int, PreparedStatement {
             """
             UPDATE modifier SET answer_status = ?2, answer_headers = ?3, answer_body = ?4,
                 answer_at = ?5,
+                unclear_status = coalesce(unclear_status, iif(?2 IN (500, 502, 504), ?2, NULL)),
                 size = size - coalesce(length(answer_body), 0)
                     - coalesce(length(CAST(answer_headers AS BLOB)), 0)
                     + length(?4) + length(CAST(?3 AS BLOB))

@@ -452,5 +452,11 @@ extension Schema {
         -- How many commits have failed: the one that counts them stands in the WAL in their place.
         ALTER TABLE revision_block ADD COLUMN failed_commits INTEGER NOT NULL DEFAULT 0;
         """#,
+        #"""
+        -- state.db, version 12: the answer before a repeat.
+
+        -- Of the first answer that left open whether the modifier was applied: a repeat may be refused after it.
+        ALTER TABLE modifier ADD COLUMN unclear_status INTEGER;
+        """#,
     ]
 }

@@ -209,7 +209,7 @@ extension StateWriter {
                 attempts = 0, not_applied = 0, stalled = 0, next_attempt_at = NULL,
                 hold_until = NULL, expires_at = NULL, round = round + 1,
                 depends_on = '\(StoredModifier.text(parents))',
-                answer_status = NULL, answer_at = NULL, rev = \(revision.number)
+                answer_status = NULL, answer_at = NULL, unclear_status = NULL, rev = \(revision.number)
             WHERE number = \(number);
             UPDATE change SET modifier = \(next), settled = 0, before = NULL, after = NULL
             WHERE modifier = \(number)

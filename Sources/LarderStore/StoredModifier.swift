@@ -26,6 +26,8 @@ package struct StoredModifier: Equatable, Sendable {
     package let acceptedAt: Timestamp
     /// When the last answer came.
     package let answerAt: Timestamp?
+    /// Of the first answer that left open whether it was applied.
+    package let unclearStatus: Int?
     package let settledAt: Timestamp?
     package let revision: Revision
     package let client: String?
@@ -92,7 +94,8 @@ package struct StoredModifier: Equatable, Sendable {
         headers = HeaderFields(lines: row.text(29) ?? "")
         changeCount = numbers.count(30)
         answerAt = numbers.momentOrNil(31)
-        bodyByteCount = numbers.byteCount(32)
+        unclearStatus = numbers.statusOrNil(32)
+        bodyByteCount = numbers.byteCount(33)
         // A lane or a dependency that cannot be read would have it sent out of its order; one that
         // was accepted after it would have it wait for ever.
         guard numbers.areSound, (lane == nil) == row.isNull(6),
@@ -134,6 +137,7 @@ package struct StoredModifier: Equatable, Sendable {
         mediaType = new.request.mediaType
         answerStatus = nil
         answerAt = nil
+        unclearStatus = nil
         headers = new.request.headers
         bodyByteCount = new.request.body.count
         targets = new.changes.map(\.id)
@@ -144,7 +148,7 @@ package struct StoredModifier: Equatable, Sendable {
         number, scope, id, origin, state, reason, lane, depends_on, hold_until, expires_at, \
         attempts_max, attempts, not_applied, stalled, next_attempt_at, after_unknown, key, round, \
         accepted_at, settled_at, rev, client, digest_high, digest_low, size, method, url, \
-        media_type, answer_status, headers, changes, answer_at, \
+        media_type, answer_status, headers, changes, answer_at, unclear_status, \
         coalesce(length(body), 0)
         """
 

@@ -117,13 +117,15 @@ extension ModifierReport.Answer {
         json.member("status", status)
         json.member("at", at.rfc3339)
         json.member("body", quoting: body)
+        json.member("unclear_status", unclearStatus)
     }
 
     fileprivate init(_ object: WireObject) throws(WireError) {
         self.init(
             status: try object.integer("status"),
             body: try object.optionalQuote("body") ?? [],
-            at: try object.timestamp("at")
+            at: try object.timestamp("at"),
+            unclearStatus: try object.optionalInteger("unclear_status")
         )
     }
 }

@@ -18,11 +18,14 @@ package struct ModifierReport: Equatable, Report {
         /// Of its body at most ``Limits/quotedBodyBytesMax`` bytes.
         package var body: [UInt8]
         package var at: Timestamp
+        /// Of the first answer that left open whether the modifier was applied, where there was one.
+        package var unclearStatus: Int?
 
-        package init(status: Int, body: [UInt8], at: Timestamp) {
+        package init(status: Int, body: [UInt8], at: Timestamp, unclearStatus: Int? = nil) {
             self.status = status
             self.body = body
             self.at = at
+            self.unclearStatus = unclearStatus
         }
     }
 

@@ -325,6 +325,15 @@ control '{"prefix": "/lost", "method": "PATCH", "times": 1, "status": 412}'
 merge c22-7 /lost '{"n": 7}' '' '?wait=30s'
 expect_equal "case 22: or it was not" "dead refused 6" \
     "$(member '"\(.state) \(.reason)"') $(view /lost | jq .n)"
+control '{"prefix": "/lost", "method": "PATCH", "times": 1, "status": 502}'
+control '{"prefix": "/lost", "method": "PATCH", "times": 1, "status": 403}'
+merge c22-8 /lost '{"n": 8}'
+has_state "case 22: where the repeat is refused, nobody knows of the first" c22-8 unknown
+is_refused() { [[ $(modifier c22-8 .answer.status) == 403 ]]; }
+await 30 is_refused || :
+expect_equal "case 22: and both answers are told" "403 502" \
+    "$(modifier c22-8 '"\(.answer.status) \(.answer.unclear_status)"')"
+request DELETE '/v1/modifiers/c22-8?discard=true'
 control '{"prefix": "/lost", "method": "PATCH", "times": 1, "does": "hold", "applied": true}'
 merge c22-5 /lost '{"n": 3}'
 arrives "case 22: one that is in flight" 1

@@ -53,6 +53,9 @@ struct QueueShow: AsyncParsableCommand {
         }
         if let answer = report.answer {
             add("answer", "\(answer.status), \(answer.at.rfc3339)")
+            if let unclear = answer.unclearStatus, unclear != answer.status {
+                add("before it", "\(unclear), which leaves open whether it was applied")
+            }
             add("answer's body", ViewReport.json(answer.body, isComplete: true).words)
         }
         for lane in report.lanes { add("lane", lane.text) }
