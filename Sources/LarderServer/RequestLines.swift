@@ -48,7 +48,7 @@ final class RequestLines: ChannelInboundHandler {
     private var hasEnded = false
     private var context: ChannelHandlerContext?
 
-    var holdsBytes: Bool { rest.readableBytes > 0 }
+    var holdsBytes: Bool { isHandingOn || rest.readableBytes > 0 }
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
@@ -80,14 +80,23 @@ final class RequestLines: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         var bytes = unwrapInboundIn(data)
-        if holdsBytes { rest.writeBuffer(&bytes) } else { rest = bytes }
-        handOn(context)
+        if rest.readableBytes > 0 {
+            rest.writeBuffer(&bytes)
+            bytes = takeRest()
+        }
+        handOn(&bytes, context)
     }
 
     /// Hands on what is held, as far as it is taken by now.
     func goOn() {
-        guard holdsBytes, let context else { return }
-        handOn(context)
+        guard rest.readableBytes > 0, !isHandingOn, let context else { return }
+        var bytes = takeRest()
+        handOn(&bytes, context)
+    }
+
+    private func takeRest() -> ByteBuffer {
+        defer { rest = ByteBuffer() }
+        return rest
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -98,20 +107,21 @@ final class RequestLines: ChannelInboundHandler {
         }
     }
 
-    private func handOn(_ context: ChannelHandlerContext) {
-        // What is handed on may lead back here.
-        guard !isHandingOn else { return }
+    private func handOn(_ bytes: inout ByteBuffer, _ context: ChannelHandlerContext) {
+        // What is handed on may lead to goOn().
         isHandingOn = true
-        defer { isHandingOn = false }
-        handOnRequests(context)
-        guard !holdsBytes else { return }
-        rest = ByteBuffer()
+        handOnRequests(&bytes, context)
+        isHandingOn = false
+        guard bytes.readableBytes == 0 else {
+            rest = bytes
+            return
+        }
         guard hasEnded else { return }
         hasEnded = false
         context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
     }
 
-    private func handOnRequests(_ context: ChannelHandlerContext) {
+    private func handOnRequests(_ rest: inout ByteBuffer, _ context: ChannelHandlerContext) {
         while rest.readableBytes > 0 {
             if case .line = place, isBlank {
                 guard takesMore() else { return }
