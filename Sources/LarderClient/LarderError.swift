@@ -48,7 +48,7 @@ public enum LarderError: Error, Equatable, Sendable {
 
     // The way to the daemon and back.
 
-    /// The daemon took the request and did not answer in time.
+    /// The daemon did not answer in time, or all connections of the client were in use for as long.
     ///
     /// The daemon may still carry the request out.
     case timedOut
