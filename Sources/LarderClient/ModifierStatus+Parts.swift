@@ -84,8 +84,9 @@ extension ModifierStatus {
         public let body: [UInt8]
         /// When it came.
         public let at: Date
-        /// The status of the first answer that left open whether the modifier was applied; nil where
-        /// there was none. A refusal after it may be of a repeat alone.
+        /// The status of the first answer that left open whether the modifier was applied.
+        ///
+        /// Nil where there was none. A refusal after it may be of a repeat alone.
         public let unclearStatus: Int?
 
         init(_ answer: ModifierReport.Answer) {
