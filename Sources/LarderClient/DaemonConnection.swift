@@ -19,11 +19,15 @@ final class DaemonConnection: Sendable {
     private let http: HTTPClient
     private let choice: SocketChoice
     private let time: ClientTime
+    /// The value of `Larder-Client`, by which a watch knows the client's own changes.
+    private let name: String
 
     /// - Parameters:
     ///   - paths: The sockets to choose from, in this order.
+    ///   - name: The client's name, checked with each request.
     ///   - time: What the pauses are taken of.
-    init(paths: [String], time: ClientTime) {
+    init(paths: [String], name: String, time: ClientTime) {
+        self.name = name
         choice = SocketChoice(paths)
         self.time = time
         var configuration = HTTPClient.Configuration()
@@ -83,6 +87,15 @@ final class DaemonConnection: Sendable {
     private func exchange(
         _ request: SocketRequest
     ) async throws(LarderError) -> HTTPClientResponse {
+        guard ClientTag(uid: 0, name: name) != nil else {
+            throw .problem(
+                Problem(
+                    .badRequest,
+                    "the client's name '\(name)' is invalid",
+                    hint: "Give 1 to \(Limits.clientNameBytesMax) visible ASCII characters."
+                )
+            )
+        }
         let path = try choice.decide()
         var waited = Duration.zero
         var pause = Limits.socketRetryBase
@@ -129,6 +142,10 @@ final class DaemonConnection: Sendable {
         prepared.headers = request.headers
         // The HTTP client names no host for a socket, and HTTP/1.1 needs one (RFC 9112 3.2).
         prepared.headers.replaceOrAdd(name: "Host", value: "larder")
+        // A GET or HEAD changes nothing, and the daemon answers it faster without the name.
+        if request.method != .GET, request.method != .HEAD {
+            prepared.headers.replaceOrAdd(name: "Larder-Client", value: name)
+        }
         prepared.body = request.body
         guard let timeLimit = request.timeLimit else {
             return try await http.execute(prepared, deadline: .distantFuture)

@@ -18,6 +18,6 @@ extension LarderClient {
     }
 
     package func watchLines(_ options: WatchOptions) throws(LarderError) -> WatchLines {
-        WatchLines(client: self, command: try options.command(), name: options.clientName)
+        WatchLines(client: self, command: try options.command())
     }
 }

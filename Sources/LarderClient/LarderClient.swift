@@ -15,6 +15,10 @@ import LarderModel
 public final class LarderClient: Sendable {
     /// Whose credential and whose rows the requests use; `default` unless another is named.
     public let account: String
+    /// The name under which the client changes and watches.
+    ///
+    /// A watch marks the changes made under its own name (``WatchedChange/isOwn``).
+    public let name: String
     let connection: DaemonConnection
     let time: ClientTime
 
@@ -24,19 +28,27 @@ public final class LarderClient: Sendable {
     ///   - socket: Where the daemon listens.
     ///   - account: 1 to 64 letters, digits, `.`, `_`, `@` and `-`; any other is refused by the
     ///     first request.
-    public convenience init(socket: SocketLocation = .found, account: String = "default") {
-        self.init(trying: socket.candidates, account: account)
+    ///   - name: 1 to 64 visible ASCII characters, any other is refused by the first request; nil
+    ///     draws a UUID.
+    public convenience init(
+        socket: SocketLocation = .found,
+        account: String = "default",
+        name: String? = nil
+    ) {
+        self.init(trying: socket.candidates, account: account, name: name)
     }
 
     /// A client of the first of several sockets on which somebody listens.
     package init(
         trying sockets: [String],
         account: String = "default",
+        name: String? = nil,
         time: ClientTime = .system
     ) {
         self.time = time
         self.account = account
-        connection = DaemonConnection(paths: sockets, time: time)
+        self.name = name ?? time.drawnName()
+        connection = DaemonConnection(paths: sockets, name: self.name, time: time)
     }
 
     /// Closes every connection and returns when that is done; streams under way are cut off.

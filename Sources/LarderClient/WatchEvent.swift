@@ -62,7 +62,7 @@ public struct WatchedChange: Sendable, Equatable {
     public let source: String
     /// What has brought it: `fetch:URL`, `modifier:ID`.
     public let cause: String?
-    /// Whether this program has brought it about, by its ``WatchOptions/clientName``.
+    /// Whether a client of the watching client's ``LarderClient/LarderClient/name`` has made it.
     public let isOwn: Bool
     /// How many changes it stands for, where the program is slower than they are.
     public let count: Int

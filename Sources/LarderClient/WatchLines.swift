@@ -19,8 +19,6 @@ package struct WatchLines: AsyncSequence, Sendable {
 
     let client: LarderClient
     let command: WatchCommand
-    /// Sent as `Larder-Client`.
-    let name: String?
 
     package func makeAsyncIterator() -> Iterator {
         Iterator(self)
@@ -78,7 +76,6 @@ package struct WatchLines: AsyncSequence, Sendable {
             command.account = try lines.client.accountName()
             var request = SocketRequest(posting: command.encodedJSON(), to: "/v1/watch")
             request.headers.add(name: "Accept", value: FrameFormat.jsonLines.mediaType)
-            if let name = lines.name { request.headers.add(name: "Larder-Client", value: name) }
             let response = try await lines.client.connection.send(request)
             state = .reading(response.body.makeAsyncIterator(), LineSplitter())
         }

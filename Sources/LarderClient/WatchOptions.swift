@@ -16,8 +16,6 @@ public struct WatchOptions: Sendable {
     public var since: Int64?
     /// Whether the entries that there are come first.
     public var includesExisting = false
-    /// What the program calls itself: what it changes under the same name is told as its own.
-    public var clientName: String?
 
     /// A watch of everything, from now on.
     public init() {}

@@ -23,7 +23,7 @@ public struct WatchedModifier: Sendable {
     public let isStalled: Bool
     /// Whether the dead letter is kept no more.
     public let isDropped: Bool
-    /// Whether this program has accepted it, by its ``WatchOptions/clientName``.
+    /// Whether a client of the watching client's ``LarderClient/LarderClient/name`` has written it.
     public let isOwn: Bool
 
     init(_ event: WatchFrame.ModifierEvent) {

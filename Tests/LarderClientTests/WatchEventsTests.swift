@@ -57,7 +57,6 @@ struct WatchEventsTests {
         )
         var options = WatchOptions()
         options.ids = ["a"]
-        options.clientName = "reader"
         var events = client.watch(options).makeAsyncIterator()
         var told: [String] = []
         for _ in 0..<6 { told.append(describe(try await events.next())) }
@@ -65,7 +64,6 @@ struct WatchEventsTests {
         let bodies = daemon.requests.all.map(\.bodyText)
         let expected = ["", #""since":6,"#, #""since":7,"#, #""since":8,"#, #""since":9,"#, ""]
         #expect(bodies == expected.map { #"{\#($0)"ids":["a"]}"# })
-        #expect(daemon.requests.all.allSatisfy { $0.headers["Larder-Client"] == "reader" })
         await client.shutdown()
         await daemon.stop()
     }
@@ -79,6 +77,44 @@ struct WatchEventsTests {
             var events = client.watch().makeAsyncIterator()
             #expect(describe(try await events.next()) == "put a 6")
         }
+    }
+
+    @Test("What a client changes goes out under the name of its watch, its own or a drawn one")
+    func name() async throws {
+        let daemon = try await ScriptedDaemon()
+        daemon.answer("/v1/watch", with: stream(try put(6, "a")))
+        daemon.answer("/v1/entries/a", with: .reply(201))
+        let clients = [
+            LarderClient(socket: .path(daemon.path), name: "reader"),
+            LarderClient(socket: .path(daemon.path)), LarderClient(socket: .path(daemon.path)),
+        ]
+        for client in clients {
+            var events = client.watch().makeAsyncIterator()
+            _ = try await events.next()
+            try await client.put("a", bytes: [1])
+            _ = try? await client.remove("a")
+            _ = try? await client.entry("a")
+        }
+        let names = clients.flatMap { [$0.name, $0.name, $0.name, nil] }
+        #expect(daemon.requests.all.map { $0.headers["Larder-Client"] } == names)
+        #expect(Set(clients.map(\.name)).count == 3)
+        for client in clients { await client.shutdown() }
+        await daemon.stop()
+    }
+
+    @Test(
+        "A name that is none is refused before anything is sent",
+        arguments: ["", "a b", "a\r\n"]
+    )
+    func badName(name: String) async throws {
+        let daemon = try await ScriptedDaemon()
+        let client = LarderClient(socket: .path(daemon.path), name: name)
+        await expectProblem("urn:larder:bad-request") { () throws(LarderError) in
+            try await client.put("a", bytes: [1])
+        }
+        #expect(daemon.requests.all.isEmpty)
+        await client.shutdown()
+        await daemon.stop()
     }
 
     @Test("A list of what there is that breaks off is asked for anew")

@@ -1,0 +1,75 @@
+import LarderClient
+import LarderModel
+import LarderTestSupport
+import Testing
+
+@Suite("The client and the real server", .timeLimit(.minutes(10)))
+struct RealServerTests {
+    /// Runs `body` with a server and a client of it.
+    private func withServer(
+        maxEntryBytes: Int64 = 64 << 20,
+        _ body: (ServerFixture, LarderClient) async throws -> Void
+    ) async throws {
+        try await ServerFixture.run(maxEntryBytes: maxEntryBytes) { server in
+            let client = LarderClient(socket: .path(server.socketPath))
+            let result: Result<Void, any Error>
+            do {
+                result = .success(try await body(server, client))
+            } catch {
+                result = .failure(error)
+            }
+            await client.shutdown()
+            try result.get()
+        }
+    }
+
+    // MARK: A client's own changes
+
+    /// Puts, removes, and writes under ids that begin with `prefix`, each id once: a watch may tell
+    /// two changes of one id as one.
+    private func change(_ prefix: String, by client: LarderClient) async throws {
+        try await client.put("\(prefix)/1", bytes: [1])
+        try await client.put("\(prefix)/2", bytes: [1], isPinned: true)
+        try await client.remove("\(prefix)/old")
+        var write = Modifier(.put(["n": 1]), on: "\(ServerFixture.baseURL)/\(prefix)")
+        write.id = prefix
+        write.hold = .seconds(3_600)
+        try await client.write(write)
+    }
+
+    @Test("A client's watch marks all changes of this client, and none of another, as its own")
+    func ownChanges() async throws {
+        try await withServer { server, client in
+            let other = LarderClient(socket: .path(server.socketPath))
+            for prefix in ["own", "foreign"] { try await client.put("\(prefix)/old", bytes: [1]) }
+            var events = client.watch().makeAsyncIterator()
+            // The first event says where the watch begins.
+            _ = try await events.next()
+            try await change("own", by: client)
+            try await change("foreign", by: other)
+            try await other.put("end", bytes: [])
+            var own: [String] = []
+            var foreign: [String] = []
+            while true {
+                let (told, isOwn): (String, Bool)
+                switch try #require(try await events.next()) {
+                case .put(let change): (told, isOwn) = ("put \(change.id)", change.isOwn)
+                case .deleted(let change): (told, isOwn) = ("delete \(change.id)", change.isOwn)
+                case .modifier(let write): (told, isOwn) = ("modifier \(write.id)", write.isOwn)
+                default: continue
+                }
+                if told == "put end" { break }
+                if isOwn { own.append(told) } else { foreign.append(told) }
+            }
+            let expected = { (prefix: String) in
+                [
+                    "delete \(prefix)/old", "modifier \(prefix)", "put \(prefix)/1",
+                    "put \(prefix)/2", "put \(ServerFixture.baseURL)/\(prefix)",
+                ]
+            }
+            #expect(own.sorted() == expected("own").sorted())
+            #expect(foreign.sorted() == expected("foreign").sorted())
+            await other.shutdown()
+        }
+    }
+}
