@@ -37,6 +37,7 @@ final class DaemonConnection: Sendable {
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit =
             Limits.clientConnectionsMax
+        configuration.http1_1ConnectionDebugInitializer = AnswerBeforeClose.add
         http = HTTPClient(configuration: configuration)
     }
 

@@ -72,4 +72,58 @@ struct RealServerTests {
             await other.shutdown()
         }
     }
+
+    // MARK: Early refusals
+
+    /// How the bytes of a put are given.
+    enum Given: CaseIterable {
+        case atOnce
+        case announcedChunks
+        case chunks
+    }
+
+    @Test(
+        "A refusal that comes before the end of a body is told, at each size of the body",
+        arguments: Given.allCases,
+        [256 << 10, 320 << 10, 1 << 20, 4 << 20, 5 << 20, 64 << 20]
+    )
+    func earlyRefusal(given: Given, count: Int) async throws {
+        let repetitions = count > 8 << 20 ? 3 : 20
+        try await withServer(maxEntryBytes: 100_000) { _, client in
+            let bytes = [UInt8](repeating: 7, count: count)
+            for _ in 0..<repetitions {
+                await expectProblem("urn:larder:entry-too-large") { () throws(LarderError) in
+                    switch given {
+                    case .atOnce: return try await client.put("a", bytes: bytes)
+                    case .announcedChunks:
+                        let chunks = Pieces(bytes: bytes)
+                        return try await client.put("a", chunks: chunks, byteCount: count)
+                    case .chunks: return try await client.put("a", chunks: Pieces(bytes: bytes))
+                    }
+                }
+            }
+            let outcome = try await client.put("a", bytes: [1])
+            #expect(outcome == .created)
+        }
+    }
+}
+
+/// Bytes in chunks of 64 KiB.
+private struct Pieces: AsyncSequence, Sendable {
+    let bytes: [UInt8]
+
+    func makeAsyncIterator() -> Iterator {
+        Iterator(rest: bytes[...])
+    }
+
+    struct Iterator: AsyncIteratorProtocol {
+        var rest: ArraySlice<UInt8>
+
+        mutating func next() async -> [UInt8]? {
+            guard !rest.isEmpty else { return nil }
+            let piece = Array(rest.prefix(65_536))
+            rest = rest.dropFirst(65_536)
+            return piece
+        }
+    }
 }
