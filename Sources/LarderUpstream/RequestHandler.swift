@@ -22,6 +22,8 @@ final class RequestHandler: ChannelDuplexHandler {
     private var lastUse = NIODeadline.uptimeNanoseconds(0)
     /// Of the parts of a request that is refused; nil while none is.
     private var refused: [EventLoopPromise<Void>]?
+    /// Whether the answer to the present request has ended.
+    private var isAnswered = false
     private var silence: TimeAmount?
     private var timer: Scheduled<Void>?
 
@@ -46,6 +48,7 @@ final class RequestHandler: ChannelDuplexHandler {
                 silence = requests > 0 ? marks.silence : nil
             }
             requests += 1
+            isAnswered = false
             head?.requestBegins(hasEscapes: request.headers.contains { $0.value.mayHoldEscapes })
             context.write(wrapOutboundOut(.head(request)), promise: promise)
         case _ where refused != nil:
@@ -54,13 +57,17 @@ final class RequestHandler: ChannelDuplexHandler {
             context.write(wrapOutboundOut(.body(part)), promise: promise)
         case .end(let trailers):
             startTimer(context)
+            let promise = failing(beforeAnswer: promise, context)
             context.write(wrapOutboundOut(.end(trailers)), promise: promise)
         }
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         stopTimer()
-        if case .end = unwrapInboundIn(data) { lastUse = context.eventLoop.now }
+        if case .end = unwrapInboundIn(data) {
+            lastUse = context.eventLoop.now
+            isAnswered = true
+        }
         context.fireChannelRead(data)
     }
 
@@ -71,6 +78,23 @@ final class RequestHandler: ChannelDuplexHandler {
 
     func handlerRemoved(context: ChannelHandlerContext) {
         stopTimer()
+    }
+
+    /// The promise of the request's last write, which fails only before the answer has ended.
+    ///
+    /// An origin may answer before it has all of a request. async-http-client then closes first and
+    /// passes the end of the answer on second. The close fails the writes that are left, and their
+    /// error would fail the answer.
+    private func failing(
+        beforeAnswer promise: EventLoopPromise<Void>?,
+        _ context: ChannelHandlerContext
+    ) -> EventLoopPromise<Void>? {
+        guard let promise else { return nil }
+        let written = context.eventLoop.makePromise(of: Void.self)
+        written.futureResult.assumeIsolated().whenComplete { result in
+            promise.completeWith(self.isAnswered ? .success(()) : result)
+        }
+        return written
     }
 
     private func isUsable(_ marks: WireMarks, now: NIODeadline) -> Bool {
