@@ -3,7 +3,7 @@ import LarderModel
 /// The statements of the writer of `cache.db`.
 enum CacheStatement: Int, PreparedStatement {
     case begin, commit, setMeta, deleteMeta, touch, find, entry, putEntry, putRecency, refreshEntry,
-        refreshRecency, markStale, deleteEntry, deleteRecency, oldest, oldestFetched, expired,
+        refreshRecency, markStale, deleteEntry, deleteRecency, oldest, oldestWithKind, expired,
         references,
         deleteReference, putReference, deleteReferences, unreferred, findSkeleton, insertSkeleton,
         countSkeleton, deleteSkeleton, markDirect
@@ -53,14 +53,18 @@ enum CacheStatement: Int, PreparedStatement {
         case .deleteEntry:
             "DELETE FROM entry WHERE key = ?1 RETURNING body, scope, id, kind, skeleton"
         case .deleteRecency: "DELETE FROM recency WHERE key = ?1 RETURNING size"
-        case .oldest: "SELECT key FROM recency ORDER BY last_used"
-        case .oldestFetched:
+        case .oldest:
+            "SELECT key, last_used, NULL FROM recency WHERE last_used > ?1 ORDER BY last_used"
+        case .oldestWithKind:
             """
-            SELECT key FROM recency JOIN entry USING (key)
-            WHERE kind <> \(EntryKind.blob.rawValue) ORDER BY last_used
+            SELECT key, last_used, kind FROM recency JOIN entry USING (key)
+            WHERE last_used > ?1 ORDER BY last_used
             """
         case .expired:
-            "SELECT key FROM recency WHERE expires_at <= ?1 ORDER BY expires_at, last_used"
+            """
+            SELECT key, last_used, expires_at FROM recency
+            WHERE expires_at <= ?1 AND (expires_at, key) > (?2, ?3) ORDER BY expires_at, key
+            """
         case .references: "SELECT child, members FROM reference WHERE parent = ?1"
         case .deleteReference: "DELETE FROM reference WHERE child = ?1 AND parent = ?2"
         case .putReference:

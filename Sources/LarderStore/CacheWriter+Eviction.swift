@@ -9,7 +9,13 @@ extension CacheWriter {
         }
         try flushTouches()
         let budget = state.totals.budget
+        let isFromFront = state.positions.isEmpty
         try evict(downTo: budget, rows: .max, keeping: kept, now: now)
+        if state.totals.bytes > budget, !isFromFront {
+            // Rows that were passed may go by now.
+            state.positions = [:]
+            try evict(downTo: budget, rows: .max, keeping: kept, now: now)
+        }
         guard state.totals.bytes <= budget else {
             throw .noRoom(bytes: size)
         }
@@ -38,50 +44,70 @@ extension CacheWriter {
         keeping kept: Set<RowKey>,
         now: Timestamp
     ) throws(StoreError) {
-        statements[.expired].bind(1, now.milliseconds)
-        var left = rows
+        // Where the disk is short, blobs, which cannot be fetched again, go last.
+        var orders: [EvictionOrder] =
+            state.totals.isPressed ? [.expired, .fetched, .used] : [.expired, .used]
         var step: Revision?
-        // Where the disk is short, blobs, which nobody can fetch again, go last.
-        let fetched = state.totals.isPressed ? [(false, statements[.oldestFetched])] : []
-        let order = [(true, statements[.expired])] + fetched + [(false, statements[.oldest])]
-        for (isExpired, candidates) in order {
-            while state.totals.bytes > goal, left > 0 {
-                let victims = try choose(
-                    from: candidates,
-                    keeping: kept,
-                    atMost: min(left, Limits.evictionBatchRowsMax),
-                    downTo: goal
-                )
-                guard !victims.isEmpty else { break }
-                step = nil
-                for victim in victims where state.totals.bytes > goal {
-                    let reason = isExpired ? EvictionReason.expired : .lru
-                    guard try evict(victim, reason, nil, &step) else { continue }
-                    state.totals.evictions += 1
-                    if isExpired { state.totals.expired += 1 }
-                    if state.totals.isPressed, !isExpired { state.totals.diskEvictions += 1 }
-                    left -= 1
-                }
+        var (evicted, inStep) = (0, 0)
+        while state.totals.bytes > goal, evicted < rows, let order = orders.first {
+            guard let victim = try nextVictim(order, keeping: kept, now: now) else {
+                orders.removeFirst()
+                continue
+            }
+            if inStep == Limits.evictionBatchRowsMax { (step, inStep) = (nil, 0) }
+            let reason = order == .expired ? EvictionReason.expired : .lru
+            guard try evict(victim, reason, nil, &step) else { continue }
+            evicted += 1
+            inStep += 1
+            state.totals.evictions += 1
+            if order == .expired {
+                state.totals.expired += 1
+            } else if state.totals.isPressed {
+                state.totals.diskEvictions += 1
             }
         }
     }
 
-    /// The next rows to go, in order; enough of them to be sure, as sizes are not looked at.
-    private func choose(
-        from candidates: SQLiteStatement,
+    /// The next row to go in an order; nil where there is none left.
+    private func nextVictim(
+        _ order: EvictionOrder,
         keeping kept: Set<RowKey>,
-        atMost count: Int,
-        downTo goal: Int64
-    ) throws(StoreError) -> [RowKey] {
-        defer { candidates.reset() }
-        var victims: [RowKey] = []
-        // A put usually needs one or two rows to go; more are asked for in the next round.
-        let wanted = min(count, max(2, Int((state.totals.bytes - goal) / 4_096)))
-        while victims.count < wanted, try candidates.step() {
-            let key = RowKey(candidates.integer(0))
-            if !kept.contains(key), try !isProtected(key) { victims.append(key) }
+        now: Timestamp
+    ) throws(StoreError) -> RowKey? {
+        var position = state.positions[order] ?? EvictionPosition()
+        position.beginAgainIfDue(after: state.totals.evictions)
+        let rows = candidates(order, after: position, now: now)
+        defer {
+            rows.reset()
+            state.positions[order] = position
         }
-        return victims
+        while try rows.step() {
+            let key = RowKey(rows.integer(0))
+            position.move(to: key, lastUsed: rows.integer(1), expiresAt: rows.integer(2))
+            let isLeftOut = order == .fetched && rows.integer(2) == EntryKind.blob.rawValue
+            if !isLeftOut, !kept.contains(key), try !isProtected(key) { return key }
+            position.pass()
+        }
+        return nil
+    }
+
+    private func candidates(
+        _ order: EvictionOrder,
+        after position: EvictionPosition,
+        now: Timestamp
+    ) -> SQLiteStatement {
+        switch order {
+        case .expired:
+            let rows = statements[.expired]
+            rows.bind(1, now.milliseconds)
+            rows.bind(2, position.expiresAt)
+            rows.bind(3, position.key.number)
+            return rows
+        case .fetched, .used:
+            let rows = statements[order == .used ? .oldest : .oldestWithKind]
+            rows.bind(1, position.lastUsed)
+            return rows
+        }
     }
 
     /// Whether a row is not to be evicted: somebody needs it now, or what shows it.

@@ -112,6 +112,8 @@ extension CacheWriter {
                 return shared.generation != before && shared.generation.hasFile
             }
             state.totals.isFull = true
+            // The next put looks at all rows anyway: once is enough.
+            state.positions = [:]
             shared.publish(state.totals)
         }
         // What went wrong with the other file is nothing to this one.

@@ -237,6 +237,7 @@ struct CacheWriterState {
     var log = ChangeLogState()
     /// Whether eviction is on its way to the low watermark.
     var isShrinking = false
+    var positions: [EvictionOrder: EvictionPosition] = [:]
     var bodies = BodyState()
     /// Entities that something has ceased to refer to: nothing may be left that does.
     var orphans: [RowKey] = []

@@ -6,6 +6,8 @@ import LarderModel
 ///
 /// * The sum of all rows and of the upload under way never exceeds the budget after a step.
 /// * Rows go in the order of their last durable use, blobs past their `ttl` first.
+/// * Eviction passes rows that must stay, and looks at them again from the front of the order after
+///   one eviction for 16 of them.
 /// * A use is durable once it was flushed; a crash forgets those that were not.
 /// * A step that fails changes nothing.
 struct StoreModel {
@@ -33,6 +35,21 @@ struct StoreModel {
         var key: RowKey
     }
 
+    /// An order in which rows go: those past their `ttl`, or all by their use.
+    enum Order: Hashable {
+        case expired
+        case used
+    }
+
+    /// How far eviction has come in an order.
+    private struct Walk {
+        /// The place of the last row.
+        var last: (Int64, Int64) = (.min, .min)
+        var passed: Int64 = 0
+        /// How many had gone when it began at the front.
+        var evictions: Int64 = 0
+    }
+
     enum Failure: Error, Equatable {
         case tooLarge
         case noRoom
@@ -49,6 +66,7 @@ struct StoreModel {
     private var protected: [RowKey: Int] = [:]
     private var isShrinking = false
     private var uses = 0
+    private var walks: [Order: Walk] = [:]
 
     init(maxBytes: Int64, maxEntryBytes: Int64, lowWatermark: Double) {
         budget = maxBytes
@@ -151,6 +169,9 @@ struct StoreModel {
         if let id = rows.first(where: { $0.value.key == key })?.key { use(id) }
     }
 
+    /// What a step does that fails for want of room.
+    mutating func lookFromFront() { walks = [:] }
+
     mutating func protect(_ key: RowKey) { protected[key, default: 0] += 1 }
 
     mutating func release(_ key: RowKey) {
@@ -180,6 +201,7 @@ struct StoreModel {
         rows = [:]
         uploadSize = 0
         isShrinking = false
+        walks = [:]
     }
 
     mutating func forgetMemory() {
@@ -190,6 +212,7 @@ struct StoreModel {
         }
         protected = [:]
         uploadSize = 0
+        walks = [:]
         evictions = 0
         isShrinking = false
     }
@@ -200,25 +223,45 @@ struct StoreModel {
         guard bytes > budget else { return }
         flush()
         evict(downTo: budget, keeping: kept, now: now)
+        if bytes > budget {
+            walks = [:]
+            evict(downTo: budget, keeping: kept, now: now)
+        }
         guard bytes <= budget else { throw .noRoom }
         isShrinking = bytes > lowWatermark
     }
 
     private mutating func evict(downTo goal: Int64, keeping kept: RowKey?, now: Timestamp) {
-        let free = rows.filter { $0.value.key != kept && !isProtected($0.value.key) }
-        let expired = free.filter { $0.value.entry.isExpired(at: now) }.sorted {
-            let (one, other) = ($0.value, $1.value)
-            guard one.entry.freshUntil == other.entry.freshUntil else {
-                return (one.entry.freshUntil ?? .epoch) < (other.entry.freshUntil ?? .epoch)
+        for order in [Order.expired, .used] {
+            while bytes > goal, let id = nextVictim(order, keeping: kept, now: now) {
+                rows[id] = nil
+                evictions += 1
             }
-            return one.lastUsed < other.lastUsed
         }
-        let others = free.sorted { $0.value.lastUsed < $1.value.lastUsed }
-        var total = bytes
-        for (id, row) in expired + others where total > goal && rows[id] != nil {
-            rows[id] = nil
-            total -= row.size
-            evictions += 1
+    }
+
+    private mutating func nextVictim(_ order: Order, keeping kept: RowKey?, now: Timestamp) -> ID? {
+        var walk = walks[order] ?? Walk()
+        defer { walks[order] = walk }
+        if (evictions - walk.evictions) * 16 >= walk.passed { walk = Walk(evictions: evictions) }
+        let left = rows.compactMap { id, row in
+            Self.place(of: row, order, now: now).map { (id: id, key: row.key, place: $0) }
+        }
+        for row in left.sorted(by: { $0.place < $1.place }) where row.place > walk.last {
+            walk.last = row.place
+            if row.key != kept, !isProtected(row.key) { return row.id }
+            walk.passed += 1
+        }
+        return nil
+    }
+
+    /// The numbers by which a row is ordered; nil where the row is not in the order.
+    private static func place(of row: Row, _ order: Order, now: Timestamp) -> (Int64, Int64)? {
+        switch order {
+        case .expired:
+            guard row.entry.isExpired(at: now), let end = row.entry.freshUntil else { return nil }
+            return (end.milliseconds, row.key.number)
+        case .used: return (Int64(row.lastUsed), 0)
         }
     }
 

@@ -512,6 +512,7 @@ extension StoreSimulation {
             model = changed
             return nil
         } catch {
+            if error == .noRoom { model.lookFromFront() }
             return error
         }
     }

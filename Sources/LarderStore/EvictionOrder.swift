@@ -1,0 +1,40 @@
+import LarderModel
+
+/// An order in which rows are evicted.
+enum EvictionOrder: Hashable {
+    /// Blobs past their ttl, those that expired first.
+    case expired
+    /// Answers of origins, the least recently used first.
+    case fetched
+    /// All rows, the least recently used first.
+    case used
+}
+
+/// How far eviction has looked in an order, so that not every put looks at the rows that must stay.
+///
+/// Eviction passes such rows and goes on after them next time. A row that may go again is found when
+/// eviction begins again at the front of the order: after one eviction for every
+/// ``Limits/passedRowsPerEviction`` rows that it has passed.
+struct EvictionPosition {
+    /// The row that was looked at last.
+    private(set) var key = RowKey(.min)
+    private(set) var lastUsed = Int64.min
+    /// Of ``EvictionOrder/expired`` alone.
+    private(set) var expiresAt = Int64.min
+    private var passed: Int64 = 0
+    /// Evictions before the beginning.
+    private var evictions: Int64 = 0
+
+    mutating func move(to key: RowKey, lastUsed: Int64, expiresAt: Int64) {
+        (self.key, self.lastUsed, self.expiresAt) = (key, lastUsed, expiresAt)
+    }
+
+    mutating func pass() { passed += 1 }
+
+    /// Begins again at the front if that is due after so many evictions.
+    mutating func beginAgainIfDue(after count: Int64) {
+        guard (count - evictions) * Limits.passedRowsPerEviction >= passed else { return }
+        self = EvictionPosition()
+        evictions = count
+    }
+}
