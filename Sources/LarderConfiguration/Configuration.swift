@@ -90,7 +90,8 @@ extension Configuration {
         package var adminGroup = standardAdminGroup
         /// What is meant where nobody names one.
         package static let standardAdminGroup = "larder-admin"
-        /// The part of the queue that one user may fill while another uses it, 0.01 to 1.
+        /// The part of the queue and of the pins that one user may fill while another uses them, and
+        /// the part of the cache above which a user loses own rows first; 0.01 to 1.
         package var userShare = 0.5
     }
 

@@ -7,6 +7,7 @@ struct CacheContents {
     let keySeed: UInt64
     let bytes: Int64
     let entries: Int64
+    let owners: OwnerTotals
     let highestRevision: Revision
     /// The number of the last use.
     let highestTick: Int64
@@ -25,6 +26,7 @@ struct CacheContents {
         keySeed = UInt64(bitPattern: seed)
         bytes = try Self.total("bytes", connection)
         entries = try Self.total("entries", connection)
+        owners = try OwnerTotals(reading: connection)
         highestTick = try Self.number(
             "SELECT max(last_used) FROM recency",
             within: Limits.uses,

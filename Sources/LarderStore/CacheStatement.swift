@@ -3,8 +3,9 @@ import LarderModel
 /// The statements of the writer of `cache.db`.
 enum CacheStatement: Int, PreparedStatement {
     case begin, commit, setMeta, deleteMeta, touch, find, entry, putEntry, putRecency, refreshEntry,
-        refreshRecency, markStale, deleteEntry, deleteRecency, oldest, oldestWithKind, expired,
-        references,
+        refreshRecency, markStale, deleteEntry, deleteRecency, oldest, oldestWithKind,
+        oldestOfOwner,
+        oldestOfOwnerWithKind, expired, references,
         deleteReference, putReference, deleteReferences, unreferred, findSkeleton, insertSkeleton,
         countSkeleton, deleteSkeleton, markDirect
 
@@ -18,7 +19,7 @@ enum CacheStatement: Int, PreparedStatement {
         case .find:
             """
             SELECT key, scope, id, kind, rev, bytes, digest_high, digest_low, body, size,
-                   etag, last_modified, skeleton, checksum
+                   etag, last_modified, skeleton, checksum, owner
             FROM entry JOIN recency USING (key) WHERE key = ?1
             """
         case .entry: "SELECT \(EntryRow.columnsWithForm) FROM entry WHERE key = ?1"
@@ -36,10 +37,10 @@ enum CacheStatement: Int, PreparedStatement {
             """
         case .putRecency:
             """
-            INSERT INTO recency (key, last_used, size, stored_at, expires_at)
-            VALUES (?1, ?2, ?3, ?4, ?5)
+            INSERT INTO recency (key, last_used, size, stored_at, expires_at, owner)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6)
             ON CONFLICT (key) DO UPDATE SET last_used = ?2, size = ?3, stored_at = ?4,
-                expires_at = ?5
+                expires_at = ?5, owner = ?6
             """
         case .refreshEntry:
             """
@@ -52,13 +53,23 @@ enum CacheStatement: Int, PreparedStatement {
         case .markStale: "UPDATE entry SET fresh_until = NULL WHERE key = ?1"
         case .deleteEntry:
             "DELETE FROM entry WHERE key = ?1 RETURNING body, scope, id, kind, skeleton"
-        case .deleteRecency: "DELETE FROM recency WHERE key = ?1 RETURNING size"
+        case .deleteRecency: "DELETE FROM recency WHERE key = ?1 RETURNING size, owner"
         case .oldest:
             "SELECT key, last_used, NULL FROM recency WHERE last_used > ?1 ORDER BY last_used"
         case .oldestWithKind:
             """
             SELECT key, last_used, kind FROM recency JOIN entry USING (key)
             WHERE last_used > ?1 ORDER BY last_used
+            """
+        case .oldestOfOwner:
+            """
+            SELECT key, last_used, NULL FROM recency WHERE owner = ?2 AND last_used > ?1
+            ORDER BY last_used
+            """
+        case .oldestOfOwnerWithKind:
+            """
+            SELECT key, last_used, kind FROM recency JOIN entry USING (key)
+            WHERE owner = ?2 AND last_used > ?1 ORDER BY last_used
             """
         case .expired:
             """

@@ -37,21 +37,22 @@ extension CacheWriter {
         if isDone { state.isShrinking = false }
     }
 
-    /// Expired blobs first, then strictly the least recently used, never a protected row.
+    /// Evicts rows in the order of ``nextOrder(except:share:)``, never a protected one.
     private func evict(
         downTo goal: Int64,
         rows: Int,
         keeping kept: Set<RowKey>,
         now: Timestamp
     ) throws(StoreError) {
-        // Where the disk is short, blobs, which cannot be fetched again, go last.
-        var orders: [EvictionOrder] =
-            state.totals.isPressed ? [.expired, .fetched, .used] : [.expired, .used]
+        let share = configuration.queue.part(of: state.totals.budget, users: 2)
+        var done: Set<EvictionOrder> = []
         var step: Revision?
         var (evicted, inStep) = (0, 0)
-        while state.totals.bytes > goal, evicted < rows, let order = orders.first {
+        while state.totals.bytes > goal, evicted < rows,
+            let order = nextOrder(except: done, share: share)
+        {
             guard let victim = try nextVictim(order, keeping: kept, now: now) else {
-                orders.removeFirst()
+                done.insert(order)
                 continue
             }
             if inStep == Limits.evictionBatchRowsMax { (step, inStep) = (nil, 0) }
@@ -66,6 +67,19 @@ extension CacheWriter {
                 state.totals.diskEvictions += 1
             }
         }
+    }
+
+    /// The order in which the next row goes: expired blobs first, then rows of a user above the
+    /// share while there are other users, then the least recently used of all.
+    ///
+    /// Where the disk is short, blobs, which cannot be fetched again, go last of each.
+    private func nextOrder(except done: Set<EvictionOrder>, share: Int64) -> EvictionOrder? {
+        func next(of owner: Int64?) -> EvictionOrder? {
+            let fetched: [EvictionOrder] = state.totals.isPressed ? [.fetched(of: owner)] : []
+            return (fetched + [.used(of: owner)]).first { !done.contains($0) }
+        }
+        if !done.contains(.expired) { return .expired }
+        return next(of: state.owners.largest(above: share) { next(of: $0) != nil })
     }
 
     /// The next row to go in an order; nil where there is none left.
@@ -84,8 +98,9 @@ extension CacheWriter {
         while try rows.step() {
             let key = RowKey(rows.integer(0))
             position.move(to: key, lastUsed: rows.integer(1), expiresAt: rows.integer(2))
-            let isLeftOut = order == .fetched && rows.integer(2) == EntryKind.blob.rawValue
-            if !isLeftOut, !kept.contains(key), try !isProtected(key) { return key }
+            if !order.leavesOut(rows.integer(2)), !kept.contains(key), try !isProtected(key) {
+                return key
+            }
             position.pass()
         }
         return nil
@@ -103,9 +118,15 @@ extension CacheWriter {
             rows.bind(2, position.expiresAt)
             rows.bind(3, position.key.number)
             return rows
-        case .fetched, .used:
-            let rows = statements[order == .used ? .oldest : .oldestWithKind]
+        case .fetched(let owner):
+            let rows = statements[owner == nil ? .oldestWithKind : .oldestOfOwnerWithKind]
             rows.bind(1, position.lastUsed)
+            if let owner { rows.bind(2, owner) }
+            return rows
+        case .used(let owner):
+            let rows = statements[owner == nil ? .oldest : .oldestOfOwner]
+            rows.bind(1, position.lastUsed)
+            if let owner { rows.bind(2, owner) }
             return rows
         }
     }
@@ -138,13 +159,20 @@ extension CacheWriter {
         // A row of recency alone is damage; it goes too, or eviction would meet it for ever.
         guard try statements[.deleteRecency].step() else { return nil }
         let size = try rowSize(statements[.deleteRecency], 0)
+        let owner = statements[.deleteRecency].integer(1)
         statements[.deleteRecency].reset()
         if let body { try bodies.unlink(body, &state.bodies) }
         if let skeleton { try giveBackSkeleton(skeleton) }
         if skeleton != nil || removal.kind == .entity { try dropReferences(of: key) }
-        state.totals.bytes -= size
+        count(-size, of: owner)
         state.totals.entries -= 1
         return removal
+    }
+
+    /// Counts bytes that the rows of an owner have more, or less.
+    func count(_ added: Int64, of owner: Int64) {
+        state.totals.bytes += added
+        state.owners.add(added, to: owner)
     }
 
     /// A row's accounted size, as the file has it.

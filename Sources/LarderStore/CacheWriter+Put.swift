@@ -10,6 +10,7 @@ extension CacheWriter {
         let digest: Digest
         let body: Int64?
         let size: Int64
+        let owner: Int64
         let etag: String?
         let lastModified: String?
         /// Of an answer that is kept normalized, and the checksum of its template.
@@ -61,6 +62,7 @@ extension CacheWriter {
             digest: statement.digest(6),
             body: statement.integerOrNil(8),
             size: try rowSize(statement, 9),
+            owner: statement.integer(14),
             etag: statement.text(10),
             lastModified: statement.text(11),
             skeleton: statement.integerOrNil(12),
@@ -144,13 +146,15 @@ extension CacheWriter {
         recency.bind(3, size)
         recency.bind(4, entry.storedAt.milliseconds)
         recency.bind(5, entry.kind == .blob ? entry.freshUntil?.milliseconds : nil)
+        recency.bind(6, scope.owner)
         try recency.run()
         noteChange(of: key)
         // One that the row has had may be damaged: no checksum is over it.
         if entry.revision != old?.revision {
             state.highestRevision = max(state.highestRevision, entry.revision)
         }
-        state.totals.bytes += size - (old?.size ?? 0)
+        if let old { count(-old.size, of: old.owner) }
+        count(size, of: scope.owner)
         state.totals.entries += old == nil ? 1 : 0
     }
 
@@ -181,7 +185,7 @@ extension CacheWriter {
         statements[.refreshRecency].bind(4, shared.clock.tick())
         try statements[.refreshRecency].run()
         noteChange(of: found.key)
-        state.totals.bytes += size - found.size
+        count(size - found.size, of: found.owner)
         try makeRoom(for: size, keeping: [found.key], now: entry.storedAt)
         return .refreshed(entry)
     }

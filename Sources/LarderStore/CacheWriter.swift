@@ -238,6 +238,7 @@ struct CacheWriterState {
     /// Whether eviction is on its way to the low watermark.
     var isShrinking = false
     var positions: [EvictionOrder: EvictionPosition] = [:]
+    var owners = OwnerTotals()
     var bodies = BodyState()
     /// Entities that something has ceased to refer to: nothing may be left that does.
     var orphans: [RowKey] = []
@@ -257,6 +258,7 @@ struct CacheWriterState {
         totals.bytes = contents.bytes
         totals.entries = contents.entries
         totals.budget = budget
+        owners = contents.owners
         highestRevision = contents.highestRevision
         bodies = BodyState(unlinked: contents.unlinkedBodies)
     }

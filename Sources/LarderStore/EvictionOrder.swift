@@ -4,10 +4,18 @@ import LarderModel
 enum EvictionOrder: Hashable {
     /// Blobs past their ttl, those that expired first.
     case expired
-    /// Answers of origins, the least recently used first.
-    case fetched
-    /// All rows, the least recently used first.
-    case used
+    /// Answers of origins, the least recently used first: those of an owner, or all.
+    case fetched(of: Int64?)
+    /// Rows, the least recently used first: those of an owner, or all.
+    case used(of: Int64?)
+
+    /// Whether rows of a kind do not go in this order.
+    func leavesOut(_ kind: Int64) -> Bool {
+        switch self {
+        case .fetched: kind == EntryKind.blob.rawValue
+        case .expired, .used: false
+        }
+    }
 }
 
 /// How far eviction has looked in an order, so that not every put looks at the rows that must stay.

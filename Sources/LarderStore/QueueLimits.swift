@@ -4,7 +4,8 @@ import LarderModel
 package struct QueueLimits: Equatable, Sendable {
     package var maxModifiers: Int64 = 100_000
     package var maxBytes: Int64 = 256 << 20
-    /// One uid's part of both once there are two.
+    /// One uid's part of both, and of the pins, once there are two; above this part of the cache a
+    /// uid loses own rows first.
     package var userShare = 0.5
     /// What one uid alone may have: a part stays for whoever comes next.
     var aloneShare: Double { max(userShare, Limits.aloneShare) }

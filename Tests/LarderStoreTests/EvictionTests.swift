@@ -119,4 +119,115 @@ struct EvictionTests {
         try await temporary.put("large", .pattern(50 * size))
         #expect(try await temporary.ids(.used).suffix(2) == [Rows.id(98).text, "large"])
     }
+
+    // MARK: Shares
+
+    /// A cache that has room for 100 rows of some users, all of one size.
+    private struct Shared {
+        let temporary: TemporaryStore
+        static let (one, other) = (1_000 as UInt32, 1_001 as UInt32)
+
+        init(isDiskShort: Bool = false) throws {
+            let size = 256 + "1000:default".utf8.count + Rows.id(0).text.utf8.count + 1_000
+            let budget = Int64(100 * size)
+            temporary = try TemporaryStore(configure: {
+                $0.lowWatermark = 1
+                $0.maxBytes = ByteSize(bytes: isDiskShort ? 2 * budget : budget)
+                if isDiskShort {
+                    $0.minFreeBytes = ByteSize(bytes: 1_000)
+                    $0.freeBytes = { _ in 1_000 + budget }
+                }
+            })
+        }
+
+        private func scope(_ uid: UInt32?) -> ScopeKey {
+            let own = uid.map { Scope.own(uid: $0, account: .default) }
+            return temporary.store.key(for: own ?? .shared)
+        }
+
+        /// Nil puts rows that all users share.
+        func put(_ numbers: Range<Int>, by uid: UInt32?, _ kind: EntryKind = .blob) async throws {
+            for number in numbers {
+                var new = NewEntry.blob(scope(uid), Rows.id(number), .pattern(1_000))
+                new.entry.kind = kind
+                _ = try await temporary.store.put(new, now: .epoch)
+            }
+        }
+
+        func protect(_ numbers: Range<Int>, of uid: UInt32) {
+            for number in numbers { temporary.store.protect(scope(uid), Rows.id(number)) }
+        }
+
+        /// The numbers of the rows that are left.
+        func left(of uid: UInt32?) async throws -> [Int] {
+            let filter = RowFilter(scope: scope(uid))
+            let rows = try await temporary.store.read { reader throws(StoreError) in
+                try reader.list(filter, order: .id, after: nil, limit: .max)
+            }
+            return rows.compactMap { Int($0.entry.id.text.suffix(5)).map { $0 - 10_000 } }
+        }
+    }
+
+    @Test("A user who stores without end evicts no row of another user within that one's share")
+    func flood() async throws {
+        let cache = try Shared()
+        try await cache.put(0..<5, by: nil)
+        try await cache.put(0..<40, by: Shared.other)
+        try await cache.put(0..<500, by: Shared.one)
+        #expect(try await cache.left(of: Shared.other) == Array(0..<40))
+        #expect(try await cache.left(of: nil).count == 5)
+        #expect(try await cache.left(of: Shared.one) == Array(445..<500))
+        // The other user gets the whole share back from who has more, and no more than that.
+        try await cache.put(40..<60, by: Shared.other)
+        #expect(try await cache.left(of: Shared.other).count == 50)
+        #expect(try await cache.left(of: Shared.one).count == 50)
+    }
+
+    @Test("A user alone may fill the cache, and loses the oldest rows first to a second one")
+    func alone() async throws {
+        let cache = try Shared()
+        try await cache.put(0..<150, by: Shared.one)
+        #expect(try await cache.left(of: Shared.one) == Array(50..<150))
+        try await cache.put(0..<30, by: Shared.other)
+        #expect(try await cache.left(of: Shared.one) == Array(80..<150))
+        #expect(try await cache.left(of: Shared.other) == Array(0..<30))
+    }
+
+    @Test("While no user is above the share, the least recently used row of all goes")
+    func withinShares() async throws {
+        let cache = try Shared()
+        try await cache.put(0..<30, by: nil)
+        try await cache.put(0..<35, by: Shared.one)
+        try await cache.put(0..<35, by: Shared.other)
+        try await cache.put(35..<45, by: Shared.other)
+        #expect(try await cache.left(of: nil) == Array(10..<30))
+        #expect(try await cache.left(of: Shared.one) == Array(0..<35))
+    }
+
+    @Test("Rows of others go only when all rows of the user above the share are protected")
+    func protectedShare() async throws {
+        let cache = try Shared()
+        try await cache.put(0..<60, by: Shared.one)
+        cache.protect(0..<55, of: Shared.one)
+        try await cache.put(0..<45, by: Shared.other)
+        #expect(try await cache.left(of: Shared.one) == Array(0..<55))
+        #expect(try await cache.left(of: Shared.other) == Array(0..<45))
+        try await cache.put(45..<50, by: Shared.other)
+        #expect(try await cache.left(of: Shared.one) == Array(0..<55))
+        #expect(try await cache.left(of: Shared.other) == Array(5..<50))
+    }
+
+    @Test("On a short disk a user above the share loses answers before blobs, and others nothing")
+    func shortDisk() async throws {
+        let cache = try Shared(isDiskShort: true)
+        try await cache.put(0..<40, by: Shared.other, .fetched)
+        try await cache.put(0..<30, by: Shared.one)
+        try await cache.put(30..<60, by: Shared.one, .fetched)
+        #expect(cache.temporary.store.totals.bytes == cache.temporary.store.totals.budget)
+        try await cache.put(60..<65, by: Shared.one)
+        #expect(try await cache.left(of: Shared.one) == Array(0..<30) + Array(35..<65))
+        try await cache.put(65..<100, by: Shared.one)
+        #expect(try await cache.left(of: Shared.one) == Array(10..<30) + Array(60..<100))
+        #expect(try await cache.left(of: Shared.other) == Array(0..<40))
+    }
 }

@@ -157,6 +157,7 @@ final class FaultFixture {
         let totals = store.totals
         #expect(totals.bytes == audit.bytes && totals.entries == audit.entries, "\(comment)")
         #expect(totals.bytes <= totals.budget && totals.damaged == 0, "\(comment)")
+        #expect(try await store.owners() == audit.owners, "\(comment)")
         #expect(audit.unlinkedBodies == 0, "\(comment)")
         var missing: Set<String> = []
         for id in Set(promised.keys).union(allowed.keys) {

@@ -5,7 +5,7 @@ import LarderModel
 /// What holds of a `cache.db` in every commit, checked on the rows themselves.
 ///
 /// * SQLite finds nothing wrong with the file.
-/// * Every entry has its recency, and the reverse; their copies agree.
+/// * Every entry has its recency, and the reverse; their copies agree, and it has the entry's uid.
 /// * Every size is what the documented formula makes of the row, and `meta` has their sum.
 /// * Every body has its bytes and its digest. A linked body is named by exactly one entry.
 /// * There is no chunk without its body.
@@ -15,6 +15,8 @@ struct FileAudit {
     private(set) var unlinkedBodies: Int64 = 0
     private(set) var bytes: Int64 = 0
     private(set) var entries: Int64 = 0
+    /// The bytes of each uid.
+    private(set) var owners: [UInt32: Int64] = [:]
     private var highest: Int64 = 0
     private var linked: Set<Int64> = []
     private let connection: SQLiteConnection
@@ -34,7 +36,8 @@ struct FileAudit {
     private mutating func checkRows() throws {
         let rows = try connection.prepare(
             """
-            SELECT \(EntryRow.columns), recency.size, recency.stored_at, recency.expires_at
+            SELECT \(EntryRow.columns), recency.size, recency.stored_at, recency.expires_at,
+                recency.owner
             FROM entry JOIN recency USING (key)
             """.replacing(" stored_at,", with: " entry.stored_at,", maxReplacements: 1)
         )
@@ -53,6 +56,8 @@ struct FileAudit {
             try require(rows.integer(20) == rows.integer(4), "\(id): stored_at")
             let expiry = entry.kind == .blob ? rows.integerOrNil(5) : nil
             try require(rows.integerOrNil(21) == expiry, "\(id): expires_at")
+            let uid = rows.text(1).flatMap(Scope.init(text:))?.uid
+            try require(rows.integer(22) == uid.map(Int64.init) ?? -1, "\(id): owner")
             if isHead {
                 try require(rows.isNull(18) || rows.bytes(18).isEmpty, "\(id): a head with bytes")
             } else if let body {
@@ -64,6 +69,7 @@ struct FileAudit {
                 try require(digest == entry.body.digest, "\(id): digest")
             }
             bytes += size
+            if let uid { owners[uid, default: 0] += size }
             entries += 1
             highest = max(highest, entry.revision.number)
         }

@@ -68,6 +68,14 @@ extension TemporaryStore {
 }
 
 extension CacheStore {
+    /// The bytes of each user's rows, as the writer counts them.
+    func owners() async throws(StoreError) -> [UInt32: Int64] {
+        try await commits.submit { writer throws(StoreError) in
+            let sums = try writer.cache.state.owners.bytes
+            return Dictionary(uniqueKeysWithValues: sums.map { (UInt32($0.key), $0.value) })
+        }
+    }
+
     /// The bytes of a row, whichever way they are kept, without a use; nil for a miss.
     func bytes(_ scope: ScopeKey, _ id: EntryID) async throws(StoreError) -> [UInt8]? {
         let found = try await read { reader throws(StoreError) in

@@ -179,6 +179,43 @@ struct MigrationTests {
         #expect(temporary.store.files.findings == [])
     }
 
+    @Test(
+        "Rows of version 4 of cache.db belong to their users after the migration",
+        arguments: [nil, "ADD COLUMN owner", "user_version=", "COMMIT"]
+    )
+    func owners(failingStep: String?) async throws {
+        let faults = FaultInjection()
+        let temporary = try TemporaryStore(configure: { $0.faults = faults })
+        for (number, scope) in Scope.several.enumerated() {
+            for id in ["a", "b"] {
+                let key = temporary.store.key(for: scope)
+                let new = NewEntry.blob(key, named(id), .pattern(1_000 * number))
+                _ = try await temporary.store.put(new, now: .epoch)
+            }
+        }
+        let before = try await temporary.store.owners()
+        #expect(before.keys.sorted() == [1_000, 1_001])
+        try await temporary.close()
+        try SQLiteConnection(path: temporary.cachePath, mode: .readWrite).execute(
+            """
+            DROP INDEX recency_owner;
+            ALTER TABLE recency DROP COLUMN owner;
+            PRAGMA user_version=4
+            """
+        )
+        if let failingStep {
+            faults.arm(1, of: failingStep)
+            try? temporary.open()
+            #expect(faults.failures == 1)
+            faults.disarm()
+            temporary.drop()
+        }
+        try temporary.open()
+        #expect(temporary.store.files.findings == [])
+        #expect(try await temporary.store.owners() == before)
+        #expect(try FileAudit(temporary.cachePath).entries == 8)
+    }
+
     // MARK: Version 11
 
     /// A closed store whose state.db is of version 10: pins with bodies of either form, a base that

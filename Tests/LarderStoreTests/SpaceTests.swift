@@ -162,8 +162,8 @@ struct SpaceTests {
         SELECT number.key, scope, printf('id-%06d', n), kind, stored_at, rev, status, headers,
             bytes, json, digest_high, digest_low, data
         FROM number, (SELECT * FROM entry);
-        INSERT INTO recency (key, last_used, size, stored_at)
-        SELECT number.key, 16 * n, size, stored_at FROM number, (SELECT * FROM recency);
+        INSERT INTO recency (key, last_used, size, stored_at, owner)
+        SELECT number.key, 16 * n, size, stored_at, owner FROM number, (SELECT * FROM recency);
         UPDATE meta SET value = 60001 WHERE name = 'entries';
         UPDATE meta SET value = (SELECT sum(size) FROM recency) WHERE name = 'bytes';
         COMMIT

@@ -6,6 +6,7 @@ import LarderModel
 ///
 /// * The sum of all rows and of the upload under way never exceeds the budget after a step.
 /// * Rows go in the order of their last durable use, blobs past their `ttl` first.
+/// * While two uids or more have rows, one that has more than its share loses its own rows first.
 /// * Eviction passes rows that must stay, and looks at them again from the front of the order after
 ///   one eviction for 16 of them.
 /// * A use is durable once it was flushed; a crash forgets those that were not.
@@ -35,10 +36,10 @@ struct StoreModel {
         var key: RowKey
     }
 
-    /// An order in which rows go: those past their `ttl`, or all by their use.
+    /// An order in which rows go: those past their `ttl`, or those of a uid or of all by their use.
     enum Order: Hashable {
         case expired
-        case used
+        case used(UInt32?)
     }
 
     /// How far eviction has come in an order.
@@ -59,6 +60,8 @@ struct StoreModel {
     let maxEntryBytes: Int64
     let budget: Int64
     let lowWatermark: Int64
+    /// Of one uid, while another has rows as well.
+    let share: Int64
     private(set) var rows: [ID: Row] = [:]
     private(set) var evictions: Int64 = 0
     private(set) var uploadSize: Int64 = 0
@@ -68,13 +71,21 @@ struct StoreModel {
     private var uses = 0
     private var walks: [Order: Walk] = [:]
 
-    init(maxBytes: Int64, maxEntryBytes: Int64, lowWatermark: Double) {
+    init(maxBytes: Int64, maxEntryBytes: Int64, lowWatermark: Double, userShare: Double) {
         budget = maxBytes
         self.maxEntryBytes = maxEntryBytes
         self.lowWatermark = Int64(Double(maxBytes) * lowWatermark)
+        share = Int64(Double(maxBytes) * userShare)
     }
 
     var bytes: Int64 { rows.values.reduce(uploadSize) { $0 + $1.size } }
+
+    /// What the rows of each uid count.
+    var owners: [UInt32: Int64] {
+        rows.reduce(into: [:]) { sums, row in
+            if let uid = row.key.scope.uid { sums[uid, default: 0] += row.value.size }
+        }
+    }
 
     /// The rows of a scope, the least recently used first, as a flush would leave them written.
     func byUse(in scope: Scope) -> [(id: ID, row: Row)] {
@@ -232,12 +243,24 @@ struct StoreModel {
     }
 
     private mutating func evict(downTo goal: Int64, keeping kept: RowKey?, now: Timestamp) {
-        for order in [Order.expired, .used] {
-            while bytes > goal, let id = nextVictim(order, keeping: kept, now: now) {
+        var done: Set<Order> = []
+        while bytes > goal, let order = nextOrder(except: done) {
+            if let id = nextVictim(order, keeping: kept, now: now) {
                 rows[id] = nil
                 evictions += 1
+            } else {
+                done.insert(order)
             }
         }
+    }
+
+    private func nextOrder(except done: Set<Order>) -> Order? {
+        let sums = owners.count > 1 ? owners : [:]
+        // The largest first.
+        let above = sums.filter { $0.value > share }
+            .sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        let orders = [.expired] + above.map { Order.used($0.key) } + [.used(nil)]
+        return orders.first { !done.contains($0) }
     }
 
     private mutating func nextVictim(_ order: Order, keeping kept: RowKey?, now: Timestamp) -> ID? {
@@ -245,7 +268,9 @@ struct StoreModel {
         defer { walks[order] = walk }
         if (evictions - walk.evictions) * 16 >= walk.passed { walk = Walk(evictions: evictions) }
         let left = rows.compactMap { id, row in
-            Self.place(of: row, order, now: now).map { (id: id, key: row.key, place: $0) }
+            Self.place(of: row, id.scope.uid, order, now: now).map {
+                (id: id, key: row.key, place: $0)
+            }
         }
         for row in left.sorted(by: { $0.place < $1.place }) where row.place > walk.last {
             walk.last = row.place
@@ -256,12 +281,18 @@ struct StoreModel {
     }
 
     /// The numbers by which a row is ordered; nil where the row is not in the order.
-    private static func place(of row: Row, _ order: Order, now: Timestamp) -> (Int64, Int64)? {
+    private static func place(
+        of row: Row,
+        _ uid: UInt32?,
+        _ order: Order,
+        now: Timestamp
+    ) -> (Int64, Int64)? {
         switch order {
         case .expired:
             guard row.entry.isExpired(at: now), let end = row.entry.freshUntil else { return nil }
             return (end.milliseconds, row.key.number)
-        case .used: return (Int64(row.lastUsed), 0)
+        case .used(let owner):
+            return owner == nil || owner == uid ? (Int64(row.lastUsed), 0) : nil
         }
     }
 

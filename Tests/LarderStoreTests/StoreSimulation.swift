@@ -46,19 +46,22 @@ final class StoreSimulation {
         let maxBytes: Int64 = [6_000, 40_000, 300_000, 1_000_000][Int(random.next() % 4)]
         let maxEntryBytes: Int64 = random.next() % 2 == 0 ? 1 << 20 : 30_000
         let lowWatermark = [0.5, 0.9, 1][Int(random.next() % 3)]
+        let userShare = [0.2, 0.5, 1][Int(random.next() % 3)]
         temporary = try TemporaryStore(
             now: { clock.now },
             configure: { configuration in
                 configuration.maxBytes = ByteSize(bytes: maxBytes)
                 configuration.maxEntryBytes = ByteSize(bytes: maxEntryBytes)
                 configuration.lowWatermark = lowWatermark
+                configuration.queue.userShare = userShare
                 configuration.hashMask = hashMask
             }
         )
         model = StoreModel(
             maxBytes: maxBytes,
             maxEntryBytes: maxEntryBytes,
-            lowWatermark: lowWatermark
+            lowWatermark: lowWatermark,
+            userShare: userShare
         )
         self.clock = clock
         self.random = random
@@ -349,6 +352,8 @@ extension StoreSimulation {
         try require(totals.entries == model.rows.count, "\(totals.entries) entries")
         try require(totals.evictions == model.evictions, "\(totals.evictions) evictions")
         try require(totals.damaged == 0, "\(totals.damaged) damaged rows")
+        let owners = try await temporary.store.owners()
+        try require(owners == model.owners, "\(owners), not \(model.owners)")
         for scope in Scope.several {
             let filter = RowFilter(scope: try key(scope))
             let listed = try readers[0].list(filter, order: .used, after: nil, limit: .max)

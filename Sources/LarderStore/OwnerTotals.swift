@@ -1,0 +1,50 @@
+import LarderModel
+
+/// The bytes of each user's rows in `cache.db`.
+///
+/// Rows that all users share belong to no user.
+struct OwnerTotals: Equatable {
+    /// The column `owner` of a row that all users share.
+    static let shared: Int64 = -1
+    /// Values that the column may have.
+    static let owners = shared...Int64(UInt32.max)
+
+    /// Users without a row are not in it.
+    private(set) var bytes: [Int64: Int64] = [:]
+
+    init() {}
+
+    /// Throws `corrupt` for an owner or a sum that no file of ours has.
+    init(reading connection: SQLiteConnection) throws(StoreError) {
+        let sums = try connection.prepare("SELECT owner, total(size) FROM recency GROUP BY owner")
+        while try sums.step() {
+            let (owner, sum) = (sums.integer(0), sums.integer(1))
+            guard Self.owners.contains(owner), Limits.accountedBytes.contains(sum) else {
+                throw .corrupt(file: connection.path, step: "sum up the rows of each user")
+            }
+            add(sum, to: owner)
+        }
+    }
+
+    mutating func add(_ added: Int64, to owner: Int64) {
+        guard owner != Self.shared else { return }
+        let sum = (bytes[owner] ?? 0) + added
+        bytes[owner] = sum > 0 ? sum : nil
+    }
+
+    /// The user with the most bytes above `share`, as far as there is more than one user.
+    func largest(above share: Int64, where isWanted: (Int64) -> Bool) -> Int64? {
+        guard bytes.count > 1 else { return nil }
+        var largest: (owner: Int64, bytes: Int64)?
+        for (owner, sum) in bytes where sum > share {
+            if let found = largest, (found.bytes, -found.owner) > (sum, -owner) { continue }
+            if isWanted(owner) { largest = (owner, sum) }
+        }
+        return largest?.owner
+    }
+}
+
+extension ScopeKey {
+    /// The column `owner` of the scope's rows.
+    var owner: Int64 { scope.uid.map(Int64.init) ?? OwnerTotals.shared }
+}
