@@ -89,7 +89,7 @@ final class RequestHandler: ChannelDuplexHandler {
         beforeAnswer promise: EventLoopPromise<Void>?,
         _ context: ChannelHandlerContext
     ) -> EventLoopPromise<Void>? {
-        guard let promise else { return nil }
+        guard let promise, !isAnswered else { return promise }
         let written = context.eventLoop.makePromise(of: Void.self)
         written.futureResult.assumeIsolated().whenComplete { result in
             promise.completeWith(self.isAnswered ? .success(()) : result)
