@@ -70,7 +70,9 @@ struct StateVersionTests {
             }
         }
         for (needed, sql) in Self.rows where needed <= version {
-            try file.execute(version < 11 ? sql : sql.replacing("INTO kept", with: "INTO claim"))
+            let eleventh = sql.replacing("INTO kept_", with: "INTO ")
+                .replacing("INTO kept", with: "INTO claim")
+            try file.execute(version < 11 ? sql : eleventh)
         }
         try file.execute(
             """
