@@ -24,22 +24,17 @@ struct EffectCheck: Sendable {
         case notNow
     }
 
-    /// Confirmed where all of it is so, refused where it is not, and unclear where nothing can be
-    /// compared; nil when the daemon is ending.
+    /// Confirmed where all of it is so, refused where it is not; nil when the daemon is ending.
     func verdict() async -> ModifierVerdict? {
-        guard let effects = whole.effects, !effects.isEmpty else {
-            return .unclear(.refusedRepeat)
-        }
+        guard let effects = whole.effects, !effects.isEmpty else { return .refused }
         let scope = context.store.key(for: whole.modifier.scope)
         var contents: [EntryID: TargetContent] = [:]
         for id in whole.modifier.targets where effects[id] != nil {
-            guard let (url, origin) = context.address(of: id, in: scope) else {
-                return .unclear(.refusedRepeat)
-            }
+            guard let (url, origin) = context.address(of: id, in: scope) else { return .refused }
             let isJSON = id.isEntity || bases[id]?.isJSON ?? false
             switch await ask(url, origin, isJSON: isJSON) {
             case .content(let content): contents[id] = content
-            case .nothing: return .unclear(.refusedRepeat)
+            case .nothing: return .refused
             case .notNow where Task.isCancelled || context.isDraining: return nil
             case .notNow: return .unclear(.lost)
             }

@@ -148,6 +148,7 @@ struct OriginStates: EnginePart {
     /// | any, while the origin is captive | a portal's |
     /// | a page over http | a portal's if a path that is nowhere gives a page too |
     /// | a redirect to another host over http | a portal's if the base URL redirects so too |
+    /// | one of these two, and the origin does not answer | not known: a write is unclear |
     ///
     /// The last two can be one URL's own way, which must not mark the origin for everyone.
     func sender(of status: Int, from url: WebURL, for origin: OriginSettings) async -> Sender {
