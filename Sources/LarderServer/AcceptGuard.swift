@@ -1,7 +1,6 @@
 import Glibc
 import LarderEngine
 import LarderModel
-import LarderWire
 import Logging
 import NIOCore
 
@@ -59,7 +58,7 @@ final class AcceptGuard: ChannelInboundHandler {
             if reserve >= 0 { close(reserve) }
             let client = accept(listener, nil, nil)
             guard client >= 0 else { break }
-            Self.refuse(client)
+            ConnectionRefusal.noFiles.send(to: client)
             close(client)
             count += 1
             reserve = -1
@@ -80,30 +79,4 @@ final class AcceptGuard: ChannelInboundHandler {
     private static func openReserve() -> Int32 { open("/dev/null", O_RDONLY | O_CLOEXEC) }
 
     /// Takes what the client has sent so far: with that unread, the kernel would drop the answer.
-    private static func refuse(_ client: Int32) {
-        var bytes = [UInt8](repeating: 0, count: 4_096)
-        _ = recv(client, &bytes, bytes.count, Int32(MSG_DONTWAIT))
-        let answer = refusal
-        _ = send(
-            client,
-            answer,
-            answer.count,
-            Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
-        )
-    }
-
-    /// One answer for all: there is nothing left to make another with.
-    private static let refusal: [UInt8] = {
-        let problem = Problem(
-            .overloaded,
-            "the daemon can open no more files",
-            hint: "Try again, or raise the limit of open files, LimitNOFILE= of the unit."
-        )
-        let body = problem.encoded()
-        let head = [
-            "HTTP/1.1 503 Service Unavailable", "Content-Type: \(Problem.mediaType)",
-            "Content-Length: \(body.count)", "Retry-After: 1", "Connection: close", "", "",
-        ]
-        return Array(head.joined(separator: "\r\n").utf8) + body
-    }()
 }

@@ -13,6 +13,9 @@ final class ConnectionList: Sendable {
         var isDraining = false
         var accepted: Int64 = 0
         var refused: Int64 = 0
+        /// Of those how many the log has been told of, and when it is told of more.
+        var told: Int64 = 0
+        var noticeDue = NIODeadline.uptimeNanoseconds(0)
         var drained: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -26,6 +29,18 @@ final class ConnectionList: Sendable {
     }
 
     var count: Int { open.withLock { $0.channels.count } }
+
+    var isDraining: Bool { open.withLock { $0.isDraining } }
+
+    /// How many were refused since the log was told; nil while it is not to be told again.
+    func takeRefusals(now: NIODeadline) -> Int64? {
+        open.withLock { open in
+            guard now >= open.noticeDue else { return nil }
+            open.noticeDue = now + .larder(Limits.shortageNoticeTime)
+            defer { open.told = open.refused }
+            return open.refused - open.told
+        }
+    }
 
     var counts: StatsReport.Connections {
         open.withLock { open in

@@ -239,6 +239,7 @@ package final class Server: Sendable {
                 }
                 return Peer.of(channel).flatMap { peer in
                     guard context.connections.add(channel, uid: peer.uid) else {
+                        Self.refuse(channel, context)
                         return channel.close()
                     }
                     return channel.eventLoop.makeCompletedFuture {
@@ -246,6 +247,21 @@ package final class Server: Sendable {
                     }
                 }
             }
+    }
+
+    /// Tells a client that there are too many connections, and the log now and then.
+    private static func refuse(_ channel: any Channel, _ context: ServerContext) {
+        guard !context.connections.isDraining else { return }
+        try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
+            of: NIOBSDSocket.Handle.self
+        ) { ConnectionRefusal.tooMany.send(to: $0) }
+        guard let count = context.connections.takeRefusals(now: channel.eventLoop.now) else {
+            return
+        }
+        context.engine.logger.warning(
+            "there are too many connections, clients are refused",
+            metadata: .larder([.count: "\(count)"])
+        )
     }
 
     private static func configure(
