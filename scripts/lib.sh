@@ -70,14 +70,16 @@ programs_folder() {
 # (glibc 2.36). The linker is the one of Swift's toolchain.
 release_flags=(--configuration release --static-swift-stdlib --scratch-path .build/static
     -Xswiftc -use-ld=lld -Xlinker --gc-sections -Xlinker --no-export-dynamic -Xlinker --icf=safe
-    -Xlinker --pack-dyn-relocs=relr "${build_flags[@]}")
+    -Xlinker -z -Xlinker pack-relative-relocs "${build_flags[@]}")
 
-# release_build PRODUCT...
+# release_build PRODUCT...: each of them also has to start.
 release_build() {
-    local product
+    local product folder
+    folder=$(release_folder)
     for product in "$@"; do
         swift build --quiet "${release_flags[@]}" --product "$product" >&2 \
             || fail "the release build of $product failed"
+        "$folder/$product" --version >/dev/null || fail "the release build of $product does not start"
     done
 }
 
