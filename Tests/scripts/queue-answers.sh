@@ -362,6 +362,15 @@ expect_equal "a write that waits is sent after a start without anybody's word" h
 
 # -- who is not the server
 
+# Whether a page is a portal's is asked of the origin, which does not answer here.
+control '{"prefix": "/portal/larder-", "method": "GET", "does": "close"}'
+control '{"prefix": "/portal/box", "method": "POST", "text": "<html>Thanks</html>", "type": "text/html"}'
+send c25-0 POST /portal/box '{"n": 1}' \
+    "$(jq --null-input --arg id "$origin/portal/box" '{changes: [{target: {id: $id}, effect: {type: "none"}}]}')"
+has_state "case 25: a POST that may have been answered by the server is not sent again" c25-0 unknown
+expect_equal "case 25: it was sent once" c25-0 "$(received_keys /portal)"
+request DELETE '/v1/modifiers/c25-0?discard=true'
+forget
 have /portal/a '{"n":1}'
 control '{"prefix": "/portal", "type": "text/html", "text": "<html>Sign in</html>"}'
 merge c25-1 /portal/a '{"n": 2}'
