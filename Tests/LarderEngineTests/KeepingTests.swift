@@ -56,6 +56,23 @@ struct KeepingTests {
         }
     }
 
+    @Test("A 304 changes no field that describes the stored bytes (RFC 9111 3.2)")
+    func describedBytes() async throws {
+        try await EngineFixture.run { fixture in
+            let url = try fixture.url("/a")
+            let headers = ["ETag": "\"v1\"", "X-Kept": "1"]
+            try await fixture.cache(url, .json("[1]", headers: headers))
+            let describing = [
+                "Content-Encoding": "gzip", "Content-Range": "bytes 0-1/3",
+                "Content-Length": "99", "Content-Type": "text/plain", "X-Kept": "2",
+            ]
+            try await fixture.cache(url, .reply(status: 304, headers: describing))
+            let kept = try #require(try await fixture.explain(url))
+            #expect(kept.item.mediaType == "application/json")
+            #expect(kept.headers.fields.map { "\($0.name): \($0.value)" } == ["X-Kept: 2"])
+        }
+    }
+
     @Test("What belongs to the connection, or to whoever asked, is not kept")
     func keptHeaders() async throws {
         try await EngineFixture.run { fixture in

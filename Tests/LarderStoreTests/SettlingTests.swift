@@ -133,6 +133,9 @@ struct SettlingTests {
         #expect(history.map(\.number) == [number] && history[0].outcome == .confirmed)
         let cancelled = Settlement(number: later, outcome: .cancelled)
         _ = try await temporary.store.modifiers.settle([cancelled], now: .epoch)
+        // What depends on one that is only in the history by now, as after a crash.
+        #expect(try await temporary.store.modifiers.hasFailed(number) == false)
+        #expect(try await temporary.store.modifiers.hasFailed(later))
         #expect(temporary.store.modifiers.totals.byState == [:])
         try await temporary.store.maintain()
         #expect(temporary.store.modifiers.totals.bytes == 0)
@@ -191,6 +194,7 @@ struct SettlingTests {
         #expect(try await temporary.accept("two", "a") > next)
         _ = try await store.modifiers.settle([dead(next)], now: .epoch)
         #expect(try await store.modifiers.drop(next, of: scope, now: .epoch))
+        #expect(try await store.modifiers.hasFailed(next))
         #expect(try await store.modifiers.drop(next, of: scope, now: .epoch) == false)
         #expect(try reader.deadLetters(scope, named("a")) == 0)
         #expect(store.modifiers.totals.byState == [.queued: 1])

@@ -7,6 +7,23 @@ import Testing
 
 @Suite("Housekeeping")
 struct UpkeepTests {
+    @Test("A blob that was stored by a clock that was ahead lives as long as its ttl")
+    func clockPutRight() async throws {
+        let temporary = try TemporaryStore()
+        let ahead = Timestamp.epoch.advanced(by: .seconds(365 * 86_400))
+        let id = try EntryID("a")
+        let ttl = ahead.advanced(by: .seconds(2))
+        var new = NewEntry.blob(temporary.scope, id, [1], ttl: ttl)
+        new.entry.storedAt = ahead
+        _ = try await temporary.store.put(new, now: ahead)
+        try await temporary.store.maintain()
+        let file = try SQLiteConnection(path: temporary.cachePath, mode: .readOnly)
+        let end = Timestamp.epoch.advanced(by: .seconds(2)).milliseconds
+        #expect(try file.integer("SELECT fresh_until FROM entry") == end)
+        #expect(try file.integer("SELECT expires_at FROM recency") == end)
+        #expect(try file.integer("SELECT stored_at FROM entry") == Timestamp.epoch.milliseconds)
+    }
+
     @Test("A round is wanted at first, after a use and after a change, and once until it has begun")
     func wanted() async throws {
         let temporary = try TemporaryStore()

@@ -325,6 +325,9 @@ control '{"prefix": "/lost", "method": "PATCH", "times": 1, "status": 412}'
 merge c22-7 /lost '{"n": 7}' '' '?wait=30s'
 expect_equal "case 22: or it was not" "dead refused 6" \
     "$(member '"\(.state) \(.reason)"') $(view /lost | jq .n)"
+request DELETE '/v1/modifiers/c22-7?drop=false'
+expect_equal "a cancellation that comes after its death leaves the dead letter" \
+    "409 urn:larder:already-settled dead refused" "$status $(member .type) $(fate c22-7)"
 control '{"prefix": "/lost", "method": "PATCH", "times": 1, "status": 502}'
 control '{"prefix": "/lost", "method": "PATCH", "times": 1, "status": 403}'
 merge c22-8 /lost '{"n": 8}'
