@@ -232,15 +232,18 @@ private struct Repeats {
     func outcome(of last: AnswerFailure, _ request: UpstreamRequest) -> UpstreamError {
         let host = request.url.host
         let error = UpstreamError(last, host: host)
-        // A read is sent again whatever became of it; its error says how the origin is now.
+        // A read may always be sent again: its error says how the origin is now.
         guard request.isWrite else { return error }
         switch error {
         case .unreachable, .closed, .shortage, .addressRefused:
             return mayHaveArrived ? .closed(host: host, hasLeft: true) : error
         case .timedOut:
-            // The client counts a request as sent that RequestHandler refused.
-            guard last.progress == .connecting, !mayHaveArrived else { return error }
-            return .unreachable(host: host, reason: "no connection within the request's time")
+            // async-http-client counts a request as sent that RequestHandler refused. All
+            // connections may have been in use, which says nothing against the origin.
+            guard request.purpose == .write, last.progress == .connecting, !mayHaveArrived else {
+                return error
+            }
+            return .shortage(reason: "no connection was free within the request's time")
         case .brokenOff, .headTooLarge, .cancelled: return error
         }
     }

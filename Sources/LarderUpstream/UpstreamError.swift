@@ -15,7 +15,8 @@ package enum UpstreamError: Error, Equatable, Sendable {
     case brokenOff(reason: String)
     /// The answer's head is above ``Limits/responseHeadBytesMax`` or ``Limits/headerFieldsMax``.
     case headTooLarge
-    /// The daemon itself has no file descriptor, port or memory left for a connection.
+    /// The daemon itself has no file descriptor, port, memory or free connection left for the
+    /// request; no request byte left.
     case shortage(reason: String)
     /// The caller gave the request up, or the upstream was shut down.
     case cancelled

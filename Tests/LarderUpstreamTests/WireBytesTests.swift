@@ -152,7 +152,8 @@ struct ReusedConnectionTests {
     )
     func repeated(method: String, isRepeatable: Bool) async throws {
         try await withDeadConnections { fixture, url, connections in
-            var request = try fixture.request(timeout: .seconds(3))
+            // A busy machine may hold the silence up; a deadline after it would end the request.
+            var request = try fixture.request(timeout: .seconds(30))
             request.url = url
             request.method = method
             request.isRepeatable = isRepeatable
@@ -188,6 +189,40 @@ struct ReusedConnectionTests {
                 #expect(error == .unreachable(host: "127.0.0.1", reason: "Connection refused"))
             }
         }
+    }
+
+    @Test("A write that finds all connections in use has not left, and its origin is not blamed")
+    func noFreeConnection() async throws {
+        let requests = Recorder<Int>()
+        let server = try await ConnectionServer.start(
+            at: .port(0),
+            serve: {
+                (
+                    input: NIOAsyncChannelInboundStream<ByteBuffer>,
+                    _: NIOAsyncChannelOutboundWriter<ByteBuffer>
+                ) in
+                for try await _ in input { requests.record(0) }
+            }
+        )
+        try await withOrigin { fixture in
+            var request = try fixture.request(timeout: .seconds(60))
+            request.url = try WebURL("http://127.0.0.1:\(server.port)/")
+            request.method = "POST"
+            request.purpose = .write
+            var late = request
+            late.timeout = .milliseconds(200)
+            let (asked, last) = (request, late)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<Limits.upstreamConnectionsPerHostMax {
+                    group.addTask { _ = await fixture.failure(of: asked) }
+                }
+                _ = try await requests.element(Limits.upstreamConnectionsPerHostMax - 1)
+                let error = await fixture.failure(of: last)
+                if case .shortage = error {} else { Issue.record("\(String(describing: error))") }
+                group.cancelAll()
+            }
+        }
+        await server.stop()
     }
 
     @Test("A request that must not be repeated waits on it, and is sent once")
