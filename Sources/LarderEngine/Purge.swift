@@ -18,7 +18,7 @@ package struct Purge: EnginePart {
     ) async throws(Problem) -> PurgeReport {
         var report = PurgeReport()
         var removed: [ScopeKey: Set<ModifierID>] = [:]
-        // What is given up after its bytes may have left becomes a dead letter.
+        // A discarded write that may have been sent becomes a dead letter, so dead letters go second.
         for selection in [ModifierListCommand.Selection.unsettled, .one(.dead)] {
             try await remove(selection, scopes, interest, &removed)
         }
@@ -59,11 +59,12 @@ package struct Purge: EnginePart {
         let modifiers = Modifiers(context: context)
         var command = ModifierListCommand()
         command.selection = selection
+        var unchangedPages = 0
         while true {
             let page = try await modifiers.list(command, scopes)
             guard !page.items.isEmpty else { return }
-            var onItsWay: ModifierID?
-            var isChanged = false
+            var left: ModifierID?
+            unchangedPages += 1
             for item in page.items {
                 let scope = store.key(for: .own(uid: item.uid, account: item.account))
                 do throws(Problem) {
@@ -74,20 +75,19 @@ package struct Purge: EnginePart {
                         interest: interest
                     )
                     removed[scope, default: []].insert(item.id)
-                    isChanged = true
+                    unchangedPages = 0
                 } catch {
                     switch error.kind {
-                    case .alreadySent: onItsWay = item.id
-                    // It ended meanwhile, or with one that it depended on.
-                    case .alreadySettled, .noSuchModifier: isChanged = true
+                    // The origin is being asked, or the write ended after the page was read.
+                    case .alreadySent, .alreadySettled, .noSuchModifier: left = item.id
                     case _: throw error
                     }
                 }
             }
-            guard let onItsWay, !isChanged else { continue }
+            guard let left, unchangedPages == Limits.purgeRoundsMax else { continue }
             throw Problem(
                 .inUse,
-                "'\(onItsWay)' is on its way to its origin, and is not purged",
+                "'\(left)' is on its way to its origin, and is not purged",
                 hint: "Purge again once its attempt has ended."
             )
         }

@@ -24,6 +24,7 @@ extension Limits {
     package static let vacuumPagesMax = 256
     /// A file is not written anew for less than this, beyond twice what it holds.
     package static let rebuildBytesMin: Int64 = 16 << 20
-    /// How often a purge evicts what the writes that it has taken away have released.
+    /// How often a purge evicts what the removed writes have released, and how often it reads a page of
+    /// writes of which it can remove none.
     package static let purgeRoundsMax = 8
 }
