@@ -180,7 +180,7 @@ extension LarderClient {
 
     /// Has the daemon take away all that it keeps of a user; for administrators.
     ///
-    /// It takes as long as there is something to take away.
+    /// The call has no time limit, as a purge of many rows takes long.
     package func purge(_ scope: EntryScope) async throws(LarderError) -> PurgeReport {
         let parameters = try scopeSelection(scope).parameters
             .map { "\($0.name)=\(PercentCoding.encode($0.value))" }

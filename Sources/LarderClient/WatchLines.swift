@@ -3,8 +3,8 @@ import LarderModel
 package import LarderWire
 import NIOHTTP1
 
-/// What a watch says, line by line, over as many connections as it takes; types of frames that
-/// this version does not know are passed over.
+/// The frames of a watch, one a line, over as many connections as the watch needs; frames of types
+/// that this version does not know are passed over.
 ///
 /// It comes back with the last revision that it has seen, so nothing is missed; where the daemon
 /// does not know that far back any more, that is told. Told again is only what a break has cut in

@@ -28,7 +28,7 @@ struct YAMLNode: Sendable {
         return scalar.text
     }
 
-    /// What a file without any node says.
+    /// The root of a file that has no node: an empty scalar.
     static let empty = YAMLNode(kind: .scalar(Scalar(text: "", isPlain: true)))
 }
 

@@ -26,7 +26,7 @@ struct YAMLParser: ~Copyable {
         case mappingEnd
     }
 
-    /// It holds its own address.
+    /// libyaml's state, which holds its own address and must not move.
     private let parser: UnsafeMutablePointer<yaml_parser_t>
     private let input: UnsafeMutableBufferPointer<UInt8>
     private var anchors: [String: YAMLNode] = [:]
@@ -149,7 +149,7 @@ struct YAMLParser: ~Copyable {
         YAMLFault(message: message, line: Int(mark.line) + 1, column: Int(mark.column) + 1)
     }
 
-    /// What libyaml could not go on after.
+    /// The fault at which libyaml stopped.
     private var problem: YAMLFault {
         let state = parser.pointee
         let message = state.problem.map { String(cString: $0) } ?? "there is no memory to read it"

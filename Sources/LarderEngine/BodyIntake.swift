@@ -19,7 +19,7 @@ struct BodyIntake: ~Copyable {
         let bytes: [UInt8]?
         /// Why it is only in memory, when it was to be stored.
         let unstored: StoreError?
-        /// Whether it is the beginning of a JSON text; false where nobody looks for that.
+        /// Whether the body is a JSON text that was cut off; false unless `mayBeCutJSON` was given.
         let isCutOff: Bool
     }
 

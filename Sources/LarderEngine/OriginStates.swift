@@ -131,7 +131,7 @@ struct OriginStates: EnginePart {
         return true
     }
 
-    /// Who sent an answer that looks like a captive portal's.
+    /// The sender of an answer that looks like a captive portal's.
     enum Sender {
         case portal
         case origin

@@ -15,7 +15,7 @@ package struct Shares<Key: Hashable & Sendable>: Sendable {
     /// What one has taken.
     package func count(of key: Key) -> Int { taken[key, default: 0] }
 
-    /// Those that have taken something.
+    /// The keys for which something is taken.
     package var keys: some Collection<Key> { taken.keys }
 
     /// Whether there is as much left for one.

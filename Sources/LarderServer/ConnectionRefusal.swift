@@ -1,9 +1,9 @@
 import Glibc
 import LarderWire
 
-/// The 503 that a client is told whose connection is not taken.
+/// The 503 answer to a client whose connection the server does not take.
 ///
-/// It is made before it is needed: then there may be nothing left to make it with.
+/// The bytes are made once, as the process may have no memory or file left when they are needed.
 struct ConnectionRefusal: Sendable {
     static let noFiles = ConnectionRefusal(
         "the daemon can open no more files",
@@ -27,7 +27,7 @@ struct ConnectionRefusal: Sendable {
 
     /// Sends what the socket takes at once, which is all of it on a new connection.
     func send(to client: Int32) {
-        // What stays unread when the connection is closed would reset it.
+        // A close with unread bytes would reset the connection before the client reads the answer.
         var request = [UInt8](repeating: 0, count: 4_096)
         _ = recv(client, &request, request.count, Int32(MSG_DONTWAIT))
         _ = Glibc.send(client, bytes, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
