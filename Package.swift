@@ -82,6 +82,8 @@ let package = Package(
             pkgConfig: "sqlite3",
             providers: [.apt(["libsqlite3-dev"])]
         ),
+        // The files of schema/, embedded by the C compiler.
+        .target(name: "CSchema"),
         .systemLibrary(
             name: "CXXHash",
             pkgConfig: "libxxhash",
@@ -106,7 +108,7 @@ let package = Package(
         // 2: the outside world.
         layer(
             "LarderStore",
-            ["LarderModel", "LarderNormalize", "CSQLite", "CXXHash", collections]
+            ["LarderModel", "LarderNormalize", "CSchema", "CSQLite", "CXXHash", collections]
         ),
         layer(
             "LarderUpstream",
@@ -128,7 +130,7 @@ let package = Package(
             "LarderServer",
             [
                 "LarderModel", "LarderJSON", "LarderWire", "LarderEngine", "LarderStore",
-                collections, logging, nioCore, nioHTTP1, nioPosix,
+                "CSchema", collections, logging, nioCore, nioHTTP1, nioPosix,
             ]
         ),
         layer(
@@ -246,5 +248,7 @@ let package = Package(
         tests("LarderSystemdTests", ["LarderSystemd", "LarderTestSupport"]),
         tests("TidyTests"),
     ],
-    swiftLanguageModes: [.v6]
+    swiftLanguageModes: [.v6],
+    // For `#embed` in CSchema.
+    cLanguageStandard: .c2x
 )

@@ -1,10 +1,15 @@
+import CSchema
+
 /// Which tables a file has and how an older one becomes the current one.
 ///
-/// The numbered files under `schema/` are the source, carried by the generated part of this type;
-/// `user_version` says how many of them a file has taken.
+/// The numbered files under `schema/` are the source, and `CSchema` embeds them. `user_version` says
+/// how many of them a file has taken.
 struct Schema {
     /// `Lard`, so that `file` and a careful reader know whose database it is.
     static let applicationID: Int64 = 0x4C61_7264
+
+    static let cacheSteps = texts(larder_cache_steps())
+    static let stateSteps = texts(larder_state_steps())
 
     static let cache = Schema(steps: cacheSteps, opening: opening)
     static let state = Schema(steps: stateSteps, opening: opening)
@@ -15,6 +20,12 @@ struct Schema {
     let steps: [String]
     /// What must be said before the first table.
     let opening: String
+
+    /// The texts of the numbered files; a NUL ends each.
+    private static func texts(_ embedded: larder_embedded) -> [String] {
+        UnsafeRawBufferPointer(start: embedded.bytes, count: embedded.count).split(separator: 0)
+            .map { String(decoding: $0, as: UTF8.self) }
+    }
 
     /// What the file is, told without a change to it.
     enum Version: Equatable {
