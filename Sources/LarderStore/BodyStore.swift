@@ -155,15 +155,13 @@ package struct BodyStore: Sendable {
 
     /// Takes what a damaged body belongs to away, if that still names it; it does not wait.
     package func drop(_ body: ChunkedBody, of scope: ScopeKey, _ id: EntryID) {
+        guard body.file == .cache else {
+            return file.dropDamaged(scope, id) { $0.body == body.number }
+        }
         commits.post { writer throws(StoreError) in
-            switch body.file {
-            case .cache:
-                guard let row = try writer.cache.find(scope, id).row, row.body == body.number
-                else { return }
-                try writer.cache.evict(row.key, .damaged)
-            case .state:
-                try writer.state.dropDamaged(scope, id, where: { $0.body == body.number })
-            }
+            guard let row = try writer.cache.find(scope, id).row, row.body == body.number
+            else { return }
+            try writer.cache.evict(row.key, .damaged)
         }
     }
 

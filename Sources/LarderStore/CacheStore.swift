@@ -342,7 +342,7 @@ package final class CacheStore: Sendable {
             try writer.cache.measureSpace()
             try writer.cache.clampMoments(now: moment)
         }
-        try await commands.showAgain(now: now())
+        try await commands.removeGarbage()
         try await commands.removeReleased(now: now())
         guard commits.isIdle else { return }
         try await commits.giveBackPages(of: .cache)

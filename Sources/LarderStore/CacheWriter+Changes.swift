@@ -33,7 +33,9 @@ extension CacheWriter {
         _ client: ClientTag?,
         _ step: inout Revision?
     ) throws(StoreError) -> Bool {
-        guard let row = try remove(key) else { return false }
+        // Of garbage nobody hears: it is read no more.
+        let isGarbage = try isGarbage(key)
+        guard let row = try remove(key), !isGarbage else { return false }
         guard let scope = row.scope, let id = row.id, let kind = row.kind, kind != .variants else {
             return true
         }

@@ -16,9 +16,6 @@ extension CacheWriter {
         /// Of an answer that is kept normalized, and the checksum of its template.
         let skeleton: Int64?
         let checksum: Int64?
-
-        /// Whether its body stands in `state.db` alone.
-        var isHead: Bool { body == EntryRow.bodyOfHead }
     }
 
     /// What stands under an id's key.
@@ -129,14 +126,13 @@ extension CacheWriter {
         in scope: ScopeKey,
         _ body: NewBody,
         form: (skeleton: Int64, checksum: Int64)? = nil,
-        isHead: Bool = false,
         size: Int64
     ) throws(StoreError) {
         let row = statements[.putEntry]
         row.bind(1, key.number)
         row.bind(2, scope.text)
         row.bind(3, entry.id.text)
-        row.bind(entry, body, isHead: isHead, from: 4)
+        row.bind(entry, body, from: 4)
         row.bind(20, form?.skeleton)
         row.bind(21, form?.checksum)
         try row.run()
@@ -176,9 +172,7 @@ extension CacheWriter {
         // A normalized one counts its template, which stays.
         let size =
             found.skeleton == nil
-            ? found.isHead
-                ? entry.rowSize(in: scope, dataBytes: 0)
-                : entry.rowSize(in: scope, isChunked: found.body != nil) : found.size
+            ? entry.rowSize(in: scope, isChunked: found.body != nil) : found.size
         statements[.refreshRecency].bind(1, found.key.number)
         statements[.refreshRecency].bind(2, entry.storedAt.milliseconds)
         statements[.refreshRecency].bind(3, size)

@@ -54,7 +54,7 @@ extension CacheWriter {
         now: Timestamp,
         where isWanted: (EntryKind) -> Bool
     ) throws(StoreError) -> Takeable? {
-        guard let found = try find(scope, id).row, !found.isHead else { return nil }
+        guard let found = try find(scope, id).row else { return nil }
         let statement = statements[.entry]
         statement.bind(1, found.key.number)
         defer { statement.reset() }
@@ -153,32 +153,6 @@ extension CacheWriter {
         return true
     }
 
-    /// Whether a scope has an answer normalized that came as this entry.
-    func hasNormalized(_ entry: Entry, _ scope: ScopeKey) throws(StoreError) -> Bool {
-        guard entry.kind == .fetched, entry.body.isJSON, !shared.origins.rules.isEmpty else {
-            return false
-        }
-        return try normalized(of: entry, scope) != nil
-    }
-
-    /// Says what is saved of a claimed row: with its bytes, or as a head.
-    func show(
-        _ entry: Entry,
-        _ bytes: [UInt8]?,
-        in scope: ScopeKey,
-        now: Timestamp
-    ) throws(StoreError) {
-        do throws(StoreError) {
-            try attempt(bytes?.count ?? 0) { () throws(StoreError) in
-                let (key, size) = try writeShown(entry, bytes, scope)
-                try makeRoom(for: size, keeping: [key], now: now)
-            }
-        } catch .noRoom {
-            // What is claimed is shown all the same, as little as there is room for.
-            _ = try writeShown(entry, nil, scope)
-        }
-    }
-
     /// Writes what may find no room beside what is protected: then nothing of it is done, and nothing
     /// was evicted for it.
     ///
@@ -207,20 +181,17 @@ extension CacheWriter {
         }
     }
 
-    private func writeShown(
-        _ entry: Entry,
-        _ bytes: [UInt8]?,
-        _ scope: ScopeKey
-    ) throws(StoreError) -> (key: RowKey, size: Int64) {
-        let found = try find(scope, entry.id)
-        let (old, key) = (found.row, found.key)
-        // What is claimed has its row; another claimed one there is read from `state.db` then.
-        if found.isTaken, try evict(key, .lru, nil) { state.totals.evictions += 1 }
-        if let old { try letGo(of: old) }
-        let size = entry.rowSize(in: scope, dataBytes: bytes?.count ?? 0)
-        let body = NewBody.inline(bytes ?? [])
-        try write(entry, at: key, over: old, in: scope, body, isHead: bytes == nil, size: size)
-        return (key, size)
+    /// Whether a row is garbage: its id is claimed, and it is neither normalized nor an entity, whose
+    /// references count.
+    func isGarbage(_ key: RowKey) throws(StoreError) -> Bool {
+        guard shared.claims.isGarbage(key) else { return false }
+        let statement = try connection.statement(
+            "SELECT 1 FROM entry WHERE key = ?1 AND skeleton IS NULL AND id >= ?2"
+        )
+        statement.bind(1, key.number)
+        statement.bind(2, EntryID.firstOfEntries)
+        defer { statement.reset() }
+        return try statement.step()
     }
 
     /// Takes a row away of which nobody is told here.

@@ -19,21 +19,14 @@ final class ClaimIndex: Sendable {
         var isGivenUp = false
         /// Whether it was taken from the shared row under its id.
         var isCopy = false
-        /// Whether `cache.db` may say something older of it, or nothing.
-        var isBehind = false
-        /// What its bytes take in `cache.db`.
-        var shownBytes: Int64 = 0
 
-        /// Whether what `state.db` has of it counts before what `cache.db` has: then changes may show
-        /// there, and both are read in one transaction.
-        var isReadFromState: Bool { targets > 0 || isCopy || isBehind }
+        /// Whether nothing keeps it any more.
+        var isReleased: Bool { !isPinned && targets == 0 }
     }
 
     private struct Keys {
         var places: [ClaimKey: Place] = [:]
         var counts: [RowKey: Int] = [:]
-        var shownBytes: Int64 = 0
-        var behind = 0
         /// The scopes that have a copy of a shared row, by the key of that.
         var followers: [ClaimKey: [ScopeKey]] = [:]
 
@@ -53,11 +46,14 @@ final class ClaimIndex: Sendable {
     // Released after a change of the keys, acquired before a look at them, so that readers need no
     // lock while nothing is kept.
     private let count = Atomic<Int>(0)
-    // Released when an id is read from the one file or the other from now on, or comes to be targeted;
-    // acquired by a read before and after its looks.
+    /// Rows of `cache.db` that may be garbage: of each of them `state.db` has the row that is read.
+    private let garbage = Mutex<Set<RowKey>>([])
+    // Released when an id is read from the other file from now on, or comes to be targeted; acquired
+    // by a read before and after its looks.
     private let arrived = Atomic<Int>(0)
-    private let departed = Atomic<Int>(0)
     private let removed = Atomic<Int>(0)
+    // Released once a group that has changed `state.db` is done with; acquired before and after a read.
+    private let commits = Atomic<Int>(0)
     private let publishedPins: Mutex<PinTotals>
     private let publishedQueue = Mutex(QueueTotals(maxModifiers: 0, maxBytes: 0))
     private let listener = Mutex<@Sendable () -> Void>({})
@@ -66,6 +62,11 @@ final class ClaimIndex: Sendable {
         publishedPins = Mutex(PinTotals(maxBytes: pinsMaxBytes))
         self.sharedScope = sharedScope
     }
+
+    /// How many groups have changed `state.db`.
+    var commitNumber: Int { commits.load(ordering: .acquiring) }
+
+    func commitPublished() { commits.add(1, ordering: .releasing) }
 
     var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
 
@@ -106,6 +107,7 @@ final class ClaimIndex: Sendable {
             keys.places[key] = Place(row: row)
             keys.counts[row, default: 0] += 1
             count.store(keys.places.count, ordering: .releasing)
+            arrived.add(1, ordering: .releasing)
         }
     }
 
@@ -126,8 +128,6 @@ final class ClaimIndex: Sendable {
         keys.withLock { keys in
             guard let place = keys.places.removeValue(forKey: key) else { return }
             let row = place.row
-            keys.shownBytes -= place.shownBytes
-            if place.isBehind { keys.behind -= 1 }
             let left = keys.counts[row, default: 1] - 1
             keys.counts[row] = left == 0 ? nil : left
             keys.unfollow(original, scope)
@@ -151,71 +151,47 @@ final class ClaimIndex: Sendable {
             let before = place
             make(&place)
             keys.places[key] = place
-            keys.behind += (place.isBehind ? 1 : 0) - (before.isBehind ? 1 : 0)
-            keys.shownBytes += place.shownBytes - before.shownBytes
-            let isTargetedAnew = before.targets == 0 && place.targets > 0
-            if isTargetedAnew || place.isReadFromState && !before.isReadFromState {
-                arrived.add(1, ordering: .releasing)
-            } else if before.isReadFromState && !place.isReadFromState {
-                departed.add(1, ordering: .releasing)
-            }
+            if before.targets == 0, place.targets > 0 { arrived.add(1, ordering: .releasing) }
         }
     }
 
-    /// How often an id came to be read from `state.db` first, or from the cache again, or was claimed no
-    /// more: where one moves, a read may have met what was before.
+    /// How often an id came to be read from `state.db`, and from the cache again: where one has moved, a
+    /// read may have met what was before.
     ///
-    /// One that was read from there already arrives once more when it comes to be targeted: from then on
-    /// it shows under other ids, too, whose reads had no need to look for it.
+    /// A claimed id arrives once more when it comes to be targeted: from then on it shows under other
+    /// ids, too, whose reads had no need to look for it.
     struct Moves: Equatable {
         let arrivals: Int
-        let departures: Int
         let removals: Int
     }
 
     var moves: Moves {
         Moves(
             arrivals: arrived.load(ordering: .acquiring),
-            departures: departed.load(ordering: .acquiring),
             removals: removed.load(ordering: .acquiring)
         )
     }
 
-    // MARK: What the cache says of it
+    // MARK: Garbage
 
-    /// Says whether `cache.db` may say something older of an id.
-    func setBehind(_ scope: ScopeKey, _ id: EntryID, _ isBehind: Bool) {
-        change(scope, id) { $0.isBehind = isBehind }
+    /// The row of the cache is read no more once the open group is committed.
+    func addGarbage(_ keys: some Sequence<RowKey>) {
+        garbage.withLock { $0.formUnion(keys) }
     }
 
-    /// The cache is another one, of which nobody knows what it says.
-    func setAllBehind() {
-        keys.withLock { keys in
-            for key in keys.places.keys {
-                keys.places[key]?.isBehind = true
-                keys.places[key]?.shownBytes = 0
-            }
-            keys.behind = keys.places.count
-            keys.shownBytes = 0
-            arrived.add(1, ordering: .releasing)
-        }
+    func removeGarbage(_ keys: some Sequence<RowKey>) {
+        garbage.withLock { $0.subtract(keys) }
     }
 
-    /// Whether there are such at all.
-    var hasBehind: Bool {
+    /// Some of the rows of the cache that may be garbage.
+    func someGarbage(atMost limit: Int) -> [RowKey] {
+        garbage.withLock { Array($0.prefix(limit)) }
+    }
+
+    /// Whether the cache has a row under this key that is garbage, of a claimed id.
+    func isGarbage(_ key: RowKey) -> Bool {
         guard count.load(ordering: .acquiring) > 0 else { return false }
-        return keys.withLock { $0.behind > 0 }
-    }
-
-    /// Says what an id's bytes take in `cache.db`.
-    func setShown(_ scope: ScopeKey, _ id: EntryID, _ bytes: Int64) {
-        change(scope, id) { $0.shownBytes = bytes }
-    }
-
-    /// What the bytes of the others take there.
-    func shownBytes(without scope: ScopeKey, _ id: EntryID) -> Int64 {
-        let key = ClaimKey(scope, id)
-        return keys.withLock { $0.shownBytes - ($0.places[key]?.shownBytes ?? 0) }
+        return garbage.withLock { $0.contains(key) } && covers(key)
     }
 
     // MARK: Copies of shared rows

@@ -21,6 +21,11 @@ package struct EntryRow: ~Copyable {
     package var freshUntil: Timestamp? {
         statement.integerOrNil(5).map(Timestamp.init(milliseconds:))
     }
+    /// Whether it is a client's blob past its `ttl`.
+    func isExpired(at now: Timestamp) -> Bool {
+        guard kind == .blob, let end = freshUntil else { return false }
+        return end <= now
+    }
     package var revision: Revision {
         Revision(statement.integer(6).clamped(to: Limits.rowRevisions))
     }
@@ -33,6 +38,8 @@ package struct EntryRow: ~Copyable {
         var numbers = RowNumbers(statement)
         return numbers.byteCount(13)
     }
+    /// Whether its body is one JSON text.
+    var isJSON: Bool { statement.integer(14) != 0 }
     package var digest: Digest {
         statement.digest(15)
     }
@@ -44,12 +51,6 @@ package struct EntryRow: ~Copyable {
         guard statement.integer(14) == 0 else { return nil }
         return HeaderLines(statement.bytes(12)).list("Content-Encoding")
     }
-
-    /// Whether it is the head of a row whose body stands in `state.db` alone.
-    var isHead: Bool { statement.integer(17) == Self.bodyOfHead }
-
-    /// What stands in place of a body's number.
-    static let bodyOfHead: Int64 = -1
 
     /// The chunked body that it names; nil when the body stands in the row.
     package var chunkedBody: ChunkedBody? {
@@ -125,9 +126,7 @@ package struct EntryRow: ~Copyable {
 
 extension SQLiteStatement {
     /// Binds the columns of ``EntryRow/columns`` from `kind` to `data`, in their order.
-    ///
-    /// The body of a head stands in `state.db` alone.
-    func bind(_ entry: Entry, _ body: NewBody, isHead: Bool = false, from first: Int32) {
+    func bind(_ entry: Entry, _ body: NewBody, from first: Int32) {
         bind(first, entry.kind.rawValue)
         bind(first + 1, entry.storedAt.milliseconds)
         bind(first + 2, entry.freshUntil?.milliseconds)
@@ -143,7 +142,7 @@ extension SQLiteStatement {
         bind(first + 12, entry.body.digest)
         switch body {
         case .inline(let bytes):
-            bind(first + 14, isHead ? EntryRow.bodyOfHead : nil)
+            bind(first + 14, Int64?.none)
             bind(first + 15, bytes)
         case .uploaded(let upload):
             bind(first + 14, upload.body)

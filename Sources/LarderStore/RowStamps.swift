@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A number for each row of `cache.db`, which rises whenever the row may have changed.
+/// A number for each row of both files, which rises whenever the row may have changed.
 ///
 /// Whoever keeps an answer keeps with it the numbers of the rows that it was made of; it counts as long
 /// as none of them has risen. The writer raises them before it commits: from when somebody may see the

@@ -112,7 +112,6 @@ final class SharedCacheState: Sendable {
     func fileLost(_ totals: StoreTotals) {
         // Before it is a miss: who reads no log in it sees that there is none.
         changes.setStart(.cache, changes.last)
-        claims.setAllBehind()
         generations.add(1, ordering: .releasing)
         publish(totals)
         watches.allChanged()

@@ -187,7 +187,7 @@ final class StateFile: Sendable {
         try StateReader(try file.openReader(cacheBytes: Limits.statePageCacheBytes))
     }
 
-    /// Says what is kept; nobody knows yet whether the cache says the same of it.
+    /// Says what is kept; what the cache has of it is garbage.
     private static func load(_ rows: [ClaimRow], into shared: SharedCacheState) {
         for row in rows {
             let scope = shared.key(for: row.scope)
@@ -195,14 +195,29 @@ final class StateFile: Sendable {
             shared.claims.setPinned(scope, row.id, row.isPinned)
             shared.claims.addTargets(scope, row.id, row.targets)
             if row.isShared { shared.claims.follow(scope, row.id) }
+            if row.hasEntry, !row.id.isEntity { shared.claims.addGarbage([RowKey(scope, row.id)]) }
         }
-        shared.claims.setAllBehind()
     }
 
     /// Drops bytes of a claimed row that do not match their checksum, of which nobody waits to hear.
+    ///
+    /// The garbage that the cache may have of it goes first: it would be read in its place.
     func dropDamaged(_ scope: ScopeKey, _ id: EntryID, _ digest: Digest) {
-        commits.post { writer throws(StoreError) in
-            try writer.state.dropDamaged(scope, id, where: { $0.digest == digest })
+        dropDamaged(scope, id) { $0.digest == digest }
+    }
+
+    func dropDamaged(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        where isDamaged: @escaping @Sendable (StateWriter.FoundClaim) -> Bool
+    ) {
+        commits.post { [commits] writer throws(StoreError) in
+            try writer.hide(scope, id)
+            writer.afterCacheCommit {
+                commits.post { writer throws(StoreError) in
+                    try writer.state.dropDamaged(scope, id, where: isDamaged)
+                }
+            }
         }
     }
 

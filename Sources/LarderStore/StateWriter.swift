@@ -76,8 +76,9 @@ final class StateWriter {
     /// transaction begins with it.
     func overwriteDoubtful() { try? settleDoubt() }
 
-    func commit() throws(StoreError) {
+    func commit(_ stamps: RowStamps) throws(StoreError) {
         publishLogStart()
+        stamps.commitBegins(changing: state.changedRows)
         do throws(StoreError) {
             try statements[.commit].run()
         } catch {

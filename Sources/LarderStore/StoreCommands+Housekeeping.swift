@@ -2,21 +2,13 @@ import LarderModel
 
 /// What is due for what is claimed, in an idle moment.
 extension StoreCommands {
-    /// Has the cache say again what is saved, where it may say something older.
-    func showAgain(now: Timestamp) async throws(StoreError) {
-        guard shared.claims.hasBehind else { return }
-        var last: Int64 = 0
+    /// Takes out of `cache.db` what is read in `state.db`, a batch at a time.
+    func removeGarbage() async throws(StoreError) {
         while true {
-            let after = last
-            let page = try await readers.read(.current) { reader throws(StoreError) in
-                let limit = Limits.evictionBatchRowsMax
-                return try reader.stateReader().rows(after: after, limit: limit)
-            }
-            guard let end = page.last else { return }
-            last = end.number
-            let names = page.map { TargetName(shared.key(for: $0.scope), $0.id) }
+            let keys = shared.claims.someGarbage(atMost: Limits.evictionBatchRowsMax)
+            guard !keys.isEmpty, shared.generation.hasFile else { return }
             try await file.commits.submit { writer throws(StoreError) in
-                try writer.showAgain(names, now: now)
+                try writer.removeGarbage(keys)
             }
         }
     }

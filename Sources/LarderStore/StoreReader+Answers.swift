@@ -41,16 +41,6 @@ package enum ShownRow<Value> {
     case normalized(Rebuilt, of: Entry)
 }
 
-extension ShownRow {
-    /// Whether it could be put together, if it has to be.
-    fileprivate var isThere: Bool {
-        switch self {
-        case .whole, .normalized(.shown, _): true
-        case .normalized(.deleted, _), .normalized(.missing, _): false
-        }
-    }
-}
-
 /// Who is shown an entity, and how: entities are one scope's, or everybody's, but what modifiers
 /// make of them is seen by their own user only.
 package enum EntitySight: Sendable {
@@ -145,20 +135,8 @@ extension StoreReader {
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> ShownRow<Value>? {
         try atOneMoment { () throws(StoreError) -> ShownRow<Value>? in
-            if readsState(scope, id), let row = try savedRow(scope, id, sight, now, isUse, read) {
-                return row
-            }
-            do throws(StoreError) {
-                let shown = try cachedRow(scope, id, sight, now, isPartial, isUse, read)
-                if let shown, shown.isThere { return shown }
-                return try savedRow(scope, id, sight, now, isUse, read) ?? shown
-            } catch {
-                if case .longRead = error { throw error }
-                guard let row = try savedRow(scope, id, sight, now, isUse, read) else {
-                    throw error
-                }
-                return row
-            }
+            if let row = try savedRow(scope, id, sight, now, isUse, read) { return row }
+            return try cachedRow(scope, id, sight, now, isPartial, isUse, read)
         }
     }
 
@@ -198,8 +176,9 @@ extension StoreReader {
         _ now: Timestamp,
         _ isUse: Bool,
         _ read: (borrowing EntryRow) -> Value
-    ) throws(StoreError) -> ShownRow<Value>? {
-        guard let (entry, value) = try saved(scope, id, read) else { return nil }
+    ) throws(StoreError) -> ShownRow<Value>?? {
+        guard let saved = try saved(scope, id, now, read) else { return nil }
+        guard let (entry, value) = saved else { return .some(nil) }
         let shown = try entry.flatMap { entry throws(StoreError) in
             try rebuilt(saved: entry, scope, for: sight, now: now, isUse: isUse)
         }
@@ -215,9 +194,12 @@ extension StoreReader {
     func saved<Value>(
         _ scope: ScopeKey,
         _ id: EntryID,
+        _ now: Timestamp,
         _ read: (borrowing EntryRow) -> Value
-    ) throws(StoreError) -> (Entry?, Value)? {
-        try withSaved(scope, id) { row in (row.kind == .fetched ? row.entry() : nil, read(row)) }
+    ) throws(StoreError) -> (Entry?, Value)?? {
+        try withSaved(scope, id, now: now) { row in
+            (row.kind == .fetched ? row.entry() : nil, read(row))
+        }
     }
 
     /// A kept answer with its entities as they are now; nil where one is not there, or nothing says
@@ -274,22 +256,13 @@ extension StoreReader {
         now: Timestamp,
         isUse: Bool = true
     ) throws(StoreError) -> KnownEntity? {
-        let isSaved = readsState(sight.scope, id)
-        if isSaved, let saved = try savedEntity(id, for: sight) { return saved }
-        let cached: KnownEntity??
-        do throws(StoreError) {
-            cached = try withCached(scope, id, now: now, isUse: isUse) { row in
-                row.held.map {
-                    KnownEntity(held: $0, revision: row.revision, storedAt: row.storedAt)
-                }
+        if let saved = try savedEntity(id, for: sight) { return saved }
+        let cached = try withCached(scope, id, now: now, isUse: isUse) { row in
+            row.held.map {
+                KnownEntity(held: $0, revision: row.revision, storedAt: row.storedAt)
             }
-        } catch {
-            guard !isSaved, let saved = try savedEntity(id, for: sight) else { throw error }
-            return saved
         }
-        guard let known = cached ?? nil else {
-            return isSaved ? nil : try savedEntity(id, for: sight)
-        }
+        guard let known = cached ?? nil else { return nil }
         try allowance.take(bytes: known.held.byteCount, entities: 1)
         return known
     }

@@ -124,11 +124,7 @@ extension StoreReader {
             let statement = try select(columns, filter, order: order, after: cursor, file)
             var rows: [ListedRow] = []
             while rows.count < limit, try statement.step() {
-                guard let row = ListedRow(statement) else { continue }
-                let raw = EntryRow(statement)
-                // A head whose body was lost with `state.db` is no entry.
-                if raw.isHead, !shared.claims.covers(key(for: row.scope), row.entry.id) { continue }
-                rows.append(row)
+                if let row = ListedRow(statement) { rows.append(row) }
             }
             return rows
         }

@@ -3,8 +3,8 @@ package import LarderModel
 extension StoreReader {
     /// Hands an id's row to `read` where that row alone is what its client sees.
     ///
-    /// Then `state.db` has no word on the id before the cache, and the row is one that is shown as it lies, as
-    /// that of nearly every hit: nothing here is generic or allocated. False where there is more to
+    /// Then no modifier and no dead letter changes the id, and the row is one that is shown as it lies,
+    /// as that of nearly every hit: nothing here is generic or allocated. False where there is more to
     /// look at, or anything is wrong; whatever `read` was given then counts for nothing.
     package func plainRow(
         _ scope: ScopeKey,
@@ -15,6 +15,13 @@ extension StoreReader {
         let moves = shared.claims.moves
         guard mayBePlain(scope, id) else { return false }
         do throws(StoreError) {
+            if shared.claims.covers(scope, id) {
+                guard try plainSavedRow(scope, id, now: now, read), shared.claims.moves == moves else {
+                    return false
+                }
+                notes?.plain = (scope, id)
+                return true
+            }
             guard let file = try openTransaction() else { return false }
             let key = RowKey(scope, id)
             defer { file.get.reset() }
@@ -33,9 +40,10 @@ extension StoreReader {
         }
     }
 
-    /// Whether `state.db` has no word on an id before the cache, and none of its dead letters.
+    /// Whether neither an unsettled modifier nor a dead letter changes an id.
     func mayBePlain(_ scope: ScopeKey, _ id: EntryID) -> Bool {
-        !readsState(scope, id) && !shared.claims.mayHaveDeadLetters(scope, id)
+        (shared.claims.place(scope, id)?.targets ?? 0) == 0
+            && !shared.claims.mayHaveDeadLetters(scope, id)
     }
 }
 

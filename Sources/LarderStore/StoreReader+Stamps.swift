@@ -34,6 +34,7 @@ extension StoreReader {
     /// is no file, or more rows have a part in it than are worth a look each time.
     package func stamping<Value>(_ read: () -> Value) -> (value: Value, stamp: ReadStamp?) {
         let (commit, generation) = (shared.commitNumber, shared.generation)
+        let stateCommit = shared.claims.commitNumber
         let (moves, origins) = (shared.claims.moves, shared.originsVersion)
         guard !shared.stamps.isCommitting, generation.hasFile else { return (read(), nil) }
         notes = ReadNotes()
@@ -53,7 +54,9 @@ extension StoreReader {
             use: RowUse(keys)
         )
         // Else a row may have been read before a commit, and its number after.
-        let isOneMoment = !shared.stamps.isCommitting && shared.commitNumber == commit
+        let isOneMoment =
+            !shared.stamps.isCommitting && shared.commitNumber == commit
+            && shared.claims.commitNumber == stateCommit
         return (value, isOneMoment ? stamp : nil)
     }
 

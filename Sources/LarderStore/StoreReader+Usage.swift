@@ -91,10 +91,10 @@ extension StoreReader {
         let grouping = column.map {
             "GROUP BY \($0) ORDER BY 3 DESC LIMIT \(Limits.usageGroupsMax)"
         }
-        // A row counts no body that is in `state.db` or is shared as entities.
+        // A row counts no body that is shared as entities.
         let (size, bytes) = (SQLiteStatement.countedSize, SQLiteStatement.counted("bytes"))
         let bodyBytes = """
-            CASE WHEN body IS \(EntryRow.bodyOfHead) OR skeleton IS NOT NULL THEN 0
+            CASE WHEN skeleton IS NOT NULL THEN 0
             ELSE min(\(bytes), \(size)) END
             """
         let sums = [size, bodyBytes].map { "coalesce(sum(\($0)), 0)" }.joined(separator: ", ")

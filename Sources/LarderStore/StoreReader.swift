@@ -72,43 +72,57 @@ package final class StoreReader {
         isUse: Bool = true,
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> Value? {
-        if readsState(scope, id), let value = try withSaved(scope, id, read) { return value }
+        if let saved = try withSaved(scope, id, now: now, read) { return saved }
         let moves = shared.claims.moves
-        do throws(StoreError) {
-            if let value = try withCached(scope, id, now: now, isUse: isUse, read) { return value }
-        } catch {
-            if let value = try withSaved(scope, id, read) { return value }
-            throw error
-        }
-        if let value = try withSaved(scope, id, read) { return value }
+        if let value = try withCached(scope, id, now: now, isUse: isUse, read) { return value }
+        if let saved = try withSaved(scope, id, now: now, read) { return saved }
         guard shared.claims.moves != moves else { return nil }
-        // It may have left the one file between the two looks, and have been shown by the other before.
+        // It may have left the one file between the two looks, and have come into the other before.
         return try withCached(scope, id, now: now, isUse: isUse, read)
     }
 
-    /// Whether `state.db` has the word on an id before the cache; to be asked before a transaction is
-    /// opened there.
-    func readsState(_ scope: ScopeKey, _ id: EntryID) -> Bool {
-        shared.claims.place(scope, id).map { $0.isReadFromState || looksIntoState } ?? false
-    }
-
+    /// Hands what is saved under an id to `read`; nil where nothing is, and a nil value for a row that is
+    /// damaged.
+    ///
     /// A pin outlives the `ttl` of its blob, and is no use that eviction goes by.
     func withSaved<Value>(
         _ scope: ScopeKey,
         _ id: EntryID,
+        now: Timestamp,
         _ read: (borrowing EntryRow) -> Value
-    ) throws(StoreError) -> Value? {
-        guard shared.claims.covers(scope, id) else { return nil }
+    ) throws(StoreError) -> Value?? {
+        guard let place = shared.claims.place(scope, id) else { return nil }
         var damaged: Digest?
         let value = try stateReader().withEntry(scope, id) { row -> Value? in
             guard row.isSound else {
                 damaged = row.digest
                 return nil
             }
-            return read(row)
+            return place.isReleased && row.isExpired(at: now) ? nil : read(row)
         }
         if let damaged { state.dropDamaged(scope, id, damaged) }
-        return value ?? nil
+        return value
+    }
+
+    /// Hands the saved row of an id to `read` where that row alone is what its client sees; false else.
+    func plainSavedRow(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        now: Timestamp,
+        _ read: (borrowing EntryRow) -> Void
+    ) throws(StoreError) -> Bool {
+        let hasRules = !shared.origins.rules.isEmpty
+        let mayExpire = shared.claims.place(scope, id)?.isReleased ?? true
+        notes?.add(RowKey(scope, id))
+        return try openStateReader().withEntry(scope, id) { row -> Bool in
+            guard row.kind == .blob || row.kind == .fetched, row.isSound,
+                !mayExpire || !row.isExpired(at: now)
+            else { return false }
+            // One whose entities are known may show something newer than was saved.
+            if hasRules, row.kind == .fetched, row.isJSON { return false }
+            read(row)
+            return true
+        } ?? false
     }
 
     /// Ends what reads of several things as of one commit have begun in `state.db`.
@@ -117,6 +131,10 @@ package final class StoreReader {
     /// That of `state.db`, which within ``atOneMoment(_:)`` sees one commit from now on.
     func stateReader() throws(StoreError) -> StateReader {
         notes?.looksIntoState = true
+        return try openStateReader()
+    }
+
+    private func openStateReader() throws(StoreError) -> StateReader {
         let state: StateReader
         if let openedState {
             state = openedState
@@ -167,16 +185,13 @@ package final class StoreReader {
         defer { get.reset() }
         guard try file.find(key, scope, id) else { return nil }
         let row = EntryRow(get, hasForm: true)
-        // The body of a head stands in the other file.
-        if !row.isHead {
-            guard row.isSound else {
-                shared.countDamagedRow()
-                return nil
-            }
-            if row.kind == .blob, let end = row.freshUntil, end <= now { return nil }
+        guard row.isSound else {
+            shared.countDamagedRow()
+            return nil
         }
+        if row.isExpired(at: now) { return nil }
         if isUse { noteUse(of: key) }
-        return row.isHead ? nil : read(row)
+        return read(row)
     }
 
     /// Has the writer take over the uses that are in memory.

@@ -37,7 +37,7 @@ extension StoreWriter {
             let variants = (try? variantRows(in: places, now)) ?? []
             acceptances.append(.accepted(number, revision, variants: variants))
         }
-        try cover(aims)
+        cover(aims)
         return .done(acceptances)
     }
 
@@ -68,14 +68,14 @@ extension StoreWriter {
         }
         let step = try revisions.next()
         let revived = try state.revive(number, row, aims, found.entries, step)
-        try cover(aims)
+        cover(aims)
         forgetDead(aims.map(\.name))
         let rows = (try? variantRows(in: aims.map { variants($0.name.id) }, now)) ?? []
         return .done(RevivedModifier(number: revived, cause: ChangeCause(row), variants: rows))
     }
 
-    /// Says in memory what is targeted; of a copy the cache has no row.
-    private func cover(_ aims: [Aim]) throws(StoreError) {
+    /// Says in memory what is targeted.
+    private func cover(_ aims: [Aim]) {
         let index = shared.claims
         for aim in aims {
             let (scope, id) = (aim.name.scope, aim.name.id)
@@ -90,10 +90,7 @@ extension StoreWriter {
                 if isNew { index.remove(scope, id) }
             }
         }
-        guard !isCacheLeftOut else { return }
-        for aim in aims where aim.isShared && !aim.name.id.isEntity {
-            try cache.removeQuietly(aim.name.scope, aim.name.id)
-        }
+        addGarbage(aims.map(\.name))
     }
 
     /// Gives up what was written for a command that is refused.

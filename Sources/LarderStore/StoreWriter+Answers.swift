@@ -28,7 +28,6 @@ extension StoreWriter {
                 fence: fence,
                 copied,
                 isOwn: isClaimed || isKeptOut,
-                isShown: false,
                 now: now
             )
             switch whole {
@@ -51,9 +50,7 @@ extension StoreWriter {
         if answer.saved == nil {
             answer.entry = try ready(answer.entry, in: .cache, as: .answer, copied)
         }
-        let receipt = try cache.put(answer, merged, now: now)
-        if isClaimed, !receipt.isNormalized { try show(scope, id, now: now) }
-        return .done(receipt)
+        return .done(try cache.put(answer, merged, now: now))
     }
 
     /// Merges entities into what is known of them.
@@ -82,7 +79,6 @@ extension StoreWriter {
                 let found = try state.merge(entities, number, id, in: place, step, now)
                 guard place == scope else { continue }
                 saved.merged[number] = found
-                noteShown(scope, id)
             }
         }
         return saved
@@ -112,7 +108,7 @@ extension StoreWriter {
             new.client = cause.client
             new.cause = cause.text
             try state.put(new)
-            try show(place, id, now: now)
+            try noteReferences(of: TargetName(place, id))
         }
         guard !index.covers(scope, id) else { return step }
         return try cache.deleteEntity(name, in: scope, fetch: fetch, cause, now: now) ?? step

@@ -38,8 +38,6 @@ extension StoreWriter {
             found.claims[name] = claim
             // Its row has an entry, or has none as nothing is known.
             guard claim?.isLeftToCache != false, rows[name] == nil else { continue }
-            // Where what this group has done there is not committed, it is not what is saved.
-            noteShown(name.scope, name.id)
             if aim.isShared, let saved = try state.entry(original, name.id), let entry = saved.entry
             {
                 rows[name] = saved.taken(entry)

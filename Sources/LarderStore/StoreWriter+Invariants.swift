@@ -24,31 +24,7 @@ extension StoreWriter {
                 broken.append("4: \(row.id) is claimed otherwise in memory")
             }
             if place.isCopy != row.isShared { broken.append("4: \(row.id): is it a copy?") }
-            guard !place.isBehind, shared.generation.hasFile else { continue }
-            if let reason = try whyWronglyShown(name, place) {
-                broken.append("\(reason): \(row.id)")
-            }
         }
         return broken
-    }
-
-    private func whyWronglyShown(
-        _ name: TargetName,
-        _ place: ClaimIndex.Place
-    ) throws(StoreError) -> String? {
-        guard let saved = try state.find(name.scope, name.id),
-            let shown = try cache.find(name.scope, name.id).row
-        else { return nil }
-        if place.isCopy { return name.id.isEntity ? nil : "a copy is shown" }
-        guard saved.hasEntry else {
-            return saved.isLeftToCache ? nil : "5: of an unknown target there is a row"
-        }
-        guard shown.kind == saved.kind, shown.digest == saved.digest,
-            shown.byteCount == saved.byteCount
-        else { return "2: other bytes are shown" }
-        if place.targets == 0, shown.revision != saved.revision {
-            return "2: it is shown as of \(shown.revision), and saved as of \(saved.revision)"
-        }
-        return nil
     }
 }

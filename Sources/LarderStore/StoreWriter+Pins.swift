@@ -108,12 +108,7 @@ extension StoreWriter {
             return try refusal(error)
         }
         claim(scope, id)
-        noteShown(scope, id)
-        if try !isShown(name) || row.isChunked {
-            try show(scope, id, now: now)
-        } else {
-            try countShown(name)
-        }
+        addGarbage([name])
         return .done(.held(isNew: isNew))
     }
 
@@ -133,7 +128,7 @@ extension StoreWriter {
             var receipt = try state.put(ready, pinnedAt: now)
             if found?.hasEntry != true { try noteReplaced(&receipt, scope, id) }
             claim(scope, id)
-            try show(scope, id, now: now)
+            addGarbage([TargetName(scope, id)])
             try forget(new.body)
             return .done(receipt)
         } catch {
@@ -144,8 +139,7 @@ extension StoreWriter {
 
     /// Takes a pin's mark away; false when it was not pinned.
     ///
-    /// What was saved for it alone goes once the cache has it synced, in housekeeping; what the cache
-    /// cannot take goes at once.
+    /// What was saved for it alone goes once the cache has it synced, in housekeeping.
     func unpin(
         _ scope: ScopeKey,
         _ id: EntryID,
@@ -157,18 +151,14 @@ extension StoreWriter {
             return true
         }
         try state.unpin(scope, id, found.goneStatus == nil ? nil : revisions.next())
-        if found.goneStatus != nil { try show(scope, id, now: now) }
         setUnpinned(scope, id)
-        guard try cacheIfAny != nil else { return true }
-        try remove(try prepare([TargetName(scope, id)], [:], now: now).filter(\.isLost))
         return true
     }
 
-    /// Takes out of `cache.db` what it shows of a claim that is about to be given up: what nobody claims
-    /// any more it would show for good, where it could not commit that this is gone.
+    /// Takes the garbage of a claim out of `cache.db` that is about to be given up: else it would be
+    /// read again where `cache.db` could not commit that it is gone.
     func hide(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
         guard let cache = try cacheIfAny, try claimed(scope, id)?.hasEntry == true else { return }
-        shared.claims.setBehind(scope, id, true)
         try cache.removeQuietly(scope, id)
     }
 

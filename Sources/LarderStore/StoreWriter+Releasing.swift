@@ -5,8 +5,8 @@ import LarderNormalize
 extension StoreWriter {
     /// What has to be done before a released row may leave `state.db`.
     enum Release: Sendable {
-        /// The cache shows it as it is, or nil where there is nothing to be shown: it goes once that is
-        /// synced, unless it is another by then.
+        /// The cache has it as it is, or nil where there is nothing to have: it goes once that is synced,
+        /// unless it is another by then.
         case ready(TargetName, as: SavedVersion?)
         /// The cache cannot take it: it is lost, as any entry there may be at any time.
         case lost(TargetName, EvictionReason)
@@ -16,7 +16,7 @@ extension StoreWriter {
         var isLost: Bool { if case .lost = self { true } else { false } }
     }
 
-    /// Has `cache.db` show released rows as a whole.
+    /// Writes released rows to `cache.db`.
     func prepare(
         _ names: [TargetName],
         _ copied: CopiedBodies,
@@ -40,18 +40,21 @@ extension StoreWriter {
     ) throws(StoreError) -> Release {
         let (scope, id) = (name.scope, name.id)
         guard let entry = saved.entry else {
+            try cache.removeQuietly(scope, id)
             return saved.claim.hasEntry ? .lost(name, .damaged) : .ready(name, as: nil)
         }
         let ready = Release.ready(name, as: SavedVersion(entry))
         guard !entry.isExpired(at: now) else { return .lost(name, .expired) }
-        if try isShown(name), try cache.find(scope, id).row?.isHead == false { return ready }
-        noteShown(scope, id)
-        let isMade = id.isEntity || entry.kind == .tombstone
+        // From now on it is what is read once it has left `state.db`.
+        shared.claims.removeGarbage([RowKey(scope, id)])
         do throws(StoreError) {
-            guard !isMade, try !cache.showNormalized(entry, scope) else {
-                try show(scope, id, now: now)
+            if let entity = id.entity {
+                try cache.attempt(saved.inline.count) { () throws(StoreError) in
+                    try cache.show(entity, entry, saved.inline, in: scope)
+                }
                 return ready
             }
+            if try cache.showNormalized(entry, scope) { return ready }
             let size = entry.rowSize(in: scope, isChunked: saved.chunked != nil)
             try cache.checkSize(size, bodyBytes: entry.body.byteCount)
             if let chunked = saved.chunked,
@@ -84,9 +87,6 @@ extension StoreWriter {
             }
             guard let found = try claimed(name.scope, name.id), found.isReleased else { continue }
             if case .ready(_, let version) = release, found.version != version { continue }
-            // What was to show it was not committed: it is shown again first.
-            let isBehind = shared.claims.place(name.scope, name.id)?.isBehind == true
-            if isBehind, reason == nil, found.hasEntry { continue }
             try unclaim(found, name.scope, name.id)
             guard let reason else { continue }
             try cacheIfAny?.removeQuietly(name.scope, name.id)

@@ -5,25 +5,24 @@ import LarderModel
 /// Terms: an id is *claimed* while ``ClaimIndex`` has it: `state.db` has a row of it, as it is *pinned*,
 /// or *targeted* by unsettled changes, or as neither is true any more but its row is not synced in
 /// `cache.db` yet: then it is *released*. Its row there is *saved*: the last word of its origin, or of
-/// the client. `cache.db` *shows* it: it says the same, as a whole or as a head whose body stands in
-/// `state.db` alone; where it may say something older the row is *behind*. A *copy* is a claimed row
-/// that was taken from the shared row under its id; `cache.db` has none of it.
+/// the client. What `cache.db` has under the id meanwhile is *garbage*, which maintenance removes; only
+/// a normalized row stays, as it says of which entities the saved answer is. A *copy* is a claimed row
+/// that was taken from the shared row under its id.
 ///
 /// Invariants:
 /// 1. What is said of a claimed row is saved, synced, before anybody hears of it.
-/// 2. A row of `cache.db` that is not behind says what is saved of it, or is not there.
-/// 3. What targets an id is read with its base from `state.db`, in one transaction; so is what is
-///    behind, and a copy. Everything else is read from `cache.db`, and from `state.db` where that has
-///    no more than its head, or nothing.
+/// 2. No garbage is read: what is claimed is read from `state.db`, and from `cache.db` only where
+///    nothing is saved of it (5).
+/// 3. What targets an id is read with its base from `state.db`, in one transaction.
 /// 4. The index has an id from before the commit that makes its row until after that which takes it
-///    away; and it is targeted there until after the commit that shows what the change came to.
+///    away; and it is targeted there until after the commit of what the change came to.
 /// 5. A pin of which nothing is saved leaves its id to the cache; a target of which nothing is saved
 ///    has no row there: nothing is known of it.
 /// 6. The accounted size of what is pinned and not targeted is never let grow beyond `pins.max_bytes`.
 ///    What is targeted takes what the server says.
 /// 7. What is put into a shared row goes into every copy of it in the same command, but for one that
 ///    has no room for it.
-/// 8. A released row leaves `state.db` once what `cache.db` shows of it is synced there.
+/// 8. A released row leaves `state.db` once it is written to `cache.db`, and synced there.
 /// 9. The index has what dead letters target from before the commit by which one dies until after that
 ///    by which it is dropped or back in the queue.
 extension StoreWriter {
@@ -35,82 +34,36 @@ extension StoreWriter {
         shared.claims.covers(scope, id) ? try state.find(scope, id) : nil
     }
 
-    // MARK: Showing
+    // MARK: Garbage
 
-    /// Has `cache.db` say what is saved of a row.
+    /// What the cache has under claimed ids is read no more once the open group is committed.
+    func addGarbage(_ names: [TargetName]) {
+        let keys = names.filter { !$0.id.isEntity }.map { RowKey($0.scope, $0.id) }
+        afterCommit { [index = shared.claims] in index.addGarbage(keys) }
+    }
+
+    /// Takes rows of claimed ids out of `cache.db`: nobody reads them there.
     ///
-    /// What it has no room for as a whole it shows as a head.
-    func show(_ scope: ScopeKey, _ id: EntryID, now: Timestamp) throws(StoreError) {
-        let index = shared.claims
-        guard !index.isCopy(scope, id) else { return }
-        noteShown(scope, id)
-        guard let cache = try cacheIfAny else { return index.setBehind(scope, id, true) }
-        guard let saved = try state.entry(scope, id), let entry = saved.entry else {
-            if try state.find(scope, id)?.isLeftToCache == false {
-                try cache.removeQuietly(scope, id)
-            }
-            return
+    /// A normalized row stays, as it says of which entities the saved answer is.
+    func removeGarbage(_ keys: [RowKey]) throws(StoreError) {
+        for key in keys where shared.claims.covers(key) {
+            guard let cache = try cacheIfAny else { return }
+            if try cache.isGarbage(key) { try cache.remove(key) }
         }
+        afterCacheCommit { [index = shared.claims] in index.removeGarbage(keys) }
+    }
+
+    /// Has `cache.db` know to which entities a claimed entity refers; what it says of it is not read.
+    func noteReferences(of name: TargetName) throws(StoreError) {
+        guard let entity = name.id.entity, !shared.claims.isCopy(name.scope, name.id),
+            let cache = try cacheIfAny, let saved = try state.entry(name.scope, name.id), let entry = saved.entry
+        else { return }
         do throws(StoreError) {
-            if let name = id.entity {
-                return try cache.attempt(saved.inline.count) { () throws(StoreError) in
-                    try cache.show(name, entry, saved.inline, in: scope)
-                }
+            try cache.attempt(saved.inline.count) { () throws(StoreError) in
+                try cache.show(entity, entry, saved.inline, in: name.scope)
             }
         } catch .noRoom, .keyTaken {
-            return try cache.removeQuietly(scope, id)
         }
-        if try cache.showNormalized(entry, scope) { return }
-        if try cache.hasNormalized(entry, shared.key(for: .shared)) {
-            // With its entities as they are now it is shown by that.
-            return try cache.removeQuietly(scope, id)
-        }
-        let others = index.shownBytes(without: scope, id)
-        let isHead =
-            saved.chunked != nil
-            || others + Int64(saved.inline.count) > cache.state.totals.budget / 2
-        try cache.show(entry, isHead ? nil : saved.inline, in: scope, now: now)
-        afterCacheCommit {
-            index.setShown(scope, id, isHead ? 0 : Int64(saved.inline.count))
-        }
-    }
-
-    /// Has `cache.db` say from a step on what it says of a claimed row.
-    func raise(_ scope: ScopeKey, _ id: EntryID, to step: Revision) throws(StoreError) {
-        let index = shared.claims
-        guard !index.isCopy(scope, id) else { return }
-        noteShown(scope, id)
-        if let cache = try cacheIfAny { return try cache.raise(scope, id, to: step) }
-        index.setBehind(scope, id, true)
-    }
-
-    /// Has `cache.db` say of rows what is saved of them, where it may say something older.
-    func showAgain(_ names: [TargetName], now: Timestamp) throws(StoreError) {
-        let index = shared.claims
-        for name in names where index.place(name.scope, name.id)?.isBehind == true {
-            if try isShown(name) {
-                try countShown(name)
-            } else {
-                try show(name.scope, name.id, now: now)
-            }
-            afterCacheCommit { index.setBehind(name.scope, name.id, false) }
-        }
-    }
-
-    /// Remembers what a row's bytes take in `cache.db`, which shows it.
-    func countShown(_ name: TargetName) throws(StoreError) {
-        guard let row = try cacheIfAny?.find(name.scope, name.id).row, !row.isHead else { return }
-        let bytes = Int64(row.byteCount)
-        afterCacheCommit { [index = shared.claims] in index.setShown(name.scope, name.id, bytes) }
-    }
-
-    /// Whether `cache.db` says what is saved of a row.
-    func isShown(_ name: TargetName) throws(StoreError) -> Bool {
-        guard let saved = try state.find(name.scope, name.id), saved.hasEntry,
-            let row = try cache.find(name.scope, name.id).row
-        else { return false }
-        return row.kind == saved.kind && row.revision == saved.revision
-            && row.digest == saved.digest && row.byteCount == saved.byteCount
     }
 
     // MARK: Entries
@@ -118,14 +71,12 @@ extension StoreWriter {
     /// Stores an entry: in its row, in the copies of a shared one, and where it is claimed in what is
     /// saved of it.
     ///
-    /// With `isOwn` false it goes into the copies only; with `isShown` false the caller has `cache.db`
-    /// show it.
+    /// With `isOwn` false it goes into the copies only.
     func put(
         _ new: NewEntry,
         fence: AnswerFence?,
         _ copied: CopiedBodies,
         isOwn: Bool = true,
-        isShown: Bool = true,
         now: Timestamp
     ) throws(StoreError) -> Entrance<PutReceipt> {
         if isOwn, let receipt = try putUnclaimed(new, fence: fence, now: now) {
@@ -154,7 +105,7 @@ extension StoreWriter {
             needs.append(large)
         }
         guard needs.isEmpty else { return .needs(needs) }
-        for place in places { try put(place.new, intoCopy: place.row, copied, now) }
+        for place in places { try put(place.new, intoCopy: place.row, copied) }
         defer { if isOwn || isKeptOut { try? forget(new.body) } }
         guard let destination else {
             let revision =
@@ -171,9 +122,10 @@ extension StoreWriter {
             try state.setTrouble(scope, id, .failed, trouble)
         }
         guard let found, destination.file == .state else {
+            if found != nil { shared.claims.removeGarbage([RowKey(scope, id)]) }
             return .done(try cache.put(ready, now: now))
         }
-        return .done(try put(ready, into: found, isShown: isShown, now))
+        return .done(try put(ready, into: found))
     }
 
     /// Stores an entry that concerns the cache alone; nil, and nothing done, where it does not.
@@ -231,8 +183,7 @@ extension StoreWriter {
     private func put(
         _ copy: NewEntry,
         intoCopy found: StateWriter.FoundClaim,
-        _ copied: CopiedBodies,
-        _ now: Timestamp
+        _ copied: CopiedBodies
     ) throws(StoreError) {
         let ready: NewEntry
         do throws(StoreError) {
@@ -241,27 +192,23 @@ extension StoreWriter {
             return
         }
         do throws(StoreError) {
-            _ = try put(ready, into: found, isShown: false, now)
+            _ = try put(ready, into: found)
         } catch .pinsFull {
             try forget(ready.body)
         }
     }
 
-    /// Stores an entry in what is saved of its id, and shows it.
+    /// Stores an entry in what is saved of its id.
     private func put(
         _ new: NewEntry,
-        into found: StateWriter.FoundClaim,
-        isShown: Bool,
-        _ now: Timestamp
+        into found: StateWriter.FoundClaim
     ) throws(StoreError) -> PutReceipt {
-        let (scope, id) = (new.scope, new.entry.id)
-        guard new.entry.kind != .tombstone else { return try bury(new, found, now) }
+        guard new.entry.kind != .tombstone else { return try bury(new) }
         var new = new
         let isSame = found.hasEntry && found.goneStatus == nil && found.matches(new.entry)
         new.entry.revision = isSame ? found.revision : try revisions.next()
         var receipt = try state.put(new)
-        if !found.hasEntry { try noteReplaced(&receipt, scope, id) }
-        if isShown { try show(scope, id, now: now) } else { noteShown(scope, id) }
+        if !found.hasEntry { try noteReplaced(&receipt, new.scope, new.entry.id) }
         return receipt
     }
 
@@ -276,21 +223,14 @@ extension StoreWriter {
     }
 
     /// The origin has deleted it: the bytes of a pin stay, a base is a tombstone from then on.
-    private func bury(
-        _ new: NewEntry,
-        _ found: StateWriter.FoundClaim,
-        _ now: Timestamp
-    ) throws(StoreError) -> PutReceipt {
-        let (scope, id) = (new.scope, new.entry.id)
+    private func bury(_ new: NewEntry) throws(StoreError) -> PutReceipt {
         var tombstone = new
         tombstone.entry.revision = try revisions.next()
         let revision = tombstone.entry.revision
         guard try !state.bury(tombstone, revision) else {
             return PutReceipt(revision: revision, isNew: false, isSame: false)
         }
-        let receipt = try state.put(tombstone)
-        try show(scope, id, now: now)
-        return receipt
+        return try state.put(tombstone)
     }
 
     /// Confirms the bytes that stand under an id, and those of the copies of a shared row.
@@ -315,11 +255,6 @@ extension StoreWriter {
         guard let outcome = try state.refresh(confirmed, in: scope) else {
             return try cache.refresh(confirmed, in: scope)
         }
-        guard case .refreshed = outcome else { return outcome }
-        noteShown(scope, id)
-        let shown = try cacheIfAny?.refresh(confirmed, in: scope)
-        if case .refreshed? = shown { return outcome }
-        try show(scope, id, now: confirmed.storedAt)
         return outcome
     }
 
@@ -379,7 +314,6 @@ extension StoreWriter {
                 try state.setTargeted(found.isTargeted, found, row.place, revision)
                 try state.noteChange(of: row.place, row.id)
                 try state.log(change)
-                try raise(row.place, row.id, to: revision)
             } else {
                 try cache.raise(row.place, row.id, to: revision)
                 cached.append(change)

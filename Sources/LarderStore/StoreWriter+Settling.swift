@@ -42,13 +42,8 @@ extension StoreWriter {
             }
         }
         try state.settle(settlement, row, targets, step, now: now)
-        let changed = Set(targets.filter { !$0.fate.keepsBase }.map(\.name))
-        for name in targets.map(\.name).unique {
-            if changed.contains(name) {
-                try show(name.scope, name.id, now: now)
-            } else {
-                try raise(name.scope, name.id, to: step)
-            }
+        for target in targets where !target.fate.keepsBase {
+            try noteReferences(of: target.name)
         }
         var variants: [VariantRow] = []
         for rows in settlement.variants {
@@ -176,10 +171,11 @@ extension StoreWriter {
     }
 
     private func markStale(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
-        try cacheIfAny?.markStale(scope, id)
-        guard let row = try claimed(scope, id) else { return }
+        guard let row = try claimed(scope, id), row.hasEntry else {
+            try cacheIfAny?.markStale(scope, id)
+            return
+        }
         try state.markStale(row)
-        noteShown(scope, id)
     }
 
     /// Has a variant say what a confirmed modifier has made of it, unless changes of its own show there,
@@ -213,7 +209,6 @@ extension StoreWriter {
         }
         do throws(StoreError) {
             try state.put(new, isNews: false)
-            try show(scope, id, now: now)
         } catch .pinsFull {
             try markStale(scope, id)
         }

@@ -25,8 +25,6 @@ final class StoreWriter {
     private var showing: [() -> Void] = []
     /// What `state.db` has been told of entities, for those who show them.
     private var news: [EntityNews] = []
-    /// Claimed rows that the open transaction has written to `cache.db`.
-    private var shown: [TargetName] = []
     /// The last revision of the groups so far.
     private var lastSeen: Revision
 
@@ -128,7 +126,7 @@ final class StoreWriter {
     func commitState() throws(StoreError) {
         guard isStateOpen else { return }
         let entities = stateWriter.state.entities
-        try stateWriter.commit()
+        try stateWriter.commit(shared.stamps)
         news = entities
         isStateOpen = false
         hasCommittedState = true
@@ -146,12 +144,13 @@ final class StoreWriter {
     /// Has what was done count in memory, before anybody hears of it.
     private func finish() {
         for work in following { work() }
+        if hasCommittedState { shared.claims.commitPublished() }
+        shared.stamps.commitEnded()
         tell(news)
         news.removeAll()
         following.removeAll(keepingCapacity: true)
         undoing.removeAll(keepingCapacity: true)
         showing.removeAll(keepingCapacity: true)
-        shown.removeAll(keepingCapacity: true)
         revisions.close()
         let last = revisions.last
         if last != lastSeen { shared.upkeep.want() }
@@ -169,12 +168,7 @@ final class StoreWriter {
         isCacheOpen = false
         for work in undoing.reversed() { work() }
         undoing.removeAll(keepingCapacity: true)
-        if hasCommittedState {
-            // What `state.db` has, `cache.db` has not heard of.
-            for name in shown { shared.claims.setBehind(name.scope, name.id, true) }
-        } else {
-            following.removeAll(keepingCapacity: true)
-        }
+        if !hasCommittedState { following.removeAll(keepingCapacity: true) }
         finish()
     }
 
@@ -191,12 +185,6 @@ final class StoreWriter {
     /// Does something in memory once `cache.db` is committed as well.
     func afterCacheCommit(_ work: @escaping () -> Void) {
         showing.append(work)
-    }
-
-    /// What `cache.db` says of a claimed row is written by this transaction: where that fails, it is
-    /// behind.
-    func noteShown(_ scope: ScopeKey, _ id: EntryID) {
-        shown.append(TargetName(scope, id))
     }
 
     /// Does what can be done about a failure, outside a transaction.

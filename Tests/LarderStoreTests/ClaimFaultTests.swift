@@ -86,10 +86,9 @@ struct ClaimFaultTests {
     @Test("What was read beside it counts no more once it is targeted, wherever it stood before")
     func targetedBehind() async throws {
         let temporary = try TemporaryStore()
-        let (scope, index) = (temporary.scope, temporary.store.shared.claims)
+        let scope = temporary.scope
         try await temporary.answer("a", "[1]")
         _ = try await temporary.store.pins.pin(scope, named("a"), origin: nil, now: .epoch)
-        index.setBehind(scope, named("a"), true)
         let reader = try temporary.store.makeReader()
         // As of an id under which a modifier of "a" would show.
         let (found, stamp) = reader.stamping {

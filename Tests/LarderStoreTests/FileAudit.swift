@@ -46,21 +46,17 @@ struct FileAudit {
             let id = entry.id.text
             let body = rows.integerOrNil(17)
             let size = rows.integer(19)
-            let isHead = EntryRow(rows).isHead
-            var expected = entry.documentedSize(
+            let expected = entry.documentedSize(
                 scope: rows.text(1) ?? "",
-                isChunked: body != nil && !isHead
+                isChunked: body != nil
             )
-            if isHead { expected -= Int64(entry.body.byteCount) }
             try require(size == expected, "\(id): size \(size), expected \(expected)")
             try require(rows.integer(20) == rows.integer(4), "\(id): stored_at")
             let expiry = entry.kind == .blob ? rows.integerOrNil(5) : nil
             try require(rows.integerOrNil(21) == expiry, "\(id): expires_at")
             let uid = rows.text(1).flatMap(Scope.init(text:))?.uid
             try require(rows.integer(22) == uid.map(Int64.init) ?? -1, "\(id): owner")
-            if isHead {
-                try require(rows.isNull(18) || rows.bytes(18).isEmpty, "\(id): a head with bytes")
-            } else if let body {
+            if let body {
                 try require(linked.insert(body).inserted, "\(id): a body with two names")
                 try checkChunks(of: body, entry)
             } else {

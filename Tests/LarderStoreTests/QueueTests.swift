@@ -10,7 +10,7 @@ struct QueueTests {
     // MARK: Bases
 
     @Test(
-        "The base of what an accepted modifier targets is saved, and the cache shows it as before"
+        "The base of what an accepted modifier targets is saved, and the cache has no part in it"
     )
     func saves() async throws {
         let temporary = try TemporaryStore()
@@ -28,7 +28,8 @@ struct QueueTests {
         try temporary.crash()
         #expect(try temporary.target("a")?.base == "[1]")
         #expect(try temporary.target("b")?.base == "[2]")
-        #expect(try FileAudit(temporary.cachePath).entries == 2)
+        try await temporary.store.maintain()
+        #expect(try FileAudit(temporary.cachePath).entries == 0)
     }
 
     @Test("A large base is taken over in chunks, read whole, and given back")
@@ -110,7 +111,7 @@ struct QueueTests {
         try await store.maintain()
         #expect(store.pins.isPinned(scope, named("a")) && store.pins.totals.count == 1)
         #expect(try await temporary.text("a") == "[2]")
-        #expect(try FileAudit(temporary.cachePath).entries == 1)
+        #expect(try FileAudit(temporary.cachePath).entries == 0)
     }
 
     @Test("A deleted base is a tombstone; of a pin the bytes stay until it is unpinned")
