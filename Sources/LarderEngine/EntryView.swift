@@ -341,12 +341,17 @@ extension Target {
         now: Timestamp
     ) throws(StoreError) -> EntryLook.Base {
         guard case .value(let entry, _?) = base,
-            let shown = try reader.rebuilt(saved: entry, scope, for: .view(of: scope), now: now)
+            let (shown, came) = try reader.rebuilt(
+                saved: entry.id,
+                scope,
+                for: .view(of: scope),
+                now: now
+            )
         else { return EntryLook.Base(value: base, place: scope, known: base.entry) }
         return EntryLook.Base(
             value: .value(shown.entry, shown.answer.bytes),
             place: scope,
-            known: shown.entry.body.digest == entry.body.digest ? entry : nil,
+            known: shown.entry.body.digest == came.body.digest ? came : nil,
             overlay: Overlay(missing: shown.answer, shown.pending)
         )
     }

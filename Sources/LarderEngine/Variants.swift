@@ -30,21 +30,16 @@ struct Variants: Sendable {
         try EntryID(url.text + " vary")
     }
 
-    /// The URL's id, where an id is that of a variant.
+    /// The URL's id, where an id is that of a variant's answer.
     static func url(of id: EntryID) -> EntryID? {
-        guard !id.isEntity, let space = id.text.utf8.firstIndex(of: UInt8(ascii: " ")) else {
-            return nil
-        }
-        let (url, names) = (id.text[..<space], id.text[space...])
-        guard url.contains("://"), names.utf8.contains(UInt8(ascii: "=")) else { return nil }
-        return try? EntryID(String(url))
+        guard let url = id.urlOfVariant,
+            id.text.utf8.dropFirst(url.text.utf8.count).contains(UInt8(ascii: "="))
+        else { return nil }
+        return url
     }
 
     /// What the ids of a URL's variants begin with; nil for an id that is no URL's.
-    static func prefix(of id: EntryID) -> String? {
-        let isURL = !id.isEntity && id.text.contains("://") && !id.text.contains(" ")
-        return isURL ? id.text + " " : nil
-    }
+    static func prefix(of id: EntryID) -> String? { id.variantPrefix }
 
     /// The names in an answer's Vary, in lower case and sorted.
     ///

@@ -67,6 +67,19 @@ package struct EntryID: Sendable, CustomStringConvertible {
         isEntity ? EntityName(text: text.dropFirst()) : nil
     }
 
+    /// The URL's id, where this is the id of one of its variants: the URL, a space and what names it.
+    package var urlOfVariant: EntryID? {
+        guard !isEntity, let space = text.utf8.firstIndex(of: UInt8(ascii: " ")) else { return nil }
+        let url = text[..<space]
+        return url.contains("://") ? try? EntryID(String(url)) : nil
+    }
+
+    /// What the ids of a URL's variants begin with; nil for an id that is no URL's.
+    package var variantPrefix: String? {
+        let isURL = !isEntity && text.contains("://") && !text.contains(" ")
+        return isURL ? text + " " : nil
+    }
+
     /// What the ids of all entities of an origin begin with, or of one type of them.
     package static func entityPrefix(_ origin: OriginName, type: String? = nil) -> String {
         "\(entityMark)\(origin)/" + (type.map { EntityKey.typePrefix($0) } ?? "")

@@ -9,7 +9,8 @@ final class CacheFile {
     let log: ChangeLog
     let bodies: BodyTable
     let chunks: ChunkReader
-    let references: ReferenceReader
+    let references: ReferenceTable
+    let tables: AnswerTables
     let wal: WriteAheadLog
     private let database: DatabaseFile
     private var stamp: FileStamp?
@@ -33,7 +34,8 @@ final class CacheFile {
         log = try ChangeLog(connection, hasModifiers: false)
         bodies = try BodyTable(connection, of: .cache)
         chunks = try ChunkReader(connection)
-        references = try ReferenceReader(connection)
+        references = try ReferenceTable(connection, of: .cache)
+        tables = try AnswerTables(connection)
         wal = WriteAheadLog(of: connection)
         stamp = FileStamp(database.path)
         walStamp = FileStamp(database.path + "-wal")

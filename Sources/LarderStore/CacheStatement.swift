@@ -5,9 +5,7 @@ enum CacheStatement: Int, PreparedStatement {
     case begin, commit, setMeta, deleteMeta, touch, find, entry, putEntry, putRecency, refreshEntry,
         refreshRecency, markStale, deleteEntry, deleteRecency, oldest, oldestWithKind,
         oldestOfOwner,
-        oldestOfOwnerWithKind, expired, references,
-        deleteReference, putReference, deleteReferences, unreferred, findSkeleton, insertSkeleton,
-        countSkeleton, deleteSkeleton, markDirect
+        oldestOfOwnerWithKind, expired, unreferred, markDirect
 
     var sql: String {
         switch self {
@@ -76,27 +74,12 @@ enum CacheStatement: Int, PreparedStatement {
             SELECT key, last_used, expires_at FROM recency
             WHERE expires_at <= ?1 AND (expires_at, key) > (?2, ?3) ORDER BY expires_at, key
             """
-        case .references: "SELECT child, members FROM reference WHERE parent = ?1"
-        case .deleteReference: "DELETE FROM reference WHERE child = ?1 AND parent = ?2"
-        case .putReference:
-            """
-            INSERT INTO reference (child, parent, members) VALUES (?1, ?2, ?3)
-            ON CONFLICT (child, parent) DO UPDATE SET members = ?3
-            """
-        case .deleteReferences: "DELETE FROM reference WHERE parent = ?1 RETURNING child"
         case .unreferred:
             """
             SELECT key FROM entry JOIN recency USING (key)
             WHERE key = ?1 AND id < '\(EntryID.firstOfEntries)' AND direct = 0
                 AND NOT EXISTS (SELECT 1 FROM reference WHERE child = ?1)
             """
-        case .findSkeleton:
-            "SELECT skeleton FROM skeleton WHERE digest_high = ?1 AND digest_low = ?2 AND data = ?3"
-        case .insertSkeleton:
-            "INSERT INTO skeleton (digest_high, digest_low, answers, data) VALUES (?1, ?2, 1, ?3)"
-        case .countSkeleton: "UPDATE skeleton SET answers = answers + ?2 WHERE skeleton = ?1"
-        case .deleteSkeleton:
-            "DELETE FROM skeleton WHERE skeleton = ?1 AND answers <= 0 RETURNING length(data)"
         case .markDirect: "UPDATE recency SET direct = 1 WHERE key = ?1"
         }
     }

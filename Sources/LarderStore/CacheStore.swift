@@ -97,6 +97,12 @@ package final class CacheStore: Sendable {
             found: found,
             readers: readers
         )
+        if stateFile.isMigrated {
+            // What fails here is fetched again, or shown as it was saved.
+            _ = try? commits.submitBlocking { writer throws(StoreError) in
+                try writer.takeAlong(now: now())
+            }
+        }
         commits.wake()
     }
 

@@ -27,22 +27,31 @@ extension CacheWriter {
         let scope = answer.entry.scope
         var step = EntityStep(scope: scope, cause: answer.entities.cause, saved: saved)
         let merged = try merge(answer.entities, &step, now: now)
-        let split = answer.entities.split
-        let template = split.template(merged).flatMap { try? Template($0, split.skeleton) }
+        let form = answer.entities.form(merged)
         let entry: PutReceipt
-        if let template {
-            entry = try put(answer, template, &step, now: now)
+        if let form {
+            entry = try put(answer.entry, form.template, form.form, &step)
         } else {
             // What it brought of its entities still counts.
             try tell(&step, entry: nil)
-            if let saved = answer.saved {
-                entry = saved
-            } else {
-                entry = try put(answer.entry, now: now)
-            }
+            entry = try put(answer.entry, now: now)
         }
         try makeRoom(for: step.bytes, keeping: step.rows, now: now)
-        return AnswerReceipt(entry: entry, isNormalized: template != nil)
+        return AnswerReceipt(entry: entry, isNormalized: form != nil)
+    }
+
+    /// Writes a normalized answer that comes back from `state.db`, at its own revision.
+    func put(
+        _ entry: Entry,
+        _ template: [UInt8],
+        _ form: AnswerForm,
+        in scope: ScopeKey,
+        now: Timestamp
+    ) throws(StoreError) {
+        var step = EntityStep(scope: scope, cause: ChangeCause(.network))
+        let found = try findToPut(scope, entry.id)
+        try write(entry, template, form, over: found, &step)
+        try makeRoom(for: step.bytes, keeping: step.rows, now: now)
     }
 
     /// Merges entities into what is known of them.
@@ -103,15 +112,14 @@ extension CacheWriter {
         var merged: [MergedEntity] = []
         merged.reserveCapacity(new.split.keys.count)
         for (number, key) in new.split.keys.enumerated() {
+            if let saved = step.saved.merged[number] {
+                merged.append(saved)
+                continue
+            }
             let found = try findEntityToPut(step.scope, EntityName(key, of: new.origin))
-            let saved = step.saved.merged[number]
-            let entity =
-                saved ?? new.split.merged(number, into: found.held, fetch: new.fetch.number)
+            let entity = new.split.merged(number, into: found.held, fetch: new.fetch.number)
             if entity.isWritten {
-                let told = saved == nil ? entity.change : nil
-                let isOther = saved != nil && (entity.change != .nothing || found.row == nil)
-                let given = isOther ? step.saved.step : nil
-                try write(entity.held, told, found, &step, at: given, now: now)
+                try write(entity.held, entity.change, found, &step, now: now)
             }
             step.rows.insert(found.key)
             merged.append(entity)
@@ -192,7 +200,7 @@ extension CacheWriter {
             try replaceReferences(of: found.key, references, found.name.origin, step.scope)
         }
         let size =
-            entry.rowSize(in: step.scope, isChunked: false) + Self.referencesSize(references)
+            entry.rowSize(in: step.scope, isChunked: false) + AnswerTables.size(of: references)
         let (key, scope) = (found.key, step.scope)
         try write(entry, at: key, over: found.row, in: scope, .inline(row.bytes), size: size)
         step.bytes += size
@@ -217,55 +225,56 @@ extension CacheWriter {
 
     /// Stores an answer's entry with its template in place of its body.
     private func put(
-        _ answer: NewAnswer,
-        _ template: Template,
-        _ step: inout EntityStep,
-        now: Timestamp
+        _ new: NewEntry,
+        _ template: [UInt8],
+        _ form: AnswerForm,
+        _ step: inout EntityStep
     ) throws(StoreError) -> PutReceipt {
-        let new = answer.entry
         let found = try findToPut(step.scope, new.entry.id)
-        let (old, key) = (found.row, found.key)
-        let skeleton = try takeSkeleton(answer.entities.split.skeleton, insteadOf: old?.skeleton)
-        let checksum = template.bytes.withUnsafeBytes { Checksum.chunk($0) }
-        let references = template.references(answer.entities.split.skeleton)
-        let size =
-            new.entry.rowSize(in: step.scope, dataBytes: template.bytes.count)
-            + Self.referencesSize(references)
-        try checkSize(size, bodyBytes: new.entry.body.byteCount)
         // It looks the same to whoever has seen it, but for what its entities show.
-        var isSame =
-            old.map { $0.kind == .fetched && $0.skeleton == skeleton && $0.checksum == checksum }
-            ?? false
-        if !isSame { isSame = try shows(new.entry.body, old, step) }
-        var entry = new.entry
-        if let saved = answer.saved {
-            entry.revision = saved.revision
-        } else {
-            entry.revision =
-                if isSame, let old { old.revision } else { try revision(of: &step) }
+        var isSame = false
+        if let old = found.row, old.kind == .fetched, old.checksum == form.checksum,
+            let skeleton = old.skeleton
+        {
+            isSame = try references.skeleton(skeleton)?.bytes == form.skeleton.bytes
         }
+        if !isSame { isSame = try shows(new.entry.body, found.row, step) }
+        var entry = new.entry
+        entry.revision =
+            if isSame, let old = found.row { old.revision } else { try revision(of: &step) }
+        try write(entry, template, form, over: found, &step)
+        if case .uploaded(let upload) = new.body { forget(upload) }
+        let told = isSame ? nil : (key: found.key, change: new.change(at: entry.revision))
+        try tell(&step, entry: told)
+        return PutReceipt(revision: entry.revision, isNew: found.row == nil, isSame: isSame)
+    }
+
+    private func write(
+        _ entry: Entry,
+        _ template: [UInt8],
+        _ form: AnswerForm,
+        over found: Found,
+        _ step: inout EntityStep
+    ) throws(StoreError) {
+        let (old, key) = (found.row, found.key)
+        let size =
+            entry.rowSize(in: step.scope, dataBytes: template.count)
+            + AnswerTables.size(of: form.references)
+        try checkSize(size, bodyBytes: entry.body.byteCount)
+        let skeleton = try takeSkeleton(form.skeleton, insteadOf: old?.skeleton)
         if let old { try letGo(of: old, replacedBy: skeleton) }
         try write(
             entry,
             at: key,
             over: old,
             in: step.scope,
-            .inline(template.bytes),
-            form: (skeleton, checksum),
+            .inline(template),
+            form: (skeleton, form.checksum),
             size: size
         )
-        try replaceReferences(of: key, references, answer.entities.origin, step.scope)
+        try replaceReferences(of: key, form.references, form.origin, step.scope)
         step.bytes += size
         step.rows.insert(key)
-        if let saved = answer.saved {
-            // It was told where it is kept, as far as other bytes came.
-            try tell(&step, entry: nil, except: saved.isSame ? nil : key)
-            return saved
-        }
-        if case .uploaded(let upload) = new.body { forget(upload) }
-        let told = isSame ? nil : (key: key, change: new.change(at: entry.revision))
-        try tell(&step, entry: told)
-        return PutReceipt(revision: entry.revision, isNew: old == nil, isSame: isSame)
     }
 
     /// Whether a row shows the bytes that come for it already, though it came to them otherwise: as
@@ -300,15 +309,16 @@ extension CacheWriter {
     /// Those are told but not written down: who comes back finds them by the references again.
     func tell(
         _ step: inout EntityStep,
-        entry: (key: RowKey, change: Change?)?,
-        except known: RowKey? = nil
+        entry: (key: RowKey, change: Change?)?
     ) throws(StoreError) {
         let isHeard = shared.changes.isWatched || !shared.watches.isEmpty
         var showing = ReferenceReader.Showing()
         if !step.changes.isEmpty {
             if isHeard {
-                showing = try references.entries(
+                let reader = ReferenceReader(tables: [references], claims: shared.claims)
+                showing = try reader.entries(
                     showing: step.changes,
+                    in: step.scope,
                     limit: Limits.followedReferencesMax
                 )
             } else {
@@ -327,7 +337,6 @@ extension CacheWriter {
             }
             try log(change)
         }
-        if let known { showing.entries[known] = nil }
         for (key, shown) in showing.entries.sorted(by: { $0.value.id.text < $1.value.id.text }) {
             var change = Change(revision, scope, .put(shown.id, step.cause))
             change.name(changed: shown.changed)

@@ -34,7 +34,7 @@ extension CacheWriter {
         _ step: inout Revision?
     ) throws(StoreError) -> Bool {
         // Of garbage nobody hears: it is read no more.
-        let isGarbage = try isGarbage(key)
+        let isGarbage = shared.claims.isGarbage(key)
         guard let row = try remove(key), !isGarbage else { return false }
         guard let scope = row.scope, let id = row.id, let kind = row.kind, kind != .variants else {
             return true

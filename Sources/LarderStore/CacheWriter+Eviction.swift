@@ -133,7 +133,8 @@ extension CacheWriter {
 
     /// Whether a row is not to be evicted: somebody needs it now, or what shows it.
     private func isProtected(_ key: RowKey) throws(StoreError) -> Bool {
-        if shared.isProtected(key) { return try !isGarbage(key) || shared.protection.isHeld(key) }
+        if shared.claims.isGarbage(key) { return false }
+        if shared.isProtected(key) { return true }
         guard shared.protectsAny else { return false }
         return try references.isReferred(to: key) { shared.isProtected($0) }
     }

@@ -8,6 +8,8 @@ extension CacheWriter {
         let entry: Entry
         /// One in chunks is leased: it stays until whoever got this gives it back.
         let body: Target.Body
+        /// Of a normalized answer, whose body is its template.
+        var form: AnswerForm?
 
         /// Lets a leased body go, on the writer's thread; one of `state.db` is not leased.
         func giveBack(to shared: SharedCacheState) {
@@ -65,7 +67,7 @@ extension CacheWriter {
         }
         if let normalized = row.normalized(in: scope) {
             statement.reset()
-            return try takeable(normalized, found)
+            return try takeable(normalized)
         }
         if let chunked = row.chunkedBody {
             shared.leases.take(chunked.number)
@@ -78,40 +80,36 @@ extension CacheWriter {
         return Takeable(entry: entry, body: .inline(bytes))
     }
 
-    /// A normalized answer as it is now: what is claimed is saved whole, and the row shows it.
-    private func takeable(
-        _ row: NormalizedRow,
-        _ found: FoundRow
+    /// A row of any kind as it is, to be claimed with another.
+    func copy(
+        of scope: ScopeKey,
+        _ id: EntryID,
+        now: Timestamp
     ) throws(StoreError) -> Takeable? {
+        try takeable(scope, id, now: now) { _ in true }
+    }
+
+    /// A normalized answer with its template, if all that it shows is there.
+    private func takeable(_ row: NormalizedRow) throws(StoreError) -> Takeable? {
         switch try rebuild(row) {
         case .shown(let shown):
-            guard shown.answer.isComplete else { return nil }
-            if shown.entry.body != row.entry.body { try rewrite(row, found, as: shown.entry) }
-            return Takeable(entry: shown.entry, body: .inline(shown.answer.bytes))
+            guard shown.answer.isComplete, let origin = row.entry.origin,
+                let skeleton = try references.skeleton(row.skeleton),
+                let template = try? Template(row.template, skeleton)
+            else { return nil }
+            let form = AnswerForm(template, skeleton, of: origin)
+            return Takeable(entry: row.entry, body: .inline(row.template), form: form)
         case .deleted(let tombstone, _, _): return Takeable(entry: tombstone, body: .inline([]))
         case .missing: return nil
         }
     }
 
-    /// A kept answer with its entities as they are now, as far as the cache has it normalized.
-    func rebuilt(saved entry: Entry, _ scope: ScopeKey) throws(StoreError) -> RebuiltEntry? {
-        guard var row = try normalized(of: entry, scope)?.row else { return nil }
-        row.entry = entry
-        guard case .shown(let shown) = try rebuild(row), shown.answer.isComplete else {
-            return nil
-        }
-        return shown
-    }
-
-    /// The normalized row of an answer that is kept; nil where it is of another one.
-    private func normalized(
-        of entry: Entry,
-        _ scope: ScopeKey
-    ) throws(StoreError) -> (found: FoundRow, row: NormalizedRow)? {
-        guard let found = try find(scope, entry.id).row, found.skeleton != nil,
-            found.digest == entry.body.digest
-        else { return nil }
-        return try normalizedRow(found, scope).map { (found, $0) }
+    /// A normalized answer as it is now, whole: what is to be everybody's no more.
+    func whole(_ taken: Takeable, _ scope: ScopeKey) throws(StoreError) -> Takeable {
+        guard taken.form != nil, let found = try find(scope, taken.entry.id).row,
+            let row = try normalizedRow(found, scope), case .shown(let shown) = try rebuild(row)
+        else { return taken }
+        return Takeable(entry: shown.entry, body: .inline(shown.answer.bytes))
     }
 
     /// The row of a normalized answer that was found; nil for another.
@@ -123,34 +121,6 @@ extension CacheWriter {
         guard try statement.step() else { return nil }
         let row = EntryRow(statement, hasForm: true)
         return row.normalized(in: scope)
-    }
-
-    /// Has a normalized row say that its answer came as this entry.
-    private func rewrite(
-        _ row: NormalizedRow,
-        _ found: FoundRow,
-        as entry: Entry
-    ) throws(StoreError) {
-        let bytes = row.template.count
-        let size =
-            found.size + entry.rowSize(in: row.scope, dataBytes: bytes)
-            - row.entry.rowSize(in: row.scope, dataBytes: bytes)
-        try write(
-            entry,
-            at: found.key,
-            over: found,
-            in: row.scope,
-            .inline(row.template),
-            form: (row.skeleton, found.checksum ?? 0),
-            size: size
-        )
-    }
-
-    /// Has the normalized row of an answer say what is saved of it; false where it is of another one.
-    func showNormalized(_ entry: Entry, _ scope: ScopeKey) throws(StoreError) -> Bool {
-        guard let (found, row) = try normalized(of: entry, scope) else { return false }
-        try rewrite(row, found, as: entry)
-        return true
     }
 
     /// Writes what may find no room beside what is protected: then nothing of it is done, and nothing
@@ -181,17 +151,13 @@ extension CacheWriter {
         }
     }
 
-    /// Whether a row is garbage: its id is claimed, and it is neither normalized nor an entity, whose
-    /// references count.
-    func isGarbage(_ key: RowKey) throws(StoreError) -> Bool {
-        guard shared.claims.isGarbage(key) else { return false }
+    /// The ids of a scope's rows that begin with a prefix, the first so many.
+    func ids(in scope: ScopeKey, prefix: String) throws(StoreError) -> [EntryID] {
         let statement = try connection.statement(
-            "SELECT 1 FROM entry WHERE key = ?1 AND skeleton IS NULL AND id >= ?2"
+            "SELECT id FROM entry WHERE scope = ?1 AND id >= ?2 AND id < ?3 ORDER BY id LIMIT ?4"
         )
-        statement.bind(1, key.number)
-        statement.bind(2, EntryID.firstOfEntries)
-        defer { statement.reset() }
-        return try statement.step()
+        statement.bindAll(scope.text, prefix, RowQuery.end(ofPrefix: prefix), Limits.pageRowsMax)
+        return try statement.all { $0.text(0).flatMap { try? EntryID(stored: $0) } }
     }
 
     /// Takes a row away of which nobody is told here.

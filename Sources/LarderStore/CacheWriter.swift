@@ -69,7 +69,8 @@ final class CacheWriter {
     var statements: PreparedStatements<CacheStatement> { open.statements }
     var bodies: BodyTable { open.bodies }
     var chunks: ChunkReader { open.chunks }
-    var references: ReferenceReader { open.references }
+    var references: ReferenceTable { open.references }
+    var tables: AnswerTables { open.tables }
 
     // MARK: Transactions
 

@@ -48,6 +48,7 @@ final class ClaimIndex: Sendable {
     private let count = Atomic<Int>(0)
     /// Rows of `cache.db` that may be garbage: of each of them `state.db` has the row that is read.
     private let garbage = Mutex<Set<RowKey>>([])
+    private let releasable = Mutex<Set<TargetName>>([])
     // Released when an id is read from the other file from now on, or comes to be targeted; acquired
     // by a read before and after its looks.
     private let arrived = Atomic<Int>(0)
@@ -192,6 +193,22 @@ final class ClaimIndex: Sendable {
     func isGarbage(_ key: RowKey) -> Bool {
         guard count.load(ordering: .acquiring) > 0 else { return false }
         return garbage.withLock { $0.contains(key) } && covers(key)
+    }
+
+    // MARK: What nothing may keep
+
+    /// Rows of `state.db` that nothing may keep any more: maintenance looks at them.
+    func addReleasable(_ names: some Sequence<TargetName>) {
+        releasable.withLock { $0.formUnion(names) }
+    }
+
+    /// The first so many of them, which are taken out.
+    func takeReleasable(atMost limit: Int) -> [TargetName] {
+        releasable.withLock { names in
+            let taken = Array(names.prefix(limit))
+            names.subtract(taken)
+            return taken
+        }
     }
 
     // MARK: Copies of shared rows

@@ -47,11 +47,13 @@ package struct ClaimRow: Equatable, Sendable {
             shared, size
         """
 
-    /// The columns of an entry as ``EntryRow`` has them, but that its number is the row's.
-    static let entryColumns = "claim" + EntryRow.columns.dropFirst("key".count)
-    /// The places of ``entryColumns``, but that no body is read.
-    static let entryColumnsWithoutBody = entryColumns.replacing(", data", with: ", NULL")
+    /// The columns of an entry as ``EntryRow`` has them with its form, but that its number is the row's.
+    static let entryColumns = "claim" + EntryRow.columnsWithForm.dropFirst("key".count)
+    /// Those of an entry as ``EntryRow`` has them, but that no body is read.
+    static let entryColumnsWithoutBody =
+        "claim" + EntryRow.columnsWithoutBody.dropFirst("key".count)
     /// The places of ``entryColumns`` with what a writer asks of a row before it changes it.
-    static let foundColumns = entryColumnsWithoutBody.replacing("scope, id", with: "NULL, NULL")
+    static let foundColumns = entryColumns.replacing("scope, id", with: "NULL, NULL")
         .replacing(", headers", with: ", NULL").replacing(", media_type", with: ", NULL")
+        .replacing(", data", with: ", NULL")
 }

@@ -19,16 +19,17 @@ enum ClaimStatement: Int, PreparedStatement {
             """
         case .insert:
             """
-            INSERT INTO claim (scope, id, origin, size, targeted, shared, pinned_at, state, wanted)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+            INSERT INTO claim (scope, id, origin, size, targeted, shared, pinned_at, state, wanted,
+                held, in_pins)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
             """
         case .setEntry:
             """
             UPDATE claim SET kind = ?2, stored_at = ?3, fresh_until = ?4, rev = ?5, origin = ?6,
                 status = ?7, media_type = ?8, etag = ?9, last_modified = ?10, headers = ?11,
                 bytes = ?12, json = ?13, digest_high = ?14, digest_low = ?15, body = ?16,
-                data = ?17, size = ?18, state = ?19, problem = ?20, reason = ?21,
-                gone_status = NULL, wanted = 0
+                data = ?17, size = ?18, state = ?19, problem = ?20, reason = ?21, skeleton = ?22,
+                checksum = ?23, gone_status = NULL, wanted = 0
             WHERE claim = ?1
             """
         case .refresh:
@@ -54,7 +55,7 @@ enum ClaimStatement: Int, PreparedStatement {
             UPDATE claim SET kind = NULL, stored_at = NULL, fresh_until = NULL, rev = NULL,
                 status = NULL, media_type = NULL, etag = NULL, last_modified = NULL,
                 headers = NULL, bytes = NULL, json = NULL, digest_high = NULL, digest_low = NULL,
-                body = NULL, data = NULL, size = ?2
+                body = NULL, data = NULL, skeleton = NULL, checksum = NULL, size = ?2
             WHERE claim = ?1
             """
         case .delete: "DELETE FROM claim WHERE claim = ?1"

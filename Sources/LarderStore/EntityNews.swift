@@ -55,10 +55,12 @@ extension StoreWriter {
         atMost left: inout Int
     ) throws(StoreError) -> [RowKey: (id: EntryID, changed: [EntityKey])]? {
         var entries: [RowKey: (id: EntryID, changed: [EntityKey])] = [:]
-        guard let cache = files.cache.file else { return entries }
+        let tables =
+            [files.state.reader.references] + (files.cache.file.map { [$0.references] } ?? [])
+        let reader = ReferenceReader(tables: tables, claims: shared.claims)
         for place in shared.places(of: scope) {
             let changes = news.map { $0.change.moved(to: place) }
-            let found = try cache.references.entries(showing: changes, limit: left)
+            let found = try reader.entries(showing: changes, in: place, limit: left)
             left = found.left
             guard found.isWhole else { return nil }
             entries.merge(found.entries) { own, _ in own }

@@ -6,7 +6,7 @@ package import LarderModel
 /// an optimized build.
 package struct EntryRow: ~Copyable {
     private let statement: SQLiteStatement
-    private let file: BodyFile
+    let file: BodyFile
     private let hasForm: Bool
 
     /// `hasForm` says that the columns are ``columnsWithForm``.

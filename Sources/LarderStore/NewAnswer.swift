@@ -26,6 +26,21 @@ package struct NewEntities: Sendable {
 }
 
 extension NewEntities {
+    /// As ``form(_:)`` where all of them were merged in `state.db`.
+    func form(_ saved: SavedEntities) -> (template: [UInt8], form: AnswerForm)? {
+        let merged = split.keys.indices.compactMap { saved.merged[$0] }
+        return merged.count == split.keys.count ? form(merged) : nil
+    }
+
+    /// An answer's template with these entities as they are now, and what its row has beside it; nil
+    /// where it is to be kept whole.
+    func form(_ merged: [MergedEntity]) -> (template: [UInt8], form: AnswerForm)? {
+        guard
+            let template = split.template(merged).flatMap({ try? Template($0, split.skeleton) })
+        else { return nil }
+        return (template.bytes, AnswerForm(template, split.skeleton, of: origin))
+    }
+
     /// By their places.
     var ids: some Sequence<EntryID> {
         split.keys.lazy.map { EntryID(EntityName($0, of: origin)) }
@@ -45,8 +60,6 @@ package struct NewAnswer: Sendable {
     /// Its body is the answer as it came, for where it is kept whole.
     package var entry: NewEntry
     package let entities: NewEntities
-    /// What saving it came to, where its id is claimed: then its normalized row shows that.
-    var saved: PutReceipt?
 
     package init(_ entry: NewEntry, _ entities: NewEntities) {
         self.entry = entry

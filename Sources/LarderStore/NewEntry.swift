@@ -6,6 +6,8 @@ package struct NewEntry: Sendable {
     /// Its revision is given by the writer.
     package var entry: Entry
     package var body: NewBody
+    /// Of a normalized answer; its body is its template then.
+    var form: AnswerForm?
     /// Who has brought it, and by what, for watchers.
     package var client: ClientTag?
     package var cause: String?

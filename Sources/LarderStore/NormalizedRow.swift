@@ -7,8 +7,9 @@ package struct NormalizedRow: Sendable {
     package internal(set) var entry: Entry
     package let scope: ScopeKey
     let template: [UInt8]
-    /// The number of its skeleton.
+    /// The number of its skeleton in its file.
     package let skeleton: Int64
+    let file: BodyFile
 }
 
 /// What a normalized answer is now.
@@ -38,7 +39,8 @@ extension EntryRow {
             entry: entry,
             scope: scope,
             template: withBody { Array($0) },
-            skeleton: skeleton
+            skeleton: skeleton,
+            file: file
         )
     }
 }
@@ -128,19 +130,28 @@ extension StoreReader {
         isUse: Bool = true
     ) throws(StoreError) -> Rebuilt {
         try allowance.take(bytes: row.template.count)
-        let skeleton = try reading { file throws(StoreError) in
-            try file.references().skeleton(row.skeleton)
-        }
+        let skeleton = try skeleton(of: row)
         let rules = shared.origins.rules(of: row.entry.origin)
         let rebuilding = RowRebuilding(
             rebuilder: rebuilder(rules, bytesMax: shared.rebuiltBytesMax),
             isPartial: isPartial,
             check: check
         )
-        return try rebuilding.rebuild(row, skeleton: skeleton ?? nil) {
+        return try rebuilding.rebuild(row, skeleton: skeleton) {
             (id) throws(StoreError) in
             try entityWithDeadLetters(row.scope, id, for: sight, now: now, isUse: isUse)
         }
+    }
+}
+
+extension StoreReader {
+    func skeleton(of row: NormalizedRow) throws(StoreError) -> Skeleton? {
+        guard row.file == .cache else {
+            return try stateReader().references.skeleton(row.skeleton)
+        }
+        return try reading { file throws(StoreError) in
+            try file.references().skeleton(row.skeleton)
+        } ?? nil
     }
 }
 

@@ -1,6 +1,6 @@
 /// The statements of the writer of `state.db` for the modifier queue.
 enum QueueStatement: Int, PreparedStatement {
-    case find, findSettled, insert, insertChange, insertTarget, target, otherChange, send, update,
+    case find, findSettled, insert, insertChange, target, otherChange, send, update,
         answer, get, changes, delete, deleteChanges, bury, buryChange, remember, forget, markStale
 
     var sql: String {
@@ -28,14 +28,6 @@ enum QueueStatement: Int, PreparedStatement {
             """
             INSERT INTO change (modifier, position, scope, id, settled, effect)
             VALUES (?1, ?2, ?3, ?4, 0, ?5)
-            """
-        case .insertTarget:
-            """
-            INSERT INTO claim (scope, id, size, targeted, shared, wanted, kind, stored_at,
-                fresh_until, rev, origin, status, media_type, etag, last_modified, headers, bytes,
-                json, digest_high, digest_low, body, data)
-            VALUES (?1, ?2, ?3, 1, ?4, 0, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,
-                ?17, ?18, ?19, ?20)
             """
         case .target:
             """

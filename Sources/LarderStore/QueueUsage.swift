@@ -6,7 +6,7 @@ struct QueueUsage: Equatable {
     struct Part: Equatable {
         /// Unsettled modifiers and dead letters.
         var count: Int64 = 0
-        /// Theirs, and that of the bases that are kept for nothing else.
+        /// Theirs, and that of the rows of `state.db` that pins do not count.
         var bytes: Int64 = 0
     }
 
@@ -52,7 +52,7 @@ struct QueueUsage: Equatable {
         let parts = try connection.prepare(
             """
             SELECT scope, sum(\(SQLiteStatement.countedSize)), 0 FROM claim
-            WHERE pinned_at IS NULL AND targeted > 0 GROUP BY scope
+            WHERE pinned_at IS NULL AND in_pins = 0 GROUP BY scope
             UNION ALL
             SELECT scope, sum(\(SQLiteStatement.countedSize)), count(*) FROM modifier GROUP BY scope
             """

@@ -10,7 +10,7 @@ final class ReaderFile {
     let chunks: ChunkReader
     private let last: SQLiteStatement
     /// Made when a normalized answer is first read.
-    private var madeReferences: ReferenceReader?
+    private var madeReferences: ReferenceTable?
 
     init(
         _ database: DatabaseFile,
@@ -42,9 +42,9 @@ final class ReaderFile {
     }
 
     /// Reads skeletons and references.
-    func references() throws(StoreError) -> ReferenceReader {
+    func references() throws(StoreError) -> ReferenceTable {
         if let madeReferences { return madeReferences }
-        let made = try ReferenceReader(connection)
+        let made = try ReferenceTable(connection, of: .cache)
         madeReferences = made
         return made
     }

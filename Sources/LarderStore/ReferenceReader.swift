@@ -1,12 +1,8 @@
 import LarderModel
 import LarderNormalize
 
-/// Reads who refers to what, on one connection; confined to its owner's thread.
-///
-/// What an answer shows are the entities in its own text, what these refer to, and so on. So an
-/// entity's change is followed upward first, from each entity to the rows that refer to it; of each
-/// answer that is met its skeleton then says whether it leads down to a member that has changed.
-final class ReferenceReader {
+/// Reads who refers to what in one file; confined to its owner's thread.
+final class ReferenceTable {
     /// A row that refers to an entity.
     struct Parent {
         let key: RowKey
@@ -16,34 +12,42 @@ final class ReferenceReader {
         let place: Reference.Place
     }
 
-    /// The entries that show something, each with the entities in it that have changed.
-    struct Showing {
-        var entries: [RowKey: (id: EntryID, changed: [EntityKey])] = [:]
-        /// Whether they are all there are.
-        var isWhole = true
-        /// How many references might have been followed still.
-        var left = 0
-    }
-
+    let file: BodyFile
     private let parentsOf: SQLiteStatement
     private let skeletonData: SQLiteStatement
     /// Those read last; skeletons never change under their numbers.
     private var skeletons: [Int64: Skeleton] = [:]
     private var keptBytes = 0
 
-    init(_ connection: SQLiteConnection) throws(StoreError) {
+    init(_ connection: SQLiteConnection, of file: BodyFile) throws(StoreError) {
+        self.file = file
         parentsOf = try connection.prepare(
-            """
-            SELECT parent, members, id, skeleton FROM reference JOIN entry ON entry.key = parent
-            WHERE child = ?1
-            """
+            file == .cache
+                ? """
+                SELECT parent, members, id, skeleton FROM reference JOIN entry ON entry.key = parent
+                WHERE child = ?1
+                """
+                : """
+                SELECT parent, members, id, skeleton FROM reference JOIN claim ON claim = parent
+                WHERE child = (SELECT claim FROM claim WHERE scope = ?2 AND id = ?3)
+                """
         )
         skeletonData = try connection.prepare("SELECT data FROM skeleton WHERE skeleton = ?1")
     }
 
-    /// The rows that refer to an entity, the first so many.
-    func parents(of child: RowKey, limit: Int = .max) throws(StoreError) -> [Parent] {
-        parentsOf.bind(1, child.number)
+    /// The rows that refer to an entity, the first so many; `state.db` finds it by its name.
+    func parents(
+        of child: RowKey,
+        _ name: TargetName?,
+        limit: Int = .max
+    ) throws(StoreError) -> [Parent] {
+        if file == .cache {
+            parentsOf.bind(1, child.number)
+        } else {
+            guard let name else { return [] }
+            parentsOf.bind(2, name.scope.text)
+            parentsOf.bind(3, name.id.text)
+        }
         defer { parentsOf.reset() }
         var parents: [Parent] = []
         while parents.count < limit, try parentsOf.step() {
@@ -52,7 +56,7 @@ final class ReferenceReader {
             let bytes = parentsOf.bytes(1)
             parents.append(
                 Parent(
-                    key: RowKey(parentsOf.integer(0)),
+                    key: name.map { RowKey($0.scope, id) } ?? RowKey(parentsOf.integer(0)),
                     id: id,
                     skeleton: skeleton,
                     place: skeleton == nil ? .init(membersIn: bytes) : .init(listsIn: bytes)
@@ -83,6 +87,58 @@ final class ReferenceReader {
         keptBytes = 0
     }
 
+    /// Whether an entity is referred to by a row of which `holds` is true, over others too.
+    func isReferred(to child: RowKey, by holds: (RowKey) -> Bool) throws(StoreError) -> Bool {
+        var known: Set<RowKey> = [child]
+        var waiting = [child]
+        while let next = waiting.popLast(), known.count < Limits.followedParentsMax {
+            let parents = try parents(of: next, nil, limit: Limits.followedParentsMax)
+            for parent in parents where known.insert(parent.key).inserted {
+                if holds(parent.key) { return true }
+                if parent.skeleton == nil { waiting.append(parent.key) }
+            }
+        }
+        return false
+    }
+}
+
+/// Finds who shows what has changed, in the references of both files.
+///
+/// What an answer shows are the entities in its own text, what these refer to, and so on. So an
+/// entity's change is followed upward first, from each entity to the rows that refer to it; of each
+/// answer that is met its skeleton then says whether it leads down to a member that has changed.
+struct ReferenceReader {
+    /// The entries that show something, each with the entities in it that have changed.
+    struct Showing {
+        var entries: [RowKey: (id: EntryID, changed: [EntityKey])] = [:]
+        /// Whether they are all there are.
+        var isWhole = true
+        /// How many references might have been followed still.
+        var left = 0
+    }
+
+    /// Those of `state.db` first, where it has any.
+    let tables: [ReferenceTable]
+    let claims: ClaimIndex
+
+    /// The rows of both files that refer to an entity, without garbage.
+    private func parents(
+        of child: RowKey,
+        in scope: ScopeKey,
+        _ id: EntryID,
+        limit: Int
+    ) throws(StoreError) -> [(ReferenceTable.Parent, ReferenceTable)] {
+        var found: [(ReferenceTable.Parent, ReferenceTable)] = []
+        for table in tables where found.count < limit {
+            let name = TargetName(scope, id)
+            for parent in try table.parents(of: child, name, limit: limit - found.count)
+            where table.file == .state || !claims.isGarbage(parent.key) {
+                found.append((parent, table))
+            }
+        }
+        return found
+    }
+
     // MARK: Who shows what has changed
 
     /// The entries that show what has changed.
@@ -91,19 +147,20 @@ final class ReferenceReader {
     /// it matters.
     func entries(
         showing changes: [EntityChange],
+        in scope: ScopeKey,
         limit: Int,
         where isWanted: (EntryID) -> Bool = { _ in true }
     ) throws(StoreError) -> Showing {
         var showing = Showing()
         var left = limit
         for change in changes {
-            let above = try above(change, &left, isWanted)
+            let above = try above(change, in: scope, &left, isWanted)
             guard above.isWhole else {
                 showing.isWhole = false
                 break
             }
             for (key, answer) in above.answers {
-                guard let skeleton = try skeleton(answer.skeleton),
+                guard let skeleton = try answer.table.skeleton(answer.skeleton),
                     above.isShown(change, by: answer, skeleton, &left)
                 else { continue }
                 showing.entries[key, default: (answer.id, [])].changed.append(change.name.key)
@@ -124,6 +181,7 @@ final class ReferenceReader {
         struct Answer {
             let id: EntryID
             let skeleton: Int64
+            let table: ReferenceTable
             /// The entities in its own text, each with the lists by which it is shown there.
             var roots: [(child: RowKey, lists: [Int])] = []
         }
@@ -180,15 +238,17 @@ final class ReferenceReader {
 
     private func above(
         _ change: EntityChange,
+        in scope: ScopeKey,
         _ left: inout Int,
         _ isWanted: (EntryID) -> Bool
     ) throws(StoreError) -> Above {
         var above = Above()
         let first = change.key
         above.types[first] = Array(change.name.key.type.utf8)
-        var waiting = [first]
-        while let child = waiting.popLast() {
-            for parent in try parents(of: child, limit: max(0, left) + 1) {
+        var waiting = [(key: first, id: EntryID(change.name))]
+        while let (child, id) = waiting.popLast() {
+            let limit = max(0, left) + 1
+            for (parent, table) in try parents(of: child, in: scope, id, limit: limit) {
                 guard left > 0 else {
                     above.isWhole = false
                     return above
@@ -197,31 +257,19 @@ final class ReferenceReader {
                 switch parent.place {
                 case .answer(let lists):
                     guard let skeleton = parent.skeleton, isWanted(parent.id) else { continue }
-                    let answer = Above.Answer(id: parent.id, skeleton: skeleton)
+                    let answer = Above.Answer(id: parent.id, skeleton: skeleton, table: table)
                     above.answers[parent.key, default: answer].roots.append((child, lists))
                 case .entity(let members):
                     guard let name = parent.id.entity else { continue }
                     let key = parent.key
                     above.edges[key, default: []].append(.init(child: child, members: members))
                     let type = Array(name.key.type.utf8)
-                    if above.types.updateValue(type, forKey: key) == nil { waiting.append(key) }
+                    if above.types.updateValue(type, forKey: key) == nil {
+                        waiting.append((key, parent.id))
+                    }
                 }
             }
         }
         return above
-    }
-
-    /// Whether an entity is referred to by a row of which `holds` is true, over others too.
-    func isReferred(to child: RowKey, by holds: (RowKey) -> Bool) throws(StoreError) -> Bool {
-        var known: Set<RowKey> = [child]
-        var waiting = [child]
-        while let next = waiting.popLast(), known.count < Limits.followedParentsMax {
-            let parents = try parents(of: next, limit: Limits.followedParentsMax)
-            for parent in parents where known.insert(parent.key).inserted {
-                if holds(parent.key) { return true }
-                if parent.skeleton == nil { waiting.append(parent.key) }
-            }
-        }
-        return false
     }
 }

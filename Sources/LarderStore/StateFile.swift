@@ -7,6 +7,7 @@ import LarderModel
 /// a ``StateWriter``, every commit synced; read through connections that only read.
 final class StateFile: Sendable {
     let file: DatabaseFile
+    private let shared: SharedCacheState
     private let reserve: Reserve
     /// Which bodies of claimed rows are being read.
     let leases = BodyLeases()
@@ -20,6 +21,8 @@ final class StateFile: Sendable {
     let findings: [String]
     /// What was done to the file and is as it should be.
     let notices: [String]
+    /// Whether an earlier version has written it.
+    let isMigrated: Bool
 
     /// Opens or makes the file, and hands what is kept in it to `load`; then the other file's writer is
     /// made, so that both have one thread.
@@ -36,6 +39,7 @@ final class StateFile: Sendable {
         makeCacheWriter: (RevisionSource, _ foundNextRevision: Int64) -> CacheWriter
     ) throws(StoreError) {
         self.reserve = reserve
+        self.shared = shared
         file = Self.database(in: configuration.stateDirectory, configuration.faults)
         let (file, leases) = (file, leases)
         let start = { () throws(StoreError) in
@@ -59,6 +63,7 @@ final class StateFile: Sendable {
         file.mark?.remove()
         let opening = started.opening
         (notices, digestKey) = (opening.notices, opening.digestKey)
+        isMigrated = opening.isMigrated
         // On a full disk the first that wants a block tries again.
         revisions = RevisionSource(
             first: started.firstRevision,
@@ -96,13 +101,11 @@ final class StateFile: Sendable {
         ) throws(StoreError) {
             // On a full disk the reserve serves to open the file: without it nothing would be settled.
             opening = try reserve.settle { () throws(StoreError) in
-                try StateOpening(file, checkedBytes: configuration.checkedStateBytes)
+                try StateOpening(file, shared, checkedBytes: configuration.checkedStateBytes)
             }
             let writer = try StateWriter(
                 connection: opening.connection,
-                index: shared.claims,
-                watches: shared.watches,
-                changes: shared.changes,
+                shared: shared,
                 leases: leases,
                 configuration: configuration
             )
@@ -184,7 +187,7 @@ final class StateFile: Sendable {
 
     /// Opens another connection that only reads.
     func makeReader() throws(StoreError) -> StateReader {
-        try StateReader(try file.openReader(cacheBytes: Limits.statePageCacheBytes))
+        try StateReader(try file.openReader(cacheBytes: Limits.statePageCacheBytes), shared)
     }
 
     /// Says what is kept; what the cache has of it is garbage.
@@ -195,7 +198,10 @@ final class StateFile: Sendable {
             shared.claims.setPinned(scope, row.id, row.isPinned)
             shared.claims.addTargets(scope, row.id, row.targets)
             if row.isShared { shared.claims.follow(scope, row.id) }
-            if row.hasEntry, !row.id.isEntity { shared.claims.addGarbage([RowKey(scope, row.id)]) }
+            if row.hasEntry { shared.claims.addGarbage([RowKey(scope, row.id)]) }
+            if !row.isPinned, !row.isTargeted {
+                shared.claims.addReleasable([TargetName(scope, row.id)])
+            }
         }
     }
 

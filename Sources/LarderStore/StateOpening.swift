@@ -16,9 +16,14 @@ struct StateOpening {
     let digestKey: DigestKey
     /// What was done to the file and is as it should be.
     let notices: [String]
+    let isMigrated: Bool
 
     /// Reads every page of a file of at most `checkedBytes`, and of one in which damage was met.
-    init(_ file: DatabaseFile, checkedBytes: Int64) throws(StoreError) {
+    init(
+        _ file: DatabaseFile,
+        _ shared: SharedCacheState,
+        checkedBytes: Int64
+    ) throws(StoreError) {
         let wal = DiskSpace.fileBytes(at: file.path + "-wal")
         guard wal == 0 || DiskSpace.fileBytes(at: file.path) > 0 else {
             // SQLite would delete it: it is all that is left.
@@ -44,9 +49,10 @@ struct StateOpening {
         // Of steps that are still to come nothing can be told.
         let first = nextRevision * ChangeLog.places
         try connection.execute("DELETE FROM change_log WHERE change < 0 OR change >= \(first)")
-        let reader = try StateReader(connection)
+        let reader = try StateReader(connection, shared)
         rows = try reader.allRows()
         deadTargets = try reader.deadTargets()
+        isMigrated = opened.migratedFrom != nil
         notices =
             opened.migratedFrom.map { version in
                 [

@@ -1,4 +1,5 @@
 import LarderModel
+import LarderNormalize
 
 /// Reads of what the queue's changes target.
 extension StateReader {
@@ -21,6 +22,12 @@ extension StateReader {
             }
             if row.isDeleted || entry.kind == .tombstone {
                 return Target(entry: entry, isDeleted: true, body: row.body, changes: changes)
+            }
+            if let normalized = row.normalized {
+                try allowance.take(bytes: normalized.template.count)
+                guard case .shown(let shown) = try rebuild(normalized) else { return unknown }
+                let body = Target.Body.inline(shown.answer.bytes)
+                return Target(entry: shown.entry, isDeleted: false, body: body, changes: changes)
             }
             var body = row.body
             if case .chunked(let chunked) = body, entry.body.isJSON {
@@ -45,13 +52,36 @@ extension StateReader {
     private func baseRow(
         _ scope: ScopeKey,
         _ id: EntryID
-    ) throws(StoreError) -> (entry: Entry?, isDeleted: Bool, body: Target.Body, digest: Digest)? {
+    ) throws(StoreError) -> (
+        entry: Entry?, isDeleted: Bool, body: Target.Body, digest: Digest,
+        normalized: NormalizedRow?
+    )? {
         let get = try claim("\(ClaimRow.entryColumns), gone_status", scope, id)
         guard try get.step(), !get.isNull(3) else { return nil }
-        let row = EntryRow(get, file: .state)
+        let row = EntryRow(get, file: .state, hasForm: true)
         let body: Target.Body =
             row.chunkedBody.map { .chunked($0) } ?? .inline(row.withBody { Array($0) })
-        return (row.entry(), !get.isNull(19), body, row.digest)
+        let normalized = row.isSound ? row.normalized(in: scope) : nil
+        let entry = row.skeleton == nil || normalized != nil ? row.entry() : nil
+        return (entry, !get.isNull(21), body, row.digest, normalized)
+    }
+
+    /// Puts a normalized answer together of what origins have said of its entities.
+    func rebuild(_ row: NormalizedRow) throws(StoreError) -> Rebuilt {
+        let rules = shared.origins.rules(of: row.entry.origin)
+        let rebuilding = RowRebuilding(
+            rebuilder: Rebuilder(rules, bytesMax: shared.rebuiltBytesMax),
+            isPartial: false,
+            check: { _ in }
+        )
+        let skeleton = try references.skeleton(row.skeleton)
+        return try rebuilding.rebuild(row, skeleton: skeleton) { (id) throws(StoreError) in
+            try withEntry(row.scope, id) { row -> KnownEntity? in
+                row.held.map {
+                    KnownEntity(held: $0, revision: row.revision, storedAt: row.storedAt)
+                }
+            } ?? nil
+        }
     }
 
     private func openChanges(

@@ -14,12 +14,17 @@ final class StateReader {
     /// That of the reader that it belongs to.
     var allowance = ReadAllowance()
     let chunks: ChunkReader
+    let references: ReferenceTable
+    let shared: SharedCacheState
 
     init(
         _ connection: SQLiteConnection,
+        _ shared: SharedCacheState,
         isInTransaction: Bool = false
     ) throws(StoreError) {
         self.connection = connection
+        self.shared = shared
+        references = try ReferenceTable(connection, of: .state)
         isHeld = isInTransaction
         get = try connection.prepare(
             """
@@ -45,7 +50,7 @@ final class StateReader {
         get.bindAll(scope.text, id.text)
         defer { get.reset() }
         guard try get.step() else { return nil }
-        let row = EntryRow(get, file: .state)
+        let row = EntryRow(get, file: .state, hasForm: true)
         return read(row)
     }
 
@@ -161,9 +166,9 @@ final class StateReader {
         let waiting = PinState.waiting.rawValue
         let statement = try connection.statement(
             """
-            SELECT count(*), coalesce(sum(\(SQLiteStatement.countedSize)), 0),
-                coalesce(sum(state = \(waiting)), 0)
-            FROM claim WHERE \(scopes.condition) AND pinned_at IS NOT NULL
+            SELECT count(pinned_at), coalesce(sum(\(SQLiteStatement.countedSize)), 0),
+                coalesce(sum(pinned_at IS NOT NULL AND state = \(waiting)), 0)
+            FROM claim WHERE \(scopes.condition) AND (pinned_at IS NOT NULL OR in_pins = 1)
             """
         )
         scopes.bind(to: statement)
@@ -188,18 +193,6 @@ final class StateReader {
     func rows(after number: Int64, limit: Int) throws(StoreError) -> [ClaimRow] {
         let statement = try connection.statement(
             "SELECT \(ClaimRow.columns) FROM claim WHERE claim > ?1 ORDER BY claim LIMIT ?2"
-        )
-        statement.bindAll(number, limit)
-        return try statement.page(after: number) { row throws(StoreError) in ClaimRow(row) }
-    }
-
-    /// Rows that nothing keeps any more, in the order of their numbers.
-    func released(after number: Int64, limit: Int) throws(StoreError) -> [ClaimRow] {
-        let statement = try connection.statement(
-            """
-            SELECT \(ClaimRow.columns) FROM claim INDEXED BY claim_released
-            WHERE claim > ?1 AND pinned_at IS NULL AND targeted = 0 ORDER BY claim LIMIT ?2
-            """
         )
         statement.bindAll(number, limit)
         return try statement.page(after: number) { row throws(StoreError) in ClaimRow(row) }

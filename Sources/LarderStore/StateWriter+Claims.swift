@@ -23,11 +23,19 @@ extension StateWriter {
         /// Whether an unsettled change targets it.
         let isTargeted: Bool
         let isShared: Bool
+        /// Of an answer that is kept normalized, and the checksum of its template.
+        let skeleton: Int64?
+        let checksum: Int64?
+        /// Whether it is a variant of a URL that is pinned or targeted.
+        let isHeld: Bool
+        /// Whether it counts in the room of pins, as a pinned answer has brought it.
+        let isInPins: Bool
 
-        var charge: ClaimCharge { ClaimCharge(pin: pin, isTargeted: isTargeted, size: size) }
+        var charge: ClaimCharge { ClaimCharge(pin: pin, isInPins: isInPins, size: size) }
         var isPinned: Bool { pin != nil }
-        /// Whether nothing keeps it any more, so that it goes once the cache has it synced.
-        var isReleased: Bool { !isPinned && !isTargeted }
+        /// Whether nothing keeps it but references to it, so that it goes without those once the cache has
+        /// it synced.
+        var isReleased: Bool { !isPinned && !isTargeted && !isHeld }
         /// Whether the entry under its id is the cache's: it is a pin that has none.
         var isLeftToCache: Bool { isPinned && !isTargeted && !hasEntry }
         /// What it counts as a pin.
@@ -47,16 +55,22 @@ extension StateWriter {
             byteCount = numbers.byteCount(13)
             digest = row.digest(15)
             body = row.integerOrNil(17)
-            size = numbers.size(19)
-            pin = row.isNull(20) ? nil : PinState(rawValue: row.integer(21)) ?? .failed
-            goneStatus = numbers.statusOrNil(22)
-            isWanted = row.integer(23) != 0
-            isTargeted = row.integer(24) != 0
-            isShared = row.integer(25) != 0
+            size = numbers.size(21)
+            pin = row.isNull(22) ? nil : PinState(rawValue: row.integer(23)) ?? .failed
+            goneStatus = numbers.statusOrNil(24)
+            isWanted = row.integer(25) != 0
+            isTargeted = row.integer(26) != 0
+            isShared = row.integer(27) != 0
+            skeleton = row.integerOrNil(19)
+            checksum = row.integerOrNil(20)
+            isHeld = row.integer(28) != 0
+            isInPins = row.integer(29) != 0
         }
 
         /// Behind those of its entry.
-        static let columns = "size, pinned_at, state, gone_status, wanted, targeted, shared"
+        static let columns = """
+            size, pinned_at, state, gone_status, wanted, targeted, shared, held, in_pins
+            """
     }
 
     /// A claimed row with its entry and the body where it stands.
@@ -66,6 +80,8 @@ extension StateWriter {
         let entry: Entry?
         let inline: [UInt8]
         let chunked: ChunkedBody?
+        /// Its row where it is a normalized answer; then `inline` is its template.
+        var normalized: NormalizedRow?
     }
 
     func find(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> FoundClaim? {
@@ -82,12 +98,18 @@ extension StateWriter {
         defer { statement.reset() }
         guard try statement.step() else { return nil }
         let claim = FoundClaim(statement)
-        let row = EntryRow(statement, file: .state)
+        let row = EntryRow(statement, file: .state, hasForm: true)
         guard claim.hasEntry, row.isSound, let entry = row.entry() else {
             return SavedEntry(claim: claim, entry: nil, inline: [], chunked: nil)
         }
         let inline = row.withBody { Array($0) }
-        return SavedEntry(claim: claim, entry: entry, inline: inline, chunked: row.chunkedBody)
+        return SavedEntry(
+            claim: claim,
+            entry: entry,
+            inline: inline,
+            chunked: row.chunkedBody,
+            normalized: row.normalized(in: scope)
+        )
     }
 
     // MARK: Entries
@@ -105,19 +127,20 @@ extension StateWriter {
         isNews: Bool = true
     ) throws(StoreError) -> PutReceipt {
         let old = try find(new.scope, new.entry.id)
-        let size = new.entry.rowSize(in: new.scope, isChunked: new.body.isUploaded)
+        let size = new.rowSize
         if Self.hasToFit(old, as: pinnedAt == nil ? .answer : .pin) {
             try checkRoom(for: size, new.scope, replacing: old?.pinnedSize ?? 0)
         }
         if let pinnedAt { try makePin(new, old, pinnedAt) }
         guard let row = try find(new.scope, new.entry.id) else { throw .closed }
-        let isSame = row.hasEntry && row.goneStatus == nil && row.matches(new.entry)
+        let hasBytes = try matches(row, new)
+        let isSame = row.hasEntry && row.goneStatus == nil && hasBytes
         let name = TargetName(new.scope, new.entry.id)
         let isCompared = row.isTargeted || name.id.isEntity
         let view = isCompared && !isSame && isNews ? try view(of: name) : nil
         var entry = new.entry
         if isSame { entry.revision = row.revision }
-        try write(entry, new.body, size: size, to: row, in: new.scope)
+        try write(entry, new.body, form: new.form, size: size, to: row, in: new.scope)
         if !isSame, isNews { try logPut(new, entry.revision, since: view) }
         if row.isWanted { state.hasNews = true }
         return PutReceipt(revision: entry.revision, isNew: !row.hasBytes, isSame: isSame)
@@ -127,6 +150,7 @@ extension StateWriter {
     func write(
         _ entry: Entry,
         _ body: NewBody,
+        form: AnswerForm? = nil,
         size: Int64,
         to row: FoundClaim,
         in scope: ScopeKey
@@ -143,7 +167,13 @@ extension StateWriter {
         statement.bind(19, pin?.rawValue)
         statement.bind(20, trouble?.problem)
         statement.bind(21, trouble?.reason)
+        var skeleton: Int64?
+        if let form { skeleton = try tables.take(form.skeleton, insteadOf: row.skeleton).number }
+        if let old = row.skeleton, old != skeleton { _ = try tables.giveBack(old) }
+        statement.bind(22, skeleton)
+        statement.bind(23, form?.checksum)
         try statement.run()
+        try setReferences(of: row, form, entry, body, scope)
         recount(scope, row) { ($0.pin, $0.size) = (pin, size) }
         state.changedRows.append(RowKey(scope, entry.id))
     }
@@ -158,7 +188,8 @@ extension StateWriter {
         else { return .gone }
         var entry = confirmed
         entry.revision = row.revision
-        let size = entry.rowSize(in: scope, isChunked: row.body != nil)
+        let size =
+            row.skeleton == nil ? entry.rowSize(in: scope, isChunked: row.body != nil) : row.size
         if row.isPinned, !row.isTargeted { try checkRoom(for: size, scope, replacing: row.size) }
         let pin: PinState? = row.isPinned ? .held : nil
         let statement = statements[.refresh]
@@ -176,7 +207,7 @@ extension StateWriter {
     func clear(_ row: FoundClaim, _ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
         let size = Self.sizeWithoutEntry(scope, id, row.origin)
         try statements[.clearEntry].run(row.number, size)
-        if let body = row.body { try bodies.unlink(body, &state.bodies) }
+        try letGo(of: row, scope)
         state.changedRows.append(RowKey(scope, id))
         recount(scope, row) { $0.size = size }
     }
@@ -204,8 +235,8 @@ extension StateWriter {
 
     /// Takes a row away with its entry.
     func remove(_ row: FoundClaim, _ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
+        try letGo(of: row, scope)
         try statements[.delete].run(row.number)
-        if let body = row.body { try bodies.unlink(body, &state.bodies) }
         recount(scope, from: row.charge, to: nil)
         state.changedRows.append(RowKey(scope, id))
     }
@@ -218,7 +249,9 @@ extension StateWriter {
         pin: PinState? = nil,
         at pinnedAt: Timestamp? = nil,
         isTargeted: Bool = false,
-        isShared: Bool = false
+        isShared: Bool = false,
+        isHeld: Bool = false,
+        isInPins: Bool = false
     ) throws(StoreError) {
         let size = Self.sizeWithoutEntry(scope, id, origin?.text)
         let statement = statements[.insert]
@@ -231,8 +264,10 @@ extension StateWriter {
         statement.bind(7, pinnedAt?.milliseconds)
         statement.bind(8, pin?.rawValue)
         statement.bind(9, pin == .waiting ? 1 : 0)
+        statement.bind(10, isHeld ? 1 : 0)
+        statement.bind(11, isInPins ? 1 : 0)
         try statement.run()
-        recount(scope, from: nil, to: ClaimCharge(pin: pin, isTargeted: isTargeted, size: size))
+        recount(scope, from: nil, to: ClaimCharge(pin: pin, isInPins: isInPins, size: size))
     }
 
     static func sizeWithoutEntry(
@@ -248,11 +283,11 @@ extension StateWriter {
 
     // MARK: What rows count
 
-    /// What a row counts, and against which bound: a pinned one against that of pins, one that is
-    /// only targeted against that of the queue, a released one against none.
+    /// What a row counts, and against which bound: a pinned one, and what came with it, against that of
+    /// pins, every other against that of the queue.
     struct ClaimCharge {
         var pin: PinState?
-        var isTargeted: Bool
+        var isInPins: Bool
         var size: Int64
     }
 
@@ -267,22 +302,23 @@ extension StateWriter {
     func recount(_ scope: ScopeKey, from old: ClaimCharge?, to new: ClaimCharge?) {
         for (charge, sign) in [(old, -1), (new, 1)] as [(ClaimCharge?, Int64)] {
             guard let charge else { continue }
-            if let pin = charge.pin {
-                state.pins.count += sign
-                state.pins.bytes += sign * charge.size
-                if pin == .waiting { state.pins.waiting += sign }
-                if let uid = scope.scope.uid {
-                    var user = state.pins.users[uid] ?? PinTotals.User()
-                    user.count += sign
-                    user.bytes += sign * charge.size
-                    state.pins.users[uid] = user == PinTotals.User() ? nil : user
-                }
-                if PinState.failures.contains(pin), let uid = scope.scope.uid {
-                    let sum = (state.pins.failed[uid] ?? 0) + sign
-                    state.pins.failed[uid] = sum == 0 ? nil : sum
-                }
-            } else if charge.isTargeted, let uid = scope.scope.uid {
-                state.queue[uid].bytes += sign * charge.size
+            let uid = scope.scope.uid
+            guard charge.pin != nil || charge.isInPins else {
+                if let uid { state.queue[uid].bytes += sign * charge.size }
+                continue
+            }
+            let count = charge.pin == nil ? 0 : sign
+            state.pins.count += count
+            state.pins.bytes += sign * charge.size
+            if charge.pin == .waiting { state.pins.waiting += sign }
+            guard let uid else { continue }
+            var user = state.pins.users[uid] ?? PinTotals.User()
+            user.count += count
+            user.bytes += sign * charge.size
+            state.pins.users[uid] = user == PinTotals.User() ? nil : user
+            if let pin = charge.pin, PinState.failures.contains(pin) {
+                let sum = (state.pins.failed[uid] ?? 0) + sign
+                state.pins.failed[uid] = sum == 0 ? nil : sum
             }
         }
     }

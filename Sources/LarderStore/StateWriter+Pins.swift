@@ -126,6 +126,7 @@ extension StateWriter {
         let isGone = pin.goneStatus != nil
         let view = isGone && pin.isTargeted ? try view(of: TargetName(scope, id)) : nil
         try setPinned(pin, scope, at: nil)
+        try noteReason(gone: scope, id)
         state.changedRows.append(RowKey(scope, id))
         guard let status = pin.goneStatus, var row = try find(scope, id),
             var entry = try entry(scope, id)?.entry?.tombstone(status), let revision

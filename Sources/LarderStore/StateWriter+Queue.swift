@@ -95,10 +95,8 @@ extension StateWriter {
         _ found: FoundClaim?,
         _ base: NewEntry?
     ) -> Int64 {
-        if let found, found.isPinned || found.isTargeted { return 0 }
-        if let found, found.hasEntry { return found.size }
-        return base.map { $0.entry.rowSize(in: name.scope, isChunked: $0.body.isUploaded) }
-            ?? sizeWithoutEntry(name.scope, name.id, nil)
+        if found != nil { return 0 }
+        return base?.rowSize ?? sizeWithoutEntry(name.scope, name.id, nil)
     }
 
     private func insert(
@@ -158,7 +156,9 @@ extension StateWriter {
     ) throws(StoreError) -> Bool {
         let (scope, id) = (name.scope, name.id)
         guard let row = try find(scope, id) else {
-            try insert(target: name, base, isShared: isShared, revision)
+            try insert(scope, id, nil, isTargeted: true, isShared: isShared)
+            state.changedRows.append(RowKey(scope, id))
+            if let base, let made = try find(scope, id) { try write(base, to: made, revision) }
             return true
         }
         // A pin without bytes may have been there first.
@@ -172,38 +172,19 @@ extension StateWriter {
             // A row that it has brought itself was linked for the change before.
             if let upload = base.body.upload, row.body != upload.body { forget(upload) }
         } else {
-            let size = base.entry.rowSize(in: scope, isChunked: base.body.isUploaded)
-            var entry = base.entry
-            entry.revision = max(entry.revision, revision)
-            try write(entry, base.body, size: size, to: targeted, in: scope)
+            try write(base, to: targeted, revision)
         }
         return false
     }
 
-    /// Makes the row of a target, with its base in one write.
-    private func insert(
-        target name: TargetName,
-        _ base: NewEntry?,
-        isShared: Bool,
+    private func write(
+        _ base: NewEntry,
+        to row: FoundClaim,
         _ revision: Revision
     ) throws(StoreError) {
-        let (scope, id) = (name.scope, name.id)
-        state.changedRows.append(RowKey(scope, id))
-        guard let base else {
-            return try insert(scope, id, nil, isTargeted: true, isShared: isShared)
-        }
-        try bodies.link(base.body, &state.bodies)
         var entry = base.entry
         entry.revision = max(entry.revision, revision)
-        let size = entry.rowSize(in: scope, isChunked: base.body.isUploaded)
-        let statement = queue[.insertTarget]
-        statement.bind(1, scope.text)
-        statement.bind(2, id.text)
-        statement.bind(3, size)
-        statement.bind(4, isShared ? 1 : 0)
-        statement.bind(entry, base.body, from: 5)
-        try statement.run()
-        recount(scope, from: nil, to: ClaimCharge(pin: nil, isTargeted: true, size: size))
+        try write(entry, base.body, form: base.form, size: base.rowSize, to: row, in: base.scope)
     }
 
     /// Says whether unsettled changes target a row; what it shows is another thing from `revision` on,
@@ -217,7 +198,6 @@ extension StateWriter {
         _ revision: Revision
     ) throws(StoreError) {
         try queue[.target].run(row.number, isTargeted, revision.number)
-        recount(scope, row) { $0.isTargeted = isTargeted }
     }
 
     // MARK: Steps

@@ -69,7 +69,7 @@ extension StateWriter {
         case .keep, .lost:
             break
         case .put(var entry, let body):
-            let isSame = row.matches(entry)
+            let isSame = row.skeleton == nil && row.matches(entry)
             entry.revision = isSame ? row.revision : revision
             let size = entry.rowSize(in: scope, isChunked: body.isUploaded)
             try write(entry, body, size: size, to: row, in: scope)
@@ -94,6 +94,7 @@ extension StateWriter {
         queue[.otherChange].bindAll(name.scope.text, name.id.text, number.value)
         defer { queue[.otherChange].reset() }
         try setTargeted(try queue[.otherChange].step(), row, name.scope, revision)
+        try noteReason(gone: name.scope, name.id)
     }
 
     func markStale(_ row: FoundClaim) throws(StoreError) {

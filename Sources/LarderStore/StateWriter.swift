@@ -8,6 +8,7 @@ final class StateWriter {
     let connection: SQLiteConnection
     let statements: PreparedStatements<ClaimStatement>
     let bodies: BodyTable
+    let tables: AnswerTables
     let queue: PreparedStatements<QueueStatement>
     private let configuration: StoreConfiguration
     var limits: QueueLimits { configuration.queue }
@@ -28,24 +29,23 @@ final class StateWriter {
 
     init(
         connection: SQLiteConnection,
-        index: ClaimIndex,
-        watches: RowWatches,
-        changes: ChangeFeed,
+        shared: SharedCacheState,
         leases: BodyLeases,
         configuration: StoreConfiguration
     ) throws(StoreError) {
         self.connection = connection
-        reader = try StateReader(connection, isInTransaction: true)
+        reader = try StateReader(connection, shared, isInTransaction: true)
         viewChange = configuration.viewChange
-        self.index = index
-        self.watches = watches
-        self.changes = changes
+        index = shared.claims
+        watches = shared.watches
+        changes = shared.changes
         log = try ChangeLog(connection, hasModifiers: true)
         self.leases = leases
         wal = WriteAheadLog(of: connection)
         self.configuration = configuration
         statements = try PreparedStatements(connection)
         bodies = try BodyTable(connection, of: .state)
+        tables = try AnswerTables(connection)
         queue = try PreparedStatements(connection)
         state = try StateWriterState(reading: connection, pinsMaxBytes: index.pinTotals.maxBytes)
         saved = state
@@ -90,6 +90,8 @@ final class StateWriter {
         publishChanges()
         state.changedRows.removeAll(keepingCapacity: true)
         state.entities.removeAll(keepingCapacity: true)
+        index.addReleasable(state.releasable)
+        state.releasable.removeAll(keepingCapacity: true)
         guard state.hasNews else { return }
         state.hasNews = false
         index.tellNews()
@@ -107,6 +109,7 @@ final class StateWriter {
 
     func rollBack() {
         connection.rollBack()
+        reader.references.forget()
         state = saved
     }
 
@@ -159,6 +162,10 @@ struct StateWriterState {
     var bodies: BodyState
     /// The ids that the open transaction has changed, for those who watch them.
     var changedRows: [RowKey] = []
+    /// Rows that the open transaction has made, and that the cache may have something for.
+    var unfilled: [TargetName] = []
+    /// Rows that the open transaction may have left with nothing that keeps them.
+    var releasable: [TargetName] = []
     /// What the open transaction has made of what entities show.
     var entities: [EntityNews] = []
     /// Whether the open transaction has given a pin what it wanted, or made it want it again.
@@ -183,25 +190,17 @@ struct StateWriterState {
                 "SELECT count(*) FROM modifier WHERE settled_at IS NULL AND stalled <> 0"
             ) ?? 0
         let waiting = PinState.waiting.rawValue
-        let sums = try connection.prepare(
-            """
-            SELECT count(*), coalesce(sum(\(SQLiteStatement.countedSize)), 0),
-                coalesce(sum(state = \(waiting)), 0) FROM claim
-            WHERE pinned_at IS NOT NULL
-            """
-        )
-        if try sums.step() {
-            pins.count = sums.integer(0)
-            pins.bytes = sums.integer(1)
-            pins.waiting = sums.integer(2)
-        }
         let users = try connection.prepare(
             """
-            SELECT scope, count(*), coalesce(sum(\(SQLiteStatement.countedSize)), 0) FROM claim
-            WHERE pinned_at IS NOT NULL GROUP BY scope
+            SELECT scope, count(pinned_at), coalesce(sum(\(SQLiteStatement.countedSize)), 0),
+                coalesce(sum(pinned_at IS NOT NULL AND state = \(waiting)), 0) FROM claim
+            WHERE pinned_at IS NOT NULL OR in_pins = 1 GROUP BY scope
             """
         )
         while try users.step() {
+            pins.count += users.integer(1)
+            pins.bytes += users.integer(2)
+            pins.waiting += users.integer(3)
             guard let uid = users.text(0).flatMap(Scope.init(text:))?.uid else { continue }
             pins.users[uid, default: PinTotals.User()].count += users.integer(1)
             pins.users[uid, default: PinTotals.User()].bytes += users.integer(2)

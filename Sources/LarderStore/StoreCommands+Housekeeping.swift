@@ -13,33 +13,35 @@ extension StoreCommands {
         }
     }
 
-    /// Takes out of `state.db` what nothing claims any more, a batch at a time.
+    /// Takes out of `state.db` what nothing keeps any more, a batch at a time.
     func removeReleased(now: Timestamp) async throws(StoreError) {
-        guard !shared.claims.isEmpty else { return }
+        let index = shared.claims
+        // What stays for now, and what could not be done, is looked at the next time.
+        var later: [TargetName] = []
+        defer { index.addReleasable(later) }
         var waiting = 0
-        var last: Int64 = 0
         while true {
-            let after = last
-            let page = try await readers.read(.current) { reader throws(StoreError) in
-                try reader.stateReader().released(after: after, limit: Limits.releasedBatchRowsMax)
+            let names = index.takeReleasable(atMost: Limits.releasedBatchRowsMax)
+            guard !names.isEmpty else { return }
+            later += names
+            let free = try await file.settle { writer throws(StoreError) in
+                try writer.free(names)
             }
-            guard let end = page.last else { return }
-            last = end.number
-            for copy in page where copy.isShared {
-                let name = TargetName(shared.key(for: copy.scope), copy.id)
+            for name in free where index.isCopy(name.scope, name.id) {
                 let mayWait = waiting < Limits.waitingCopiesMax
                 let isWaiting = try await file.settle { writer throws(StoreError) in
                     try writer.release(copy: name, mayWait: mayWait, now: now)
                 }
                 if isWaiting { waiting += 1 }
             }
-            let names = page.filter { !$0.isShared }
-                .map { TargetName(shared.key(for: $0.scope), $0.id) }
-            if !names.isEmpty { try await removeReleased(names, now) }
+            let own = free.filter { !index.isCopy($0.scope, $0.id) }
+            if !own.isEmpty { try await removeReleased(own, now) }
+            later.removeLast(names.count)
+            later += free.filter { index.covers($0.scope, $0.id) }
         }
     }
 
-    /// Shown by the cache as a whole, synced there, and only then out of `state.db`.
+    /// Into the cache, synced there, and only then out of `state.db`.
     private func removeReleased(
         _ names: [TargetName],
         _ now: Timestamp

@@ -135,7 +135,8 @@ extension StoreReader {
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> ShownRow<Value>? {
         try atOneMoment { () throws(StoreError) -> ShownRow<Value>? in
-            if let row = try savedRow(scope, id, sight, now, isUse, read) { return row }
+            let saved = try savedRow(scope, id, sight, now, isPartial, isUse, read)
+            if let saved { return saved }
             return try cachedRow(scope, id, sight, now, isPartial, isUse, read)
         }
     }
@@ -168,22 +169,41 @@ extension StoreReader {
         }
     }
 
-    /// What is saved under an id, with its entities as they are now where the cache has it normalized.
+    /// What is saved under an id, put together where it is normalized.
     private func savedRow<Value>(
         _ scope: ScopeKey,
         _ id: EntryID,
         _ sight: EntitySight,
         _ now: Timestamp,
+        _ isPartial: Bool,
         _ isUse: Bool,
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> ShownRow<Value>?? {
-        guard let saved = try saved(scope, id, now, read) else { return nil }
-        guard let (entry, value) = saved else { return .some(nil) }
-        let shown = try entry.flatMap { entry throws(StoreError) in
-            try rebuilt(saved: entry, scope, for: sight, now: now, isUse: isUse)
+        let saved = try withSaved(scope, id, now: now) { row in
+            (
+                entry: row.kind == .fetched ? row.entry() : nil,
+                found: row.normalized(in: scope).map(FoundRow.normalized) ?? .whole(read(row))
+            )
         }
-        guard let entry, let shown else { return .whole(value) }
-        return .normalized(.shown(shown), of: entry)
+        guard let saved else { return nil }
+        switch saved?.found {
+        case nil: return .some(nil)
+        case .normalized(let row)?:
+            let rebuilt = try rebuild(
+                row,
+                for: sight,
+                now: now,
+                isPartial: isPartial,
+                isUse: isUse
+            )
+            return .normalized(rebuilt, of: row.entry)
+        case .whole(let value)?:
+            // A copy of what everybody has normalized.
+            guard let entry = saved?.entry,
+                let shown = try rebuilt(copy: entry, scope, for: sight, now: now, isUse: isUse)
+            else { return .whole(value) }
+            return .normalized(.shown(shown), of: entry)
+        }
     }
 
     private enum FoundRow<Value> {
@@ -191,40 +211,40 @@ extension StoreReader {
         case normalized(NormalizedRow)
     }
 
-    func saved<Value>(
+    /// A saved answer that modifiers target, with its entities as one sees them and the entry as it came;
+    /// nil where it is kept whole.
+    package func rebuilt(
+        saved id: EntryID,
         _ scope: ScopeKey,
-        _ id: EntryID,
-        _ now: Timestamp,
-        _ read: (borrowing EntryRow) -> Value
-    ) throws(StoreError) -> (Entry?, Value)?? {
-        try withSaved(scope, id, now: now) { row in
-            (row.kind == .fetched ? row.entry() : nil, read(row))
-        }
+        for sight: EntitySight,
+        now: Timestamp
+    ) throws(StoreError) -> (shown: RebuiltEntry, came: Entry)? {
+        let row = try savedRow(scope, id, sight, now, false, true) { _ in () }
+        guard case .normalized(.shown(let shown), let came)? = row ?? nil else { return nil }
+        return (shown, came)
     }
 
-    /// A kept answer with its entities as they are now; nil where one is not there, or nothing says
-    /// what they are, be it that the cache cannot be read; throws nothing but `longRead`.
-    package func rebuilt(
-        saved entry: Entry,
+    /// A copy of a shared answer with its entities as they are now; nil where one is not there, or nothing
+    /// says what they are, be it that the cache cannot be read; throws nothing but `longRead`.
+    private func rebuilt(
+        copy entry: Entry,
         _ scope: ScopeKey,
         for sight: EntitySight,
         now: Timestamp,
-        isUse: Bool = true
+        isUse: Bool
     ) throws(StoreError) -> RebuiltEntry? {
+        guard entry.body.isJSON, !shared.origins.rules.isEmpty else { return nil }
         do throws(StoreError) {
-            return try atOneMoment { () throws(StoreError) -> RebuiltEntry? in
-                for place in places(of: scope) {
-                    let found = try withCached(place, entry.id, now: now, isUse: isUse) { row in
-                        row.normalized(in: place)
-                    }
-                    guard var row = found ?? nil, row.entry.body == entry.body else { continue }
-                    row.entry = entry
-                    let rebuilt = try rebuild(row, for: sight, now: now, isUse: isUse)
-                    if case .shown(let shown) = rebuilt { return shown }
-                    return nil
+            for place in places(of: scope) where place != scope {
+                let found = try withCached(place, entry.id, now: now, isUse: isUse) { row in
+                    row.normalized(in: place)
                 }
-                return nil
+                guard var row = found ?? nil, row.entry.body == entry.body else { continue }
+                row.entry = entry
+                let rebuilt = try rebuild(row, for: sight, now: now, isUse: isUse)
+                if case .shown(let shown) = rebuilt { return shown }
             }
+            return nil
         } catch {
             // Where it fails, what was kept is shown.
             guard case .longRead = error else { return nil }
@@ -236,10 +256,8 @@ extension StoreReader {
     package func shownEntities(
         of row: NormalizedRow
     ) throws(StoreError) -> [(key: EntityKey, members: [String])] {
-        let found = try reading { file throws(StoreError) in
-            try file.references().skeleton(row.skeleton)
-        }
-        guard let skeleton = found ?? nil, let template = try? Template(row.template, skeleton)
+        guard let skeleton = try skeleton(of: row),
+            let template = try? Template(row.template, skeleton)
         else { return [] }
         return template.references(skeleton).map { reference in
             (reference.key, reference.place.memberNames(skeleton))
@@ -343,12 +361,22 @@ extension StoreReader {
                 .put(id, ChangeCause(.network))
             )
         }
-        let showing = try reading { file throws(StoreError) in
-            let limit = Limits.followedOnReturnMax
-            return try file.references().entries(showing: changes, limit: limit, where: isWanted)
-        }
-        guard let showing else { return [] }
+        let limit = Limits.followedOnReturnMax
+        let reader = ReferenceReader(tables: try referenceTables(), claims: shared.claims)
+        let showing = try reader.entries(
+            showing: changes,
+            in: scope,
+            limit: limit,
+            where: isWanted
+        )
         return showing.isWhole ? Array(showing.entries.values) : nil
+    }
+
+    /// The references of both files, as far as they have any.
+    private func referenceTables() throws(StoreError) -> [ReferenceTable] {
+        let saved = shared.claims.isEmpty ? nil : try stateReader().references
+        let cached = try reading { file throws(StoreError) in try file.references() }
+        return [saved, cached].compactMap { $0 }
     }
 
     /// The rows that refer to an entity, each with where.
@@ -356,17 +384,18 @@ extension StoreReader {
         _ scope: ScopeKey,
         _ name: EntityName
     ) throws(StoreError) -> [(id: EntryID, place: Reference.Place, skeleton: Skeleton?)] {
-        let found = try reading { file throws(StoreError) in
-            let references = try file.references()
-            var rows: [(EntryID, Reference.Place, Skeleton?)] = []
-            for parent in try references.parents(of: RowKey(scope, EntryID(name))) {
+        let id = EntryID(name)
+        var rows: [(id: EntryID, place: Reference.Place, skeleton: Skeleton?)] = []
+        for table in try referenceTables() {
+            let parents = try table.parents(of: RowKey(scope, id), TargetName(scope, id))
+            for parent in parents
+            where table.file == .state || !shared.claims.isGarbage(parent.key) {
                 let skeleton = try parent.skeleton.map { number throws(StoreError) in
-                    try references.skeleton(number)
+                    try table.skeleton(number)
                 }
                 rows.append((parent.id, parent.place, skeleton ?? nil))
             }
-            return rows
         }
-        return (found ?? []).map { (id: $0.0, place: $0.1, skeleton: $0.2) }
+        return rows
     }
 }

@@ -37,7 +37,7 @@ extension StoreWriter {
             let variants = (try? variantRows(in: places, now)) ?? []
             acceptances.append(.accepted(number, revision, variants: variants))
         }
-        cover(aims)
+        try cover(aims, now)
         return .done(acceptances)
     }
 
@@ -68,14 +68,14 @@ extension StoreWriter {
         }
         let step = try revisions.next()
         let revived = try state.revive(number, row, aims, found.entries, step)
-        cover(aims)
+        try cover(aims, now)
         forgetDead(aims.map(\.name))
         let rows = (try? variantRows(in: aims.map { variants($0.name.id) }, now)) ?? []
         return .done(RevivedModifier(number: revived, cause: ChangeCause(row), variants: rows))
     }
 
-    /// Says in memory what is targeted.
-    private func cover(_ aims: [Aim]) {
+    /// Says in memory what is targeted, and has what belongs to it come along.
+    private func cover(_ aims: [Aim], _ now: Timestamp) throws(StoreError) {
         let index = shared.claims
         for aim in aims {
             let (scope, id) = (aim.name.scope, aim.name.id)
@@ -91,6 +91,10 @@ extension StoreWriter {
             }
         }
         addGarbage(aims.map(\.name))
+        if !isCacheLeftOut {
+            for aim in aims { try holdVariants(of: aim.name) }
+        }
+        try fill(now: now)
     }
 
     /// Gives up what was written for a command that is refused.

@@ -21,36 +21,51 @@ extension StoreWriter {
         }
         let isKeptOut = fence?.covers(scope, id) == true
         let isClaimed = try claimed(scope, id) != nil
-        var answer = answer
+        if isClaimed, !isKeptOut {
+            // Its entities are where it is.
+            for entity in answer.entities.ids { try state.makeRow(scope, entity) }
+            try fill(now: now)
+        }
+        let merged = try mergeClaimed(answer.entities, now)
         if isKeptOut || isClaimed || !shared.claims.followers(scope, id).isEmpty {
-            let whole = try put(
-                answer.entry,
+            var entry = answer.entry
+            if try isSaved(entry), let form = answer.entities.form(merged) {
+                entry.body = .inline(form.template)
+                entry.form = form.form
+            }
+            let isOwn = isClaimed || isKeptOut
+            let stored = try put(
+                entry,
                 fence: fence,
                 copied,
-                isOwn: isClaimed || isKeptOut,
+                isOwn: isOwn,
+                step: merged.step,
                 now: now
             )
-            switch whole {
+            switch stored {
             case .needs(let large): return .needs(large)
             case .refused(let error): return .refused(error)
-            case .done(let receipt) where isKeptOut:
-                _ = try put(answer.entities, now: now)
-                return .done(AnswerReceipt(entry: receipt, isNormalized: false))
-            case .done(let receipt):
-                if isClaimed { answer.saved = receipt }
+            case .done(let receipt) where isOwn:
+                if isKeptOut { _ = try put(answer.entities, now: now) }
+                if entry.form != nil { try forget(answer.entry.body) }
+                try fill(now: now)
+                return .done(AnswerReceipt(entry: receipt, isNormalized: entry.form != nil))
+            case .done: break
             }
         } else if let large = largeBody(of: answer.entry, to: .cache, as: .answer, copied) {
             return .needs([large])
         }
-        let merged = try mergeClaimed(answer.entities, now)
-        guard let cache = try cacheIfAny else {
-            guard let saved = answer.saved else { throw shared.absence }
-            return .done(AnswerReceipt(entry: saved, isNormalized: false))
-        }
-        if answer.saved == nil {
-            answer.entry = try ready(answer.entry, in: .cache, as: .answer, copied)
-        }
-        return .done(try cache.put(answer, merged, now: now))
+        var answer = answer
+        answer.entry = try ready(answer.entry, in: .cache, as: .answer, copied)
+        let receipt = try cache.put(answer, merged, now: now)
+        try fill(now: now)
+        return .done(receipt)
+    }
+
+    /// Whether an answer is to be stored in `state.db`, and has room there.
+    private func isSaved(_ new: NewEntry) throws(StoreError) -> Bool {
+        guard let found = try claimed(new.scope, new.entry.id) else { return false }
+        return try destination(of: new, found).file == .state
     }
 
     /// Merges entities into what is known of them.
@@ -59,7 +74,9 @@ extension StoreWriter {
         now: Timestamp
     ) throws(StoreError) -> EntitiesReceipt {
         let merged = try mergeClaimed(entities, now)
-        return try cache.put(entities, merged, now: now)
+        let receipt = try cache.put(entities, merged, now: now)
+        try fill(now: now)
+        return receipt
     }
 
     /// Merges those of an answer's entities that are claimed, here or by copies, into what is saved of
@@ -108,7 +125,6 @@ extension StoreWriter {
             new.client = cause.client
             new.cause = cause.text
             try state.put(new)
-            try noteReferences(of: TargetName(place, id))
         }
         guard !index.covers(scope, id) else { return step }
         return try cache.deleteEntity(name, in: scope, fetch: fetch, cause, now: now) ?? step

@@ -45,7 +45,8 @@ extension StoreWriter {
             }
             guard !isCacheLeftOut else { continue }
             let scope = aim.isShared ? original : name.scope
-            rows[name] = try cache.base(scope, name.id, now: now)
+            guard let row = try cache.base(scope, name.id, now: now) else { continue }
+            rows[name] = aim.isShared ? try cache.whole(row, scope) : row
         }
         // Nothing is written before all can be: what a command writes that then waits for copies would
         // be nobody's.
@@ -60,13 +61,17 @@ extension StoreWriter {
     }
 
     /// A row as the base of a target; nil where its bytes are damaged: then nothing is known.
-    private func base(
+    func base(
         _ row: CacheWriter.Takeable,
         _ name: TargetName,
         _ copied: CopiedBodies
     ) throws(StoreError) -> NewEntry? {
         var new = NewEntry(scope: name.scope, entry: row.entry, body: .inline([]))
         do throws(StoreError) {
+            if let form = row.form, case .inline = row.body {
+                (new.body, new.form) = (row.body.new, form)
+                return new
+            }
             switch row.body {
             case .inline(let bytes): new.body = try linkable(bytes, name, in: .state, as: .base)
             case .chunked(let body):
@@ -86,9 +91,8 @@ extension StoreWriter {
             return try cachedBase(name, now)
         }
         if let status = saved.claim.goneStatus { return .deleted(entry.tombstone(status)) }
-        let isNormalized =
-            entry.kind == .fetched && entry.body.isJSON && !shared.origins.rules.isEmpty
-        if isNormalized, let shown = try cacheIfAny?.rebuilt(saved: entry, name.scope) {
+        if let row = saved.normalized {
+            guard case .shown(let shown) = try state.reader.rebuild(row) else { return .unknown }
             return TargetBase(shown.entry, shown.answer.bytes)
         }
         guard let chunked = saved.chunked else { return TargetBase(entry, saved.inline) }
@@ -97,6 +101,12 @@ extension StoreWriter {
 
     private func cachedBase(_ name: TargetName, _ now: Timestamp) throws(StoreError) -> TargetBase {
         guard let row = try cacheIfAny?.base(name.scope, name.id, now: now) else { return .unknown }
+        if row.form != nil, let found = try cache.find(name.scope, name.id).row,
+            let normalized = try cache.normalizedRow(found, name.scope)
+        {
+            guard case .shown(let shown) = try cache.rebuild(normalized) else { return .unknown }
+            return TargetBase(shown.entry, shown.answer.bytes)
+        }
         switch row.body {
         case .inline(let bytes): return TargetBase(row.entry, bytes)
         case .chunked(let body):

@@ -80,6 +80,7 @@ extension StoreWriter {
         isCopied: Bool = false,
         _ copied: CopiedBodies
     ) throws(StoreError) -> NewEntry {
+        guard new.form == nil else { return new }
         let name = TargetName(new.scope, new.entry.id)
         var ready = new
         if case .inline(let bytes) = new.body {

@@ -36,8 +36,11 @@ extension StoreWriter {
     ) throws(StoreError) -> CacheWriter.Takeable? {
         guard let cache = try cacheIfAny else { return nil }
         if let row = try cache.pinnable(scope, id, now: now) { return row }
-        guard adoptsShared else { return nil }
-        return try cache.pinnable(shared.key(for: .shared), id, now: now)
+        let original = shared.key(for: .shared)
+        guard adoptsShared, let row = try cache.pinnable(original, id, now: now) else {
+            return nil
+        }
+        return try cache.whole(row, original)
     }
 
     /// Makes a pin that waits for its bytes, or is of those that are saved.
@@ -66,7 +69,9 @@ extension StoreWriter {
     ) throws(StoreError) -> Entrance<PinOutcome>? {
         let id = row.entry.id
         let name = TargetName(scope, id)
-        let size = row.entry.rowSize(in: scope, isChunked: row.isChunked)
+        var size = row.entry.rowSize(in: scope, isChunked: row.isChunked)
+        // Its entities come with it.
+        if row.form != nil { size += try cache.sizeOfReferred(by: RowKey(scope, id)) }
         do throws(StoreError) {
             try state.checkRoom(for: size, scope, id, as: .pin)
         } catch {
@@ -78,8 +83,10 @@ extension StoreWriter {
             try state.setTrouble(scope, id, .tooLarge, trouble)
             return .done(.tooLarge(trouble))
         }
-        var new = NewEntry(scope: scope, entry: row.entry, body: .inline([]))
+        var new = NewEntry(scope: scope, entry: row.entry, body: row.body.new)
+        new.form = row.form
         switch row.body {
+        case .inline where row.form != nil: break
         case .inline(let bytes): new.body = try linkable(bytes, name, in: .state, as: .pin)
         case .chunked(let body):
             if let large = large(
@@ -109,6 +116,8 @@ extension StoreWriter {
         }
         claim(scope, id)
         addGarbage([name])
+        try holdVariants(of: name, isInPins: true)
+        try fill(now: now)
         return .done(.held(isNew: isNew))
     }
 
@@ -129,6 +138,8 @@ extension StoreWriter {
             if found?.hasEntry != true { try noteReplaced(&receipt, scope, id) }
             claim(scope, id)
             addGarbage([TargetName(scope, id)])
+            try holdVariants(of: TargetName(scope, id), isInPins: true)
+            try fill(now: now)
             try forget(new.body)
             return .done(receipt)
         } catch {
@@ -170,6 +181,8 @@ extension StoreWriter {
         client: ClientTag?
     ) throws(StoreError) -> Bool {
         guard let found = try claimed(scope, id), !found.isTargeted else { return false }
+        // What is pinned may need it.
+        if !found.isPinned, try !state.isFree(scope, id) { return false }
         try unclaim(found, scope, id)
         guard found.hasEntry else {
             // Its entry was the cache's.
@@ -212,6 +225,13 @@ extension StoreWriter {
         case .pinsFull, .tooManyPins: return .refused(error)
         case _: throw error
         }
+    }
+}
+
+extension Target.Body {
+    /// As one that a row of either file can have; of one in chunks none.
+    var new: NewBody {
+        if case .inline(let bytes) = self { .inline(bytes) } else { .inline([]) }
     }
 }
 

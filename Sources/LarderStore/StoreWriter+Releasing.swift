@@ -16,6 +16,15 @@ extension StoreWriter {
         var isLost: Bool { if case .lost = self { true } else { false } }
     }
 
+    /// Those that nothing keeps; see ``StateWriter/isFree(_:_:)``.
+    func free(_ names: [TargetName]) throws(StoreError) -> [TargetName] {
+        var free: [TargetName] = []
+        for name in names where shared.claims.covers(name.scope, name.id) {
+            if try state.isFree(name.scope, name.id) { free.append(name) }
+        }
+        return free
+    }
+
     /// Writes released rows to `cache.db`.
     func prepare(
         _ names: [TargetName],
@@ -24,8 +33,8 @@ extension StoreWriter {
     ) throws(StoreError) -> [Release] {
         var releases: [Release] = []
         for name in names {
-            guard let saved = try state.entry(name.scope, name.id), saved.claim.isReleased,
-                !saved.claim.isShared
+            guard let saved = try state.entry(name.scope, name.id), !saved.claim.isShared,
+                try state.isFree(name.scope, name.id)
             else { continue }
             releases.append(try prepare(name, saved, copied, now))
         }
@@ -54,7 +63,16 @@ extension StoreWriter {
                 }
                 return ready
             }
-            if try cache.showNormalized(entry, scope) { return ready }
+            if let row = saved.normalized, let origin = entry.origin,
+                let skeleton = try state.reader.references.skeleton(row.skeleton),
+                let template = try? Template(row.template, skeleton)
+            {
+                try cache.attempt(row.template.count) { () throws(StoreError) in
+                    let form = AnswerForm(template, skeleton, of: origin)
+                    try cache.put(entry, row.template, form, in: scope, now: now)
+                }
+                return ready
+            }
             let size = entry.rowSize(in: scope, isChunked: saved.chunked != nil)
             try cache.checkSize(size, bodyBytes: entry.body.byteCount)
             if let chunked = saved.chunked,
@@ -85,7 +103,9 @@ extension StoreWriter {
             case .lost(let lost, let why): (name, reason) = (lost, why)
             case .large: continue
             }
-            guard let found = try claimed(name.scope, name.id), found.isReleased else { continue }
+            guard let found = try claimed(name.scope, name.id),
+                try state.isFree(name.scope, name.id)
+            else { continue }
             if case .ready(_, let version) = release, found.version != version { continue }
             try unclaim(found, name.scope, name.id)
             guard let reason else { continue }

@@ -5,9 +5,9 @@ import LarderModel
 /// Terms: an id is *claimed* while ``ClaimIndex`` has it: `state.db` has a row of it, as it is *pinned*,
 /// or *targeted* by unsettled changes, or as neither is true any more but its row is not synced in
 /// `cache.db` yet: then it is *released*. Its row there is *saved*: the last word of its origin, or of
-/// the client. What `cache.db` has under the id meanwhile is *garbage*, which maintenance removes; only
-/// a normalized row stays, as it says of which entities the saved answer is. A *copy* is a claimed row
-/// that was taken from the shared row under its id.
+/// the client. What `cache.db` has under the id meanwhile is *garbage*, which maintenance removes. Entities
+/// are claimed as long as a claimed row refers to them, and variants with their URL. A *copy* is a claimed
+/// row that was taken from the shared row under its id.
 ///
 /// Invariants:
 /// 1. What is said of a claimed row is saved, synced, before anybody hears of it.
@@ -38,32 +38,101 @@ extension StoreWriter {
 
     /// What the cache has under claimed ids is read no more once the open group is committed.
     func addGarbage(_ names: [TargetName]) {
-        let keys = names.filter { !$0.id.isEntity }.map { RowKey($0.scope, $0.id) }
+        let keys = names.map { RowKey($0.scope, $0.id) }
         afterCommit { [index = shared.claims] in index.addGarbage(keys) }
     }
 
     /// Takes rows of claimed ids out of `cache.db`: nobody reads them there.
-    ///
-    /// A normalized row stays, as it says of which entities the saved answer is.
     func removeGarbage(_ keys: [RowKey]) throws(StoreError) {
         for key in keys where shared.claims.covers(key) {
             guard let cache = try cacheIfAny else { return }
-            if try cache.isGarbage(key) { try cache.remove(key) }
+            try cache.remove(key)
         }
         afterCacheCommit { [index = shared.claims] in index.removeGarbage(keys) }
     }
 
-    /// Has `cache.db` know to which entities a claimed entity refers; what it says of it is not read.
-    func noteReferences(of name: TargetName) throws(StoreError) {
-        guard let entity = name.id.entity, !shared.claims.isCopy(name.scope, name.id),
-            let cache = try cacheIfAny, let saved = try state.entry(name.scope, name.id), let entry = saved.entry
-        else { return }
-        do throws(StoreError) {
-            try cache.attempt(saved.inline.count) { () throws(StoreError) in
-                try cache.show(entity, entry, saved.inline, in: name.scope)
+    // MARK: Rows that come with others
+
+    /// Fills the rows that a command has made for what others refer to, with what the cache has of them;
+    /// where it has nothing, nothing is known of them.
+    func fill(now: Timestamp) throws(StoreError) {
+        guard isStateTouched else { return }
+        while let name = try state.takeUnfilled() {
+            let (scope, id) = (name.scope, name.id)
+            if !shared.claims.covers(scope, id) {
+                shared.claims.insert(scope, id)
+                onRollBack { [index = shared.claims] in index.remove(scope, id) }
             }
-        } catch .noRoom, .keyTaken {
+            addGarbage([name])
+            guard let row = try state.find(scope, id), !row.hasEntry,
+                let taken = try cacheIfAny?.copy(of: scope, id, now: now)
+            else { continue }
+            defer { taken.giveBack(to: shared) }
+            guard let new = try base(taken, name, [:]) else { continue }
+            try state.write(
+                new.entry,
+                new.body,
+                form: new.form,
+                size: new.rowSize,
+                to: row,
+                in: scope
+            )
         }
+    }
+
+    /// Has saved answers be normalized that earlier versions saved whole, as far as the cache has their
+    /// entities; and variants be with their URL. To be called once, before anybody reads.
+    func takeAlong(now: Timestamp) throws(StoreError) {
+        for row in try state.reader.allRows() where !row.isShared {
+            let name = TargetName(shared.key(for: row.scope), row.id)
+            if row.isPinned || row.isTargeted {
+                try holdVariants(of: name, isInPins: row.isPinned && !row.isTargeted)
+            }
+            guard row.kind == .fetched, let saved = try state.entry(name.scope, name.id),
+                let entry = saved.entry,
+                let taken = try cacheIfAny?.copy(of: name.scope, name.id, now: now)
+            else { continue }
+            defer { taken.giveBack(to: shared) }
+            guard taken.form != nil, taken.entry.body == entry.body,
+                var new = try base(taken, name, [:])
+            else { continue }
+            new.entry = entry
+            new.entry.revision = max(entry.revision, taken.entry.revision)
+            try state.write(
+                new.entry,
+                new.body,
+                form: new.form,
+                size: new.rowSize,
+                to: saved.claim,
+                in: name.scope
+            )
+        }
+        try fill(now: now)
+    }
+
+    /// Has the variants of a URL be where its own row is.
+    func holdVariants(of name: TargetName, isInPins: Bool = false) throws(StoreError) {
+        guard let prefix = name.id.variantPrefix, let cache = try cacheIfAny else { return }
+        for id in try cache.ids(in: name.scope, prefix: prefix) {
+            try state.makeRow(name.scope, id, isHeld: true, isInPins: isInPins)
+        }
+    }
+
+    /// What is saved under an id, or is from now on as it is a variant of a URL that is claimed; nil for
+    /// what is the cache's.
+    private func place(
+        of new: NewEntry,
+        now: Timestamp
+    ) throws(StoreError) -> StateWriter.FoundClaim? {
+        let (scope, id) = (new.scope, new.entry.id)
+        if let found = try claimed(scope, id) { return found }
+        guard !shared.claims.isEmpty, let url = id.urlOfVariant,
+            let place = shared.claims.place(scope, url), !place.isReleased
+        else { return nil }
+        let isInPins = place.isPinned && place.targets == 0
+        try state.makeRow(scope, id, isHeld: true, isInPins: isInPins)
+        try fill(now: now)
+        return try claimed(scope, id)
     }
 
     // MARK: Entries
@@ -71,19 +140,21 @@ extension StoreWriter {
     /// Stores an entry: in its row, in the copies of a shared one, and where it is claimed in what is
     /// saved of it.
     ///
-    /// With `isOwn` false it goes into the copies only.
+    /// With `isOwn` false it goes into the copies only. `step` is the revision of the step that it is a part
+    /// of, if that has one.
     func put(
         _ new: NewEntry,
         fence: AnswerFence?,
         _ copied: CopiedBodies,
         isOwn: Bool = true,
+        step: Revision? = nil,
         now: Timestamp
     ) throws(StoreError) -> Entrance<PutReceipt> {
         if isOwn, let receipt = try putUnclaimed(new, fence: fence, now: now) {
             return .done(receipt)
         }
         let (scope, id) = (new.scope, new.entry.id)
-        let found = try claimed(scope, id)
+        let found = try place(of: new, now: now)
         var places: [(new: NewEntry, row: StateWriter.FoundClaim)] = []
         for follower in shared.claims.followers(scope, id) {
             guard fence?.keepsOut(follower, id) != true,
@@ -125,7 +196,7 @@ extension StoreWriter {
             if found != nil { shared.claims.removeGarbage([RowKey(scope, id)]) }
             return .done(try cache.put(ready, now: now))
         }
-        return .done(try put(ready, into: found))
+        return .done(try put(ready, into: found, step))
     }
 
     /// Stores an entry that concerns the cache alone; nil, and nothing done, where it does not.
@@ -136,13 +207,14 @@ extension StoreWriter {
     ) throws(StoreError) -> PutReceipt? {
         let (scope, id) = (new.scope, new.entry.id)
         guard new.isLinkableInCache, !shared.claims.concerns(scope, id),
+            shared.claims.isEmpty || id.urlOfVariant == nil,
             fence?.covers(scope, id) != true
         else { return nil }
         return try cache.put(new, now: now)
     }
 
     /// Where an entry is to be stored, and why it is not saved: what has bytes stays as it is then.
-    private func destination(
+    func destination(
         of new: NewEntry,
         _ found: StateWriter.FoundClaim?
     ) throws(StoreError) -> (file: BodyFile, refusal: StoreError?) {
@@ -201,12 +273,18 @@ extension StoreWriter {
     /// Stores an entry in what is saved of its id.
     private func put(
         _ new: NewEntry,
-        into found: StateWriter.FoundClaim
+        into found: StateWriter.FoundClaim,
+        _ step: Revision? = nil
     ) throws(StoreError) -> PutReceipt {
         guard new.entry.kind != .tombstone else { return try bury(new) }
         var new = new
-        let isSame = found.hasEntry && found.goneStatus == nil && found.matches(new.entry)
-        new.entry.revision = isSame ? found.revision : try revisions.next()
+        let hasBytes = try state.matches(found, new)
+        let isSame = found.hasEntry && found.goneStatus == nil && hasBytes
+        if isSame {
+            new.entry.revision = found.revision
+        } else {
+            new.entry.revision = if let step { step } else { try revisions.next() }
+        }
         var receipt = try state.put(new)
         if !found.hasEntry { try noteReplaced(&receipt, new.scope, new.entry.id) }
         return receipt
@@ -270,7 +348,8 @@ extension StoreWriter {
             return .done(try cache.delete(scope, id, client: client))
         }
         if found.isTargeted { return .refused(.targeted) }
-        if found.isPinned { return .refused(.pinned) }
+        let isFree = try state.isFree(scope, id)
+        if found.isPinned || !isFree { return .refused(.pinned) }
         let event: Change.Event? =
             switch found.kind {
             case nil, .variants: nil

@@ -42,9 +42,7 @@ extension StoreWriter {
             }
         }
         try state.settle(settlement, row, targets, step, now: now)
-        for target in targets where !target.fate.keepsBase {
-            try noteReferences(of: target.name)
-        }
+        try fill(now: now)
         var variants: [VariantRow] = []
         for rows in settlement.variants {
             for row in try variantRows(in: [rows.places], now) {

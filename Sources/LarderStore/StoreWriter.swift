@@ -50,6 +50,9 @@ final class StoreWriter {
         }
     }
 
+    /// Whether a command of the open transaction has used `state.db`.
+    var isStateTouched: Bool { isStateOpen }
+
     /// That of `cache.db`, in the open transaction.
     var cache: CacheWriter {
         get throws(StoreError) {

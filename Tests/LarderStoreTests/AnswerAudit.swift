@@ -16,7 +16,13 @@ struct AnswerAudit {
 
     private let connection: SQLiteConnection
 
-    init(_ path: String, _ scope: ScopeKey, _ origin: OriginName) throws {
+    /// Checks `cache.db`, and where `statePath` is given `state.db`, too.
+    init(
+        _ path: String,
+        _ scope: ScopeKey,
+        _ origin: OriginName,
+        statePath: String? = nil
+    ) throws {
         connection = try SQLiteConnection(path: path, mode: .readOnly)
         try connection.execute("BEGIN")
         defer { connection.rollBack() }
@@ -26,27 +32,53 @@ struct AnswerAudit {
         )
         let total = try number("SELECT value FROM meta WHERE name = 'bytes'")
         try require(sizes + shapes == total, "\(sizes) + \(shapes) bytes, meta has \(total)")
+        try checkSkeletons("entry")
+        try checkReferences("entry", EntryRow.columnsWithForm, scope, origin) { id in
+            RowKey(scope, id).number
+        }
+        if let statePath { _ = try AnswerAudit(state: statePath, scope, origin) }
+    }
+
+    private init(state path: String, _ scope: ScopeKey, _ origin: OriginName) throws {
+        connection = try SQLiteConnection(path: path, mode: .readOnly)
+        let connection = connection
+        try connection.execute("BEGIN")
+        defer { connection.rollBack() }
+        try checkSkeletons("claim")
+        try checkReferences("claim", ClaimRow.entryColumns, scope, origin) { id in
+            let row = try connection.prepare("SELECT claim FROM claim WHERE scope = ?1 AND id = ?2")
+            row.bindAll(scope.text, id.text)
+            return try row.step() ? row.integer(0) : nil
+        }
+    }
+
+    private func checkSkeletons(_ rows: String) throws {
         let wrong = try number(
             """
-            SELECT count(*) FROM skeleton WHERE answers <= 0
-                OR answers <> (SELECT count(*) FROM entry WHERE entry.skeleton = skeleton.skeleton)
+            SELECT count(*) FROM skeleton WHERE answers <= 0 OR answers <>
+                (SELECT count(*) FROM \(rows) WHERE \(rows).skeleton = skeleton.skeleton)
             """
         )
         try require(wrong == 0, "\(wrong) skeletons count wrongly")
         let lost = try number(
             """
-            SELECT count(*) FROM entry WHERE skeleton IS NOT NULL
+            SELECT count(*) FROM \(rows) WHERE skeleton IS NOT NULL
                 AND skeleton NOT IN (SELECT skeleton FROM skeleton)
             """
         )
         try require(lost == 0, "\(lost) answers without their skeletons")
-        try checkReferences(scope, origin)
     }
 
-    private func checkReferences(_ scope: ScopeKey, _ origin: OriginName) throws {
+    private func checkReferences(
+        _ table: String,
+        _ columns: String,
+        _ scope: ScopeKey,
+        _ origin: OriginName,
+        _ number: (EntryID) throws -> Int64?
+    ) throws {
         var expected: Set<[Int64]> = []
-        let reader = try ReferenceReader(connection)
-        let rows = try connection.prepare("SELECT \(EntryRow.columnsWithForm) FROM entry")
+        let reader = try ReferenceTable(connection, of: table == "entry" ? .cache : .state)
+        let rows = try connection.prepare("SELECT \(columns) FROM \(table) WHERE kind IS NOT NULL")
         while try rows.step() {
             let row = EntryRow(rows, hasForm: true)
             try require(row.isSound, "a row that is damaged")
@@ -60,8 +92,10 @@ struct AnswerAudit {
                 keys = body.references.map(\.key)
             }
             for key in keys {
-                let child = RowKey(scope, EntryID(EntityName(key, of: origin)))
-                expected.insert([child.number, rows.integer(0)])
+                guard let child = try number(EntryID(EntityName(key, of: origin))) else {
+                    throw Violation(description: "\(key) has no row, and something refers to it")
+                }
+                expected.insert([child, rows.integer(0)])
             }
         }
         var found: Set<[Int64]> = []

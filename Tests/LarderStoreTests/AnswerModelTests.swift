@@ -58,7 +58,8 @@ struct AnswerModelTests {
             if shown == text(name) { previous = name }
             try await answers.store.requireInvariants()
             let path = answers.temporary.directory.path("cache/cache.db")
-            _ = try AnswerAudit(path, answers.scope, answers.origin)
+            let state = answers.temporary.statePath
+            _ = try AnswerAudit(path, answers.scope, answers.origin, statePath: state)
             // One that met no failure in its own transaction ends it.
             guard hasFailed || n < 60 else { break }
             n += 1
@@ -125,7 +126,8 @@ private struct AnswerLife {
                 throw Complaint(description: "step \(step), \(what): \(error)")
             }
             let path = answers.temporary.directory.path("cache/cache.db")
-            _ = try AnswerAudit(path, answers.scope, answers.origin)
+            let state = answers.temporary.statePath
+            _ = try AnswerAudit(path, answers.scope, answers.origin, statePath: state)
         }
     }
 

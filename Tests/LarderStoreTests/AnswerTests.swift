@@ -239,7 +239,11 @@ struct AnswerTests {
                 let event = Change.Event.put(id, ChangeCause(.network))
                 return EntityChange(name, at: RowKey(scope, id), .created, event)
             }
-            let showing = try writer.cache.references.entries(showing: changes, limit: limit)
+            let reader = ReferenceReader(
+                tables: [try writer.cache.references],
+                claims: writer.shared.claims
+            )
+            let showing = try reader.entries(showing: changes, in: scope, limit: limit)
             return (Set(showing.entries.values.map(\.id.text)), showing.isWhole)
         }
     }

@@ -239,6 +239,12 @@ struct MigrationTests {
         try await temporary.close()
         try SQLiteConnection(path: temporary.statePath, mode: .readWrite).execute(
             """
+            DROP TABLE reference;
+            DROP TABLE skeleton;
+            ALTER TABLE claim DROP COLUMN skeleton;
+            ALTER TABLE claim DROP COLUMN checksum;
+            ALTER TABLE claim DROP COLUMN held;
+            ALTER TABLE claim DROP COLUMN in_pins;
             DROP INDEX claim_scope_id;
             DROP INDEX claim_pinned;
             DROP INDEX claim_wanted;

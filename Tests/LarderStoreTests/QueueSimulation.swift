@@ -367,7 +367,7 @@ final class QueueSimulation {
         let bytes = try file.integer(
             """
             SELECT (SELECT coalesce(sum(size), 0) FROM modifier) + (SELECT coalesce(sum(size), 0)
-                FROM claim WHERE pinned_at IS NULL AND targeted > 0)
+                FROM claim WHERE pinned_at IS NULL AND in_pins = 0)
             """
         )
         let counted = temporary.store.modifiers.totals.bytes

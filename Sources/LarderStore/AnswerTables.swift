@@ -1,0 +1,151 @@
+import LarderModel
+import LarderNormalize
+
+/// The skeletons of normalized answers in one file, and which row refers to which entity, as the file's
+/// writer has them.
+///
+/// A row is named by its key: in `cache.db` that of `entry`, in `state.db` that of `claim`.
+final class AnswerTables {
+    private enum Statement: Int, PreparedStatement {
+        case references, deleteReference, putReference, deleteReferences, findSkeleton,
+            insertSkeleton, countSkeleton, deleteSkeleton
+
+        var sql: String {
+            switch self {
+            case .references: "SELECT child, members FROM reference WHERE parent = ?1"
+            case .deleteReference: "DELETE FROM reference WHERE child = ?1 AND parent = ?2"
+            case .putReference:
+                """
+                INSERT INTO reference (child, parent, members) VALUES (?1, ?2, ?3)
+                ON CONFLICT (child, parent) DO UPDATE SET members = ?3
+                """
+            case .deleteReferences: "DELETE FROM reference WHERE parent = ?1 RETURNING child"
+            case .findSkeleton:
+                """
+                SELECT skeleton FROM skeleton
+                WHERE digest_high = ?1 AND digest_low = ?2 AND data = ?3
+                """
+            case .insertSkeleton:
+                """
+                INSERT INTO skeleton (digest_high, digest_low, answers, data)
+                VALUES (?1, ?2, 1, ?3)
+                """
+            case .countSkeleton: "UPDATE skeleton SET answers = answers + ?2 WHERE skeleton = ?1"
+            case .deleteSkeleton:
+                """
+                DELETE FROM skeleton WHERE skeleton = ?1 AND answers <= 0 RETURNING length(data)
+                """
+            }
+        }
+    }
+
+    private let connection: SQLiteConnection
+    private let statements: PreparedStatements<Statement>
+
+    init(_ connection: SQLiteConnection) throws(StoreError) {
+        self.connection = connection
+        statements = try PreparedStatements(connection)
+    }
+
+    // MARK: References
+
+    /// What references count against a budget, with their rows and those of the index.
+    static func size(of references: [Reference]) -> Int64 {
+        Int64(
+            references.reduce(0) { $0 + Limits.referenceOverheadBytes + $1.place.stored.count }
+        )
+    }
+
+    /// Writes down to which rows a row refers now, as far as it has not done so before; those to which
+    /// it refers no more.
+    func setReferences(
+        of parent: Int64,
+        _ wanted: [Int64: [UInt8]]
+    ) throws(StoreError) -> [Int64] {
+        var (missing, removed) = (wanted, [Int64]())
+        for (child, members) in try references(of: parent) {
+            if let now = missing[child] {
+                if now == members { missing[child] = nil }
+                continue
+            }
+            try statements[.deleteReference].run(child, parent)
+            removed.append(child)
+        }
+        for (child, members) in missing {
+            try statements[.putReference].run(child, parent, members)
+        }
+        return removed
+    }
+
+    private func references(of parent: Int64) throws(StoreError) -> [(Int64, [UInt8])] {
+        let statement = statements[.references]
+        statement.bind(1, parent)
+        defer { statement.reset() }
+        return try statement.all { ($0.integer(0), Array($0.bytes(1))) }
+    }
+
+    /// Forgets to which rows a row refers; these.
+    func removeReferences(of parent: Int64) throws(StoreError) -> [Int64] {
+        let statement = statements[.deleteReferences]
+        statement.bind(1, parent)
+        defer { statement.reset() }
+        return try statement.all { $0.integer(0) }
+    }
+
+    // MARK: Skeletons
+
+    static func skeletonSize(_ bytes: Int64) -> Int64 { bytes + Int64(Limits.rowOverheadBytes) }
+
+    /// The number of a skeleton, which one more answer has now, unless it is the one that it had; with
+    /// what it adds to the file's size.
+    ///
+    /// Users share them, so they are the same when all of their bytes are.
+    func take(
+        _ skeleton: Skeleton,
+        insteadOf old: Int64?
+    ) throws(StoreError) -> (number: Int64, added: Int64) {
+        let digest = skeleton.bytes.withUnsafeBytes { Checksum.digest($0) }
+        let find = statements[.findSkeleton]
+        find.bind(1, digest)
+        find.bind(3, skeleton.bytes)
+        defer { find.reset() }
+        if try find.step() {
+            let number = find.integer(0)
+            if number != old { try statements[.countSkeleton].run(number, 1) }
+            return (number, 0)
+        }
+        let insert = statements[.insertSkeleton]
+        insert.bind(1, digest)
+        insert.bind(3, skeleton.bytes)
+        try insert.run()
+        return (connection.lastInsertedRow, Self.skeletonSize(Int64(skeleton.bytes.count)))
+    }
+
+    /// One answer less has a skeleton, which goes with the last; by how much the file's size shrinks.
+    func giveBack(_ number: Int64) throws(StoreError) -> Int64 {
+        try statements[.countSkeleton].run(number, -1)
+        let delete = statements[.deleteSkeleton]
+        delete.bind(1, number)
+        defer { delete.reset() }
+        return try delete.step() ? Self.skeletonSize(delete.integer(0)) : 0
+    }
+}
+
+/// What the row of a normalized answer has beside its template.
+struct AnswerForm: Sendable {
+    let skeleton: Skeleton
+    /// XXH3-64 of the template.
+    let checksum: Int64
+    let references: [Reference]
+    let origin: OriginName
+
+    init(_ template: Template, _ skeleton: Skeleton, of origin: OriginName) {
+        self.skeleton = skeleton
+        self.origin = origin
+        checksum = template.bytes.withUnsafeBytes { Checksum.chunk($0) }
+        references = template.references(skeleton)
+    }
+
+    /// What it counts in a file in which each row counts its own skeleton.
+    var size: Int64 { AnswerTables.size(of: references) + Int64(skeleton.bytes.count) }
+}

@@ -1,0 +1,196 @@
+import Glibc
+import LarderModel
+import LarderNormalize
+import LarderTestSupport
+import Testing
+
+@testable import LarderStore
+
+/// P-07: a pinned or targeted answer is in state.db with its entities and its variants.
+@Suite("Answers in state.db")
+struct DurableAnswerTests {
+    private static let feed = #"[{"type":"A","id":1,"x":1,"by":{"type":"B","id":1,"n":"Ann"}}]"#
+    private static let renamed = #"[{"type":"A","id":1,"x":1,"by":{"type":"B","id":1,"n":"Bea"}}]"#
+
+    /// Another answer says that B:1 is called Bea.
+    private func rename(_ fixture: AnswerFixture, _ name: String = "Bea") async throws {
+        try await fixture.put("author", #"{"type":"B","id":1,"n":"\#(name)"}"#)
+    }
+
+    private func pin(_ fixture: AnswerFixture, _ id: String) async throws {
+        let outcome = try await fixture.store.pins.pin(
+            fixture.scope,
+            named(id),
+            origin: nil,
+            now: .epoch
+        )
+        #expect(outcome == .held(isNew: true))
+    }
+
+    /// cache.db is gone with the next start.
+    private func loseCache(_ fixture: AnswerFixture) throws {
+        try fixture.temporary.crash(Self.loseCache)
+        fixture.store.setOrigins(OriginNames(rules: [fixture.origin: fixture.rules]))
+    }
+
+    private static func loseCache(_ directory: TemporaryDirectory) {
+        for end in ["", "-wal"] { unlink(directory.path("cache/cache.db" + end)) }
+    }
+
+    private func rows(_ fixture: AnswerFixture) throws -> [Int64?] {
+        try ["claim", "reference", "skeleton"].map { try fixture.temporary.count($0) }
+    }
+
+    @Test("A pinned answer shows the newest state of its entities once cache.db is lost")
+    func pinnedAndLost() async throws {
+        let fixture = try AnswerFixture()
+        try await fixture.put("feed", Self.feed)
+        try await pin(fixture, "feed")
+        #expect(try rows(fixture) == [3, 2, 1])
+        try await rename(fixture)
+        #expect(try await fixture.shown("feed") == Self.renamed)
+        try loseCache(fixture)
+        #expect(try await fixture.shown("feed") == Self.renamed)
+        #expect(try await fixture.shown("author") == "miss")
+        // What comes next is merged there, too.
+        try await rename(fixture, "Cleo")
+        #expect(try await fixture.shown("feed").contains("Cleo"))
+        try loseCache(fixture)
+        #expect(try await fixture.shown("feed").contains("Cleo"))
+        try await fixture.temporary.close()
+    }
+
+    @Test("An answer that a pending write changes keeps its entities once cache.db is lost")
+    func targetedAndLost() async throws {
+        let fixture = try AnswerFixture()
+        try await fixture.put("feed", Self.feed)
+        try await fixture.temporary.accept("one", "feed")
+        try await rename(fixture)
+        try loseCache(fixture)
+        #expect(try fixture.temporary.target("feed")?.base == Self.renamed)
+        try await fixture.temporary.close()
+    }
+
+    @Test("An entity to which a pinned answer comes to refer is in state.db from then on")
+    func newReference() async throws {
+        let fixture = try AnswerFixture()
+        try await rename(fixture, "Dora")
+        try await fixture.put("feed", #"[{"type":"A","id":1,"x":1}]"#)
+        try await pin(fixture, "feed")
+        #expect(try rows(fixture) == [2, 1, 1])
+        let next = #"[{"type":"A","id":1,"x":1,"by":{"type":"B","id":1}}]"#
+        try await fixture.put("feed", next)
+        #expect(try rows(fixture) == [3, 2, 1])
+        try loseCache(fixture)
+        let scope = fixture.scope
+        let id = EntryID(try fixture.name("B:1"))
+        let held = try await fixture.store.read { reader throws(StoreError) in
+            try reader.entity(scope, id, for: .view(of: scope), now: .epoch)
+        }
+        let bytes = try #require(held?.held.stored)
+        #expect(String(decoding: bytes, as: UTF8.self).contains("Dora"))
+        try await fixture.temporary.close()
+    }
+
+    @Test(
+        "What is unpinned goes back to the cache with its entities, also those that refer in a circle"
+    )
+    func unpinned() async throws {
+        let circle = #"{"type":"A","id":1,"next":{"type":"A","id":2,"next":{"type":"A","id":1}}}"#
+        let fixture = try AnswerFixture()
+        try await fixture.put("feed", circle)
+        let shown = try await fixture.shown("feed")
+        try await pin(fixture, "feed")
+        #expect(try rows(fixture) == [3, 3, 1])
+        let bytes = fixture.store.pins.totals.bytes
+        #expect(bytes > 0 && fixture.store.modifiers.totals.bytes == 0)
+        try await fixture.store.maintain()
+        #expect(try rows(fixture) == [3, 3, 1] && fixture.store.pins.totals.bytes == bytes)
+        #expect(try await fixture.count("entry") == 0)
+        #expect(try await fixture.store.pins.unpin(fixture.scope, named("feed"), now: .epoch))
+        try await fixture.store.maintain()
+        #expect(try rows(fixture) == [0, 0, 0])
+        #expect(fixture.store.pins.totals.bytes == 0 && fixture.store.modifiers.totals.bytes == 0)
+        #expect(try await fixture.shown("feed") == shown)
+        #expect(try await fixture.count("reference") == 3)
+        try await fixture.store.requireInvariants()
+        try await fixture.temporary.close()
+    }
+
+    @Test("An entity of two pinned answers stays until the second one is unpinned")
+    func twoAnswers() async throws {
+        let fixture = try AnswerFixture()
+        try await fixture.put("feed", Self.feed)
+        try await rename(fixture, "Ann")
+        for id in ["feed", "author"] { try await pin(fixture, id) }
+        #expect(try await fixture.store.pins.unpin(fixture.scope, named("feed"), now: .epoch))
+        try await fixture.store.maintain()
+        #expect(try rows(fixture) == [2, 1, 1])
+        try loseCache(fixture)
+        #expect(try await fixture.shown("author").contains("Ann"))
+        #expect(try await fixture.shown("feed") == "miss")
+        try await fixture.temporary.close()
+    }
+
+    @Test("The variants of a pinned URL are with it, those that come later too")
+    func variants() async throws {
+        let temporary = try TemporaryStore()
+        let (url, store) = ("https://a.example/x", temporary.store)
+        for id in [url, url + " accept=b", url + " vary"] { try await temporary.answer(id, "[1]") }
+        _ = try await store.pins.pin(temporary.scope, named(url), origin: nil, now: .epoch)
+        try await temporary.answer(url + " accept=c", "[2]")
+        try await temporary.answer("https://a.example/xy", "[3]")
+        #expect(try temporary.count("claim") == 4)
+        try temporary.crash(Self.loseCache)
+        for id in [url, url + " accept=b", url + " vary"] {
+            #expect(try await temporary.text(id) == "[1]", "\(id)")
+        }
+        #expect(try await temporary.text(url + " accept=c") == "[2]")
+        #expect(try await temporary.text("https://a.example/xy") == nil)
+        let again = temporary.store
+        #expect(try await again.pins.unpin(temporary.scope, named(url), now: .epoch))
+        try await again.maintain()
+        #expect(try temporary.count("claim") == 0)
+        #expect(try await temporary.text(url + " accept=c") == "[2]")
+        try await again.requireInvariants()
+        try await temporary.close()
+    }
+
+    /// As version 12 had it: the answer whole in state.db, and normalized in cache.db.
+    @Test(
+        "A pinned answer of version 12 shows its entities as they are, also without the cache later"
+    )
+    func migrated() async throws {
+        let fixture = try AnswerFixture()
+        try await fixture.put("feed", Self.feed)
+        try await rename(fixture)
+        try await pin(fixture, "feed")
+        try await fixture.temporary.close()
+        do {
+            let state = try SQLiteConnection(path: fixture.temporary.statePath, mode: .readWrite)
+            let whole = try state.prepare("UPDATE claim SET data = ?1 WHERE id = 'feed'")
+            try whole.run(Array(Self.feed.utf8))
+            try state.execute(
+                """
+                DROP TABLE reference;
+                DROP TABLE skeleton;
+                DELETE FROM claim WHERE id <> 'feed';
+                ALTER TABLE claim DROP COLUMN skeleton;
+                ALTER TABLE claim DROP COLUMN checksum;
+                ALTER TABLE claim DROP COLUMN held;
+                ALTER TABLE claim DROP COLUMN in_pins;
+                PRAGMA user_version=12
+                """
+            )
+        }
+        try fixture.temporary.open()
+        fixture.store.setOrigins(OriginNames(rules: [fixture.origin: fixture.rules]))
+        #expect(fixture.store.files.findings == [])
+        #expect(try await fixture.shown("feed") == Self.renamed)
+        try await fixture.store.maintain()
+        #expect(try rows(fixture) == [3, 2, 1])
+        try loseCache(fixture)
+        #expect(try await fixture.shown("feed") == Self.renamed)
+        try await fixture.temporary.close()
+    }
+}
