@@ -11,6 +11,7 @@ static const unsigned char cache_steps[] = {
 #embed "../../schema/cache-004.sql" suffix(, 0, )
 #embed "../../schema/cache-005.sql" suffix(, 0, )
 #embed "../../schema/cache-006.sql" suffix(, 0, )
+#embed "../../schema/cache-007.sql" suffix(, 0, )
 };
 
 static const unsigned char state_steps[] = {

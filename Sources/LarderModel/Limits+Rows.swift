@@ -32,6 +32,8 @@ extension Limits {
     /// What one row may count, the largest body with its chunks and everything else.
     package static let rowBytes: ClosedRange<Int64> = 0...(1 << 38)
 
+    /// What it counts that a shared row is hidden from one user: a B-tree cell with the scope's text.
+    package static let hiddenMarkBytes: Int64 = 64
     /// Of a body that one command of the writer copies from one file into the other; a larger one is
     /// copied before, a chunk a command.
     package static let copiedAtOnceBytesMax = 4 << 20

@@ -9,6 +9,8 @@ struct CacheContents {
     let entries: Int64
     let owners: OwnerTotals
     let highestRevision: Revision
+    /// Whether a row is hidden from a user.
+    let hasHiddenRows: Bool
     /// The number of the last use.
     let highestTick: Int64
     /// The highest number that a body ever had.
@@ -27,6 +29,7 @@ struct CacheContents {
         bytes = try Self.total("bytes", connection)
         entries = try Self.total("entries", connection)
         owners = try OwnerTotals(reading: connection)
+        hasHiddenRows = try connection.integer("SELECT EXISTS (SELECT 1 FROM hidden)") == 1
         highestTick = try Self.number(
             "SELECT max(last_used) FROM recency",
             within: Limits.uses,
@@ -67,7 +70,8 @@ struct CacheContents {
             """
             SELECT count(*) = (SELECT value FROM meta WHERE name = 'entries')
                 AND total(size) + (SELECT total(length(data) + \(Limits.rowOverheadBytes))
-                    FROM skeleton) = (SELECT value FROM meta WHERE name = 'bytes'),
+                    FROM skeleton) + (SELECT count(*) * \(Limits.hiddenMarkBytes) FROM hidden)
+                    = (SELECT value FROM meta WHERE name = 'bytes'),
                 coalesce(min(size), 0), coalesce(max(size), 0), coalesce(min(last_used), 0)
             FROM recency
             """

@@ -104,6 +104,7 @@ struct CacheOpening {
         let tables = [
             ("entry", "key"), ("recency", "last_used"), ("body", "body"), ("chunk", "chunk"),
             ("change_log", "change"), ("skeleton", "skeleton"), ("reference", "child"),
+            ("hidden", "key"),
         ]
         for (table, column) in tables {
             for order in ["ASC", "DESC"] {

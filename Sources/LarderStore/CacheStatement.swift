@@ -5,7 +5,8 @@ enum CacheStatement: Int, PreparedStatement {
     case begin, commit, setMeta, deleteMeta, touch, find, entry, putEntry, putRecency, refreshEntry,
         refreshRecency, markStale, deleteEntry, deleteRecency, oldest, oldestWithKind,
         oldestOfOwner,
-        oldestOfOwnerWithKind, expired, unreferred, markDirect
+        oldestOfOwnerWithKind, expired, unreferred, markDirect, hide, hideLater, isHidden,
+        unhide
 
     var sql: String {
         switch self {
@@ -81,6 +82,13 @@ enum CacheStatement: Int, PreparedStatement {
                 AND NOT EXISTS (SELECT 1 FROM reference WHERE child = ?1)
             """
         case .markDirect: "UPDATE recency SET direct = 1 WHERE key = ?1"
+        case .hide: "INSERT OR IGNORE INTO hidden (key, scope, rev) VALUES (?1, ?2, ?3)"
+        case .hideLater:
+            "UPDATE hidden SET rev = max(rev, ?3) WHERE key = ?1 AND scope = ?2"
+        case .isHidden: Self.isHiddenSQL
+        case .unhide: "DELETE FROM hidden WHERE key = ?1 AND rev <= ?2"
         }
     }
+
+    static let isHiddenSQL = "SELECT 1 FROM hidden WHERE key = ?1 AND scope = ?2"
 }

@@ -38,16 +38,26 @@ extension CacheStore {
 
     /// Leaves a tombstone where an entity was, unless a fetch has told of it that set out later; the
     /// revision of the step, nil where nothing has changed.
+    ///
+    /// `hidesShared` is that of ``NewEntry``.
     @discardableResult
     package func deleteEntity(
         _ name: EntityName,
         in scope: ScopeKey,
         fetch: Revision,
         cause: ChangeCause,
+        hidesShared: Bool = false,
         now: Timestamp
     ) async throws(StoreError) -> Revision? {
         try await commands.submit(isRepeatable: true) { writer throws(StoreError) in
-            try writer.deleteEntity(name, in: scope, fetch: fetch, cause, now: now)
+            try writer.deleteEntity(
+                name,
+                in: scope,
+                fetch: fetch,
+                cause,
+                hidesShared: hidesShared,
+                now: now
+            )
         }
     }
 

@@ -7,6 +7,8 @@ extension CacheWriter {
     struct EntityStep {
         let scope: ScopeKey
         let cause: ChangeCause
+        /// See ``NewEntry/start``.
+        var start: Revision?
         /// Taken with the first change.
         var revision: Revision?
         var changes: [EntityChange] = []
@@ -24,8 +26,8 @@ extension CacheWriter {
         _ saved: SavedEntities,
         now: Timestamp
     ) throws(StoreError) -> AnswerReceipt {
-        let scope = answer.entry.scope
-        var step = EntityStep(scope: scope, cause: answer.entities.cause, saved: saved)
+        var step = EntityStep(answer.entities, saved)
+        step.start = answer.entry.start ?? answer.entities.fetch
         let merged = try merge(answer.entities, &step, now: now)
         let form = answer.entities.form(merged)
         let entry: PutReceipt
@@ -60,7 +62,7 @@ extension CacheWriter {
         _ saved: SavedEntities,
         now: Timestamp
     ) throws(StoreError) -> EntitiesReceipt {
-        var step = EntityStep(scope: entities.scope, cause: entities.cause, saved: saved)
+        var step = EntityStep(entities, saved)
         let first = try entities.split.keys.first.map { key throws(StoreError) in
             try findEntityToPut(step.scope, EntityName(key, of: entities.origin))
         }
@@ -95,7 +97,7 @@ extension CacheWriter {
         _ cause: ChangeCause,
         now: Timestamp
     ) throws(StoreError) -> Revision? {
-        var step = EntityStep(scope: scope, cause: cause)
+        var step = EntityStep(scope: scope, cause: cause, start: fetch)
         let found = try findEntityToPut(scope, name)
         guard let held = found.held.deleted(byFetch: fetch.number) else { return nil }
         try write(held, .nothing, found, &step, now: now)
@@ -117,6 +119,7 @@ extension CacheWriter {
                 continue
             }
             let found = try findEntityToPut(step.scope, EntityName(key, of: new.origin))
+            if new.hidesShared { try hideShared(found.id, from: step.scope) }
             let entity = new.split.merged(number, into: found.held, fetch: new.fetch.number)
             if entity.isWritten {
                 try write(entity.held, entity.change, found, &step, now: now)
@@ -191,7 +194,9 @@ extension CacheWriter {
         var entry = row.entry
         let isDeleted = entry.kind == .tombstone
         // What is only said again is not told; what takes a damaged row's place is new.
-        let isOther = change != .nothing || found.row == nil || isDeleted != found.isDeleted
+        let wasHidden = try endHiding(found.key, of: step.scope, since: step.start)
+        let isOther =
+            change != .nothing || found.row == nil || isDeleted != found.isDeleted || wasHidden
         let isTold = isOther && change != nil
         entry.revision = given ?? found.row?.revision ?? Revision(0)
         if isTold { entry.revision = try revision(of: &step) }
@@ -232,17 +237,19 @@ extension CacheWriter {
     ) throws(StoreError) -> PutReceipt {
         let found = try findToPut(step.scope, new.entry.id)
         // It looks the same to whoever has seen it, but for what its entities show.
+        let wasHidden = try endHiding(found.key, of: step.scope, since: new.start)
         var isSame = false
-        if let old = found.row, old.kind == .fetched, old.checksum == form.checksum,
+        if !wasHidden, let old = found.row, old.kind == .fetched, old.checksum == form.checksum,
             let skeleton = old.skeleton
         {
             isSame = try references.skeleton(skeleton)?.bytes == form.skeleton.bytes
         }
-        if !isSame { isSame = try shows(new.entry.body, found.row, step) }
+        if !isSame, !wasHidden { isSame = try shows(new.entry.body, found.row, step) }
         var entry = new.entry
         entry.revision =
             if isSame, let old = found.row { old.revision } else { try revision(of: &step) }
         try write(entry, template, form, over: found, &step)
+        if new.hidesShared { try hideShared(entry.id, from: step.scope) }
         if case .uploaded(let upload) = new.body { forget(upload) }
         let told = isSame ? nil : (key: found.key, change: new.change(at: entry.revision))
         try tell(&step, entry: told)
@@ -343,6 +350,12 @@ extension CacheWriter {
             state.log.changes.append(change)
             noteChange(of: key)
         }
+    }
+}
+
+extension CacheWriter.EntityStep {
+    fileprivate init(_ new: NewEntities, _ saved: SavedEntities) {
+        self.init(scope: new.scope, cause: new.cause, start: new.fetch, saved: saved)
     }
 }
 

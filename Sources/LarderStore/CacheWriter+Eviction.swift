@@ -162,6 +162,7 @@ extension CacheWriter {
         let size = try rowSize(statements[.deleteRecency], 0)
         let owner = statements[.deleteRecency].integer(1)
         statements[.deleteRecency].reset()
+        if owner == OwnerTotals.shared { try unhide(key) }
         if let body { try bodies.unlink(body, &state.bodies) }
         if let skeleton { try giveBackSkeleton(skeleton) }
         if skeleton != nil || removal.kind == .entity { try dropReferences(of: key) }

@@ -39,6 +39,7 @@ extension CacheWriter {
         shared.clock.advance(to: contents.highestTick)
         shared.noteBody(contents.highestBody)
         file = opening.file
+        if contents.hasHiddenRows { shared.noteHiddenRow() }
         if let finding = opening.finding { findings.add(finding) }
         openLog(opening, isWhole: isWhole)
         do throws(StoreError) { try measureSpace() } catch {

@@ -69,8 +69,8 @@ extension CacheWriter {
 
     /// Stores an entry in place of the one under its id, and makes room for it.
     ///
-    /// Equal bytes keep the old revision: whoever has seen that one has seen these. `given` is a
-    /// revision that the entry has already.
+    /// Equal bytes keep the old revision: whoever has seen that one has seen these; except where the
+    /// row was hidden from a user. `given` is a revision that the entry has already.
     func put(
         _ new: NewEntry,
         given: Revision? = nil,
@@ -81,7 +81,8 @@ extension CacheWriter {
         let uploaded = try bodies.link(new.body, &state.bodies)
         let size = new.entry.rowSize(in: new.scope, isChunked: uploaded != nil)
         try checkSize(size, bodyBytes: new.entry.body.byteCount)
-        let isSame = old.map { $0.matches(new.entry) } ?? false
+        let wasHidden = given == nil ? try endHiding(key, of: new.scope, since: new.start) : false
+        let isSame = !wasHidden && old.map { $0.matches(new.entry) } ?? false
         var entry = new.entry
         if let given {
             entry.revision = given
@@ -94,6 +95,9 @@ extension CacheWriter {
         try write(entry, at: key, over: old, in: new.scope, new.body, size: size)
         // Its chunks have been counted as they came.
         state.totals.bytes -= uploaded ?? 0
+        if new.hidesShared || given != nil {
+            try hideShared(entry.id, from: new.scope, olderThan: given)
+        }
         if given == nil, !isSame { try log(new.change(at: entry.revision)) }
         try makeRoom(for: size, keeping: [key], now: now)
         return PutReceipt(revision: entry.revision, isNew: old == nil, isSame: isSame)

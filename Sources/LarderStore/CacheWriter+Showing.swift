@@ -174,6 +174,8 @@ extension CacheWriter {
             "UPDATE entry SET rev = max(rev, ?2) WHERE key = ?1"
         )
         try statement.run(found.key.number, step.number)
+        // What its user has seen is later than a shared row that came between.
+        try hideShared(id, from: scope)
         state.highestRevision = max(state.highestRevision, step)
         noteChange(of: found.key)
     }

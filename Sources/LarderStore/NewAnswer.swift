@@ -9,14 +9,18 @@ package struct NewEntities: Sendable {
     /// The number that the fetch took when it set out.
     package let fetch: Revision
     package let cause: ChangeCause
+    /// See ``NewEntry/hidesShared``.
+    package let hidesShared: Bool
 
     package init(
         _ split: Split,
         of origin: OriginName,
         in scope: ScopeKey,
         fetch: Revision,
-        cause: ChangeCause
+        cause: ChangeCause,
+        hidesShared: Bool = false
     ) {
+        self.hidesShared = hidesShared
         self.split = split
         self.origin = origin
         self.scope = scope

@@ -11,6 +11,11 @@ package struct NewEntry: Sendable {
     /// Who has brought it, and by what, for watchers.
     package var client: ClientTag?
     package var cause: String?
+    /// Whether it is a user's own and there may be a shared row under its id, which is hidden from that
+    /// user from then on.
+    package var hidesShared = false
+    /// The last revision that was told when its request started; nil for what no request has brought.
+    package var start: Revision?
 
     package init(scope: ScopeKey, entry: Entry, body: NewBody) {
         self.scope = scope

@@ -9,6 +9,7 @@ final class ReaderFile {
     let get: SQLiteStatement
     let chunks: ChunkReader
     private let last: SQLiteStatement
+    private let hidden: SQLiteStatement
     /// Made when a normalized answer is first read.
     private var madeReferences: ReferenceTable?
 
@@ -26,6 +27,7 @@ final class ReaderFile {
         )
         chunks = try ChunkReader(connection)
         last = try connection.prepare("SELECT value FROM meta WHERE name = 'rev'")
+        hidden = try connection.prepare(CacheStatement.isHiddenSQL)
     }
 
     /// Leads ``get`` to an id's row; false when there is none.
@@ -33,6 +35,13 @@ final class ReaderFile {
     func find(_ key: RowKey, _ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Bool {
         get.bind(1, key.number)
         return try get.step() && get.isText(1, scope.text) && get.isText(2, id.text)
+    }
+
+    /// Whether a shared row is hidden from the user of a scope.
+    func isHidden(_ key: RowKey, from scope: ScopeKey) throws(StoreError) -> Bool {
+        defer { hidden.reset() }
+        hidden.bindAll(key.number, scope.text)
+        return try hidden.step()
     }
 
     /// The last step that is in the file, as of the open transaction.

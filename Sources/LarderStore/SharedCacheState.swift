@@ -14,6 +14,10 @@ final class SharedCacheState: Sendable {
     let stamps = RowStamps()
     let changes = ChangeFeed()
     let claims: ClaimIndex
+    let sharedScope: ScopeKey
+    // Released before the commit that hides a row, acquired by a reader whose transaction may have
+    // that commit. It never goes back.
+    private let hasHiddenRows = Atomic<Bool>(false)
     private let knownOrigins = Mutex(OriginNames(rules: [:]))
     // Released after what is known of origins has changed, acquired before it is used.
     private let originChanges = Atomic<Int>(0)
@@ -49,10 +53,8 @@ final class SharedCacheState: Sendable {
         pinsMaxBytes: Int64 = 0,
         maxEntryBytes: Int64 = .max
     ) {
-        claims = ClaimIndex(
-            pinsMaxBytes: pinsMaxBytes,
-            sharedScope: ScopeKey(.shared, seed: keySeed, hashMask: hashMask)
-        )
+        sharedScope = ScopeKey(.shared, seed: keySeed, hashMask: hashMask)
+        claims = ClaimIndex(pinsMaxBytes: pinsMaxBytes, sharedScope: sharedScope)
         self.keySeed = keySeed
         self.hashMask = hashMask
         setMaxEntryBytes(maxEntryBytes)
@@ -74,6 +76,11 @@ final class SharedCacheState: Sendable {
 
     /// Whether there are such rows at all.
     var protectsAny: Bool { !protection.isEmpty || !claims.isEmpty }
+
+    /// Whether shared rows may be hidden from users.
+    var mayHideRows: Bool { hasHiddenRows.load(ordering: .acquiring) }
+
+    func noteHiddenRow() { hasHiddenRows.store(true, ordering: .releasing) }
 
     func makeTouchLog() -> TouchLog {
         let log = TouchLog()

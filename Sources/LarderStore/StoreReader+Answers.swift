@@ -124,7 +124,8 @@ extension StoreReader {
     /// Hands what an id has to `read`, or where that is a normalized answer puts it together.
     ///
     /// What is kept for good is shown with its entities as they are now, as long as all of them are
-    /// there, else as it was kept. `isUse` says whether this counts as a use.
+    /// there, else as it was kept. `isUse` says whether this counts as a use. A shared row that is hidden
+    /// from its viewer is none.
     package func shownRow<Value>(
         _ scope: ScopeKey,
         _ id: EntryID,
@@ -135,6 +136,7 @@ extension StoreReader {
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> ShownRow<Value>? {
         try atOneMoment { () throws(StoreError) -> ShownRow<Value>? in
+            if isHidden(id, in: scope, from: sight.scope) { return nil }
             let saved = try savedRow(scope, id, sight, now, isPartial, isUse, read)
             if let saved { return saved }
             return try cachedRow(scope, id, sight, now, isPartial, isUse, read)
@@ -236,6 +238,7 @@ extension StoreReader {
         guard entry.body.isJSON, !shared.origins.rules.isEmpty else { return nil }
         do throws(StoreError) {
             for place in places(of: scope) where place != scope {
+                if isHidden(entry.id, in: place, from: scope) { continue }
                 let found = try withCached(place, entry.id, now: now, isUse: isUse) { row in
                     row.normalized(in: place)
                 }
@@ -264,7 +267,8 @@ extension StoreReader {
         }
     }
 
-    /// What is known of an entity, as one sees it; nil where nothing is.
+    /// What is known of an entity, as one sees it; nil where nothing is, and for a shared one that is
+    /// hidden from its viewer.
     ///
     /// What modifiers target stands in `state.db`, and is what it says there.
     package func entity(
@@ -275,6 +279,7 @@ extension StoreReader {
         isUse: Bool = true
     ) throws(StoreError) -> KnownEntity? {
         if let saved = try savedEntity(id, for: sight) { return saved }
+        if isHidden(id, in: scope, from: sight.scope) { return nil }
         let cached = try withCached(scope, id, now: now, isUse: isUse) { row in
             row.held.map {
                 KnownEntity(held: $0, revision: row.revision, storedAt: row.storedAt)

@@ -107,9 +107,11 @@ extension StoreWriter {
         in scope: ScopeKey,
         fetch: Revision,
         _ cause: ChangeCause,
+        hidesShared: Bool,
         now: Timestamp
     ) throws(StoreError) -> Revision? {
         let (id, index) = (EntryID(name), shared.claims)
+        if hidesShared { try cacheIfAny?.hideShared(id, from: scope) }
         let places = ([scope] + index.followers(scope, id)).filter { index.covers($0, id) }
         var step: Revision?
         for place in places {

@@ -44,6 +44,7 @@ extension StoreWriter {
                 continue
             }
             guard !isCacheLeftOut else { continue }
+            if aim.isShared, try cache.isHidden(name.id, from: name.scope) { continue }
             let scope = aim.isShared ? original : name.scope
             guard let row = try cache.base(scope, name.id, now: now) else { continue }
             rows[name] = aim.isShared ? try cache.whole(row, scope) : row

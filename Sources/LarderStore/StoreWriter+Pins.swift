@@ -36,6 +36,7 @@ extension StoreWriter {
     ) throws(StoreError) -> CacheWriter.Takeable? {
         guard let cache = try cacheIfAny else { return nil }
         if let row = try cache.pinnable(scope, id, now: now) { return row }
+        guard try !cache.isHidden(id, from: scope) else { return nil }
         let original = shared.key(for: .shared)
         guard adoptsShared, let row = try cache.pinnable(original, id, now: now) else {
             return nil
@@ -169,7 +170,10 @@ extension StoreWriter {
     /// Takes the garbage of a claim out of `cache.db` that is about to be given up: else it would be
     /// read again where `cache.db` could not commit that it is gone.
     func hide(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
-        guard let cache = try cacheIfAny, try claimed(scope, id)?.hasEntry == true else { return }
+        guard let cache = try cacheIfAny, let found = try claimed(scope, id), found.hasEntry else {
+            return
+        }
+        try hideShared(found, scope, id)
         try cache.removeQuietly(scope, id)
     }
 

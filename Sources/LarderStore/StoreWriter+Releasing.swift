@@ -48,6 +48,7 @@ extension StoreWriter {
         _ now: Timestamp
     ) throws(StoreError) -> Release {
         let (scope, id) = (name.scope, name.id)
+        try hideShared(saved.claim, scope, id)
         guard let entry = saved.entry else {
             try cache.removeQuietly(scope, id)
             return saved.claim.hasEntry ? .lost(name, .damaged) : .ready(name, as: nil)
@@ -134,7 +135,8 @@ extension StoreWriter {
         let original = shared.key(for: .shared)
         guard let saved = try state.entry(scope, id), saved.claim.isReleased, saved.claim.isShared
         else { return false }
-        let behind = try cache.base(original, id, now: now)
+        let isHidden = try cache.isHidden(id, from: scope)
+        let behind = isHidden ? nil : try cache.base(original, id, now: now)
         behind?.giveBack(to: shared)
         if mayWait, saved.isAhead(of: behind?.entry, now) { return true }
         let step = try revisions.next()

@@ -276,6 +276,7 @@ extension StoreWriter {
         into found: StateWriter.FoundClaim,
         _ step: Revision? = nil
     ) throws(StoreError) -> PutReceipt {
+        if new.hidesShared { try cacheIfAny?.hideShared(new.entry.id, from: new.scope) }
         guard new.entry.kind != .tombstone else { return try bury(new) }
         var new = new
         let hasBytes = try state.matches(found, new)
@@ -367,12 +368,24 @@ extension StoreWriter {
         return .done(found.kind)
     }
 
+    /// Hides the shared row under an id from the user of what is saved, which is about to go: a mark that
+    /// was set as it came may have been lost with a commit of `cache.db`.
+    func hideShared(
+        _ found: StateWriter.FoundClaim,
+        _ scope: ScopeKey,
+        _ id: EntryID
+    ) throws(StoreError) {
+        guard found.hasEntry, !found.isShared else { return }
+        try cacheIfAny?.hideShared(id, from: scope, olderThan: found.revision)
+    }
+
     /// Takes what is saved of an id away; what the cache says of it is the caller's.
     func unclaim(
         _ found: StateWriter.FoundClaim,
         _ scope: ScopeKey,
         _ id: EntryID
     ) throws(StoreError) {
+        try hideShared(found, scope, id)
         try state.remove(found, scope, id)
         setUnpinned(scope, id)
         let index = shared.claims

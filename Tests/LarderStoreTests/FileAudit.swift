@@ -9,6 +9,7 @@ import LarderModel
 /// * Every size is what the documented formula makes of the row, and `meta` has their sum.
 /// * Every body has its bytes and its digest. A linked body is named by exactly one entry.
 /// * There is no chunk without its body.
+/// * Every mark hides a shared row that is there, from a user.
 /// * `meta.rev` is not below any row's revision.
 struct FileAudit {
     /// Bodies that no entry names, still to be removed.
@@ -71,7 +72,15 @@ struct FileAudit {
         }
     }
 
-    private func checkTotals() throws {
+    private mutating func checkTotals() throws {
+        let wrong = try number(
+            """
+            SELECT count(*) FROM hidden LEFT JOIN entry USING (key)
+            WHERE entry.scope IS NOT 'shared' OR hidden.scope = 'shared'
+            """
+        )
+        try require(wrong == 0, "\(wrong) marks hide no shared row")
+        bytes += 64 * (try number("SELECT count(*) FROM hidden"))
         let total = try number("SELECT value FROM meta WHERE name = 'bytes'")
         try require(total == bytes, "meta has \(total) bytes, its rows \(bytes)")
         for (what, sql) in [

@@ -198,6 +198,7 @@ struct MigrationTests {
         try await temporary.close()
         try SQLiteConnection(path: temporary.cachePath, mode: .readWrite).execute(
             """
+            DROP TABLE hidden;
             DROP INDEX recency_owner;
             ALTER TABLE recency DROP COLUMN owner;
             PRAGMA user_version=4

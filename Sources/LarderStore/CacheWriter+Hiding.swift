@@ -1,0 +1,96 @@
+package import LarderModel
+
+/// Shared rows that are hidden from users.
+///
+/// A row of a user's own comes before the shared row under its id. Once the own row has gone its user
+/// has a miss: the shared row may be older than what the user has seen (P-14).
+///
+/// Invariants:
+/// 1. While a user's own row is in `cache.db`, and after it has gone, the shared row under its id is
+///    hidden from that user, until an answer comes for the shared row whose request started after the
+///    own row was stored.
+/// 2. The mark is committed with the own row. An own row of `state.db` may lose it in a crash; the
+///    writer marks the shared row again before that own row leaves `state.db`.
+/// 3. Such an answer gives the shared row a later revision also where the bytes are the same. A
+///    confirmation or a raised revision keeps the mark. It goes with the shared row.
+extension CacheWriter {
+    /// Hides the shared row under an id, if there is one, from the user of a scope; with `revision` only
+    /// one that is older.
+    func hideShared(
+        _ id: EntryID,
+        from scope: ScopeKey,
+        olderThan revision: Revision? = nil
+    ) throws(StoreError) {
+        guard scope.scope != .shared, let row = try find(shared.sharedScope, id).row,
+            revision.map({ row.revision < $0 }) ?? true
+        else { return }
+        // Before the commit: a reader that sees the own row gone has to look for the mark.
+        shared.noteHiddenRow()
+        let (key, last) = (row.key.number, revisions.last.number)
+        let before = connection.totalChanges
+        try statements[.hide].run(key, scope.text, last)
+        guard connection.totalChanges != before else {
+            return try statements[.hideLater].run(key, scope.text, last)
+        }
+        state.totals.bytes += Limits.hiddenMarkBytes
+        if state.totals.bytes > state.totals.budget { state.isShrinking = true }
+        noteChange(of: row.key)
+    }
+
+    /// Whether the shared row under an id is hidden from the user of a scope.
+    func isHidden(_ id: EntryID, from scope: ScopeKey) throws(StoreError) -> Bool {
+        guard shared.mayHideRows else { return false }
+        let statement = statements[.isHidden]
+        statement.bindAll(RowKey(shared.sharedScope, id).number, scope.text)
+        defer { statement.reset() }
+        return try statement.step()
+    }
+
+    /// Takes the marks of a row away, with `revision` those that were not set later; whether there were
+    /// any.
+    @discardableResult
+    func unhide(
+        _ key: RowKey,
+        upTo revision: Revision? = nil
+    ) throws(StoreError) -> Bool {
+        guard shared.mayHideRows else { return false }
+        let before = connection.totalChanges
+        try statements[.unhide].run(key.number, revision?.number ?? .max)
+        let marks = connection.totalChanges - before
+        state.totals.bytes -= marks * Limits.hiddenMarkBytes
+        return marks > 0
+    }
+
+    /// Shows a shared row again to users, as an answer has come for it; whether it was hidden from any.
+    ///
+    /// The answer then has a later revision than what they have seen. `start` is the last revision that
+    /// was told when its request started: one that started before an own row was stored may be older
+    /// than that (P-06).
+    func endHiding(
+        _ key: RowKey,
+        of scope: ScopeKey,
+        since start: Revision?
+    ) throws(StoreError) -> Bool {
+        guard scope.scope == .shared else { return false }
+        return try unhide(key, upTo: start)
+    }
+}
+
+extension StoreReader {
+    /// Whether a row of `place` is hidden from the user of a scope: a shared one that a row of the
+    /// user's own came before; call it at one moment with the look for that.
+    package func isHidden(_ id: EntryID, in place: ScopeKey, from scope: ScopeKey) -> Bool {
+        guard shared.mayHideRows, place.scope == .shared, scope.scope != .shared else {
+            return false
+        }
+        let key = RowKey(place, id)
+        notes?.add(key)
+        do throws(StoreError) {
+            return try reading { file throws(StoreError) in try file.isHidden(key, from: scope) }
+                ?? false
+        } catch {
+            // The writer has heard of it. A row that may be hidden is not shown.
+            return true
+        }
+    }
+}

@@ -1,0 +1,323 @@
+import LarderModel
+import LarderTestSupport
+import Testing
+
+@testable import LarderStore
+
+@Suite("Shared rows that are hidden from users")
+struct HiddenRowTests {
+    // MARK: Marks
+
+    @Test("A user's own answer hides the shared row, if there is one, from that user alone")
+    func marked() async throws {
+        let temporary = try TemporaryStore()
+        let shared = temporary.store.key(for: .shared)
+        let old = try await temporary.answer("a", "[1]", in: shared)
+        #expect(try await temporary.shown("a") == "[1]")
+        let own = try await temporary.answerOwn("a", "[2]")
+        #expect(own.revision > old.revision)
+        #expect(try await temporary.marks() == 1)
+        for id in ["a", "b"] { try await temporary.answerOwn(id, "[3]") }
+        #expect(try await temporary.marks() == 1)
+        _ = try await temporary.store.delete(temporary.scope, named("a"))
+        #expect(try await temporary.shown("a") == nil)
+        #expect(try await temporary.shown("a", to: Scope.several[2]) == "[1]")
+        #expect(try FileAudit(temporary.cachePath).bytes == temporary.store.totals.bytes)
+        try await temporary.reopen()
+        #expect(try await temporary.shown("a") == nil)
+        try temporary.crash()
+        #expect(try await temporary.shown("a") == nil)
+        try await temporary.close()
+    }
+
+    @Test("A mark goes with new content, the same bytes said again, and the row; nothing else")
+    func unmarked() async throws {
+        let temporary = try TemporaryStore()
+        let store = temporary.store
+        let shared = store.key(for: .shared)
+        try await temporary.answer("a", "[1]", in: shared)
+        let seen = try await temporary.answerOwn("a", "[2]").revision
+        _ = try await store.delete(temporary.scope, named("a"))
+        var entry = NewEntry.fetched(shared, named("a"), "[1]").entry
+        entry.headers.set("X-Confirmed", "yes")
+        guard case .refreshed = try await store.refresh(entry, in: shared) else {
+            Issue.record("it was not confirmed")
+            return
+        }
+        try await store.commits.submit { writer throws(StoreError) in
+            try writer.cache.raise(shared, named("a"), to: try writer.revisions.next())
+        }
+        #expect(try await temporary.shown("a") == nil)
+        let again = try await temporary.answer("a", "[1]", in: shared)
+        #expect(!again.isSame && again.revision > seen)
+        #expect(try await temporary.shown("a") == "[1]")
+        #expect(try await temporary.answer("a", "[1]", in: shared).isSame)
+        try await temporary.answerOwn("a", "[2]")
+        try await temporary.answer("a", "[3]", in: shared)
+        #expect(try await temporary.marks() == 0)
+        try await temporary.answerOwn("a", "[4]")
+        _ = try await store.delete(shared, named("a"))
+        #expect(try await temporary.marks() == 0)
+        _ = try await store.delete(temporary.scope, named("a"))
+        try await temporary.answer("a", "[1]", in: shared)
+        #expect(try await temporary.shown("a") == "[1]")
+        #expect(try FileAudit(temporary.cachePath).bytes == store.totals.bytes)
+        try await temporary.close()
+    }
+
+    @Test("An answer whose request started before the own row was stored stays hidden")
+    func late() async throws {
+        let temporary = try TemporaryStore()
+        let store = temporary.store
+        let shared = store.key(for: .shared)
+        func answer(_ text: String, since start: Revision) async throws {
+            var new = NewEntry.fetched(shared, named("a"), text)
+            new.start = start
+            _ = try await store.put(new, now: .epoch)
+        }
+        try await temporary.answer("a", "[1]", in: shared)
+        let start = store.changes.released
+        try await temporary.answerOwn("a", "[2]")
+        _ = try await store.delete(temporary.scope, named("a"))
+        let later = store.changes.released
+        for text in ["[1]", "[0]"] {
+            try await answer(text, since: start)
+            #expect(try await temporary.shown("a") == nil)
+            #expect(try await temporary.shown("a", to: Scope.several[2]) == text)
+        }
+        try await answer("[0]", since: later)
+        #expect(try await temporary.shown("a") == "[0]")
+        #expect(try FileAudit(temporary.cachePath).bytes == store.totals.bytes)
+        try await temporary.close()
+    }
+
+    @Test("A shared row is hidden, too, once the own row has a later revision without new content")
+    func raised() async throws {
+        let temporary = try TemporaryStore()
+        let (store, scope) = (temporary.store, temporary.scope)
+        let shared = store.key(for: .shared)
+        try await temporary.answer("a", "[1]", in: shared)
+        try await temporary.answerOwn("a", "[2]")
+        try await temporary.answer("a", "[3]", in: shared)
+        try await store.commits.submit { writer throws(StoreError) in
+            try writer.cache.raise(scope, named("a"), to: try writer.revisions.next())
+        }
+        _ = try await store.delete(scope, named("a"))
+        #expect(try await temporary.shown("a") == nil)
+        try await temporary.close()
+    }
+
+    @Test("Whichever commit fails, the own row and its mark are both stored, or neither is")
+    func failing() async throws {
+        for n in 1...8 {
+            let faults = FaultInjection()
+            let temporary = try TemporaryStore(configure: { $0.faults = faults })
+            let shared = temporary.store.key(for: .shared)
+            try await temporary.answer("a", "[1]", in: shared)
+            faults.arm(n, of: n % 2 == 0 ? "COMMIT" : "INSERT")
+            let isStored = (try? await temporary.answerOwn("a", "[2]")) != nil
+            faults.disarm()
+            try temporary.crash()
+            #expect(try await temporary.marks() == (isStored ? 1 : 0), "operation \(n)")
+            #expect(try await temporary.shown("a") == (isStored ? "[2]" : "[1]"))
+            #expect(try FileAudit(temporary.cachePath).entries == (isStored ? 2 : 1))
+            try await temporary.close()
+        }
+    }
+
+    // MARK: state.db
+
+    @Test(
+        "A pinned own row that goes leaves a miss, also where the commit that marked it has failed",
+        arguments: 1...4,
+        [false, true]
+    )
+    func pinned(n: Int, isCrash: Bool) async throws {
+        let faults = FaultInjection()
+        let temporary = try TemporaryStore(configure: { $0.faults = faults })
+        let shared = temporary.store.key(for: .shared)
+        let (scope, id) = (temporary.scope, named("a"))
+        try await temporary.answer("a", "[1]", in: shared)
+        let origin = try OriginName("host")
+        _ = try await temporary.store.pins.pin(scope, id, origin: origin, now: .epoch)
+        try await temporary.upgradePin("a")
+        faults.arm(n, of: "COMMIT")
+        let isStored = (try? await temporary.answerOwn("a", "[2]")) != nil
+        faults.disarm()
+        guard isStored else { return try await temporary.close() }
+        if isCrash {
+            // What power may cost: the commits of cache.db that were not synced.
+            try temporary.crash()
+            try await temporary.removeMarks()
+        }
+        #expect(try await temporary.shown("a") == "[2]")
+        #expect(try await temporary.store.pins.unpin(scope, id, now: .epoch))
+        try await temporary.store.maintain()
+        #expect(!temporary.store.isClaimed(scope, id))
+        #expect(try await temporary.shown("a") == "[2]")
+        _ = try await temporary.store.delete(scope, id)
+        #expect(try await temporary.shown("a") == nil)
+        #expect(try await temporary.shown("a", to: Scope.several[2]) == "[1]")
+        try await temporary.close()
+    }
+
+    @Test(
+        "A pinned own row that is evicted leaves a miss, whichever commit fails",
+        arguments: 1...6
+    )
+    func evicted(n: Int) async throws {
+        let faults = FaultInjection()
+        let temporary = try TemporaryStore(configure: { $0.faults = faults })
+        let shared = temporary.store.key(for: .shared)
+        let (scope, id) = (temporary.scope, named("a"))
+        try await temporary.answer("a", "[1]", in: shared)
+        try await temporary.answerOwn("a", "[2]")
+        _ = try await temporary.store.pins.pin(scope, id, origin: nil, now: .epoch)
+        try await temporary.removeMarks()
+        faults.arm(n, of: "COMMIT")
+        let isDone = (try? await temporary.store.pins.evict(scope, id)) ?? false
+        faults.disarm()
+        #expect(try await temporary.shown("a") == (isDone ? nil : "[2]"))
+        try temporary.crash()
+        #expect(try await temporary.shown("a") == (isDone ? nil : "[2]"))
+        try await temporary.close()
+    }
+
+    @Test("A pin does not adopt a hidden row, and a write has no base in it")
+    func adopted() async throws {
+        let temporary = try TemporaryStore()
+        let store = temporary.store
+        let shared = store.key(for: .shared)
+        for id in ["a", "b"] {
+            try await temporary.answer(id, "[1]", in: shared)
+            try await temporary.answerOwn(id, "[2]")
+            _ = try await store.delete(temporary.scope, named(id))
+        }
+        let origin = try OriginName("host")
+        let pin = try await store.pins.pin(
+            temporary.scope,
+            named("a"),
+            origin: origin,
+            adoptsShared: true,
+            now: .epoch
+        )
+        #expect(pin == .waiting(isNew: true))
+        try await temporary.accept("one", "b", isOfSharedRow: true)
+        #expect(try temporary.target("b")?.base == nil)
+        try await temporary.answer("b", "[3]", in: shared)
+        #expect(try temporary.target("b")?.base == "[3]")
+        try await temporary.close()
+    }
+
+    // MARK: Stamps
+
+    @Test("What was made of a shared row counts no more once it is hidden, and while it is")
+    func stamps() async throws {
+        let temporary = try TemporaryStore()
+        let (scope, other) = (temporary.scope, temporary.store.key(for: Scope.several[2]))
+        let shared = temporary.store.key(for: .shared)
+        let reader = try temporary.store.makeReader()
+        func read() -> (text: String?, stamp: ReadStamp?) {
+            defer { reader.endTransaction() }
+            let (text, stamp) = reader.stamping { try? reader.sharedText("a", scope) }
+            return (text ?? nil, stamp)
+        }
+        func counts(_ stamp: ReadStamp?) -> Bool { stamp.map(reader.stillSays) ?? false }
+        try await temporary.answer("a", "[1]", in: shared)
+        let before = read()
+        #expect(before.text == "[1]" && counts(before.stamp))
+        var new = NewEntry.fetched(other, named("a"), "[2]")
+        new.hidesShared = true
+        _ = try await temporary.store.put(new, now: .epoch)
+        try await temporary.answerOwn("a", "[2]")
+        #expect(!counts(before.stamp))
+        _ = try await temporary.store.delete(scope, named("a"))
+        let hidden = read()
+        #expect(hidden.text == nil && counts(hidden.stamp))
+        try await temporary.answer("a", "[1]", in: shared)
+        #expect(!counts(hidden.stamp))
+        let after = read()
+        #expect(after.text == "[1]" && counts(after.stamp))
+        try await temporary.close()
+    }
+
+    // MARK: Versions
+
+    @Test("Own rows of version 5 of cache.db hide older shared rows after the migration")
+    func migrated() async throws {
+        let temporary = try TemporaryStore()
+        let shared = temporary.store.key(for: .shared)
+        try await temporary.answer("old", "[1]", in: shared)
+        for id in ["old", "new", "alone"] { try await temporary.answer(id, "[2]") }
+        try await temporary.answer("new", "[3]", in: shared)
+        try await temporary.close()
+        try SQLiteConnection(path: temporary.cachePath, mode: .readWrite)
+            .execute("DROP TABLE hidden; PRAGMA user_version=5")
+        try temporary.open()
+        #expect(temporary.store.files.findings == [])
+        #expect(try FileAudit(temporary.cachePath).bytes == temporary.store.totals.bytes)
+        for id in ["old", "new", "alone"] {
+            _ = try await temporary.store.delete(temporary.scope, named(id))
+        }
+        #expect(try await temporary.shown("old") == nil)
+        #expect(try await temporary.shown("new") == "[3]")
+        #expect(try await temporary.marks() == 1)
+        try await temporary.close()
+    }
+}
+
+extension TemporaryStore {
+    /// Puts an answer that is the user's own, at an origin whose answers are shared.
+    @discardableResult
+    fileprivate func answerOwn(_ id: String, _ text: String) async throws -> PutReceipt {
+        var new = NewEntry.fetched(scope, named(id), text)
+        new.hidesShared = true
+        return try await store.put(new, now: .epoch)
+    }
+
+    /// Gives a pin that was adopted from the shared row an own answer to keep.
+    fileprivate func upgradePin(_ id: String) async throws {
+        try await answerOwn(id, "[0]")
+        try await removeMarks()
+    }
+
+    /// What a user sees under an id: the own row, else the shared one; nil for a miss.
+    fileprivate func shown(_ id: String, to user: Scope = .first) async throws -> String? {
+        let scope = store.key(for: user)
+        return try await store.read { reader throws(StoreError) in
+            try reader.sharedText(id, scope)
+        }
+    }
+
+    fileprivate func marks() async throws -> Int64? {
+        try await store.commits.submit { writer throws(StoreError) in
+            try writer.cache.connection.integer("SELECT count(*) FROM hidden")
+        }
+    }
+
+    /// Loses the marks, as a crash may lose the last commits of `cache.db`.
+    fileprivate func removeMarks() async throws {
+        let shared = store.key(for: .shared)
+        try await store.commits.submit { writer throws(StoreError) in
+            _ = try writer.cache.unhide(RowKey(shared, named("a")))
+        }
+    }
+}
+
+extension StoreReader {
+    /// What a user sees under an id: the own row, else the shared one; nil for a miss.
+    fileprivate func sharedText(
+        _ id: String,
+        _ scope: ScopeKey
+    ) throws(StoreError) -> String? {
+        try atOneMoment { () throws(StoreError) in
+            for place in places(of: scope) {
+                let shown = try shownRow(place, named(id), for: .view(of: scope), now: .epoch) {
+                    $0.withBody { String(decoding: $0, as: UTF8.self) }
+                }
+                if case .whole(let text)? = shown { return text }
+            }
+            return nil
+        }
+    }
+}
