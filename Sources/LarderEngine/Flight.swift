@@ -27,6 +27,9 @@ final class Flight: Sendable {
         let origin: OriginSettings
         /// The entry that is revalidated, if one is cached.
         let cached: Entry?
+        /// Whether a 304 answers its client: one who sees no row, as the shared one is hidden, needs the
+        /// bytes.
+        var takesConfirmation = true
         let isOriginDown: Bool
         /// By which its answer is normalized; nil to keep it whole.
         let rules: EntityRules?

@@ -14,7 +14,7 @@ struct FlightBoard: Sendable {
     func boardForNobody(_ request: FetchRequest, _ scope: ScopeKey) {
         let origin = request.origin.name
         guard let restEnd = context.originStates.restEnd(of: origin, for: scope.scope) else {
-            return board(request, scope, cached: nil) { _ in }
+            return board(request, scope, cached: nil, isForNobody: true) { _ in }
         }
         let count = context.waitingReads.add(1, ordering: .relaxed).newValue
         let isTaken =
@@ -39,6 +39,7 @@ struct FlightBoard: Sendable {
         _ scope: ScopeKey,
         cached: ShownAnswer?,
         isAlone: Bool = false,
+        isForNobody: Bool = false,
         handover: BodyHandover? = nil,
         _ tell: @escaping @Sendable (FlightOutcome) -> Void
     ) {
@@ -57,6 +58,7 @@ struct FlightBoard: Sendable {
             payer: scope,
             origin: origin,
             cached: cached?.known,
+            takesConfirmation: cached != nil || isForNobody,
             isOriginDown: context.originStates.isDown(origin.name),
             rules: request.normalizes ? context.origins.entityRules[origin.name] : nil,
             isNormalized: cached?.isNormalized ?? false,

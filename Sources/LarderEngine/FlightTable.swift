@@ -22,7 +22,8 @@ final class FlightTable: Sendable {
     /// run; nil when too many are under way.
     ///
     /// A flight takes passengers for its origin's own time. Whoever comes later sets out anew, as
-    /// what has not answered by then may never do so. What is handed over nobody else may board.
+    /// what has not answered by then may never do so. What is handed over nobody else may board, nor
+    /// what asks for the confirmation of a row that the client does not see.
     func join(
         _ plan: Flight.Plan,
         now: Duration,
@@ -30,7 +31,9 @@ final class FlightTable: Sendable {
     ) -> (flight: Flight, isNew: Bool)? {
         let isShared = plan.handover == nil
         return airborne.withLock { airborne in
-            if isShared, let flight = airborne.boarding[plan.key], now < flight.boardingEnds {
+            if isShared, let flight = airborne.boarding[plan.key], now < flight.boardingEnds,
+                plan.mayJoin(flight.plan)
+            {
                 return (flight, false)
             }
             guard airborne.shares.take(plan.payer) else { return nil }
@@ -55,4 +58,11 @@ final class FlightTable: Sendable {
     }
 
     var count: Int { airborne.withLock { $0.shares.count } }
+}
+
+extension Flight.Plan {
+    /// Whether the answer to another plan's request is one to this plan's.
+    fileprivate func mayJoin(_ other: Flight.Plan) -> Bool {
+        takesConfirmation || other.cached == nil || key.scope.scope != .shared
+    }
 }
