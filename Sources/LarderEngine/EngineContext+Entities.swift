@@ -33,7 +33,8 @@ extension EngineContext {
                 of: plan.origin.name,
                 in: plan.key.scope,
                 fetch: number,
-                cause: plan.cause
+                cause: plan.cause,
+                hidesShared: new.hidesShared
             )
             let answer = NewAnswer(new, entities)
             let receipt = try await store.put(answer, now: new.entry.storedAt, fence: fence)
@@ -119,6 +120,7 @@ extension EngineContext {
             in: plan.key.scope,
             fetch: number,
             cause: plan.cause,
+            hidesShared: hidesShared(EntryID(name), plan.key.scope),
             now: now
         )
         noteRead(of: EntryID(name), in: plan.key.scope, nil)

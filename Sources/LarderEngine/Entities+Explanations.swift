@@ -17,7 +17,7 @@ extension Entities {
         let places = context.sight(scope, id).scopes
         let found = try await context.read {
             [context] reader throws(StoreError) -> (ScopeKey, EntityExplanation)? in
-            for place in places {
+            for place in places where !reader.isHidden(id, in: place, from: scope) {
                 let explained = try EntityExplanation(
                     name,
                     in: place,

@@ -105,7 +105,8 @@ package struct Entities: EnginePart {
                     of: name.origin,
                     in: scope,
                     fetch: try store.nextRevision(),
-                    cause: ChangeCause(.client, client: client)
+                    cause: ChangeCause(.client, client: client),
+                    hidesShared: context.hidesShared(EntryID(name), scope)
                 )
                 let receipt = try await store.put(entities, now: clock.now())
                 store.noteDirectUse(scope, EntryID(name))
@@ -126,6 +127,7 @@ package struct Entities: EnginePart {
                 in: scope,
                 fetch: try store.nextRevision(),
                 cause: ChangeCause(.client, client: client),
+                hidesShared: context.hidesShared(EntryID(name), scope),
                 now: clock.now()
             )
             return step ?? store.changes.released

@@ -95,6 +95,7 @@ package struct Entries: EnginePart {
         let now = clock.now()
         let isThere = try await context.read { reader throws(StoreError) in
             try reader.entry(shared, id, now: now) != nil
+                && !reader.isHidden(id, in: shared, from: scope)
         }
         guard isThere else { return false }
         throw Problem(

@@ -24,6 +24,8 @@ struct FlightRun: ~Copyable {
     private var overtaking: Overtaking?
     /// The attempt under way among the others for its URL.
     private var read: ReadOrder.Read?
+    /// The last revision that was told when the attempt under way started.
+    private var start = Revision(0)
     /// The number that tells whose entities are the later ones; nil where none are split off.
     private var number: Revision?
     private var url: WebURL { plan.key.url }
@@ -72,6 +74,7 @@ struct FlightRun: ~Copyable {
     private mutating func depart() {
         landed()
         overtaking = context.fence.readDeparted()
+        start = context.store.changes.released
         if let id = try? EntryID(url) {
             read = context.order.readStarted(id, in: plan.key.scope)
         }
@@ -323,8 +326,7 @@ struct FlightRun: ~Copyable {
     ) async throws(StoreError) -> (revision: Revision, isNormalized: Bool)? {
         guard let body = taken.body else { return nil }
         do throws(StoreError) {
-            var new = NewEntry(scope: plan.key.scope, entry: entry, body: body)
-            new.client = plan.client
+            var new = NewEntry(entry, body, of: plan, since: start, context)
             if !names.isEmpty { new.cause = "fetch:\(url)" }
             let now = entry.storedAt
             let kept: (revision: Revision, isNormalized: Bool)
@@ -425,8 +427,7 @@ struct FlightRun: ~Copyable {
             _ = machine.stored()
             return .land(.current(FlightAnswer(entry: entry, bytes: nil, status: status)))
         }
-        var new = NewEntry(scope: plan.key.scope, entry: entry, body: .inline([]))
-        new.client = plan.client
+        let new = NewEntry(entry, .inline([]), of: plan, since: start, context)
         do throws(StoreError) {
             let fence = overtaking?.fence
             if let fence, let name = context.entity(at: id, in: plan.key.scope),

@@ -22,6 +22,12 @@ extension EngineContext {
         return sharedScope
     }
 
+    /// Whether a row of a scope comes before a shared one under its id, which is hidden from the user
+    /// then.
+    func hidesShared(_ id: EntryID, _ scope: ScopeKey) -> Bool {
+        sharedScope(of: id).map { $0 != scope } ?? false
+    }
+
     /// Where a client looks for an id.
     func sight(_ scope: ScopeKey, _ id: EntryID) -> Sight {
         Sight(own: scope, shared: sharedScope(of: id))
@@ -53,5 +59,21 @@ extension EngineContext {
         return try await store.read { reader throws(StoreError) in
             try reader.entry(scope, id, now: now) == nil
         }
+    }
+}
+
+extension NewEntry {
+    /// What a flight has brought; `start` is the last revision that was told when its request started.
+    init(
+        _ entry: Entry,
+        _ body: NewBody,
+        of plan: Flight.Plan,
+        since start: Revision,
+        _ context: EngineContext
+    ) {
+        self.init(scope: plan.key.scope, entry: entry, body: body)
+        client = plan.client
+        hidesShared = context.hidesShared(entry.id, plan.key.scope)
+        self.start = start
     }
 }

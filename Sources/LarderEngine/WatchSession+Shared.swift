@@ -64,7 +64,7 @@ extension WatchSession {
             for (id, sight) in sights {
                 let own = try reader.entry(sight.own, id, now: now)
                 var found = Rows(own: own?.revision, isOfSharedOrigin: sight.shared != nil)
-                if let shared = sight.shared {
+                if let shared = sight.shared, !reader.isHidden(id, in: shared, from: sight.own) {
                     found.shared = try reader.entry(shared, id, now: now)?.kind
                 }
                 rows[id] = found

@@ -168,7 +168,9 @@ struct WatchSession {
             let row = try await context.store.read {
                 reader throws(StoreError) -> (bytes: Int64, place: ScopeKey?) in
                 for place in sight.scopes {
-                    guard let entry = try reader.entry(place, id, now: now) else { continue }
+                    guard !reader.isHidden(id, in: place, from: sight.own),
+                        let entry = try reader.entry(place, id, now: now)
+                    else { continue }
                     return (bytes: Int64(entry.body.byteCount), place: place)
                 }
                 return (bytes: 0, place: ScopeKey?.none)
