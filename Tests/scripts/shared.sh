@@ -123,7 +123,21 @@ request GET /v1/entries
 expect_equal "whose answer is the user's own" "$origin/doc" "$(member '[.items[].id] | join(" ")')"
 request DELETE "$(entry "$origin/doc")"
 expect_equal "and can be forgotten" 204 "$status"
-expect_equal "then the shared one shows" '{"liked":false,"n":1}' "$(view_of "$bob" /doc)"
+for _ in 1 2; do
+    request GET "$(entry "$origin/doc")"
+    expect_equal "then the older shared one does not show" "404 urn:larder:miss" \
+        "$status $(member .type)"
+done
+request GET "/o/local/doc" --header 'Cache-Control: only-if-cached'
+expect_equal "nor by the raw route" 504 "$status"
+request POST /v1/entries/batch --data "{\"ids\": [\"$origin/doc\"]}"
+expect_equal "nor in a batch" "miss end" "$(jq --raw-output .type "$work/body" | xargs)"
+expect_equal "others still see it" '{"liked":false,"n":1}' "$(view_of "$carol" /doc)"
+fetch "$origin/doc"
+expect_equal "until it is asked for again" "snapshot network;end network" "$(outline)"
+expect_equal "for all users" '{"liked":false,"n":1}' "$(view_of "$bob" /doc)"
+request GET /v1/entries
+expect_equal "as the shared row" "" "$(member '[.items[].id] | join(" ")')"
 
 # -- a like
 
