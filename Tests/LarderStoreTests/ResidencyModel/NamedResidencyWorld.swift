@@ -25,12 +25,13 @@ struct NamedResidencyWorld: Sendable, CustomStringConvertible {
 
 extension NamedResidencyWorld {
     static let all = [
-        oneRow, unknownBase, twoModifiers, keptTransactions, twoRoutes, twoRows, groupsOfTwo,
-        failingState, failingCache, failingPairs, kills, powerCuts, losses, replaced, responses,
-        movingResponses,
+        oneRow, unknownBase, keptTransactions, twoRoutes, twoRows, groupsOfTwo,
+        failingState, failingCache, failingPairs, kills, powerCuts, replaced, responses,
+        movingResponses, unstored,
         lateAnswers, garbage, failingDemotion, variants, entities, newReferences, pinnedAgain,
-        ahead, largeBody, full, changeLog, failingLog, shared, sharedByTwo, sharedLate, inFront,
-        inFrontLate, inFrontLost, inFrontOfTargeted, inFrontTarget, inFrontDemoted,
+        ahead, largeBody, full, changeLog, shared, sharedByTwo, sharedLate, inFront,
+        inFrontLate, inFrontLost, inFrontOfTargeted, inFrontTarget, inFrontFailing,
+        inFrontReplaced, inFrontPinned, inFrontDemoted,
     ]
 
     private static let get = ResidencyQuery.get(0, 0)
@@ -41,28 +42,19 @@ extension NamedResidencyWorld {
     static let unknownBase = Self("an unknown base", .init(puts: 1, demotions: 1, reads: 2)) {
         ($0.targets.0, $0.reads, $0.known) = (.first, [get], [])
     }
-    static let twoModifiers = Self("two modifiers", .init(demotions: 1, reads: 1)) {
-        ($0.targets, $0.reads) = ((.first, .first), [get])
-    }
     static let keptTransactions = Self(
         "kept transactions",
         .init(puts: 1, pins: 1, demotions: 1, reads: 2)
     ) {
         ($0.reads, $0.keeps) = ([get], true)
     }
-    static let twoRoutes = Self(
-        "one row by two routes",
-        .init(demotions: 1, reads: 2)
-    ) {
+    static let twoRoutes = Self("one row by two routes", .init(demotions: 1, reads: 2)) {
         ($0.targets.0, $0.reads, $0.ids) = (.first, [get, .list], 2)
     }
     static let twoRows = Self("two rows", .init(puts: 1, pins: 1, demotions: 1, reads: 1)) {
         ($0.ids, $0.reads, $0.puts) = (2, [.list], [.both])
     }
-    static let groupsOfTwo = Self(
-        "groups of two",
-        .init(puts: 1, pins: 1, reads: 1)
-    ) {
+    static let groupsOfTwo = Self("groups of two", .init(puts: 1, pins: 1, reads: 1)) {
         ($0.ids, $0.reads, $0.puts) = (2, [.list, get], [.both])
         ($0.commandsMax, $0.pinned) = (2, .second)
     }
@@ -86,32 +78,17 @@ extension NamedResidencyWorld {
         ($0.ids, $0.puts, $0.commandsMax) = (2, [.both], 2)
         ($0.targets.0, $0.pinned) = (.second, [])
     }
-    static let kills = Self(
-        "kills",
-        .init(puts: 1, pins: 1, forgets: 1, demotions: 1, kills: 1)
-    ) {
+    static let kills = Self("kills", .init(puts: 1, pins: 1, forgets: 1, demotions: 1, kills: 1)) {
         $0.reads = [get]
     }
-    static let powerCuts = Self(
-        "power cuts",
-        .init(puts: 2, pins: 1, demotions: 1, powerCuts: 1)
-    )
-    static let losses = Self(
-        "losses of cache.db",
-        .init(puts: 1, pins: 1, demotions: 1, losses: 1, reads: 1)
-    ) {
-        $0.reads = [get]
-    }
+    static let powerCuts = Self("power cuts", .init(puts: 2, pins: 1, demotions: 1, powerCuts: 1))
     static let replaced = Self(
         "cache.db is replaced under kept transactions",
         .init(puts: 2, losses: 1, reads: 3)
     ) {
         ($0.reads, $0.keeps) = ([get], true)
     }
-    static let responses = Self(
-        "cached responses of two loops",
-        .init(puts: 1, reads: 3)
-    ) {
+    static let responses = Self("cached responses of two loops", .init(puts: 1, reads: 3)) {
         ($0.reads, $0.readers, $0.hasResponses) = ([get], 2, true)
         $0.keeps = true
     }
@@ -127,6 +104,12 @@ extension NamedResidencyWorld {
     ) {
         $0.targets.0 = .first
         $0.fetches = [.init(user: 0, isShared: false)]
+    }
+    static let unstored = Self(
+        "an answer that cannot be stored",
+        .init(fetches: 1, moves: 1, demotions: 1, kills: 1, cacheFails: 2, reads: 1)
+    ) {
+        ($0.reads, $0.fetches) = ([get], [.init(user: 0, isShared: false)])
     }
     static let garbage = Self(
         "garbage",
@@ -190,13 +173,6 @@ extension NamedResidencyWorld {
         $0.pinned = .second
         $0.reads = [.log]
     }
-    static let failingLog = Self(
-        "the change log, and cache.db fails",
-        .init(puts: 1, pins: 1, cacheFails: 1, reads: 1)
-    ) {
-        ($0.ids, $0.hasLog, $0.puts) = (2, true, [.both])
-        ($0.reads, $0.commandsMax, $0.pinned) = ([.log], 2, .second)
-    }
     static let shared = Self("a shared row", .init(fetches: 1, demotions: 1, reads: 1)) {
         ($0.isShared, $0.targets.0, $0.known) = (true, .first, .first)
         $0.fetches = [.init(user: 0, isShared: true)]
@@ -256,6 +232,29 @@ extension NamedResidencyWorld {
         let own = ResidencyFetch.Kind(user: 0, isShared: false)
         $0.fetches = [own, .init(user: 1, isShared: true)]
     }
+    static let inFrontFailing = Self(
+        "an own row in front of a shared one, and cache.db fails",
+        .init(puts: 1, pins: 1, cacheFails: 1)
+    ) {
+        ($0.isShared, $0.known, $0.puts) = (true, .first, [.second])
+        ($0.pins, $0.commandsMax) = (.both, 2)
+    }
+    static let inFrontReplaced = Self(
+        "an own row is lost before a late answer",
+        .init(fetches: 2, moves: 1, losses: 1)
+    ) {
+        ($0.isShared, $0.known) = (true, [])
+        ($0.targets.1, $0.secondUser) = (.first, 1)
+        let own = ResidencyFetch.Kind(user: 0, isShared: false)
+        $0.fetches = [own, .init(user: 0, isShared: true)]
+    }
+    static let inFrontPinned = Self(
+        "a pinned id with an own row in front of a shared one",
+        .init(puts: 2, pins: 1, evictions: 1, demotions: 2, losses: 1)
+    ) {
+        ($0.isShared, $0.known, $0.puts) = (true, .first, [.first, .second])
+        $0.pinsBoth = true
+    }
     static let inFrontDemoted = Self(
         "a durable own row in front of a shared one",
         .init(puts: 2, evictions: 1, demotions: 1, kills: 1)
@@ -295,6 +294,10 @@ extension ResidencyRule {
         case .refusedLeavesNoTrace: .full
         case .evictionAsksIndex: .changeLog
         case .lateIsDropped, .removalLeavesFence: .lateAnswers
+        case .unstoredLeavesMarker: .unstored
+        case .lossLeavesFence: .inFrontReplaced
+        case .markIsPartOfRow: .inFrontFailing
+        case .pinHoldsOwn: .inFrontPinned
         case .acceptedShowsOn, .answerSettlesAccepted: .shared
         case .modifierHoldsShared, .modifierShowsToItsUser: .sharedByTwo
         case .ownRowHidesShared: .inFront

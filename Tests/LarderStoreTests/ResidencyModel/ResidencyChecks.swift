@@ -9,6 +9,7 @@ extension ResidencyState {
         versions = [losesCache ? ModelCache() : versions[version]]
         if !holds(.stateWinsAtStart) { state.held.formIntersection(reasonsAtStart) }
         state.copied = .absent
+        versions[0].copied = .absent
         // A group that was not answered may have been committed.
         let truths = [truth] + (group.map { [$0.savedTruth, $0.truth] } ?? [])
         let isTrue = truths.first { isLeft(of: $0, whole: isKill) }
@@ -41,6 +42,9 @@ extension ResidencyState {
         let number = holds(.numbersGoOn) ? cache.number + 1 : 0
         versions = [ModelCache(number: number)]
         published.cache = number
+        truth.fences = ModelPair(next)
+        if holds(.lossLeavesFence) { fences = truth.fences }
+        next += 1
         if !isLeft(of: truth, whole: false) {
             fail("a durable row is lost with cache.db: \(state)")
         }
@@ -59,6 +63,7 @@ extension ResidencyState {
             let row = state.row(key, cache)
             if whole || durable.has(key) {
                 if row.content != truth.rows[key].content { return false }
+                if !row.isAbsent, row.said != truth.rows[key].said { return false }
             } else if !row.isAbsent, row.rev < durableRevs[key] {
                 return false
             }
@@ -106,6 +111,11 @@ extension ResidencyState {
                     fail("user \(user) sees \(String(describing: key)) of \(id)")
                 }
             }
+        }
+        if !ResidencyWriter(memory: self, group: ResidencyGroup(self)).reasons.isSubset(
+            of: truth.durable(world)
+        ) {
+            fail("a row stays without a reason")
         }
         let files = ResidencyNumbers(state: state.number, cache: cache.number)
         if half == [], published != files { fail("readers wait for \(files)") }

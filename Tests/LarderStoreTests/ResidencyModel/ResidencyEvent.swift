@@ -156,7 +156,7 @@ extension ResidencyState {
             case .demote: return spend(\.demotions)
             case .removeGarbage: return spend(\.garbage)
             case .copyAhead: return spend(\.copies)
-            case .accept, .settle, .answer, .unpin, .deleteDemoted: return true
+            case .accept, .settle, .answer, .unpin, .deleteDemoted, .storeMarker: return true
             }
         }
     }

@@ -13,12 +13,11 @@ struct ResidencyExploration {
 
     /// States are told apart by 64 bits of their hash: of a million two are alike once in thirty
     /// million runs.
-    init(_ world: ResidencyWorld, limit: Int = .max) {
+    init(_ world: ResidencyWorld) {
         let start = ResidencyState(world)
         var seen: Set<Int> = [start.hashValue]
         var level = [(state: start, index: -1)]
         while !level.isEmpty, fault == nil {
-            if origins.count > limit { break }
             var next: [(state: ResidencyState, index: Int)] = []
             for (state, parent) in level where fault == nil {
                 state.eachEvent { event in

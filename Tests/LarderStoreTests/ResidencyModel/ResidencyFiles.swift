@@ -29,7 +29,7 @@ struct ModelContent: Hashable {
     }
 }
 
-/// A row of either file. In `state.db` an absent one is a marker.
+/// A row of either file; in `state.db` an absent one is a marker.
 struct ModelRow: Hashable {
     var content = ModelContent.absent
     /// The step that last changed the content or a modifier of it.
@@ -92,6 +92,8 @@ struct ModelCache: Hashable {
     var number: UInt8 = 0
     /// The change log: a bit for each step and key.
     var log: UInt64 = 0
+    /// The large body whose chunks were copied before its row.
+    var copied = ModelContent.absent
 }
 
 /// One commit of `state.db`, synced.
@@ -104,7 +106,6 @@ struct ModelState: Hashable {
     var mark: ModelStep = 0
     var number: UInt8 = 0
     var log: UInt64 = 0
-    /// The large body whose chunks were copied before its row.
     var copied = ModelContent.absent
 
     /// The row of a key by both files: `state.db` wins.

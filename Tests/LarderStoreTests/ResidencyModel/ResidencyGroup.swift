@@ -37,6 +37,8 @@ struct ResidencyGroup: Hashable {
     let index: ModelKeys
     var isDemotion = false
     var isRefused = false
+    /// Whether its command runs alone, after `cache.db` has failed.
+    var isAgain = false
     var usesState = false
     var usesCache = false
     var hasState = false
@@ -52,22 +54,16 @@ struct ResidencyGroup: Hashable {
 extension ResidencyState {
     /// Whether each of the commands could be run.
     mutating func begin(_ commands: [ResidencyCommand]) -> Bool {
-        var group = ResidencyGroup(self)
-        for command in commands {
-            let before = (group.usesState, group.usesCache)
-            (group.usesState, group.usesCache) = (false, false)
-            group.step = next
-            guard run(command, &group), !group.isDemotion || commands.count == 1 else {
-                return group.isRefused
-            }
-            next += 1
-            precondition(next < 32)
-            group.commands.append(command)
-            if group.usesCache { group.inCache.append(command) }
-            if group.usesCache, group.usesState { group.inBoth.append(command) }
-            group.usesState = group.usesState || before.0
-            group.usesCache = group.usesCache || before.1
+        var writer = ResidencyWriter(memory: self, group: ResidencyGroup(self))
+        writer.group.isAgain = !again.isEmpty
+        let isRun = commands.allSatisfy { writer.add($0) }
+        var group = writer.group
+        guard isRun, !group.isDemotion || commands.count == 1 else {
+            // A refused command leaves what it has left in memory.
+            if group.isRefused { index = writer.memory.index }
+            return group.isRefused
         }
+        self = writer.memory
         group.left = operations(group).reversed()
         if group.usesState { group.state.number += 1 }
         if group.usesCache { group.cache.number += 1 }
@@ -155,6 +151,7 @@ extension ResidencyState {
         for command in group.commands {
             if case .accept(let modifier) = command { told[modifier] = .accepted }
             if case .settle(let modifier, _) = command { told[modifier] = .settled }
+            if case .storeMarker(let fetch) = command { passOn(fetch) }
         }
         noteDurable()
     }
@@ -184,7 +181,9 @@ extension ResidencyState {
             self.group = nil
             return
         }
-        if holds(.restRunsAgain) {
+        if group.isAgain {
+            giveUp(group)
+        } else if holds(.restRunsAgain) {
             again = group.inCache
             if !holds(.bothPartsRunAgain) { again.removeAll { group.inBoth.contains($0) } }
         }
@@ -199,11 +198,26 @@ extension ResidencyState {
             self.group = nil
             return
         }
-        let isAllSaid = again.isEmpty && !group.inCache.isEmpty
+        let isAllSaid = again.isEmpty && !group.inCache.isEmpty && !group.isAgain
         group.commands.removeAll { group.inCache.contains($0) || !holds(.savedIsDone) }
         group.cache = cache
         if !isAllSaid { group.truth = group.savedTruth }
         group.left = world.hasResponses ? [.finish, .raise, .publish] : [.finish, .publish]
         self.group = group
+    }
+
+    /// `cache.db` has failed twice: a client gets the answer, and the store does not have it.
+    private mutating func giveUp(_ group: ResidencyGroup) {
+        guard case .answer(let fetch)? = group.commands.first else { return }
+        if holds(.unstoredLeavesMarker) {
+            again.insert(.storeMarker(fetch), at: 0)
+        } else {
+            passOn(fetch)
+        }
+    }
+
+    private mutating func passOn(_ fetch: ResidencyFetch) {
+        shown[fetch.kind.user][0] = ModelRow(content: fetch.content, rev: next)
+        next += 1
     }
 }

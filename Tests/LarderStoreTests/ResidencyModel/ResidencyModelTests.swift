@@ -7,7 +7,7 @@ struct ResidencyModelTests {
     @Test("A world in which all rules hold has no fault", arguments: NamedResidencyWorld.all)
     func holds(_ world: NamedResidencyWorld) {
         let exploration = ResidencyExploration(world.world)
-        #expect(exploration.stateCount > 300)
+        #expect(exploration.stateCount > 100)
         #expect(exploration.fault == nil, "\(exploration.fault ?? "")")
     }
 

@@ -100,7 +100,7 @@ extension ResidencyState {
         case .waiting: take(index)
         case .indexAgain:
             let isAgain = reader.hasMoved && holds(.promotedStartsOver)
-            isAgain ? (readers[index].phase = .numbers) : finish(index)
+            if isAgain { readers[index].phase = .numbers } else { finish(index) }
         case .numbers:
             readers[index].numbers = published
             readers[index].phase = .bothState

@@ -23,6 +23,8 @@ enum ResidencyRule: UInt8, CaseIterable {
     case bothPartsRunAgain
     /// A row that the open group has changed in `cache.db` is promoted in a later group.
     case changedIsPromotedLater
+    /// An answer that `cache.db` cannot store leaves a marker in `state.db`.
+    case unstoredLeavesMarker
     /// A refused command leaves no row in the index.
     case refusedLeavesNoTrace
     // Reading.
@@ -89,6 +91,8 @@ enum ResidencyRule: UInt8, CaseIterable {
     case garbageIsCheckedAgain
     /// At start all rows of `state.db` are durable.
     case stateWinsAtStart
+    /// Answers whose requests were in flight when `cache.db` was replaced are late.
+    case lossLeavesFence
     /// A new `cache.db` continues the group numbers.
     case numbersGoOn
     // Modifiers.
@@ -104,14 +108,18 @@ enum ResidencyRule: UInt8, CaseIterable {
     case modifierHoldsShared
     /// It is one for the user's own row.
     case modifierHoldsOwn
-    /// It shows to its user only.
+    /// So is a pin.
+    case pinHoldsOwn
+    /// A modifier shows to its user only.
     case modifierShowsToItsUser
     // An own row in front of a shared one.
     /// An own row hides the shared row from its user, also after it has gone.
     case ownRowHidesShared
     /// The mark of that is in the file of the shared row.
     case markIsInFileOfShared
-    /// It moves with the shared row.
+    /// A group that has changed the mark has changed the shared row.
+    case markIsPartOfRow
+    /// The mark moves with the shared row.
     case marksMove
     /// A shared row that is stored under an own one is marked, too.
     case newSharedRowIsHidden

@@ -1,4 +1,34 @@
 /// Everything at one moment: both files, memory, readers, and the truth to compare with.
+///
+/// Terms
+///
+/// * *key*: a row by scope and id. *Held*: `state.db` has a row or a marker of the key.
+/// * *said*: the step at which the request of a row's answer started. *Mark*: the `said` of the first
+///   user's own row; that user sees the shared row only if its `said` is later.
+/// * *truth*: the views after each step, computed without files. *Moment*: the views between two
+///   published steps.
+///
+/// A group; anything may happen at an arrow
+///
+///     begin ──► commit state.db ──► commit cache.db ──► publish ──► raise ──► finish
+///       │         │ fails             │ fails: publish state.db, the rest runs again
+///       │         ▼
+///       │       nothing happened
+///       └─ the index has what is promoted
+///
+/// A demotion
+///
+///     begin ──► commit cache.db ──► publish ──► commit state.db ──► publish ──► finish
+///                                                          the index forgets the rows ─┘
+///
+/// Invariants
+///
+/// 1. Between two groups the files have the truth: rows, pins, modifiers, marks, changes (`check`).
+/// 2. A read shows the views of one moment, not before the last answered step or the last read that
+///    ended before it began. No revision goes back, and none has two views (`show`).
+/// 3. After a kill the files have the truth. After a power cut or a loss of `cache.db` they have the
+///    durable rows, and no row that was durable goes back (`crash`, `lose`).
+/// 4. `state.db` holds no row permanently that needs no reason (`check`).
 struct ResidencyState: Hashable {
     let world: ResidencyWorld
     var budget: ResidencyBudget

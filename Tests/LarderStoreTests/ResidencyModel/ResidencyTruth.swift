@@ -29,7 +29,7 @@ struct ResidencyTruth: Hashable {
 
     /// The rows that must survive a loss of `cache.db`.
     func durable(_ world: ResidencyWorld) -> ModelKeys {
-        var keys = pins
+        var keys = world.pinsBoth && pins != [] ? .both : pins
         for modifier in 0..<2 where modifiers[modifier].isUnsettled {
             guard world.isShared else {
                 keys.formUnion(world.targets(modifier))

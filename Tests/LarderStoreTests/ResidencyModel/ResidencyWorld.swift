@@ -23,6 +23,8 @@ struct ResidencyWorld: Sendable {
     var commandsMax = 1
     var puts: [ModelKeys] = [.first]
     var pins: ModelKeys = .first
+    /// Whether the first user pins the id, and not one of its rows.
+    var pinsBoth = false
     var fetches: [ResidencyFetch.Kind] = []
     var reads: [ResidencyQuery] = []
     var readers = 1
