@@ -1,4 +1,4 @@
-/// One thing that can happen next.
+/// A step of the writer, a reader, the origin or the operator.
 enum ResidencyEvent: Equatable {
     case begin([ResidencyCommand])
     /// The group's next operation is carried out.

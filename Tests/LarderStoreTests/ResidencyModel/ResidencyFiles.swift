@@ -17,7 +17,7 @@ struct ModelContent: Hashable {
 
     func count(of modifier: Int) -> UInt8 { (bits >> (4 + 2 * UInt8(modifier))) & 3 }
 
-    /// One more of the modifier, as the effect `add` makes it; at most two, so that too many show.
+    /// Applies the modifier once more, as the effect `add` makes it; at most two, so that too many show.
     func adding(_ modifier: Int) -> Self {
         if isAbsent { return Self.unknown.adding(modifier) }
         return count(of: modifier) > 1 ? self : Self(bits: bits + 16 << (2 * UInt8(modifier)))
@@ -40,7 +40,7 @@ struct ModelRow: Hashable {
     var isAbsent: Bool { content.isAbsent }
 }
 
-/// One of each for the two keys, ids, users or modifiers.
+/// A value for each of the two keys, ids, users or modifiers.
 struct ModelPair<Value: Hashable>: Hashable {
     var first: Value
     var second: Value
@@ -83,7 +83,7 @@ struct ModelModifier: Hashable {
     var isUnsettled: Bool { phase != .none }
 }
 
-/// One commit of `cache.db`.
+/// A commit of `cache.db`.
 struct ModelCache: Hashable {
     var rows = ModelPair(ModelRow())
     /// The first user sees the shared row only if its `said` is later.
@@ -96,7 +96,7 @@ struct ModelCache: Hashable {
     var copied = ModelContent.absent
 }
 
-/// One commit of `state.db`, synced.
+/// A commit of `state.db`, synced.
 struct ModelState: Hashable {
     var rows = ModelPair(ModelRow())
     /// The keys that have a row or a marker here.

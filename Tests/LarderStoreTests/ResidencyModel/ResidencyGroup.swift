@@ -21,7 +21,7 @@ struct ResidencyGroup: Hashable {
     var truth: ResidencyTruth
     var savedTruth: ResidencyTruth
     var commands: [ResidencyCommand] = []
-    /// Those that wrote to `cache.db`, and those of them that wrote to `state.db`, too.
+    /// Commands that wrote to `cache.db`, and the part of them that wrote to `state.db`, too.
     var inCache: [ResidencyCommand] = []
     var inBoth: [ResidencyCommand] = []
     var step: ModelStep = 0

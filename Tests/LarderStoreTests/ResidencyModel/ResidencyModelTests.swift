@@ -17,7 +17,6 @@ struct ResidencyModelTests {
         #expect(exploration.fault != nil, "nothing fails without \(rule) in \(rule.shownIn)")
     }
 
-    /// They take minutes.
     @Test(
         "A larger world in which all rules hold has no fault",
         .enabled(if: getenv("LARDER_SEEDS") != nil),

@@ -11,7 +11,7 @@ struct ResidencyReader: Hashable {
         case number
         /// The transaction of one file, and the row in it.
         case row
-        /// It has the row, which is not published yet.
+        /// The reader has a row that is not published yet.
         case waiting
         /// Memory: were rows promoted since? Only of several rows.
         case indexAgain
@@ -39,7 +39,7 @@ struct ResidencyReader: Hashable {
     var kept = ModelRow()
     /// The moment before which its view may not be.
     var floor = 0
-    /// What was seen when the read began.
+    /// The views that clients had seen when the read began.
     var shown = ModelPair(ModelRow())
 
     mutating func rest(keeps: Bool) {

@@ -3,9 +3,9 @@ enum ResidencyRule: UInt8, CaseIterable {
     // A group.
     /// The writer commits `state.db` before `cache.db`.
     case stateBeforeCache
-    /// It publishes a group after both commits.
+    /// The writer publishes a group after both commits.
     case publishedAfterCommits
-    /// It publishes the numbers of both files in one step.
+    /// The writer publishes the numbers of both files in one step.
     case publishedTogether
     /// The index has a row before the commit that brings it into `state.db`.
     case indexedBeforeCommit
@@ -19,7 +19,7 @@ enum ResidencyRule: UInt8, CaseIterable {
     case savedIsDone
     /// The part in `cache.db` runs again.
     case restRunsAgain
-    /// So does a command that has parts in both files.
+    /// A command that has parts in both files runs again, too.
     case bothPartsRunAgain
     /// A row that the open group has changed in `cache.db` is promoted in a later group.
     case changedIsPromotedLater
@@ -38,18 +38,18 @@ enum ResidencyRule: UInt8, CaseIterable {
     case missReadsBoth
     /// Transactions of both files have the published numbers.
     case readsOneMoment
-    /// In them `state.db` is asked first, for each row.
+    /// The reader of several rows asks `state.db` first for each row.
     case stateFirst
     /// A read of several rows in `cache.db` alone starts over if rows were promoted since.
     case promotedStartsOver
     // Cached responses.
     /// The reader takes the row version before it asks the index.
     case versionBeforeIndex
-    /// It keeps nothing if the version has moved.
+    /// The reader keeps nothing if the version has moved.
     case movedIsNotKept
     /// The writer raises versions before the commit.
     case raisedBeforeCommit
-    /// It raises them again after it has published.
+    /// The writer raises versions again after it has published.
     case raisedAfterPublication
     /// A reader that took a version between the two keeps nothing.
     case changingIsNotKept
@@ -79,11 +79,11 @@ enum ResidencyRule: UInt8, CaseIterable {
     case markerClearsCache
     /// A demotion commits the copy before it deletes the row.
     case copiedBeforeDeleted
-    /// It publishes the copy, also if the deletion fails.
+    /// A demotion publishes the copy, also if the deletion fails.
     case copyIsPublished
-    /// It syncs the copy.
+    /// A demotion syncs the copy.
     case demotionIsSynced
-    /// It lets no other command in between.
+    /// A demotion lets no other command in between its commits.
     case demotionIsAlone
     /// Eviction asks the index where the row lives.
     case evictionAsksIndex
@@ -98,17 +98,17 @@ enum ResidencyRule: UInt8, CaseIterable {
     // Modifiers.
     /// A settlement raises the revision.
     case settlementRaises
-    /// A late answer is dropped (P-06).
+    /// A late answer is dropped.
     case lateIsDropped
     /// A confirmed modifier of a shared row shows until an answer has replaced the row.
     case acceptedShowsOn
-    /// That answer ends it in its own commit.
+    /// The commit of that answer settles the modifier.
     case answerSettlesAccepted
     /// A modifier is a reason for the shared row.
     case modifierHoldsShared
-    /// It is one for the user's own row.
+    /// A modifier is a reason for its user's own row.
     case modifierHoldsOwn
-    /// So is a pin.
+    /// A pin is a reason for the user's own row.
     case pinHoldsOwn
     /// A modifier shows to its user only.
     case modifierShowsToItsUser

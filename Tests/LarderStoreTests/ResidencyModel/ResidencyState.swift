@@ -160,7 +160,7 @@ struct ResidencyResponse: Hashable {
     let view: ModelRow
 }
 
-/// What a client was told of its modifier.
+/// The last answer to the client of a modifier.
 enum ResidencyTold: UInt8 {
     case nothing
     case accepted
@@ -169,7 +169,7 @@ enum ResidencyTold: UInt8 {
 }
 
 extension ResidencyWorld: Hashable {
-    /// One world is explored at a time.
+    /// An exploration has a single world.
     static func == (_: Self, _: Self) -> Bool { true }
     func hash(into _: inout Hasher) {}
 }

@@ -1,4 +1,4 @@
-/// What clients must see, by the order of the steps alone: it knows no file.
+/// The views that clients must get, computed from the order of the steps without files.
 struct ResidencyTruth: Hashable {
     /// Without revisions.
     var rows = ModelPair(ModelRow())
@@ -43,7 +43,7 @@ struct ResidencyTruth: Hashable {
         return keys
     }
 
-    // MARK: What files and truth have in common: the definition of a view
+    // MARK: The definition of a view, for files and truth
 
     /// The key whose row a user sees under an id: the own one, else the shared one unless it is hidden.
     static func visibleKey(
