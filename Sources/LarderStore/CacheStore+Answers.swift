@@ -19,7 +19,10 @@ extension CacheStore {
     ) async throws(StoreError) -> AnswerReceipt {
         try refuseWhileFull(answer.entry)
         return try await commands.copying(now: now) { (copied) async throws(StoreError) in
-            try await commands.submit(isRepeatable: true) { writer throws(StoreError) in
+            try await commands.submit(
+                isRepeatable: true,
+                promotes: !shared.claims.isEmpty
+            ) { writer throws(StoreError) in
                 try writer.put(answer, fence: fence, copied, now: now)
             }
         }
@@ -31,7 +34,10 @@ extension CacheStore {
         _ entities: NewEntities,
         now: Timestamp
     ) async throws(StoreError) -> EntitiesReceipt {
-        try await commands.submit(isRepeatable: true) { writer throws(StoreError) in
+        try await commands.submit(
+            isRepeatable: true,
+            promotes: !shared.claims.isEmpty
+        ) { writer throws(StoreError) in
             try writer.put(entities, now: now)
         }
     }

@@ -97,13 +97,19 @@ package final class CacheStore: Sendable {
             found: found,
             readers: readers
         )
-        if stateFile.isMigrated {
-            // What fails here is fetched again, or shown as it was saved.
-            _ = try? commits.submitBlocking { writer throws(StoreError) in
-                try writer.takeAlong(now: now())
-            }
-        }
+        takeAlong()
         commits.wake()
+    }
+
+    /// Has what an earlier version saved take its entities and variants along.
+    ///
+    /// What fails here is fetched again, or shown as it was saved.
+    private func takeAlong() {
+        guard stateFile.isMigrated else { return }
+        let now = now()
+        _ = try? commits.submitBlocking { writer throws(StoreError) in
+            try writer.takeAlong(now: now)
+        }
     }
 
     /// What secrets are told apart by: it survives restarts and the loss of the cache, and goes only

@@ -28,6 +28,7 @@ final class CacheWriter {
     /// The right to the folder; nil where it is the state's, and when the store is gone.
     private(set) weak var folder: FolderHold?
     private var saved: CacheWriterState
+    private var changesBefore: Int64 = 0
     private var bytesAfterRebuild: Int64 = 0
     /// Uses taken from the logs by the open transaction.
     private var takenTouches: [(log: TouchLog, ticks: [RowKey: Int64])] = []
@@ -65,6 +66,8 @@ final class CacheWriter {
         guard let file else { preconditionFailure("a command runs in a transaction") }
         return file
     }
+    /// Whether the open transaction has changed the file.
+    var hasChanged: Bool { connection.totalChanges != changesBefore }
     var connection: SQLiteConnection { open.connection }
     var statements: PreparedStatements<CacheStatement> { open.statements }
     var bodies: BodyTable { open.bodies }
@@ -77,6 +80,7 @@ final class CacheWriter {
     func begin() throws(StoreError) {
         saved = state
         guard let file else { throw shared.absence }
+        changesBefore = file.connection.totalChanges
         try file.statements[.begin].run()
     }
 

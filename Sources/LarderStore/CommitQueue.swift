@@ -70,10 +70,11 @@ final class CommitQueue: Sendable {
     /// Runs `work` in a transaction and returns after its commit.
     func submit<Value: Sendable>(
         isRepeatable: Bool = false,
+        promotes: Bool = false,
         _ work: @escaping @Sendable (StoreWriter) throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
         let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
-            let command = CommitCommand(isRepeatable: isRepeatable, work) {
+            let command = CommitCommand(isRepeatable: isRepeatable, promotes: promotes, work) {
                 continuation.resume(returning: $0)
             }
             enqueue(command)
@@ -207,19 +208,33 @@ final class CommitQueue: Sendable {
         }
     }
 
-    private func carryOut(_ group: [CommitCommand], _ writer: StoreWriter) {
-        sizes.withLock { $0.record(Int64(group.count)) }
-        guard let left = transact(group, writer) else { return }
+    private func carryOut(_ waiting: [CommitCommand], _ writer: StoreWriter) {
+        var rest = waiting[...]
+        while !rest.isEmpty {
+            let group = nextGroup(of: rest, writer)
+            rest = rest.dropFirst(group.count)
+        }
+    }
+
+    /// Carries out as many commands as one transaction takes, and returns them.
+    private func nextGroup(
+        of waiting: ArraySlice<CommitCommand>,
+        _ writer: StoreWriter
+    ) -> [CommitCommand] {
+        var group = Array(waiting)
+        defer { sizes.withLock { $0.record(Int64(group.count)) } }
+        guard let left = transact(&group, writer) else { return group }
         let isRecovered = writer.recover(from: left.failure)
         guard left.commands.count > 1 || isRecovered || !left.saved.isEmpty else {
             writer.noteRefusal(left.failure)
             for command in left.commands { command.finish(left.failure) }
-            return
+            return group
         }
         for command in left.commands {
             let isSaved = left.saved.contains(ObjectIdentifier(command))
             carryOutAlone(command, writer, isSaved: isSaved)
         }
+        return group
     }
 
     /// Carries a command out by itself, and once more where something could be done about its failure.
@@ -232,7 +247,8 @@ final class CommitQueue: Sendable {
     ) {
         var isSaved = isSaved
         for isLast in [false, true] {
-            guard let left = transact([command], writer) else { return }
+            var group = [command]
+            guard let left = transact(&group, writer) else { return }
             let isRecovered = writer.recover(from: left.failure)
             // It has been told what `state.db` has committed.
             guard !left.commands.isEmpty else { return }
@@ -253,11 +269,18 @@ final class CommitQueue: Sendable {
 
     /// Carries a group out in one transaction over both files, and answers what was committed; the
     /// rest, if there is any.
-    private func transact(_ group: [CommitCommand], _ writer: StoreWriter) -> Left? {
+    ///
+    /// The group ends before a command that promotes rows where `cache.db` has changed: what is taken over
+    /// into `state.db` is committed in `cache.db`.
+    private func transact(_ group: inout [CommitCommand], _ writer: StoreWriter) -> Left? {
         var saved: Set<ObjectIdentifier> = []
         do throws(StoreError) {
             try writer.begin()
-            for command in group {
+            for (place, command) in group.enumerated() {
+                if command.promotes, place > 0, writer.hasChangedCache {
+                    group.removeSubrange(place...)
+                    break
+                }
                 try command.apply(writer)
                 try writer.checkTransactions()
                 if writer.takeChangeOfState() { saved.insert(ObjectIdentifier(command)) }
@@ -295,7 +318,8 @@ final class CommitQueue: Sendable {
                 { writer throws(StoreError) in try writer.keepHouse(step, now: now) },
                 finish: { _ in }
             )
-            if let left = transact([work], writer) {
+            var group = [work]
+            if let left = transact(&group, writer) {
                 _ = writer.recover(from: left.failure)
             } else {
                 hasWorked = true
@@ -309,6 +333,8 @@ final class CommitQueue: Sendable {
 final class CommitCommand: Sendable {
     /// Whether it may be carried out once more after `state.db` has committed what it did there.
     let isRepeatable: Bool
+    /// Whether it may take rows of `cache.db` over into `state.db`.
+    let promotes: Bool
     /// Carries it out inside a transaction; remembers what came of it.
     let apply: @Sendable (StoreWriter) throws(StoreError) -> Void
     /// Tells the caller: what ``apply`` remembered, or why nothing of it is there.
@@ -316,11 +342,13 @@ final class CommitCommand: Sendable {
 
     init<Value: Sendable>(
         isRepeatable: Bool = false,
+        promotes: Bool = false,
         _ work: @escaping @Sendable (StoreWriter) throws(StoreError) -> Value,
         finish tell: @escaping @Sendable (Result<Value, StoreError>) -> Void
     ) {
         let answer = Answer<Value>()
         self.isRepeatable = isRepeatable
+        self.promotes = promotes
         apply = { writer throws(StoreError) in answer.give(.success(try work(writer))) }
         finish = { error in tell(error.map { .failure($0) } ?? answer.given) }
     }

@@ -147,7 +147,7 @@ extension StoreReader {
 extension StoreReader {
     func skeleton(of row: NormalizedRow) throws(StoreError) -> Skeleton? {
         guard row.file == .cache else {
-            return try stateReader().references.skeleton(row.skeleton)
+            return try openStateReader().references.skeleton(row.skeleton)
         }
         return try reading { file throws(StoreError) in
             try file.references().skeleton(row.skeleton)

@@ -32,8 +32,8 @@ package struct PinStore: Sendable {
             }
             // Without the cache it can be fetched all the same.
             return origin == nil
-                ? try await commands.file.commits.submit(command)
-                : try await commands.submit(command)
+                ? try await commands.file.commits.submit(promotes: true, command)
+                : try await commands.submit(promotes: true, command)
         }
     }
 

@@ -49,6 +49,7 @@ struct StateOpening {
         // Of steps that are still to come nothing can be told.
         let first = nextRevision * ChangeLog.places
         try connection.execute("DELETE FROM change_log WHERE change < 0 OR change >= \(first)")
+        try connection.execute("PRAGMA foreign_keys=ON")
         let reader = try StateReader(connection, shared)
         rows = try reader.allRows()
         deadTargets = try reader.deadTargets()

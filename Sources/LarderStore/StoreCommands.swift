@@ -18,10 +18,15 @@ struct StoreCommands: Sendable {
     /// One that may be carried out twice is so where `cache.db` could not commit its part.
     func submit<Value: Sendable>(
         isRepeatable: Bool = false,
+        promotes: Bool = false,
         _ command: @escaping @Sendable (StoreWriter) throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
         do throws(StoreError) {
-            return try await file.commits.submit(isRepeatable: isRepeatable, command)
+            return try await file.commits.submit(
+                isRepeatable: isRepeatable,
+                promotes: promotes,
+                command
+            )
         } catch {
             guard isOfCache(error), !shared.claims.isEmpty else { throw error }
             do throws(StoreError) {
@@ -56,7 +61,7 @@ struct StoreCommands: Sendable {
         // The fault of a moment is not worth a refusal.
         for _ in 0..<2 {
             do throws(StoreError) {
-                return try await file.commits.submit(command)
+                return try await file.commits.submit(promotes: true, command)
             } catch {
                 guard isOfCache(error) else { throw error }
                 failure = error
@@ -139,7 +144,11 @@ struct StoreCommands: Sendable {
             let seen = try await condition?.check(readers)
             let value = try await copying(now: now) {
                 (copied) async throws(StoreError) -> StoreWriter.Entrance<Value?> in
-                try await submit(isRepeatable: isRepeatable && condition == nil) {
+                // A row may come where its URL is.
+                try await submit(
+                    isRepeatable: isRepeatable && condition == nil,
+                    promotes: !shared.claims.isEmpty
+                ) {
                     writer throws(StoreError) in
                     guard try writer.isStill(seen, scope, id) else { return .done(nil) }
                     return switch try write(writer, copied) {

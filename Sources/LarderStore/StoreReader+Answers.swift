@@ -314,7 +314,7 @@ extension StoreReader {
         guard let place = shared.claims.place(scope, id) else { return nil }
         try allowance.admit(changes: place.targets)
         var damaged: Digest?
-        let target = try stateReader().target(scope, id, &damaged)
+        let target = try stateReader(of: place).target(scope, id, &damaged)
         if let damaged { state.dropDamaged(scope, id, damaged) }
         // What is being accepted is not there yet, what was released is not there any more.
         guard target.entry != nil || !target.changes.isEmpty else { return nil }

@@ -16,9 +16,8 @@ extension StoreReader {
         guard mayBePlain(scope, id) else { return false }
         do throws(StoreError) {
             if shared.claims.covers(scope, id) {
-                guard try plainSavedRow(scope, id, now: now, read), shared.claims.moves == moves else {
-                    return false
-                }
+                guard try plainSavedRow(scope, id, now: now, read), shared.claims.moves == moves
+                else { return false }
                 notes?.plain = (scope, id)
                 return true
             }

@@ -40,6 +40,6 @@ extension StoreReader {
     package func deadLetters(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Int {
         // The index may be ahead of what is being read of `state.db`.
         guard heldState != nil || shared.claims.mayHaveDeadLetters(scope, id) else { return 0 }
-        return try stateReader().deadLetters(scope, id)
+        return try openStateReader().deadLetters(scope, id)
     }
 }

@@ -93,15 +93,24 @@ package final class StoreReader {
     ) throws(StoreError) -> Value?? {
         guard let place = shared.claims.place(scope, id) else { return nil }
         var damaged: Digest?
-        let value = try stateReader().withEntry(scope, id) { row -> Value? in
+        let state = try stateReader(of: place)
+        let value = try state.withEntry(scope, id) { row -> Value? in
             guard row.isSound else {
                 damaged = row.digest
                 return nil
             }
             return place.isReleased && row.isExpired(at: now) ? nil : read(row)
         }
-        if let damaged { state.dropDamaged(scope, id, damaged) }
+        if let damaged { self.state.dropDamaged(scope, id, damaged) }
         return value
+    }
+
+    /// That of `state.db` for one row: where no modifier targets it, what is made of it counts as long as
+    /// the row does not change.
+    func stateReader(of place: ClaimIndex.Place) throws(StoreError) -> StateReader {
+        guard place.targets == 0 else { return try stateReader() }
+        notes?.add(place.row)
+        return try openStateReader()
     }
 
     /// Hands the saved row of an id to `read` where that row alone is what its client sees; false else.
@@ -134,7 +143,7 @@ package final class StoreReader {
         return try openStateReader()
     }
 
-    private func openStateReader() throws(StoreError) -> StateReader {
+    func openStateReader() throws(StoreError) -> StateReader {
         let state: StateReader
         if let openedState {
             state = openedState

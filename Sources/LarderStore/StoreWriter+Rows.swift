@@ -81,7 +81,9 @@ extension StoreWriter {
     }
 
     /// Has saved answers be normalized that earlier versions saved whole, as far as the cache has their
-    /// entities; and variants be with their URL. To be called once, before anybody reads.
+    /// entities; and variants be with their URL.
+    ///
+    /// To be called once, before anybody reads.
     func takeAlong(now: Timestamp) throws(StoreError) {
         for row in try state.reader.allRows() where !row.isShared {
             let name = TargetName(shared.key(for: row.scope), row.id)

@@ -50,6 +50,9 @@ final class StoreWriter {
         }
     }
 
+    /// Whether a command of the open transaction has changed `cache.db`.
+    var hasChangedCache: Bool { isCacheOpen && cacheWriter.hasChanged }
+
     /// Whether a command of the open transaction has used `state.db`.
     var isStateTouched: Bool { isStateOpen }
 
