@@ -139,10 +139,10 @@ private struct EvictionRun {
         }
     }
 
-    /// What is targeted stays; a pin without bytes is no entry.
+    /// What is targeted stays, and what a pinned or targeted row needs; a pin without bytes is no entry.
     private mutating func take(_ row: ClaimRow) async throws(StoreError) {
         let hasBytes = row.hasEntry && row.kind != .tombstone
-        guard !row.isTargeted, command.includesPinned || !row.isPinned else {
+        guard !row.isTargeted, !row.isNeeded, command.includesPinned || !row.isPinned else {
             report.skipped += hasBytes ? 1 : 0
             return
         }

@@ -106,7 +106,16 @@ package struct OriginTable: Sendable {
         OriginNames(
             rules: entityRules,
             ownID: { name in ownURL(of: name).flatMap { try? EntryID($0) } },
-            origin: { id, scope in origin(of: id, for: scope.uid)?.name }
+            origin: { id, scope in origin(of: id, for: scope.uid)?.name },
+            split: { id, name, bytes in
+                guard let rules = entityRules[name], let url = try? WebURL(id.text),
+                    let path = self[name]?.settings.path(of: url)
+                else { return nil }
+                let splitter = Splitter(rules, bodyBytesMax: Limits.normalizedBodyBytesMax)
+                guard case .split(let split) = splitter.split(bytes, path: path, query: url.query)
+                else { return nil }
+                return split
+            }
         )
     }
 

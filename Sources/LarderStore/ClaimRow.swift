@@ -13,6 +13,8 @@ package struct ClaimRow: Equatable, Sendable {
     package let isShared: Bool
     /// The accounted size.
     package let size: Int64
+    /// Whether something keeps it that is neither a pin nor a change of its own.
+    package internal(set) var isNeeded = false
     /// In which order rows are walked through.
     let number: Int64
 

@@ -198,6 +198,25 @@ final class StateReader {
         return try statement.page(after: number) { row throws(StoreError) in ClaimRow(row) }
     }
 
+    /// Whether something keeps a row: a pin, a change, a URL of which it is a variant, or a reference from
+    /// an answer or from a row that is kept, over others too.
+    ///
+    /// So an answer goes before its entities, and what is pinned again meanwhile has them all.
+    func isKept(_ row: Int64) throws(StoreError) -> Bool {
+        let keeper = try connection.statement(
+            """
+            WITH RECURSIVE above (row) AS (
+                SELECT ?1 UNION SELECT parent FROM reference JOIN above ON child = row)
+            SELECT 1 FROM above JOIN claim ON claim = row
+            WHERE pinned_at IS NOT NULL OR targeted = 1 OR held = 1
+                OR skeleton IS NOT NULL AND row <> ?1 LIMIT 1
+            """
+        )
+        keeper.bind(1, row)
+        defer { keeper.reset() }
+        return try keeper.step()
+    }
+
     /// One id's row; nil when it is not claimed.
     func row(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ClaimRow? {
         let statement = try claim(ClaimRow.columns, scope, id)

@@ -98,24 +98,10 @@ extension StateWriter {
         }
     }
 
-    /// Whether nothing keeps a row: no pin, no change, no URL of which it is a variant, and no reference
-    /// from an answer or from a row that is kept, over others too.
-    ///
-    /// So an answer goes before its entities, and what is pinned again meanwhile has them all.
+    /// Whether nothing keeps a row.
     func isFree(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Bool {
-        guard let row = try find(scope, id), row.isReleased else { return false }
-        guard id.isEntity else { return true }
-        let keeper = try connection.statement(
-            """
-            WITH RECURSIVE above (row) AS (
-                SELECT ?1 UNION SELECT parent FROM reference JOIN above ON child = row)
-            SELECT 1 FROM above JOIN claim ON claim = row
-            WHERE skeleton IS NOT NULL OR pinned_at IS NOT NULL OR targeted = 1 OR held = 1 LIMIT 1
-            """
-        )
-        keeper.bind(1, row.number)
-        defer { keeper.reset() }
-        return try !keeper.step()
+        guard let row = try find(scope, id) else { return false }
+        return try !reader.isKept(row.number)
     }
 }
 

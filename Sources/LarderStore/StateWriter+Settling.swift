@@ -1,10 +1,13 @@
 import LarderModel
+import LarderNormalize
 
 /// The steps by which modifiers leave the queue, and come back into it.
 extension StateWriter {
     enum TargetFate {
         case keep
         case put(Entry, NewBody)
+        /// An answer with the entities in it, to be kept normalized.
+        case answer(Entry, NewEntities)
         case tombstone(Entry)
         case markStale
         case lost(LostView)
@@ -13,7 +16,7 @@ extension StateWriter {
         var keepsBase: Bool {
             switch self {
             case .keep, .lost: true
-            case .put, .tombstone, .markStale: false
+            case .put, .answer, .tombstone, .markStale: false
             }
         }
     }
@@ -43,7 +46,7 @@ extension StateWriter {
         if let answer = settlement.answer { try write(answer, settlement.number) }
         var views: [ViewBefore] = []
         for name in targets.map(\.name).unique { views.append(try view(of: name)) }
-        for target in targets { try change(target.name, target.fate, revision) }
+        for target in targets { try change(target.name, target.fate, revision, now) }
         for view in views { try release(view.name, from: settlement.number, revision) }
         try logChanges(since: views, without: settlement.number, revision, ChangeCause(row))
         try logModifier(settlement.number, row, settlement.outcome.state, revision) { told in
@@ -61,7 +64,8 @@ extension StateWriter {
     private func change(
         _ name: TargetName,
         _ fate: TargetFate,
-        _ revision: Revision
+        _ revision: Revision,
+        _ now: Timestamp
     ) throws(StoreError) {
         let (scope, id) = (name.scope, name.id)
         guard let row = try find(scope, id) else { return }
@@ -73,6 +77,20 @@ extension StateWriter {
             entry.revision = isSame ? row.revision : revision
             let size = entry.rowSize(in: scope, isChunked: body.isUploaded)
             try write(entry, body, size: size, to: row, in: scope)
+        case .answer(var entry, let entities):
+            var merged: [MergedEntity] = []
+            for (number, id) in entities.ids.enumerated() {
+                let entity = try merge(entities, number, id, in: scope, revision, now)
+                if let entity { merged.append(entity) }
+            }
+            guard merged.count == entities.split.keys.count, let form = entities.form(merged) else {
+                return try markStale(row)
+            }
+            entry.revision = revision
+            var new = NewEntry(scope: scope, entry: entry, body: .inline(form.template))
+            new.form = form.form
+            let size = new.rowSize
+            try write(entry, new.body, form: new.form, size: size, to: row, in: scope)
         case .tombstone(var entry):
             guard try !bury(scope, id, status: entry.status) else { break }
             entry.revision = revision

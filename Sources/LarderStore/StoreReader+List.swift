@@ -225,13 +225,17 @@ extension StoreReader {
     ) throws(StoreError) -> [ClaimRow] {
         guard !shared.claims.isEmpty else { return [] }
         let query = RowQuery(filter: filter, order: .id, cursor: cursor, table: .claim)
-        return try stateReader().rows(query, limit: limit)
+        let state = try stateReader()
+        return try state.rows(query, limit: limit).map { row throws(StoreError) in
+            try row.marked(by: state)
+        }
     }
 
     /// One id's row in `state.db`; nil when it is not kept.
     package func claimRow(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ClaimRow? {
         guard shared.claims.covers(scope, id) else { return nil }
-        return try stateReader().row(scope, id)
+        let state = try stateReader()
+        return try state.row(scope, id)?.marked(by: state)
     }
 
     private func select(
@@ -245,5 +249,13 @@ extension StoreReader {
         let statement = try file.connection.statement(query.sql(columns))
         query.bind(to: statement)
         return statement
+    }
+}
+
+extension ClaimRow {
+    fileprivate func marked(by state: StateReader) throws(StoreError) -> ClaimRow {
+        var row = self
+        if !isPinned, !isTargeted { row.isNeeded = try state.isKept(number) }
+        return row
     }
 }

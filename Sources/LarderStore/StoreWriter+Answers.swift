@@ -135,7 +135,7 @@ extension StoreWriter {
 
 extension StateWriter {
     /// Merges an answer into what is saved of an entity; what it came to, nil where that is nothing.
-    fileprivate func merge(
+    func merge(
         _ entities: NewEntities,
         _ number: Int,
         _ id: EntryID,

@@ -161,11 +161,40 @@ extension StoreWriter {
                 let entry = base.tombstone(name.id, status, now)
                 return (.tombstone(entry), .deleted(entry))
             case .put(let entry, let bytes):
+                if let entities = try entities(of: name, entry, bytes, now) {
+                    return (.answer(entry, entities), TargetBase(entry, bytes))
+                }
                 let isRead = entry.body.isJSON || name.id.isEntity
                 let body = try linkable(bytes, name, in: .state, as: .base)
                 return (.put(entry, body), TargetBase(entry, isRead ? bytes : nil))
             }
         }
+    }
+
+    /// The entities in what a confirmed modifier has made of a normalized answer; nil where it is to be
+    /// kept whole.
+    ///
+    /// So what else waits for them shows in it as before.
+    private func entities(
+        of name: TargetName,
+        _ entry: Entry,
+        _ bytes: [UInt8],
+        _ now: Timestamp
+    ) throws(StoreError) -> NewEntities? {
+        guard let origin = entry.origin, entry.body.isJSON,
+            try state.entry(name.scope, name.id)?.normalized != nil,
+            let split = shared.origins.split(name.id, origin, bytes)
+        else { return nil }
+        let entities = NewEntities(
+            split,
+            of: origin,
+            in: name.scope,
+            fetch: revisions.last,
+            cause: ChangeCause(.modifier)
+        )
+        for id in entities.ids { try state.makeRow(name.scope, id) }
+        try fill(now: now)
+        return entities
     }
 
     private func markStale(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) {

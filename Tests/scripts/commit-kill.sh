@@ -130,7 +130,7 @@ report() {
 }
 
 # What is counted is what there is; of rows that state.db has and cache.db has not yet, once
-# housekeeping has shown them again.
+# housekeeping has given back what nothing keeps.
 check_sums() {
     ask entries GET '/v1/entries?limit=1000'
     ask status GET /v1/status
@@ -141,8 +141,10 @@ check_sums() {
     sums=$(jq --slurp --raw-output '. as [$entries, $status, $usage, $check, $pins, $unsettled,
             $dead]
         | [$entries.items[] | select(.source == "cache")] as $rows
-        | ([["rows", $status.cache.entries, ($rows | length)],
-            # Of a body that stands in state.db alone the list has the size, too.
+        # What is pinned or targeted is not in the cache.
+        | [$unsettled.items[].targets[]] as $targets
+        | ([["rows", $status.cache.entries,
+                ([$rows[] | select((.pinned or (.id | IN($targets[]))) | not)] | length)],
             ["bytes", $status.cache.bytes, $usage.bytes],
             ["pins", $status.pins.count, ($pins.items | length)],
             ["pinned bytes", $status.pins.bytes, ([$rows[] | select(.pinned).size] | add // 0)],
