@@ -87,6 +87,11 @@ extension StateWriter {
     func noteReason(gone scope: ScopeKey, _ id: EntryID) throws(StoreError) {
         guard let row = try find(scope, id), !row.isPinned, !row.isTargeted else { return }
         state.releasable.append(TargetName(scope, id))
+        try releaseVariants(of: id, scope)
+    }
+
+    /// Nothing keeps the variants of a URL any more.
+    func releaseVariants(of id: EntryID, _ scope: ScopeKey) throws(StoreError) {
         guard let prefix = id.variantPrefix else { return }
         let variants = try connection.statement(
             "UPDATE claim SET held = 0 WHERE scope = ?1 AND id >= ?2 AND id < ?3 AND held = 1 RETURNING id"

@@ -236,6 +236,7 @@ extension StateWriter {
     /// Takes a row away with its entry.
     func remove(_ row: FoundClaim, _ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
         try letGo(of: row, scope)
+        if !row.isReleased { try releaseVariants(of: id, scope) }
         try statements[.delete].run(row.number)
         recount(scope, from: row.charge, to: nil)
         state.changedRows.append(RowKey(scope, id))

@@ -152,6 +152,13 @@ struct DurableAnswerTests {
         try await again.maintain()
         #expect(try temporary.count("claim") == 0)
         #expect(try await temporary.text(url + " accept=c") == "[2]")
+        // The same where the pin goes with its row.
+        _ = try await again.pins.pin(temporary.scope, named(url), origin: nil, now: .epoch)
+        #expect(try temporary.count("claim") == 4)
+        #expect(try await again.pins.evict(temporary.scope, named(url)))
+        try await again.maintain()
+        #expect(try temporary.count("claim") == 0)
+        #expect(try await temporary.text(url) == nil)
         try await again.requireInvariants()
         try await temporary.close()
     }
