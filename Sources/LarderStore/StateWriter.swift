@@ -15,6 +15,7 @@ final class StateWriter {
     let wal: WriteAheadLog
     let index: ClaimIndex
     private let watches: RowWatches
+    private let upkeep: Upkeep
     let changes: ChangeFeed
     let log: ChangeLog
     /// Reads inside the open transaction.
@@ -38,6 +39,7 @@ final class StateWriter {
         viewChange = configuration.viewChange
         index = shared.claims
         watches = shared.watches
+        upkeep = shared.upkeep
         changes = shared.changes
         log = try ChangeLog(connection, hasModifiers: true)
         self.leases = leases
@@ -90,8 +92,11 @@ final class StateWriter {
         publishChanges()
         state.changedRows.removeAll(keepingCapacity: true)
         state.entities.removeAll(keepingCapacity: true)
-        index.addReleasable(state.releasable)
-        state.releasable.removeAll(keepingCapacity: true)
+        if !state.releasable.isEmpty {
+            index.addReleasable(state.releasable)
+            state.releasable.removeAll(keepingCapacity: true)
+            upkeep.want()
+        }
         guard state.hasNews else { return }
         state.hasNews = false
         index.tellNews()
