@@ -56,6 +56,8 @@ extension StateWriter {
         }
         try insert(scope, id, id.entity?.origin, isHeld: isHeld, isInPins: isInPins)
         state.unfilled.append(TargetName(scope, id))
+        // Maintenance looks whether something keeps it in the end.
+        state.releasable.append(TargetName(scope, id))
         return connection.lastInsertedRow
     }
 

@@ -132,6 +132,22 @@ struct DurableAnswerTests {
         try await fixture.temporary.close()
     }
 
+    @Test("A row of state.db that was made for an entity and that nothing refers to does not stay")
+    func unreferred() async throws {
+        let fixture = try AnswerFixture()
+        try await rename(fixture)
+        let (scope, id) = (fixture.scope, EntryID(try fixture.name("B:1")))
+        try await fixture.store.commits.submit { writer throws(StoreError) in
+            try writer.state.makeRow(scope, id)
+            try writer.fill(now: .epoch)
+        }
+        #expect(try rows(fixture) == [1, 0, 0])
+        try await fixture.store.maintain()
+        #expect(try rows(fixture) == [0, 0, 0])
+        #expect(try await fixture.shown("author").contains("Bea"))
+        try await fixture.temporary.close()
+    }
+
     @Test("The variants of a pinned URL are with it, those that come later too")
     func variants() async throws {
         let temporary = try TemporaryStore()
