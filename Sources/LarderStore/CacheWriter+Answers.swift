@@ -119,11 +119,12 @@ extension CacheWriter {
                 continue
             }
             let found = try findEntityToPut(step.scope, EntityName(key, of: new.origin))
-            if new.hidesShared { try hideShared(found.id, from: step.scope) }
             let entity = new.split.merged(number, into: found.held, fetch: new.fetch.number)
             if entity.isWritten {
                 try write(entity.held, entity.change, found, &step, now: now)
             }
+            // The mark follows the entity's revision.
+            if new.hidesShared { try hideShared(found.id, from: step.scope) }
             step.rows.insert(found.key)
             merged.append(entity)
         }

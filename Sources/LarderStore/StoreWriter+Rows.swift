@@ -278,7 +278,6 @@ extension StoreWriter {
         into found: StateWriter.FoundClaim,
         _ step: Revision? = nil
     ) throws(StoreError) -> PutReceipt {
-        if new.hidesShared { try cacheIfAny?.hideShared(new.entry.id, from: new.scope) }
         guard new.entry.kind != .tombstone else { return try bury(new) }
         var new = new
         let hasBytes = try state.matches(found, new)
@@ -288,6 +287,7 @@ extension StoreWriter {
         } else {
             new.entry.revision = if let step { step } else { try revisions.next() }
         }
+        try hideShared(behind: new)
         var receipt = try state.put(new)
         if !found.hasEntry { try noteReplaced(&receipt, new.scope, new.entry.id) }
         return receipt
@@ -311,6 +311,7 @@ extension StoreWriter {
         guard try !state.bury(tombstone, revision) else {
             return PutReceipt(revision: revision, isNew: false, isSame: false)
         }
+        try hideShared(behind: new)
         return try state.put(tombstone)
     }
 
@@ -368,6 +369,13 @@ extension StoreWriter {
         try state.log(Change(try revisions.next(), scope.scope, event))
         try cacheIfAny?.removeQuietly(scope, id)
         return .done(found.kind)
+    }
+
+    /// Hides the shared row under the id of a new own row from its user.
+    ///
+    /// To be called once the own row has its revision: the mark says which requests started before it.
+    private func hideShared(behind new: NewEntry) throws(StoreError) {
+        if new.hidesShared { try cacheIfAny?.hideShared(new.entry.id, from: new.scope) }
     }
 
     /// Hides the shared row under an id from the user of what is saved, which is about to go: a mark that

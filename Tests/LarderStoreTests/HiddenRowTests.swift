@@ -91,6 +91,23 @@ struct HiddenRowTests {
         try await temporary.close()
     }
 
+    @Test("An answer whose request started before a pinned own row was stored leaves its mark")
+    func lateUnderPin() async throws {
+        let temporary = try TemporaryStore()
+        let store = temporary.store
+        let shared = store.key(for: .shared)
+        try await temporary.answerOwn("a", "[1]")
+        _ = try await store.pins.pin(temporary.scope, named("a"), origin: nil, now: .epoch)
+        try await temporary.answer("a", "[0]", in: shared)
+        var late = NewEntry.fetched(shared, named("a"), "[00]")
+        late.start = store.changes.released
+        try await temporary.answerOwn("a", "[2]")
+        #expect(try await temporary.marks() == 1)
+        _ = try await store.put(late, now: .epoch)
+        #expect(try await temporary.marks() == 1)
+        try await temporary.close()
+    }
+
     @Test("A shared row is hidden, too, once the own row has a later revision without new content")
     func raised() async throws {
         let temporary = try TemporaryStore()
