@@ -139,7 +139,8 @@ private struct EvictionRun {
         }
     }
 
-    /// What is targeted stays, and what a pinned or targeted row needs; a pin without bytes is no entry.
+    /// A targeted row stays, and so does each row that a pinned or targeted one needs; a pin without bytes
+    /// is no entry.
     private mutating func take(_ row: ClaimRow) async throws(StoreError) {
         let hasBytes = row.hasEntry && row.kind != .tombstone
         guard !row.isTargeted, !row.isNeeded, command.includesPinned || !row.isPinned else {

@@ -74,7 +74,7 @@ package struct EntryID: Sendable, CustomStringConvertible {
         return url.contains("://") ? try? EntryID(String(url)) : nil
     }
 
-    /// What the ids of a URL's variants begin with; nil for an id that is no URL's.
+    /// The prefix of the ids of a URL's variants; nil for an id that is no URL's.
     package var variantPrefix: String? {
         let isURL = !isEntity && text.contains("://") && !text.contains(" ")
         return isURL ? text + " " : nil

@@ -49,7 +49,7 @@ final class AnswerTables {
 
     // MARK: References
 
-    /// What references count against a budget, with their rows and those of the index.
+    /// The bytes that references count against a budget, with their rows and those of the index.
     static func size(of references: [Reference]) -> Int64 {
         Int64(
             references.reduce(0) { $0 + Limits.referenceOverheadBytes + $1.place.stored.count }
@@ -121,7 +121,8 @@ final class AnswerTables {
         return (connection.lastInsertedRow, Self.skeletonSize(Int64(skeleton.bytes.count)))
     }
 
-    /// One answer less has a skeleton, which goes with the last; by how much the file's size shrinks.
+    /// Removes an answer from those that share a skeleton, and the skeleton with the last of them; returns
+    /// the bytes by which the file's size shrinks.
     func giveBack(_ number: Int64) throws(StoreError) -> Int64 {
         try statements[.countSkeleton].run(number, -1)
         let delete = statements[.deleteSkeleton]
@@ -131,7 +132,7 @@ final class AnswerTables {
     }
 }
 
-/// What the row of a normalized answer has beside its template.
+/// The skeleton and the references of a normalized answer, which its row has besides its template.
 struct AnswerForm: Sendable {
     let skeleton: Skeleton
     /// XXH3-64 of the template.
@@ -146,6 +147,6 @@ struct AnswerForm: Sendable {
         references = template.references(skeleton)
     }
 
-    /// What it counts in a file in which each row counts its own skeleton.
+    /// The bytes that it counts in `state.db`, where each row counts its own skeleton.
     var size: Int64 { AnswerTables.size(of: references) + Int64(skeleton.bytes.count) }
 }

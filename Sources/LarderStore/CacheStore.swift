@@ -103,7 +103,7 @@ package final class CacheStore: Sendable {
 
     /// Has what an earlier version saved take its entities and variants along.
     ///
-    /// What fails here is fetched again, or shown as it was saved.
+    /// If this fails, a saved answer is shown as it was saved until its origin is asked again.
     private func takeAlong() {
         guard stateFile.isMigrated else { return }
         let now = now()

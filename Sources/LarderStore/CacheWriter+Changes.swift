@@ -33,7 +33,7 @@ extension CacheWriter {
         _ client: ClientTag?,
         _ step: inout Revision?
     ) throws(StoreError) -> Bool {
-        // Of garbage nobody hears: it is read no more.
+        // No watcher is told of garbage: no reader has seen it since its id was claimed.
         let isGarbage = shared.claims.isGarbage(key)
         guard let row = try remove(key), !isGarbage else { return false }
         guard let scope = row.scope, let id = row.id, let kind = row.kind, kind != .variants else {

@@ -93,6 +93,16 @@ struct RowRebuilding {
     }
 }
 
+extension RowRebuilding {
+    /// Puts a row together of what origins have said of its entities, whatever modifiers make of them.
+    init(ofBasesIn row: NormalizedRow, _ shared: SharedCacheState) {
+        let rules = shared.origins.rules(of: row.entry.origin)
+        rebuilder = Rebuilder(rules, bytesMax: shared.rebuiltBytesMax)
+        isPartial = false
+        check = { _ in }
+    }
+}
+
 extension RebuiltEntry {
     fileprivate init(
         _ entry: Entry,
@@ -158,13 +168,8 @@ extension StoreReader {
 extension CacheWriter {
     /// Puts a normalized answer together as the writer sees it.
     func rebuild(_ row: NormalizedRow) throws(StoreError) -> Rebuilt {
-        let rules = shared.origins.rules(of: row.entry.origin)
-        let rebuilding = RowRebuilding(
-            rebuilder: Rebuilder(rules, bytesMax: shared.rebuiltBytesMax),
-            isPartial: false,
-            check: { _ in }
-        )
         let skeleton = try references.skeleton(row.skeleton)
+        let rebuilding = RowRebuilding(ofBasesIn: row, shared)
         return try rebuilding.rebuild(row, skeleton: skeleton) { (id) throws(StoreError) in
             guard let name = id.entity else { return nil }
             let found = try findEntity(row.scope, name)

@@ -68,12 +68,7 @@ extension StateReader {
 
     /// Puts a normalized answer together of what origins have said of its entities.
     func rebuild(_ row: NormalizedRow) throws(StoreError) -> Rebuilt {
-        let rules = shared.origins.rules(of: row.entry.origin)
-        let rebuilding = RowRebuilding(
-            rebuilder: Rebuilder(rules, bytesMax: shared.rebuiltBytesMax),
-            isPartial: false,
-            check: { _ in }
-        )
+        let rebuilding = RowRebuilding(ofBasesIn: row, shared)
         let skeleton = try references.skeleton(row.skeleton)
         return try rebuilding.rebuild(row, skeleton: skeleton) { (id) throws(StoreError) in
             try withEntry(row.scope, id) { row -> KnownEntity? in
