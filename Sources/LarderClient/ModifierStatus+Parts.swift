@@ -58,6 +58,8 @@ extension ModifierStatus {
         case stalled
         /// A change of it does not fit what is there, and does not show.
         case inapplicable
+        /// The server has confirmed it; what all users of its origin see does not show it yet.
+        case answered
     }
 
     /// Why a modifier is not sent now.
@@ -192,6 +194,7 @@ extension ModifierStatus.Mark {
         case .paused: self = .paused
         case .stalled: self = .stalled
         case .inapplicable: self = .inapplicable
+        case .answered: self = .answered
         }
     }
 }

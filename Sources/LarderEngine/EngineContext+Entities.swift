@@ -125,4 +125,33 @@ extension EngineContext {
         )
         noteRead(of: EntryID(name), in: plan.key.scope, nil)
     }
+
+    /// The origin has answered for a URL: so it has for the entity whose own URL that is (case 29).
+    func noteAnswer(for id: EntryID, _ plan: Flight.Plan, _ fence: AnswerFence?) async {
+        let name = entity(at: id, in: plan.key.scope)
+        do throws(StoreError) {
+            try await store.noteAnswer(
+                for: [id] + (name.map { [EntryID($0)] } ?? []),
+                in: plan.key.scope,
+                fence: fence,
+                now: clock.now()
+            )
+        } catch {
+            noteUnstored(id, error)
+        }
+    }
+
+    /// The origin has said what a URL is now.
+    func noteAnswer(_ answer: FlightAnswer, _ plan: Flight.Plan, _ fence: AnswerFence?) async {
+        if answer.isKept { await noteAnswer(for: answer.entry.id, plan, fence) }
+        noteRead(of: answer.entry.id, in: plan.key.scope, answer.entry.body)
+    }
+
+    /// The origin has refused a read: a final refusal is an answer, too.
+    func noteRefusal(_ status: Int, _ plan: Flight.Plan, _ fence: AnswerFence?) async {
+        guard (400..<500).contains(status), ![401, 407, 408, 425, 429].contains(status),
+            let id = try? plan.cached?.id ?? EntryID(plan.key.url)
+        else { return }
+        await noteAnswer(for: id, plan, fence)
+    }
 }

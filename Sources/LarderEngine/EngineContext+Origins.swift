@@ -40,10 +40,7 @@ extension EngineContext {
     /// The origin has said what an entry is now; nil: that it is not there.
     func noteRead(of id: EntryID, in scope: ScopeKey, _ body: BodySummary?) {
         guard (store.modifiers.totals.byState[.accepted] ?? 0) > 0 else { return }
-        for place in [scope] + store.copies(of: id, in: scope)
-        where store.modifiers.isTarget(place, id) {
-            modifiers.post(.targetRead(id, place, body))
-        }
+        if store.modifiers.isTarget(scope, id) { modifiers.post(.targetRead(id, scope, body)) }
     }
 }
 

@@ -340,17 +340,18 @@ extension Target {
         _ reader: StoreReader,
         now: Timestamp
     ) throws(StoreError) -> EntryLook.Base {
+        let place = isOfSharedRow ? reader.key(for: .shared) : scope
         guard case .value(let entry, _?) = base,
             let (shown, came) = try reader.rebuilt(
                 saved: entry.id,
-                scope,
+                place,
                 for: .view(of: scope),
                 now: now
             )
-        else { return EntryLook.Base(value: base, place: scope, known: base.entry) }
+        else { return EntryLook.Base(value: base, place: place, known: base.entry) }
         return EntryLook.Base(
             value: .value(shown.entry, shown.answer.bytes),
-            place: scope,
+            place: place,
             known: shown.entry.body.digest == came.body.digest ? came : nil,
             overlay: Overlay(missing: shown.answer, shown.pending)
         )

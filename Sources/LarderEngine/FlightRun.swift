@@ -241,7 +241,7 @@ struct FlightRun: ~Copyable {
         if overtaking?.hasHappened == true { return overtaken() }
         _ = machine.stored()
         if case .current(let answer) = outcome {
-            context.noteRead(of: answer.entry.id, in: plan.key.scope, answer.entry.body)
+            await context.noteAnswer(answer, plan, overtaking?.fence)
         }
         return .land(outcome)
     }
@@ -397,6 +397,7 @@ struct FlightRun: ~Copyable {
         }
         switch (outcome, machine.refreshed(isGone: outcome == .gone)) {
         case (.refreshed(let entry), .tell):
+            await context.noteAnswer(for: entry.id, plan, overtaking?.fence)
             context.noteRead(of: entry.id, in: plan.key.scope, entry.body)
             var answer = FlightAnswer(entry: entry, bytes: nil, status: 304)
             answer.isNormalized = plan.isNormalized
@@ -452,6 +453,7 @@ struct FlightRun: ~Copyable {
     private mutating func quote(_ reply: UpstreamReply) async -> Step {
         let (quoted, isWhole) = await reply.body.read(upTo: Limits.quotedBodyBytesMax)
         guard case .report(let status) = machine.bodyArrived() else { return .land(cutShort()) }
+        await context.noteRefusal(status, plan, overtaking?.fence)
         var problem = Problem(.originStatus, "\(url.originText) answered \(status)")
         problem.originStatus = status
         problem.quotedBody = quoted

@@ -17,6 +17,10 @@ final class ModifierKeeper: Sendable {
         case attemptEnded(ModifierNumber, ModifierVerdict, ModifierRules)
         case changeCommitted(ModifierNumber)
         case settleCommitted(ModifierNumber)
+        /// It is answered, and waits until a shared row shows it.
+        case answerCommitted(ModifierNumber)
+        /// An answer has settled it.
+        case answerShown(ModifierNumber)
         /// The origin has said what a target is now; nil: that it is not there.
         case targetRead(EntryID, ScopeKey, BodySummary?)
         /// What it said shows what the modifier does.
@@ -114,6 +118,9 @@ final class ModifierKeeper: Sendable {
     func run(_ steps: ModifierSteps) async {
         defer { endAnswering() }
         var machine = ModifierQueue()
+        steps.context.store.modifiers.whenLeft { [self] numbers in
+            for number in numbers { post(.answerShown(number)) }
+        }
         let clock = steps.context.clock
         let alarm = Alarm()
         await withDiscardingTaskGroup { group in
@@ -155,9 +162,12 @@ final class ModifierKeeper: Sendable {
                             self.post(.readShowed(number))
                         }
                     }
-                case .sendCommitted, .sendNotCommitted, .changeCommitted, .settleCommitted:
+                case .settleCommitted, .answerCommitted, .answerShown:
                     actions = handle(event, &machine, steps)
-                    if case .settleCommitted = event { settlements.tell() }
+                    settlements.tell()
+                    commits.tell()
+                case .sendCommitted, .sendNotCommitted, .changeCommitted:
+                    actions = handle(event, &machine, steps)
                     commits.tell()
                 case .attemptEnded, .readShowed, .originAnswered, .originWentDown,
                     .originSetOffline, .originWoken, .originRests, .laneSet:
@@ -255,6 +265,10 @@ final class ModifierKeeper: Sendable {
             return machine.changeCommitted(number, now: now)
         case .settleCommitted(let number):
             return machine.settleCommitted(number, now: now)
+        case .answerCommitted(let number):
+            return machine.answerCommitted(number, now: now)
+        case .answerShown(let number):
+            return machine.answerShown(number, now: now)
         case .originAnswered(let name):
             // With nobody to wake there is nothing to draw.
             let chance = machine.count == 0 ? 0 : context.chance()

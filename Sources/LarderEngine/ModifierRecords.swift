@@ -141,6 +141,7 @@ struct ModifierRecords: Sendable {
         record.expiresAt = modifier.expiresAt
         record.attemptsMax = modifier.attemptsMax
         record.state = modifier.state
+        record.isAnswered = modifier.isAnswered
         record.attempts = modifier.attempts
         record.answersNotApplied = modifier.answersNotApplied
         record.isStalled = modifier.isStalled

@@ -290,6 +290,7 @@ extension ModifierReport {
         nextAttemptAt = row.nextAttemptAt
         settledAt = row.settledAt
         if row.isStalled { marks.append(.stalled) }
+        if row.isAnswered { marks.append(.answered) }
         answer = row.answerStatus.map { status in
             Answer(
                 status: status,
@@ -346,7 +347,7 @@ extension ModifierReport.Wait {
         case .turn: self.init(reason: "turn", name: nil, until: nil)
         case .answer: self.init(reason: "answer", name: nil, until: nil)
         case .confirmation(let end):
-            self.init(reason: "confirmation", name: nil, until: moment(end))
+            self.init(reason: "confirmation", name: nil, until: end.map(moment))
         case .commit: return nil
         }
     }

@@ -34,7 +34,7 @@ extension ModifierSteps {
                 store.key(for: modifier.scope),
                 of: cause
             )
-            count(departed.whole, fate)
+            if !modifier.isAnswered { count(departed.whole, fate) }
             if case .confirmed = fate {
                 context.watchers.credentialChanged(
                     modifier.scope,
@@ -47,7 +47,7 @@ extension ModifierSteps {
             for target in modifier.targets { askAgain(target, scope) }
         }
         attempts.withLock { $0[number] = nil }
-        return .settleCommitted(number)
+        return departed.first?.waits == true ? .answerCommitted(number) : .settleCommitted(number)
     }
 
     private func count(_ whole: WholeModifier, _ fate: ModifierQueue.Outcome) {
@@ -76,6 +76,7 @@ extension ModifierSteps {
             }
         var settlement = Settlement(number: number, outcome: fate, answer: answer(to: number))
         settlement.variants = variantRows(of: whole)
+        settlement.isShown = isShownByRead(number)
         if case .dead(let reason) = outcome {
             let last = settlement.answer ?? whole.answer
             settlement.problem = Problem(deadLetter: whole.modifier, reason, last).encoded()

@@ -199,38 +199,51 @@ final class ModifierSteps: Sendable {
         _ body: BodySummary?
     ) async -> [ModifierNumber] {
         do throws(StoreError) {
-            let found = try await context.store.read { reader throws(StoreError) in
-                try reader.target(scope, id)
-            }
-            guard let found, found.base.isKnown, id.isEntity || found.base.said == body else {
-                return []
-            }
-            var contents = [id: TargetContent(found.base)]
             var shown: [ModifierNumber] = []
-            var later: [EntryID: [Effect]] = [:]
-            for change in found.changes.reversed() where change.state == .accepted {
-                guard
-                    let (whole, targets) = try await context.store.modifiers.withTargets(
-                        change.number
-                    ),
-                    let effects = whole.effects
-                else { continue }
-                for (other, target) in targets where contents[other] == nil {
-                    contents[other] = TargetContent(target.base)
-                }
-                guard effects.areShown(in: { contents[$0] ?? .unknown }, before: later) else {
-                    continue
-                }
-                later.merge(effects) { $1 + $0 }
-                shown.append(change.number)
+            for viewer in try await context.store.viewers(of: id, in: scope) {
+                shown += try await accepted(shownBy: id, to: viewer, body)
             }
-            // What a later one undid would be seen again without it.
-            return shown.reversed()
+            return shown
         } catch {
             // The next read is looked at again, and the limit is there.
             context.note("a modifier was not held against what was read", error)
             return []
         }
+    }
+
+    private func accepted(
+        shownBy id: EntryID,
+        to scope: ScopeKey,
+        _ body: BodySummary?
+    ) async throws(StoreError) -> [ModifierNumber] {
+        let found = try await context.store.read { reader throws(StoreError) in
+            try reader.target(scope, id)
+        }
+        guard let found, found.base.isKnown, id.isEntity || found.base.said == body else {
+            return []
+        }
+        var contents = [id: TargetContent(found.base)]
+        var shown: [ModifierNumber] = []
+        var later: [EntryID: [Effect]] = [:]
+        for change in found.changes.reversed()
+        where change.state == .accepted && !change.isAnswered {
+            guard
+                let (whole, targets) = try await context.store.modifiers.withTargets(
+                    change.number
+                ),
+                let effects = whole.effects
+            else { continue }
+            for (other, target) in targets where contents[other] == nil {
+                contents[other] = TargetContent(target.base)
+            }
+            guard effects.areShown(in: { contents[$0] ?? .unknown }, before: later) else {
+                continue
+            }
+            later.merge(effects) { $1 + $0 }
+            shown.append(change.number)
+        }
+        // What a later one undid would be seen again without it.
+        return shown.reversed()
     }
 
     /// Base is what it is: nothing is made of it when the modifier is settled.

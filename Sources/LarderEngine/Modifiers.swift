@@ -99,7 +99,7 @@ package struct Modifiers: EnginePart {
                 mediaType: type,
                 body: body
             ),
-            changes: try await changes(effects, targets, scope),
+            changes: changes(effects, targets, scope),
             digest: digest
         )
         new.isIDMade = command.id == nil
@@ -120,22 +120,15 @@ package struct Modifiers: EnginePart {
         _ effects: [[UInt8]],
         _ targets: [EntryID],
         _ scope: ScopeKey
-    ) async throws(Problem) -> [NewChange] {
-        var changes: [NewChange] = []
-        for (effect, target) in zip(effects, targets) {
-            let isOfSharedRow = try await storing { () async throws(StoreError) in
-                try await context.targetsSharedRow(target, scope)
-            }
-            changes.append(
-                NewChange(
-                    id: target,
-                    effect: effect,
-                    isOfSharedRow: isOfSharedRow,
-                    variants: context.variantPlaces(of: target, scope)
-                )
+    ) -> [NewChange] {
+        zip(effects, targets).map { effect, target in
+            NewChange(
+                id: target,
+                effect: effect,
+                isOfSharedRow: context.sharedScope(of: target) != nil,
+                variants: context.variantPlaces(of: target, scope)
             )
         }
-        return changes
     }
 
     /// The bytes that are sent, with their type where the client has not given one.
@@ -200,6 +193,7 @@ package struct Modifiers: EnginePart {
         let report = try await reports.report(id, scope)
         switch report.1.state {
         case .confirmed: return nil
+        case .accepted where report.1.isAnswered: return nil
         case .dead, .cancelled:
             throw Problem(
                 .alreadySettled,
@@ -222,10 +216,10 @@ package struct Modifiers: EnginePart {
         interest: Interest = Interest()
     ) async throws(Problem) -> ModifierReport {
         let (number, report) = try await reports.report(id, scope)
-        guard let time, !report.state.isSettled else { return report }
+        guard let time, !report.isDone else { return report }
         let outcome = try await context.wait(upTo: time, interest, on: queue.settlements) {
             () async throws(Problem) -> Void? in
-            try await isSettled(number) ? () : nil
+            try await isDone(number) ? () : nil
         }
         if case .ended(.daemonEnds) = outcome { throw .daemonEnds }
         return try await reports.report(id, scope).1
@@ -238,17 +232,27 @@ package struct Modifiers: EnginePart {
         interest: Interest = Interest()
     ) async throws(Problem) -> ModifierPage {
         if let time = command.wait {
-            let filter = reports.filter(command, scopes)
+            var filter = reports.filter(command, scopes)
+            filter.isUnanswered = true
+            let pending = filter
             let outcome = try await context.wait(upTo: time, interest, on: queue.settlements) {
                 () async throws(Problem) -> Void? in
                 let left = try await storing { () async throws(StoreError) in
-                    try await store.modifiers.page(filter, after: nil, limit: 1)
+                    try await store.modifiers.page(pending, after: nil, limit: 1)
                 }
                 return left.isEmpty ? () : nil
             }
             if case .ended(.daemonEnds) = outcome { throw .daemonEnds }
         }
         return try await reports.page(command, scopes)
+    }
+
+    /// Whether it is settled, or the server has confirmed it.
+    private func isDone(_ number: ModifierNumber) async throws(Problem) -> Bool {
+        let head = try await storing { () async throws(StoreError) in
+            try await store.modifiers.head(number)
+        }
+        return head.map { $0.state == .dead || $0.isAnswered } ?? true
     }
 
     /// Whether a modifier has left the queue, be it as a dead letter.
@@ -315,15 +319,10 @@ package struct Modifiers: EnginePart {
         }
         let now = clock.now()
         let revived = try await storing { () async throws(StoreError) in
-            var shared: Set<EntryID> = []
-            for target in report.targets
-            where try await context.targetsSharedRow(target, scope) {
-                shared.insert(target)
-            }
-            return try await store.modifiers.retry(
+            try await store.modifiers.retry(
                 number,
                 of: scope,
-                sharing: { [shared] in shared.contains($0) },
+                sharing: { context.sharedScope(of: $0) != nil },
                 variants: { context.variantPlaces(of: $0, scope) },
                 now: now
             )

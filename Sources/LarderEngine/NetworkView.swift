@@ -37,7 +37,7 @@ struct NetworkLook {
         case .passed(let head): said = .failed(.passed(head))
         }
         let (sight, now) = (context.sight(scope, request), context.clock.now())
-        guard let id = try? EntryID(request.url), isTargeted(id),
+        guard let id = try? EntryID(request.url), context.isTargeted(scope, id),
             let row = try await context.views.answer(sight, id, on: reader, now: now)
         else { return said }
         if row.isDeletedByModifier { return deleted(row) }
@@ -50,7 +50,7 @@ struct NetworkLook {
         _ reader: StoreReader
     ) async throws(StoreError) -> NetworkView {
         let (id, scope) = (answer.entry.id, scope)
-        let isTargeted = isTargeted(id)
+        let isTargeted = context.isTargeted(scope, id)
         let came = answer.bytes.map { ShownAnswer(answer.entry, $0, in: scope) }
         if !isTargeted, !answer.isNormalized {
             if var came {
@@ -78,10 +78,6 @@ struct NetworkLook {
         )
         guard let row else { return came.map { .current($0) } ?? .gone }
         return row.entry.kind == .tombstone ? deleted(row) : .current(known(row))
-    }
-
-    private func isTargeted(_ id: EntryID) -> Bool {
-        context.isTargeted(scope, id) || context.store.isCopy(scope, id)
     }
 
     private func deleted(_ row: ShownAnswer) -> NetworkView {

@@ -28,7 +28,7 @@ struct ShownEntry: Sendable {
             return (view, view.isCut)
         }
         overlay = Overlay(
-            pending: changes.compactMap { try? ModifierID($0.modifier) },
+            pending: changes.filter { !$0.isAnswered }.compactMap { try? ModifierID($0.modifier) },
             failed: try reader.failures(scope, id),
             isComplete: view.isComplete
         )

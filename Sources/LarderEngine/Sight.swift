@@ -46,19 +46,8 @@ extension EngineContext {
         guard request.isShareable, let id = try? cached?.entry.id ?? EntryID(request.url) else {
             return scope
         }
-        if store.isCopy(scope, id) { return sharedScope }
+        if store.keepsShared(scope, id) { return sharedScope }
         return cached?.place == scope || store.isClaimed(scope, id) ? scope : sharedScope
-    }
-
-    /// Whether a modifier of a scope changes everybody's row under an id: where it is a shared
-    /// origin's, and no row of the scope's own stands before it.
-    func targetsSharedRow(_ id: EntryID, _ scope: ScopeKey) async throws(StoreError) -> Bool {
-        guard sharedScope(of: id) != nil else { return false }
-        if store.isCopy(scope, id) { return true }
-        let now = clock.now()
-        return try await store.read { reader throws(StoreError) in
-            try reader.entry(scope, id, now: now) == nil
-        }
     }
 }
 

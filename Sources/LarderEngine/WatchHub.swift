@@ -185,6 +185,9 @@ final class WatchHub: Sendable {
         }
         for change in batch.changes {
             for number in Self.concerned(by: change, state) {
+                if let watcher = state.watchers[number], change.hiddenFrom.contains(watcher.scope) {
+                    continue
+                }
                 Self.tell(number, &state, &waking) { $0.released(change) }
             }
         }

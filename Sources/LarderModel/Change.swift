@@ -4,6 +4,8 @@ package struct Change: Equatable, Sendable {
     package var revision: Revision
     package var scope: Scope
     package var event: Event
+    /// Of a shared row's change: those who see something of their own under the id, and hear of that.
+    package var hiddenFrom: [Scope] = []
 
     package enum Event: Equatable, Sendable {
         /// Other bytes stand under the id than before.
@@ -96,6 +98,8 @@ package struct ModifierChange: Equatable, Sendable {
         case stalled
         /// The dead letter is kept no more.
         case dropped
+        /// The server has confirmed it; a shared row does not show it yet.
+        case answered
     }
 
     package var id: ModifierID

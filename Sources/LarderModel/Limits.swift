@@ -390,10 +390,6 @@ package enum Limits {
     package static let lateFailuresMax = 4_096
     /// Rows that are given back to the cache in one step: whoever wants one of them waits for it.
     package static let releasedBatchRowsMax = 64
-    /// How long a copy of a shared row shows what a confirmed write made of it, at most.
-    package static let waitingCopyTime = Duration.seconds(600)
-    /// How many copies do so: one more shows what is shared at once.
-    package static let waitingCopiesMax = 1_000
     /// Memory in which each reader of `state.db` keeps pages.
     package static let statePageCacheBytes: Int64 = 262_144
     /// How often a command is begun again whose condition, or what it has to copy first, has changed.

@@ -150,7 +150,7 @@ package final class CacheStore: Sendable {
         if condition: WriteCondition? = nil
     ) async throws(StoreError) -> PutReceipt {
         let isRepeatable = new.entry.kind != .blob
-        if condition == nil, !shared.claims.concerns(new.scope, new.entry.id) {
+        if condition == nil, !shared.claims.covers(new.scope, new.entry.id) {
             let receipt = try await commits.submit(isRepeatable: isRepeatable) {
                 writer throws(StoreError) in
                 try writer.putUnclaimed(new, fence: fence, now: now)
@@ -170,7 +170,7 @@ package final class CacheStore: Sendable {
     }
 
     func refuseWhileFull(_ new: NewEntry) throws(StoreError) {
-        guard new.entry.kind != .tombstone, shared.claims.concerns(new.scope, new.entry.id) else {
+        guard new.entry.kind != .tombstone, shared.claims.covers(new.scope, new.entry.id) else {
             return
         }
         try stateFile.refuseWhileFull("pin")
@@ -182,8 +182,9 @@ package final class CacheStore: Sendable {
         in scope: ScopeKey,
         fence: AnswerFence? = nil
     ) async throws(StoreError) -> RefreshOutcome {
-        try await commands.submit(isRepeatable: true) { writer throws(StoreError) in
-            try writer.refresh(confirmed, in: scope, fence: fence)
+        let now = now()
+        return try await commands.submit(isRepeatable: true) { writer throws(StoreError) in
+            try writer.refresh(confirmed, in: scope, fence: fence, now: now)
         }
     }
 
@@ -269,15 +270,34 @@ package final class CacheStore: Sendable {
         shared.claims.covers(scope, id)
     }
 
-    /// Whether a scope's row is a copy of the shared one under its id: modifiers target it, or have
-    /// done so, and each answer for the shared row goes into it too.
-    package func isCopy(_ scope: ScopeKey, _ id: EntryID) -> Bool {
-        shared.claims.isCopy(scope, id)
+    /// Whether a scope's claim keeps the shared row under its id, which is what its user sees.
+    package func keepsShared(_ scope: ScopeKey, _ id: EntryID) -> Bool {
+        shared.claims.keepsShared(scope, id)
     }
 
-    /// The scopes that have a copy of a row, which is a shared one's.
-    package func copies(of id: EntryID, in scope: ScopeKey) -> [ScopeKey] {
-        shared.claims.followers(scope, id)
+    /// Those whose unsettled changes show on a row: its user, or of a shared one all that have some.
+    package func viewers(
+        of id: EntryID,
+        in scope: ScopeKey
+    ) async throws(StoreError) -> [ScopeKey] {
+        guard scope.scope == .shared else { return [scope] }
+        return try await read { reader throws(StoreError) in
+            try reader.stateReader().keepers(of: id).map(reader.key(for:))
+        }
+    }
+
+    /// The origin has answered for rows with nothing that is stored, as with a refusal: what has waited
+    /// for that is settled.
+    package func noteAnswer(
+        for ids: [EntryID],
+        in scope: ScopeKey,
+        fence: AnswerFence?,
+        now: Timestamp
+    ) async throws(StoreError) {
+        guard ids.contains(where: { modifiers.isTarget(scope, $0) }) else { return }
+        try await stateFile.settle { writer throws(StoreError) in
+            try writer.answered(ids, in: scope, fence: fence, now: now)
+        }
     }
 
     // MARK: Lists and totals

@@ -7,7 +7,7 @@ struct ChangeLogReader {
 
     init(_ connection: SQLiteConnection, hasModifiers: Bool) throws(StoreError) {
         self.hasModifiers = hasModifiers
-        let more = hasModifiers ? ", state, mark, why, targets, problem" : ""
+        let more = hasModifiers ? ", state, mark, why, targets, problem, hidden_from" : ""
         statement = try connection.prepare(
             """
             SELECT change, scope, id, kind, source, reason, cause, client\(more) FROM change_log
@@ -38,12 +38,18 @@ struct ChangeLogReader {
             rows += 1
             highest = Revision(statement.integer(0) / ChangeLog.places)
             // What cannot be read is damage; the row's id is heard of with its next change.
-            changes += self.changes(highest)
+            if !isHidden(from: scope) { changes += self.changes(highest) }
         }
         guard rows == limit else { return (changes, last) }
         // More of the last step may come.
         changes.removeAll { $0.revision == highest }
         return (changes, Revision(highest.number - 1))
+    }
+
+    /// Whether one sees something of their own in place of the shared row.
+    private func isHidden(from scope: Scope) -> Bool {
+        guard hasModifiers, let scopes = statement.text(13) else { return false }
+        return scopes.split(separator: "\n").contains { $0 == scope.text }
     }
 
     private func changes(_ revision: Revision) -> [Change] {

@@ -38,8 +38,8 @@ struct ChangeLog {
             hasModifiers
                 ? """
                 INSERT OR REPLACE INTO change_log (change, scope, id, kind, source, reason, cause, client,
-                    state, mark, why, targets, problem)
-                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+                    state, mark, why, targets, problem, hidden_from)
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
                 """
                 : """
                 INSERT OR REPLACE INTO change_log (change, scope, id, kind, source, reason, cause, client)
@@ -61,7 +61,7 @@ struct ChangeLog {
     /// What a row counts: its texts, and a fixed overhead.
     private static func size(hasModifiers: Bool) -> String {
         var texts = ["scope", "id", "cause", "client"]
-        if hasModifiers { texts += ["targets", "problem"] }
+        if hasModifiers { texts += ["targets", "problem", "hidden_from"] }
         let lengths = texts.map { "coalesce(length(CAST(\($0) AS BLOB)), 0)" }
         return (lengths + ["\(Limits.rowOverheadBytes / 2)"]).joined(separator: " + ")
     }
@@ -173,6 +173,29 @@ struct ChangeLog {
         }
     }
 
+    /// Forgets that some scopes have a view of their own of what has changed.
+    func forgetViews(
+        _ scopes: RowScopes,
+        in connection: SQLiteConnection,
+        _ state: inout ChangeLogState
+    ) throws(StoreError) {
+        let name =
+            switch scopes {
+            case .one(let scope): scope.text + "\n"
+            case .user(let uid): "\(uid):"
+            case .all: ""
+            }
+        let condition = "instr(char(10) || hidden_from || char(10), char(10) || ?1) > 0"
+        let sum = try connection.prepare(
+            "SELECT coalesce(sum(length(hidden_from)), 0) FROM change_log WHERE \(condition)"
+        )
+        sum.bindAll(name)
+        if try sum.step() { state.bytes -= sum.integer(0) }
+        try connection.prepare("UPDATE change_log SET hidden_from = NULL WHERE \(condition)").run(
+            name
+        )
+    }
+
     private func trim(_ state: inout ChangeLogState) throws(StoreError) {
         oldest.bind(1, Limits.changeLogBatchRows)
         defer { oldest.reset() }
@@ -200,6 +223,7 @@ struct ChangeLog {
         let name = change.id?.text ?? modifier?.id.text ?? ""
         let ids = more.isEmpty ? name : ([name] + more.map(\.text)).joined(separator: "\n")
         let targets = modifier?.targets.map(\.text).joined(separator: "\n")
+        let hidden = change.hiddenFrom.map(\.text).joined(separator: "\n")
         insert.bind(1, change.revision.number * Self.places + place)
         insert.bind(2, change.scope.text)
         insert.bind(3, ids)
@@ -214,10 +238,11 @@ struct ChangeLog {
             insert.bind(11, modifier?.reason?.rawValue)
             insert.bind(12, targets)
             insert.bind(13, modifier?.problem)
+            insert.bind(14, hidden.isEmpty ? nil : hidden)
         }
         var bytes = Limits.rowOverheadBytes / 2 + change.scope.text.utf8.count + ids.utf8.count
         bytes += (cause?.text?.utf8.count ?? 0) + (change.client?.text.utf8.count ?? 0)
-        bytes += (targets?.utf8.count ?? 0) + (modifier?.problem.count ?? 0)
+        bytes += (targets?.utf8.count ?? 0) + (modifier?.problem.count ?? 0) + hidden.utf8.count
         return Int64(bytes)
     }
 }

@@ -17,8 +17,8 @@ final class ClaimIndex: Sendable {
         var targets = 0
         /// Whether the open group takes its row away.
         var isGivenUp = false
-        /// Whether it was taken from the shared row under its id.
-        var isCopy = false
+        /// Whether it keeps the shared row under its id, which is what its user sees.
+        var keepsShared = false
 
         /// Whether nothing keeps it any more.
         var isReleased: Bool { !isPinned && targets == 0 }
@@ -27,13 +27,6 @@ final class ClaimIndex: Sendable {
     private struct Keys {
         var places: [ClaimKey: Place] = [:]
         var counts: [RowKey: Int] = [:]
-        /// The scopes that have a copy of a shared row, by the key of that.
-        var followers: [ClaimKey: [ScopeKey]] = [:]
-
-        mutating func unfollow(_ original: ClaimKey, _ scope: ScopeKey) {
-            followers[original]?.removeAll { $0 == scope }
-            if followers[original]?.isEmpty == true { followers[original] = nil }
-        }
     }
 
     private let keys = Mutex(Keys())
@@ -42,7 +35,9 @@ final class ClaimIndex: Sendable {
     private let dead = Mutex<[ClaimKey: Int]>([:])
     // As `count`, of the ids of `dead`.
     private let deadCount = Atomic<Int>(0)
-    private let sharedScope: ScopeKey
+    let sharedScope: ScopeKey
+    private let keySeed: UInt64
+    private let hashMask: UInt64
     // Released after a change of the keys, acquired before a look at them, so that readers need no
     // lock while nothing is kept.
     private let count = Atomic<Int>(0)
@@ -58,10 +53,16 @@ final class ClaimIndex: Sendable {
     private let publishedPins: Mutex<PinTotals>
     private let publishedQueue = Mutex(QueueTotals(maxModifiers: 0, maxBytes: 0))
     private let listener = Mutex<@Sendable () -> Void>({})
+    private let leavingListener = Mutex<@Sendable ([ModifierNumber]) -> Void>({ _ in })
 
-    init(pinsMaxBytes: Int64, sharedScope: ScopeKey) {
+    init(pinsMaxBytes: Int64, keySeed: UInt64, hashMask: UInt64) {
         publishedPins = Mutex(PinTotals(maxBytes: pinsMaxBytes))
-        self.sharedScope = sharedScope
+        (self.keySeed, self.hashMask) = (keySeed, hashMask)
+        sharedScope = ScopeKey(.shared, seed: keySeed, hashMask: hashMask)
+    }
+
+    func key(for scope: Scope) -> ScopeKey {
+        ScopeKey(scope, seed: keySeed, hashMask: hashMask)
     }
 
     /// How many groups have changed `state.db`.
@@ -81,13 +82,6 @@ final class ClaimIndex: Sendable {
     /// Whether an id is claimed.
     func covers(_ scope: ScopeKey, _ id: EntryID) -> Bool {
         place(scope, id) != nil
-    }
-
-    /// Whether an answer for an id concerns this file: its row is here, or a copy of it.
-    func concerns(_ scope: ScopeKey, _ id: EntryID) -> Bool {
-        guard count.load(ordering: .acquiring) > 0 else { return false }
-        let key = ClaimKey(scope, id)
-        return keys.withLock { $0.places[key] != nil || $0.followers[key] != nil }
     }
 
     /// Whether a row of the cache may be one of a claimed id.
@@ -125,13 +119,11 @@ final class ClaimIndex: Sendable {
     /// Takes an id out that has no row.
     func remove(_ scope: ScopeKey, _ id: EntryID) {
         let key = ClaimKey(scope, id)
-        let original = ClaimKey(sharedScope, id)
         keys.withLock { keys in
             guard let place = keys.places.removeValue(forKey: key) else { return }
             let row = place.row
             let left = keys.counts[row, default: 1] - 1
             keys.counts[row] = left == 0 ? nil : left
-            keys.unfollow(original, scope)
             count.store(keys.places.count, ordering: .releasing)
             removed.add(1, ordering: .releasing)
         }
@@ -211,34 +203,15 @@ final class ClaimIndex: Sendable {
         }
     }
 
-    // MARK: Copies of shared rows
+    // MARK: Shared rows
 
-    /// From now on what comes for the shared row under an id goes into a scope's copy too.
-    func follow(_ scope: ScopeKey, _ id: EntryID) {
-        let original = ClaimKey(sharedScope, id)
-        keys.withLock { keys in
-            guard keys.followers[original]?.contains(scope) != true else { return }
-            keys.followers[original, default: []].append(scope)
-        }
-        change(scope, id) { $0.isCopy = true }
+    /// Says whether a scope's claim keeps the shared row.
+    func setKeepsShared(_ scope: ScopeKey, _ id: EntryID, _ keepsShared: Bool) {
+        change(scope, id) { $0.keepsShared = keepsShared }
     }
 
-    func unfollow(_ scope: ScopeKey, _ id: EntryID) {
-        let original = ClaimKey(sharedScope, id)
-        keys.withLock { $0.unfollow(original, scope) }
-        change(scope, id) { $0.isCopy = false }
-    }
-
-    /// The scopes that have a copy of a row.
-    func followers(_ scope: ScopeKey, _ id: EntryID) -> [ScopeKey] {
-        guard scope == sharedScope, count.load(ordering: .acquiring) > 0 else { return [] }
-        let original = ClaimKey(scope, id)
-        return keys.withLock { $0.followers[original] ?? [] }
-    }
-
-    /// Whether a scope's row is a copy of the shared one.
-    func isCopy(_ scope: ScopeKey, _ id: EntryID) -> Bool {
-        place(scope, id)?.isCopy == true
+    func keepsShared(_ scope: ScopeKey, _ id: EntryID) -> Bool {
+        place(scope, id)?.keepsShared == true
     }
 
     // MARK: Dead letters
@@ -289,5 +262,16 @@ final class ClaimIndex: Sendable {
 
     func tellNews() {
         listener.withLock { $0 }()
+    }
+
+    // MARK: Modifiers that a read has settled
+
+    /// Has `tell` called with those that an answer has settled, once it is committed.
+    func whenLeft(_ tell: @escaping @Sendable ([ModifierNumber]) -> Void) {
+        leavingListener.withLock { $0 = tell }
+    }
+
+    func tellLeft(_ numbers: [ModifierNumber]) {
+        leavingListener.withLock { $0 }(numbers)
     }
 }

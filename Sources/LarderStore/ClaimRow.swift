@@ -9,8 +9,8 @@ package struct ClaimRow: Equatable, Sendable {
     package let isPinned: Bool
     /// How many unsettled changes target it.
     package let targets: Int
-    /// Whether it is a copy of the shared row under its id.
-    package let isShared: Bool
+    /// Whether it keeps the shared row under its id.
+    package let keepsShared: Bool
     /// The accounted size.
     package let size: Int64
     /// Whether something keeps it that is neither a pin nor a change of its own.
@@ -19,8 +19,8 @@ package struct ClaimRow: Equatable, Sendable {
     let number: Int64
 
     package var hasEntry: Bool { kind != nil }
-    /// Whether unsettled changes target it, so that nothing takes it away.
-    package var isTargeted: Bool { targets > 0 }
+    /// Whether unsettled changes target it, of a shared row of any user, so that nothing takes it away.
+    package let isTargeted: Bool
 
     /// Where the page after it begins in the order of ids.
     package var cursor: RowCursor { RowCursor(value: 0, scope: scope.text, id: id.text) }
@@ -38,15 +38,16 @@ package struct ClaimRow: Equatable, Sendable {
         kind = statement.integerOrNil(3).map { EntryKind(rawValue: $0) ?? .blob }
         isPinned = !statement.isNull(4)
         targets = numbers.count(5)
-        isShared = statement.integer(6) != 0
+        keepsShared = statement.integer(6) != 0
         size = numbers.size(7)
+        isTargeted = statement.integer(8) != 0
     }
 
     static let columns = """
         claim, scope, id, kind, pinned_at,
             CASE WHEN targeted THEN (SELECT count(*) FROM change INDEXED BY change_target
                 WHERE change.scope = claim.scope AND change.id = claim.id AND settled = 0) END,
-            shared, size
+            shared, size, targeted
         """
 
     /// The columns of an entry as ``EntryRow`` has them with its form, but that its number is the row's.

@@ -1,7 +1,7 @@
 /// The statements of the writer of `state.db`, but for the modifier queue.
 enum ClaimStatement: Int, PreparedStatement {
     case begin, commit, find, get, insert, setEntry, refresh, setState, setPinned,
-        clearEntry, delete
+        clearEntry, delete, keepers, keep, setKept, raise
 
     var sql: String {
         switch self {
@@ -59,6 +59,21 @@ enum ClaimStatement: Int, PreparedStatement {
             WHERE claim = ?1
             """
         case .delete: "DELETE FROM claim WHERE claim = ?1"
+        case .keepers:
+            """
+            SELECT claim, scope, pinned_at, state, targeted FROM claim INDEXED BY claim_keeper
+            WHERE id = ?1 AND shared = 1 ORDER BY claim
+            """
+        case .keep: "UPDATE claim SET shared = ?2 WHERE claim = ?1"
+        case .setKept:
+            """
+            UPDATE claim SET targeted = ?2, pinned_at = ?3, state = ?4, payer = ?5 WHERE claim = ?1
+            """
+        case .raise:
+            """
+            UPDATE claim SET rev = max(rev, ?3)
+            WHERE scope = ?1 AND id = ?2 AND kind IS NOT NULL
+            """
         }
     }
 }

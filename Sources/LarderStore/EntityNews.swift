@@ -6,6 +6,8 @@ struct EntityNews: Sendable {
     let scope: ScopeKey
     let revision: Revision
     let cause: ChangeCause
+    /// Who sees something of their own in its place.
+    let hiddenFrom: [Scope]
     let change: EntityChange
 }
 
@@ -23,6 +25,12 @@ extension StoreWriter {
         var left = Limits.followedReferencesMax
         for (revision, step) in Dictionary(grouping: news, by: \.revision) {
             for (scope, news) in Dictionary(grouping: step, by: \.scope) {
+                // One that shows several of them is hidden from those who see none of these.
+                let hiddenFrom = news.dropFirst().reduce(news.first?.hiddenFrom ?? []) {
+                    hidden,
+                    news in
+                    hidden.filter(news.hiddenFrom.contains)
+                }
                 guard let cause = news.first?.cause,
                     let showing = try? entries(showing: news, to: scope, atMost: &left)
                 else {
@@ -32,12 +40,15 @@ extension StoreWriter {
                 for (key, shown) in showing.sorted(by: { $0.value.id.text < $1.value.id.text }) {
                     var change = Change(revision, scope.scope, .put(shown.id, cause))
                     change.name(changed: shown.changed)
+                    change.hiddenFrom = hiddenFrom
                     changes.append(change)
                     rows.append(key)
                 }
                 for news in news {
-                    let change = Change(revision, scope.scope, news.change.event)
-                    guard let told = try? byOwnURL(change), let id = told.id else { continue }
+                    var change = Change(revision, scope.scope, news.change.event)
+                    change.hiddenFrom = news.hiddenFrom
+                    guard var told = try? byOwnURL(change), let id = told.id else { continue }
+                    told.hiddenFrom = news.hiddenFrom
                     changes.append(told)
                     rows.append(RowKey(scope, id))
                 }

@@ -40,6 +40,8 @@ package struct Settlement: Sendable {
     package var problem: [UInt8] = []
     /// The rows that show its targets although no change names them.
     package var variants: [VariantRows] = []
+    /// Whether base shows all of it already.
+    package var isShown = false
 
     package enum Outcome: Sendable {
         /// What becomes of the base of each target, from what it is now; called on the writer's thread,
@@ -98,6 +100,8 @@ package struct VariantRow: Hashable, Sendable {
 package struct DepartedModifier: Sendable {
     package let whole: WholeModifier
     package let variants: [VariantRow]
+    /// Whether it has not left: it waits for an answer of a shared row.
+    package let waits: Bool
 }
 
 /// A modifier of which bytes may leave from now on, and what its targets are without it.

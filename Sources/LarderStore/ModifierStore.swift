@@ -219,7 +219,7 @@ package struct ModifierStore: Sendable {
     /// is nil.
     package func head(
         _ number: ModifierNumber
-    ) async throws(StoreError) -> (id: ModifierID?, state: ModifierState?)? {
+    ) async throws(StoreError) -> (id: ModifierID?, state: ModifierState?, isAnswered: Bool)? {
         try await inQueue { queue throws(StoreError) in try queue.head(of: number) }
     }
 
@@ -283,6 +283,11 @@ package struct ModifierStore: Sendable {
     /// Whether unsettled changes target an id.
     package func isTarget(_ scope: ScopeKey, _ id: EntryID) -> Bool {
         (shared.claims.place(scope, id)?.targets ?? 0) > 0
+    }
+
+    /// Has `tell` called with those that an answer has settled, once that is on disk.
+    package func whenLeft(_ tell: @escaping @Sendable ([ModifierNumber]) -> Void) {
+        shared.claims.whenLeft(tell)
     }
 
     /// What is remembered of one that was settled; nil where it is forgotten.

@@ -61,7 +61,7 @@ package struct NewChange: Equatable, Sendable {
     package let id: EntryID
     /// As the engine writes it; the store does not look into it.
     package let effect: [UInt8]
-    /// Whether the target's answers are everybody's: its base is then a copy of the shared row.
+    /// Whether the target's answers are everybody's: its base is the shared row where its user sees that.
     package let isOfSharedRow: Bool
     /// Where the target's variants are; nil where it is no URL's.
     package let variants: VariantPlaces?

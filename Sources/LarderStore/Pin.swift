@@ -10,7 +10,7 @@ package struct Pin: Equatable, Sendable {
     /// Where it is fetched from; nil for a client's blob.
     package let origin: OriginName?
     /// The entry whose bytes are kept; nil while there are none.
-    package let entry: Entry?
+    package internal(set) var entry: Entry?
     /// What it counts against `pins.max_bytes`.
     package let size: Int64
     package let pinnedAt: Timestamp
@@ -18,6 +18,8 @@ package struct Pin: Equatable, Sendable {
     package let isWanted: Bool
     /// In which order pins are walked through.
     package let number: Int64
+    /// Whether it keeps the shared row, whose entry is its own.
+    let keepsShared: Bool
 
     /// Reads a row whose columns are ``columns``; nil for one with a scope or an id that is none,
     /// which only damage leaves.
@@ -29,9 +31,7 @@ package struct Pin: Equatable, Sendable {
         self.scope = scope
         number = statement.integer(0)
         origin = statement.text(7).flatMap { try? OriginName($0) }
-        let hasBytes = statement.integerOrNil(3).map { $0 != EntryKind.tombstone.rawValue }
-        let row = EntryRow(statement)
-        entry = hasBytes == true ? row.entry() : nil
+        entry = Self.entry(statement)
         var numbers = RowNumbers(statement)
         size = numbers.size(19)
         pinnedAt = numbers.moment(20)
@@ -40,11 +40,18 @@ package struct Pin: Equatable, Sendable {
             PinTrouble(problem: $0, reason: statement.text(23) ?? "")
         }
         isWanted = statement.integer(24) != 0
+        keepsShared = statement.integer(25) != 0
+    }
+
+    /// That of a row; nil where it has no bytes.
+    static func entry(_ statement: SQLiteStatement) -> Entry? {
+        let hasBytes = statement.integerOrNil(3).map { $0 != EntryKind.tombstone.rawValue }
+        return hasBytes == true ? EntryRow(statement).entry() : nil
     }
 
     /// The columns of a row as ``EntryRow`` has them, and those of a pin.
     static let columns = """
-        \(ClaimRow.entryColumnsWithoutBody), size, pinned_at, state, problem, reason, wanted
+        \(ClaimRow.entryColumnsWithoutBody), size, pinned_at, state, problem, reason, wanted, shared
         """
 }
 

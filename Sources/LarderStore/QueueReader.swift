@@ -98,14 +98,14 @@ struct QueueReader {
             let answer = modifier.answerStatus.map { status in
                 StoredAnswer(
                     status: status,
-                    headers: HeaderFields(lines: statement.text(34) ?? ""),
-                    body: Array(statement.bytes(35)),
+                    headers: HeaderFields(lines: statement.text(35) ?? ""),
+                    body: Array(statement.bytes(36)),
                     at: modifier.answerAt
                 )
             }
             return WholeModifier(
                 modifier: modifier,
-                body: Array(statement.bytes(36)),
+                body: Array(statement.bytes(37)),
                 changes: changes,
                 answer: answer
             )
@@ -130,14 +130,15 @@ struct QueueReader {
     /// The id and the state of one that is unsettled, or a dead letter, whatever else its row says.
     func head(
         of number: ModifierNumber
-    ) throws(StoreError) -> (id: ModifierID?, state: ModifierState?)? {
+    ) throws(StoreError) -> (id: ModifierID?, state: ModifierState?, isAnswered: Bool)? {
         let statement = try connection.statement(
-            "SELECT id, state FROM modifier WHERE number = ?1"
+            "SELECT id, state, answered FROM modifier WHERE number = ?1"
         )
         statement.bind(1, number.value)
         guard try statement.step() else { return nil }
         let id = statement.text(0).flatMap { try? ModifierID($0) }
-        return (id, statement.text(1).flatMap(ModifierState.init(rawValue:)))
+        let state = statement.text(1).flatMap(ModifierState.init(rawValue:))
+        return (id, state, statement.integer(2) != 0)
     }
 
     /// Whether a modifier is a dead letter, or was one, or was cancelled; the last word counts, as a
@@ -241,7 +242,7 @@ extension ModifierFilter {
     /// numbers, which are few.
     var sql: String {
         let isOpen = isUnsettled || state != nil && state != .dead
-        let settled = state == .dead ? "1" : isOpen ? "0" : "0, 1"
+        let settled = state == .dead ? "1" : isOpen ? "0, 2" : "0, 1, 2"
         var conditions = [scopes.condition]
         let index: String
         if target != nil {
@@ -262,6 +263,7 @@ extension ModifierFilter {
             }
         }
         if isOpen { conditions.append("settled_at IS NULL") }
+        if isUnanswered { conditions.append("answered = 0") }
         if state == .dead { conditions.append("settled_at IS NOT NULL") }
         if state != nil { conditions.append("state = ?4") }
         if laneName != nil { conditions.append("lane = ?5") }

@@ -1,7 +1,8 @@
 /// The statements of the writer of `state.db` for the modifier queue.
 enum QueueStatement: Int, PreparedStatement {
     case find, findSettled, insert, insertChange, target, otherChange, send, update,
-        answer, get, changes, delete, deleteChanges, bury, buryChange, remember, forget, markStale
+        answer, get, changes, delete, deleteChanges, bury, buryChange, remember, forget, markStale,
+        answeredChanges, endChange, answered
 
     var sql: String {
         switch self {
@@ -65,10 +66,13 @@ enum QueueStatement: Int, PreparedStatement {
         case .get:
             """
             SELECT scope, id, origin, state, method, url, answer_status, accepted_at, settled_at,
-                rev, digest_high, digest_low, size, stalled, client
+                rev, digest_high, digest_low, size, stalled, client, answered
             FROM modifier WHERE number = ?1
             """
-        case .changes: "SELECT change, scope, id FROM change WHERE modifier = ?1 ORDER BY position"
+        case .changes:
+            """
+            SELECT change, scope, id, settled FROM change WHERE modifier = ?1 ORDER BY position
+            """
         case .delete: "DELETE FROM modifier WHERE number = ?1"
         case .deleteChanges: "DELETE FROM change WHERE modifier = ?1"
         case .bury:
@@ -95,6 +99,19 @@ enum QueueStatement: Int, PreparedStatement {
             FROM modifier WHERE number = ?1
             """
         case .forget: "DELETE FROM history WHERE history <= ?1"
+        case .answeredChanges:
+            """
+            SELECT change.change, change.modifier FROM change INDEXED BY change_target
+                JOIN modifier ON number = change.modifier
+            WHERE change.id = ?1 AND change.scope = ?2 AND settled = 0 AND answered = 1
+            ORDER BY change.modifier
+            """
+        case .endChange: "UPDATE change SET settled = 2 WHERE change = ?1"
+        case .answered:
+            """
+            UPDATE modifier SET state = 'accepted', answered = 1, stalled = 0, next_attempt_at = NULL
+            WHERE number = ?1
+            """
         case .markStale: "UPDATE claim SET fresh_until = NULL WHERE claim = ?1 AND kind = 1"
         }
     }

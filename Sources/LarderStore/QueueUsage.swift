@@ -51,14 +51,15 @@ struct QueueUsage: Equatable {
     init(reading connection: SQLiteConnection) throws(StoreError) {
         let parts = try connection.prepare(
             """
-            SELECT scope, sum(\(SQLiteStatement.countedSize)), 0 FROM claim
-            WHERE pinned_at IS NULL AND in_pins = 0 GROUP BY scope
+            SELECT scope, sum(\(SQLiteStatement.countedSize)), 0, payer FROM claim
+            WHERE pinned_at IS NULL AND in_pins = 0 GROUP BY scope, payer
             UNION ALL
-            SELECT scope, sum(\(SQLiteStatement.countedSize)), count(*) FROM modifier GROUP BY scope
+            SELECT scope, sum(\(SQLiteStatement.countedSize)), count(*), NULL FROM modifier
+            GROUP BY scope
             """
         )
         while try parts.step() {
-            guard let uid = parts.text(0).flatMap(Scope.init(text:))?.uid else { continue }
+            guard let uid = parts.payer(scope: 0, payer: 3) else { continue }
             self[uid].bytes += parts.integer(1)
             self[uid].count += parts.integer(2)
         }

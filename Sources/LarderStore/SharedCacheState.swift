@@ -54,7 +54,11 @@ final class SharedCacheState: Sendable {
         maxEntryBytes: Int64 = .max
     ) {
         sharedScope = ScopeKey(.shared, seed: keySeed, hashMask: hashMask)
-        claims = ClaimIndex(pinsMaxBytes: pinsMaxBytes, sharedScope: sharedScope)
+        claims = ClaimIndex(
+            pinsMaxBytes: pinsMaxBytes,
+            keySeed: keySeed,
+            hashMask: hashMask
+        )
         self.keySeed = keySeed
         self.hashMask = hashMask
         setMaxEntryBytes(maxEntryBytes)

@@ -197,11 +197,15 @@ final class StateFile: Sendable {
             shared.claims.insert(scope, row.id)
             shared.claims.setPinned(scope, row.id, row.isPinned)
             shared.claims.addTargets(scope, row.id, row.targets)
-            if row.isShared { shared.claims.follow(scope, row.id) }
             if row.hasEntry { shared.claims.addGarbage([RowKey(scope, row.id)]) }
             if !row.isPinned, !row.isTargeted {
                 shared.claims.addReleasable([TargetName(scope, row.id)])
             }
+        }
+        let place = shared.claims.sharedScope
+        for row in rows where row.keepsShared {
+            shared.claims.setKeepsShared(shared.key(for: row.scope), row.id, true)
+            shared.claims.addTargets(place, row.id, row.targets)
         }
     }
 

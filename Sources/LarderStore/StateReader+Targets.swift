@@ -14,20 +14,34 @@ extension StateReader {
     ) throws(StoreError) -> Target {
         try inTransaction { () throws(StoreError) in
             let changes = try openChanges(scope, id, upTo: last, changesMax)
-            let unknown = Target(entry: nil, isDeleted: false, body: .inline([]), changes: changes)
-            guard let row = try baseRow(scope, id) else { return unknown }
+            var target = Target(entry: nil, isDeleted: false, body: .inline([]), changes: changes)
+            guard let (row, isShared) = try baseRow(scope, id) else { return target }
+            target.isOfSharedRow = isShared
+            let unknown = target
             guard let entry = row.entry else {
                 damaged = row.digest
                 return unknown
             }
             if row.isDeleted || entry.kind == .tombstone {
-                return Target(entry: entry, isDeleted: true, body: row.body, changes: changes)
+                return Target(
+                    entry: entry,
+                    isDeleted: true,
+                    body: row.body,
+                    isOfSharedRow: isShared,
+                    changes: changes
+                )
             }
             if let normalized = row.normalized {
                 try allowance.take(bytes: normalized.template.count)
                 guard case .shown(let shown) = try rebuild(normalized) else { return unknown }
                 let body = Target.Body.inline(shown.answer.bytes)
-                return Target(entry: shown.entry, isDeleted: false, body: body, changes: changes)
+                return Target(
+                    entry: shown.entry,
+                    isDeleted: false,
+                    body: body,
+                    isOfSharedRow: isShared,
+                    changes: changes
+                )
             }
             var body = row.body
             if case .chunked(let chunked) = body, entry.body.isJSON {
@@ -45,25 +59,56 @@ extension StateReader {
                     return unknown
                 }
             }
-            return Target(entry: entry, isDeleted: false, body: body, changes: changes)
+            return Target(
+                entry: entry,
+                isDeleted: false,
+                body: body,
+                isOfSharedRow: isShared,
+                changes: changes
+            )
         }
     }
 
+    private struct BaseRow {
+        let entry: Entry?
+        let isDeleted: Bool
+        let body: Target.Body
+        let digest: Digest
+        let normalized: NormalizedRow?
+
+        init?(_ get: SQLiteStatement, _ scope: ScopeKey) {
+            guard !get.isNull(3) else { return nil }
+            let row = EntryRow(get, file: .state, hasForm: true)
+            body = row.chunkedBody.map { .chunked($0) } ?? .inline(row.withBody { Array($0) })
+            normalized = row.isSound ? row.normalized(in: scope) : nil
+            entry = row.skeleton == nil || normalized != nil ? row.entry() : nil
+            (isDeleted, digest) = (!get.isNull(21), row.digest)
+        }
+    }
+
+    /// A target's own row where it has an entry, else the shared one that it keeps; nil where nothing is
+    /// known.
     private func baseRow(
         _ scope: ScopeKey,
         _ id: EntryID
-    ) throws(StoreError) -> (
-        entry: Entry?, isDeleted: Bool, body: Target.Body, digest: Digest,
-        normalized: NormalizedRow?
-    )? {
-        let get = try claim("\(ClaimRow.entryColumns), gone_status", scope, id)
-        guard try get.step(), !get.isNull(3) else { return nil }
-        let row = EntryRow(get, file: .state, hasForm: true)
-        let body: Target.Body =
-            row.chunkedBody.map { .chunked($0) } ?? .inline(row.withBody { Array($0) })
-        let normalized = row.isSound ? row.normalized(in: scope) : nil
-        let entry = row.skeleton == nil || normalized != nil ? row.entry() : nil
-        return (entry, !get.isNull(21), body, row.digest, normalized)
+    ) throws(StoreError) -> (row: BaseRow, isShared: Bool)? {
+        let columns = "\(ClaimRow.entryColumns), gone_status, shared"
+        let get = try claim(columns, scope.text, id)
+        guard try get.step() else { return nil }
+        guard get.integer(22) != 0 else { return BaseRow(get, scope).map { ($0, false) } }
+        let place = shared.claims.sharedScope
+        let row = try claim(columns, place.text, id)
+        guard try row.step() else { return nil }
+        return BaseRow(row, place).map { ($0, true) }
+    }
+
+    /// Those whose claims keep a shared row.
+    func keepers(of id: EntryID) throws(StoreError) -> [Scope] {
+        let statement = try connection.statement(
+            "SELECT scope FROM claim INDEXED BY claim_keeper WHERE id = ?1 AND shared = 1"
+        )
+        statement.bindAll(id.text)
+        return try statement.all { $0.text(0).flatMap(Scope.init(text:)) }
     }
 
     /// Puts a normalized answer together of what origins have said of its entities.
@@ -87,7 +132,8 @@ extension StateReader {
     ) throws(StoreError) -> [OpenChange] {
         let statement = try connection.statement(
             """
-            SELECT change.modifier, modifier.id, modifier.state, modifier.rev, effect, accepted_at
+            SELECT change.modifier, modifier.id, modifier.state, modifier.rev, effect, accepted_at,
+                answered
             FROM change INDEXED BY change_target
                 JOIN modifier ON number = change.modifier AND modifier.scope = change.scope
             WHERE change.scope = ?1 AND change.id = ?2 AND settled = 0
@@ -107,7 +153,8 @@ extension StateReader {
                     state: statement.text(2).flatMap(ModifierState.init(rawValue:)) ?? .conflict,
                     revision: numbers.revision(3),
                     acceptedAt: numbers.moment(5),
-                    effect: Array(statement.bytes(4))
+                    effect: Array(statement.bytes(4)),
+                    isAnswered: statement.integer(6) != 0
                 )
             )
         }

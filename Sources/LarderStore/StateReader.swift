@@ -56,7 +56,7 @@ final class StateReader {
 
     /// That of an id's row; nil where there is none.
     func revision(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Revision? {
-        let statement = try claim("rev", scope, id)
+        let statement = try claim("rev", scope.text, id)
         guard try statement.step() else { return nil }
         var numbers = RowNumbers(statement)
         return numbers.revision(0)
@@ -65,14 +65,14 @@ final class StateReader {
     /// Columns of an id's row, if it is one of which the condition holds.
     func claim(
         _ columns: String,
-        _ scope: ScopeKey,
+        _ scope: String,
         _ id: EntryID,
         _ condition: String = ""
     ) throws(StoreError) -> SQLiteStatement {
         let statement = try connection.statement(
             "SELECT \(columns) FROM claim WHERE scope = ?1 AND id = ?2 \(condition)"
         )
-        statement.bindAll(scope.text, id.text)
+        statement.bindAll(scope, id.text)
         return statement
     }
 
@@ -112,8 +112,16 @@ final class StateReader {
 
     /// What is known of an id's pin; nil when there is none.
     func pin(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Pin? {
-        let statement = try claim(Pin.columns, scope, id, "AND pinned_at IS NOT NULL")
-        return try statement.step() ? Pin(statement) : nil
+        let statement = try claim(Pin.columns, scope.text, id, "AND pinned_at IS NOT NULL")
+        return try withShared(try statement.step() ? Pin(statement) : nil)
+    }
+
+    /// A pin with the entry of the shared row that it keeps, where it does.
+    private func withShared(_ pin: Pin?) throws(StoreError) -> Pin? {
+        guard var pin, pin.keepsShared else { return pin }
+        let row = try claim(ClaimRow.entryColumnsWithoutBody, Scope.shared.text, pin.id)
+        if try row.step() { pin.entry = Pin.entry(row) }
+        return pin
     }
 
     /// A scope's pins in the order of their ids, after `cursor`.
@@ -129,7 +137,10 @@ final class StateReader {
             """
         )
         statement.bindAll(scope.text, cursor ?? "", limit)
-        return try statement.all(Pin.init)
+        let pins = try statement.all(Pin.init)
+        var whole: [Pin] = []
+        for pin in pins { if let pin = try withShared(pin) { whole.append(pin) } }
+        return whole
     }
 
     /// Pins that are to be fetched, in the order of their numbers.
@@ -166,7 +177,8 @@ final class StateReader {
         let waiting = PinState.waiting.rawValue
         let statement = try connection.statement(
             """
-            SELECT count(pinned_at), coalesce(sum(\(SQLiteStatement.countedSize)), 0),
+            SELECT coalesce(sum(pinned_at IS NOT NULL AND scope <> 'shared'), 0),
+                coalesce(sum(\(SQLiteStatement.countedSize)), 0),
                 coalesce(sum(pinned_at IS NOT NULL AND state = \(waiting)), 0)
             FROM claim WHERE \(scopes.condition) AND (pinned_at IS NOT NULL OR in_pins = 1)
             """
@@ -219,7 +231,7 @@ final class StateReader {
 
     /// One id's row; nil when it is not claimed.
     func row(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ClaimRow? {
-        let statement = try claim(ClaimRow.columns, scope, id)
+        let statement = try claim(ClaimRow.columns, scope.text, id)
         return try statement.step() ? ClaimRow(statement) : nil
     }
 
@@ -255,7 +267,7 @@ final class StateReader {
     /// One id's row as a list shows it; nil while it is neither an entry nor a target.
     func listed(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ListedRow? {
         let condition = "AND (kind IS NOT NULL OR targeted > 0)"
-        let statement = try claim(Self.listedColumns, scope, id, condition)
+        let statement = try claim(Self.listedColumns, scope.text, id, condition)
         return try statement.step() ? Self.listedRow(statement) : nil
     }
 

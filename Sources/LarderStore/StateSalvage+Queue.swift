@@ -77,16 +77,34 @@ extension StateSalvage {
         let counted = "settled = 0 AND change.scope = claim.scope AND change.id = claim.id"
         try new.execute(
             """
+            UPDATE claim SET shared = 0 WHERE kind IS NOT NULL OR scope = 'shared';
             UPDATE claim SET targeted = EXISTS (SELECT 1 FROM change WHERE \(counted));
             INSERT INTO claim (scope, id, size, targeted, shared, wanted)
             SELECT scope, id,
                 \(Limits.rowOverheadBytes) + length(CAST(scope AS BLOB)) + length(CAST(id AS BLOB)),
                 1, 0, 0
             FROM change WHERE settled = 0 AND NOT EXISTS (SELECT 1 FROM claim WHERE \(counted))
-            GROUP BY scope, id
+            GROUP BY scope, id;
+            \(Self.keptRows)
             """
         )
     }
+
+    /// Each shared row that is kept has its row, and says what keeps it.
+    private static let keptRows = """
+        INSERT INTO claim (scope, id, size, targeted, shared, wanted)
+        SELECT DISTINCT 'shared', id, \(Limits.rowOverheadBytes) + 6 + length(CAST(id AS BLOB)), 0, 0, 0
+        FROM claim AS keeper WHERE shared = 1
+            AND NOT EXISTS (SELECT 1 FROM claim WHERE scope = 'shared' AND id = keeper.id);
+        UPDATE claim SET (targeted, pinned_at) = (
+            SELECT coalesce(max(targeted), 0), min(CASE WHEN state IN (0, 1) THEN pinned_at END)
+            FROM claim AS keeper WHERE keeper.id = claim.id AND shared = 1)
+        WHERE scope = 'shared';
+        UPDATE claim SET state = iif(pinned_at IS NULL, NULL, 0), payer = (
+            SELECT CAST(scope AS INTEGER) FROM claim AS keeper WHERE keeper.id = claim.id AND shared = 1
+            ORDER BY pinned_at IS NULL OR state NOT IN (0, 1), claim LIMIT 1)
+        WHERE scope = 'shared';
+        """
 
     /// No accept number is given twice, also where the last rows are lost.
     private func takeNumbers() throws(StoreError) {

@@ -11,13 +11,19 @@ extension StateWriter {
 
     /// Writes a change down; nil is none.
     func log(_ change: Change?) throws(StoreError) {
-        guard let change else { return }
+        guard var change else { return }
+        if change.scope == .shared, let id = change.id { change.hiddenFrom = try ownViews(of: id) }
         if !state.log.isBegun {
             if state.log.rows == 0 { try connection.execute("DELETE FROM change_log") }
             try log.begin(state.log)
             state.log.isBegun = true
         }
         try log.append(change, to: &state.log)
+    }
+
+    /// Who has changes of their own on a shared row, and hears of what these show.
+    private func ownViews(of id: EntryID) throws(StoreError) -> [Scope] {
+        try keepers(of: id).filter(\.isTargeted).map(\.name.scope.scope)
     }
 
     /// Takes up the log of the opened file: each of its commits is synced, so none is lost.

@@ -22,7 +22,10 @@ extension StateWriter {
         let isWanted: Bool
         /// Whether an unsettled change targets it.
         let isTargeted: Bool
-        let isShared: Bool
+        /// Whether it keeps the shared row under its id, and has no entry of its own.
+        let keepsShared: Bool
+        /// Of a shared row in whose share it counts.
+        let payer: UInt32?
         /// Of an answer that is kept normalized, and the checksum of its template.
         let skeleton: Int64?
         let checksum: Int64?
@@ -31,18 +34,20 @@ extension StateWriter {
         /// Whether it counts in the room of pins, as a pinned answer has brought it.
         let isInPins: Bool
 
-        var charge: ClaimCharge { ClaimCharge(pin: pin, isInPins: isInPins, size: size) }
+        var charge: ClaimCharge {
+            ClaimCharge(pin: pin, isInPins: isInPins, size: size, payer: payer)
+        }
         var isPinned: Bool { pin != nil }
         /// Whether nothing keeps it but references to it, so that it goes without those once the cache has
         /// it synced.
         var isReleased: Bool { !isPinned && !isTargeted && !isHeld }
         /// Whether the entry under its id is the cache's: it is a pin that has none.
-        var isLeftToCache: Bool { isPinned && !isTargeted && !hasEntry }
+        var isLeftToCache: Bool { isPinned && !isTargeted && !hasEntry && !keepsShared }
         /// What it counts as a pin.
         var pinnedSize: Int64 { isPinned ? size : 0 }
         var hasEntry: Bool { kind != nil }
-        /// Whether it has an entry that is no tombstone.
-        var hasBytes: Bool { kind != nil && kind != .tombstone }
+        /// Whether it has an entry that is no tombstone, or is a pin of a shared row that has.
+        var hasBytes: Bool { kind.map { $0 != .tombstone } ?? (keepsShared && pin == .held) }
 
         init(_ row: SQLiteStatement) {
             var numbers = RowNumbers(row)
@@ -60,16 +65,17 @@ extension StateWriter {
             goneStatus = numbers.statusOrNil(24)
             isWanted = row.integer(25) != 0
             isTargeted = row.integer(26) != 0
-            isShared = row.integer(27) != 0
+            keepsShared = row.integer(27) != 0
             skeleton = row.integerOrNil(19)
             checksum = row.integerOrNil(20)
             isHeld = row.integer(28) != 0
             isInPins = row.integer(29) != 0
+            payer = row.integerOrNil(30).flatMap(UInt32.init(exactly:))
         }
 
         /// Behind those of its entry.
         static let columns = """
-            size, pinned_at, state, gone_status, wanted, targeted, shared, held, in_pins
+            size, pinned_at, state, gone_status, wanted, targeted, shared, held, in_pins, payer
             """
     }
 
@@ -129,7 +135,8 @@ extension StateWriter {
         let old = try find(new.scope, new.entry.id)
         let size = new.rowSize
         if Self.hasToFit(old, as: pinnedAt == nil ? .answer : .pin) {
-            try checkRoom(for: size, new.scope, replacing: old?.pinnedSize ?? 0)
+            let (replaced, payer) = (old?.pinnedSize ?? 0, old?.payer)
+            try checkRoom(for: size, new.scope, replacing: replaced, paidBy: payer)
         }
         if let pinnedAt { try makePin(new, old, pinnedAt) }
         guard let row = try find(new.scope, new.entry.id) else { throw .closed }
@@ -176,6 +183,9 @@ extension StateWriter {
         try setReferences(of: row, form, entry, body, scope)
         recount(scope, row) { ($0.pin, $0.size) = (pin, size) }
         state.changedRows.append(RowKey(scope, entry.id))
+        // It is its user's own row from now on.
+        if row.keepsShared { try statements[.keep].run(row.number, 0) }
+        if row.keepsShared || scope == index.sharedScope { try countKeepers(of: entry.id) }
     }
 
     /// Confirms a row's bytes without a new body, as a 304 does, if it still has the validators; nil
@@ -190,7 +200,9 @@ extension StateWriter {
         entry.revision = row.revision
         let size =
             row.skeleton == nil ? entry.rowSize(in: scope, isChunked: row.body != nil) : row.size
-        if row.isPinned, !row.isTargeted { try checkRoom(for: size, scope, replacing: row.size) }
+        if row.isPinned, !row.isTargeted {
+            try checkRoom(for: size, scope, replacing: row.size, paidBy: row.payer)
+        }
         let pin: PinState? = row.isPinned ? .held : nil
         let statement = statements[.refresh]
         statement.bind(1, row.number)
@@ -223,6 +235,7 @@ extension StateWriter {
         guard let found = try find(scope, id), found.hasEntry, isDamaged(found) else { return }
         state.pins.damaged += 1
         try clear(found, scope, id)
+        guard scope != index.sharedScope else { return try wantKept(id, found.kind == .fetched) }
         guard found.isPinned, let emptied = try find(scope, id) else { return }
         let trouble = PinTrouble(
             problem: "storage",
@@ -250,7 +263,7 @@ extension StateWriter {
         pin: PinState? = nil,
         at pinnedAt: Timestamp? = nil,
         isTargeted: Bool = false,
-        isShared: Bool = false,
+        keepsShared: Bool = false,
         isHeld: Bool = false,
         isInPins: Bool = false
     ) throws(StoreError) {
@@ -261,7 +274,7 @@ extension StateWriter {
         statement.bind(3, origin?.text)
         statement.bind(4, size)
         statement.bind(5, isTargeted ? 1 : 0)
-        statement.bind(6, isShared ? 1 : 0)
+        statement.bind(6, keepsShared ? 1 : 0)
         statement.bind(7, pinnedAt?.milliseconds)
         statement.bind(8, pin?.rawValue)
         statement.bind(9, pin == .waiting ? 1 : 0)
@@ -290,6 +303,8 @@ extension StateWriter {
         var pin: PinState?
         var isInPins: Bool
         var size: Int64
+        /// Of a shared row in whose share it counts; it is a pin of nobody's.
+        var payer: UInt32?
     }
 
     /// To be called by whatever changes a row.
@@ -301,24 +316,25 @@ extension StateWriter {
 
     /// To be called by whatever makes or removes a row.
     func recount(_ scope: ScopeKey, from old: ClaimCharge?, to new: ClaimCharge?) {
+        let isKept = scope == index.sharedScope
         for (charge, sign) in [(old, -1), (new, 1)] as [(ClaimCharge?, Int64)] {
             guard let charge else { continue }
-            let uid = scope.scope.uid
+            let uid = isKept ? charge.payer : scope.scope.uid
             guard charge.pin != nil || charge.isInPins else {
                 if let uid { state.queue[uid].bytes += sign * charge.size }
                 continue
             }
-            let count = charge.pin == nil ? 0 : sign
+            let count = charge.pin == nil || isKept ? 0 : sign
             state.pins.count += count
             state.pins.bytes += sign * charge.size
-            if charge.pin == .waiting { state.pins.waiting += sign }
+            if charge.pin == .waiting { state.pins.waiting += count }
             guard let uid else { continue }
             var user = state.pins.users[uid] ?? PinTotals.User()
             user.count += count
             user.bytes += sign * charge.size
             state.pins.users[uid] = user == PinTotals.User() ? nil : user
             if let pin = charge.pin, PinState.failures.contains(pin) {
-                let sum = (state.pins.failed[uid] ?? 0) + sign
+                let sum = (state.pins.failed[uid] ?? 0) + count
                 state.pins.failed[uid] = sum == 0 ? nil : sum
             }
         }

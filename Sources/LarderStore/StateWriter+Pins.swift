@@ -33,7 +33,7 @@ extension StateWriter {
     }
 
     /// Makes a pin of a row, which is held, or with no moment a row that is no pin.
-    private func setPinned(
+    func setPinned(
         _ row: FoundClaim,
         _ scope: ScopeKey,
         at moment: Timestamp?
@@ -69,6 +69,7 @@ extension StateWriter {
             !found.hasBytes || newState == .tooLarge
         else { return }
         try setState(of: found, in: scope, newState, trouble, isWanted: false)
+        if found.keepsShared { try countKeepers(of: id) }
     }
 
     /// Has a pin without bytes that gave up wait for its origin again.
@@ -78,6 +79,7 @@ extension StateWriter {
         else { return }
         try setState(of: found, in: scope, .waiting, nil, isWanted: true)
         state.hasNews = true
+        if found.keepsShared { try countKeepers(of: id) }
     }
 
     /// Takes an answer that what is pinned is deleted, of which watchers hear; false where nothing is.
@@ -188,12 +190,13 @@ extension StateWriter {
     func checkRoom(
         for size: Int64,
         _ scope: ScopeKey,
-        replacing old: Int64
+        replacing old: Int64,
+        paidBy payer: UInt32? = nil
     ) throws(StoreError) {
         guard state.pins.bytes - old + size <= state.pins.maxBytes else {
             throw .pinsFull(bytes: size, limit: state.pins.maxBytes)
         }
-        guard size > old, let uid = scope.scope.uid else { return }
+        guard size > old, let uid = scope.scope.uid ?? payer else { return }
         let part = pinPart(of: uid)
         guard (state.pins.users[uid]?.bytes ?? 0) - old + size <= part else {
             throw .pinsFull(bytes: size, limit: part)
@@ -206,7 +209,7 @@ extension StateWriter {
         return limits.part(of: state.pins.maxBytes, users: isAlone ? 1 : 2)
     }
 
-    private func checkCount(_ scope: ScopeKey) throws(StoreError) {
+    func checkCount(_ scope: ScopeKey) throws(StoreError) {
         guard let uid = scope.scope.uid,
             (state.pins.users[uid]?.count ?? 0) >= Limits.pinsPerUserMax
         else { return }

@@ -5,6 +5,7 @@ extension StateWriter {
     /// Accepts one; `bases` has what was found in the cache of targets.
     func accept(
         _ modifier: NewModifier,
+        _ aims: [StoreWriter.Aim],
         _ bases: [TargetName: NewEntry],
         _ revision: Revision,
         now: Timestamp
@@ -21,7 +22,7 @@ extension StateWriter {
             )
         }
         let cause = ChangeCause(modifier)
-        try enter(number, modifier.aims, opened: opened, bases, revision, cause)
+        try enter(number, aims, opened: opened, bases, revision, cause)
         let targets = modifier.changes.map(\.id)
         var change = ModifierChange(id: modifier.id, state: modifier.state, targets: targets)
         change.client = modifier.client
@@ -42,9 +43,12 @@ extension StateWriter {
     ) throws(StoreError) {
         var made: [TargetName: Target] = [:]
         for (place, aim) in aims.enumerated() {
-            let base = bases[aim.name]
-            let isNew = try target(aim.name, base: base, isShared: aim.isShared, revision)
-            made[aim.name] = isNew ? opened.flatMap { Target(base, $0[place]) } : nil
+            let base = bases[aim.base(in: index)]
+            if aim.isShared { try promote(aim.name.id, base) }
+            let isNew = try target(aim, base: base, revision)
+            // A shared row may have been here before.
+            let isKnown = isNew && (base != nil || !aim.isShared)
+            made[aim.name] = isKnown ? opened.flatMap { Target(base, $0[place]) } : nil
         }
         try logChanges(of: aims.map(\.name).unique, known: made, by: number, revision, cause)
     }
@@ -85,6 +89,14 @@ extension StateWriter {
         for name in aims.map(\.name).unique {
             guard let uid = name.scope.scope.uid else { continue }
             added[uid].bytes += Self.baseSize(name, found.claims[name], found.entries[name])
+        }
+        var counted: Set<TargetName> = []
+        for aim in aims where aim.isShared {
+            let base = aim.base(in: index)
+            guard let uid = aim.name.scope.scope.uid, counted.insert(base).inserted else {
+                continue
+            }
+            added[uid].bytes += Self.baseSize(base, found.claims[base], found.entries[base])
         }
         return state.queue.refusal(adding: added, limits)
     }
@@ -147,27 +159,26 @@ extension StateWriter {
 
     /// Keeps a target's base from now on for one change more; true where it had no row.
     ///
-    /// `base` is what there is where the row has none.
-    func target(
-        _ name: TargetName,
+    /// `base` is what there is where the row has none; a shared one stands in its own row.
+    private func target(
+        _ aim: StoreWriter.Aim,
         base: NewEntry?,
-        isShared: Bool,
         _ revision: Revision
     ) throws(StoreError) -> Bool {
-        let (scope, id) = (name.scope, name.id)
+        let (scope, id) = (aim.name.scope, aim.name.id)
         guard let row = try find(scope, id) else {
-            try insert(scope, id, nil, isTargeted: true, isShared: isShared)
+            try insert(scope, id, nil, isTargeted: true, keepsShared: aim.isShared)
             state.changedRows.append(RowKey(scope, id))
-            if let base, let made = try find(scope, id) { try write(base, to: made, revision) }
+            if !aim.isShared, let base, let made = try find(scope, id) {
+                try write(base, to: made, revision)
+            }
             return true
         }
         // A pin without bytes may have been there first.
-        if isShared, !row.isShared {
-            try connection.execute("UPDATE claim SET shared = 1 WHERE claim = \(row.number)")
-        }
+        if aim.isShared, !row.keepsShared { try statements[.keep].run(row.number, 1) }
         try setTargeted(true, row, scope, revision)
         state.changedRows.append(RowKey(scope, id))
-        guard let base, let targeted = try find(scope, id) else { return false }
+        guard !aim.isShared, let base, let targeted = try find(scope, id) else { return false }
         if row.hasEntry {
             // A row that it has brought itself was linked for the change before.
             if let upload = base.body.upload, row.body != upload.body { forget(upload) }
@@ -177,7 +188,7 @@ extension StateWriter {
         return false
     }
 
-    private func write(
+    func write(
         _ base: NewEntry,
         to row: FoundClaim,
         _ revision: Revision
@@ -214,6 +225,8 @@ extension StateWriter {
         let size: Int64
         /// Who has accepted it.
         let client: ClientTag?
+        /// Whether the server has confirmed it.
+        let isAnswered: Bool
     }
 
     func find(_ number: ModifierNumber) throws(StoreError) -> QueuedRow? {
@@ -230,7 +243,8 @@ extension StateWriter {
             isSettled: !statement.isNull(8),
             isStalled: statement.integer(13) != 0,
             size: numbers.size(12),
-            client: statement.text(14).flatMap(ClientTag.init(text:))
+            client: statement.text(14).flatMap(ClientTag.init(text:)),
+            isAnswered: statement.integer(15) != 0
         )
     }
 
@@ -302,6 +316,7 @@ extension StateWriter {
         scopes.bind(to: history)
         try history.run()
         try log.remove(scopes, in: connection, &state.log)
+        try log.forgetViews(scopes, in: connection, &state.log)
     }
 
     // MARK: Lanes

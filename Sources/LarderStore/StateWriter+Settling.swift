@@ -21,15 +21,16 @@ extension StateWriter {
         }
     }
 
-    /// The changes of a modifier with their targets, as their rows say.
+    /// The changes of a modifier with their targets, as their rows say; one that is ended waits for no
+    /// answer any more.
     func targets(
         of number: ModifierNumber
-    ) throws(StoreError) -> [(change: Int64, scope: String, id: String)] {
+    ) throws(StoreError) -> [(change: Int64, scope: String, id: String, isEnded: Bool)] {
         let statement = queue[.changes]
         statement.bind(1, number.value)
         defer { statement.reset() }
         return try statement.all { row in
-            (row.integer(0), row.text(1) ?? "", row.text(2) ?? "")
+            (row.integer(0), row.text(1) ?? "", row.text(2) ?? "", row.integer(3) == 2)
         }
     }
 
@@ -61,7 +62,7 @@ extension StateWriter {
         }
     }
 
-    private func change(
+    func change(
         _ name: TargetName,
         _ fate: TargetFate,
         _ revision: Revision,
@@ -102,7 +103,7 @@ extension StateWriter {
     }
 
     /// From now on a modifier's changes target a row no more.
-    private func release(
+    func release(
         _ name: TargetName,
         from number: ModifierNumber,
         _ revision: Revision
@@ -129,11 +130,12 @@ extension StateWriter {
         _ now: Timestamp
     ) throws(StoreError) {
         var added = 0
-        for (position, change) in try targets(of: number).map(\.change).enumerated() {
+        var rest = fates[...]
+        for target in try targets(of: number) {
             var view = LostView()
-            if position < fates.count, case .lost(let lost) = fates[position] { view = lost }
+            if !target.isEnded, case .lost(let lost)? = rest.popFirst() { view = lost }
             added += (view.before?.count ?? 0) + (view.after?.count ?? 0)
-            try queue[.buryChange].run(change, view.before, view.after)
+            try queue[.buryChange].run(target.change, view.before, view.after)
         }
         if reason == .unreadable { try countTargets(of: number) }
         let statement = queue[.bury]
@@ -159,7 +161,7 @@ extension StateWriter {
         )
     }
 
-    private func remember(
+    func remember(
         _ number: ModifierNumber,
         _ outcome: ModifierState,
         _ revision: Revision,
@@ -169,7 +171,7 @@ extension StateWriter {
         try queue[.forget].run(connection.lastInsertedRow - limits.history)
     }
 
-    private func delete(_ number: ModifierNumber) throws(StoreError) {
+    func delete(_ number: ModifierNumber) throws(StoreError) {
         guard let row = try find(number) else { return }
         try queue[.delete].run(number.value)
         try queue[.deleteChanges].run(number.value)
@@ -226,7 +228,7 @@ extension StateWriter {
                 coalesce(length(after), 0)), 0) FROM change WHERE modifier = \(number)),
                 number = \(next), state = 'queued', reason = NULL, settled_at = NULL,
                 attempts = 0, not_applied = 0, stalled = 0, next_attempt_at = NULL,
-                hold_until = NULL, expires_at = NULL, round = round + 1,
+                hold_until = NULL, expires_at = NULL, round = round + 1, answered = 0,
                 depends_on = '\(StoredModifier.text(parents))',
                 answer_status = NULL, answer_at = NULL, unclear_status = NULL, rev = \(revision.number)
             WHERE number = \(number);

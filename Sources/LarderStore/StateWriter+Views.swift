@@ -104,12 +104,14 @@ extension StateWriter {
         case .changed(let told): (event, shown) = (.put(name.id, cause), told)
         }
         try log(Change(revision, name.scope.scope, event))
+        let hiddenFrom = state.log.changes.last?.hiddenFrom ?? []
         let key = RowKey(name.scope, name.id)
         state.entities.append(
             EntityNews(
                 scope: name.scope,
                 revision: revision,
                 cause: cause,
+                hiddenFrom: hiddenFrom,
                 change: EntityChange(entity, at: key, shown, event)
             )
         )

@@ -197,16 +197,17 @@ struct StateWriterState {
         let waiting = PinState.waiting.rawValue
         let users = try connection.prepare(
             """
-            SELECT scope, count(pinned_at), coalesce(sum(\(SQLiteStatement.countedSize)), 0),
+            SELECT scope, sum(pinned_at IS NOT NULL AND scope <> 'shared'),
+                coalesce(sum(\(SQLiteStatement.countedSize)), 0), payer,
                 coalesce(sum(pinned_at IS NOT NULL AND state = \(waiting)), 0) FROM claim
-            WHERE pinned_at IS NOT NULL OR in_pins = 1 GROUP BY scope
+            WHERE pinned_at IS NOT NULL OR in_pins = 1 GROUP BY scope, payer
             """
         )
         while try users.step() {
             pins.count += users.integer(1)
             pins.bytes += users.integer(2)
-            pins.waiting += users.integer(3)
-            guard let uid = users.text(0).flatMap(Scope.init(text:))?.uid else { continue }
+            pins.waiting += users.integer(4)
+            guard let uid = users.payer(scope: 0, payer: 3) else { continue }
             pins.users[uid, default: PinTotals.User()].count += users.integer(1)
             pins.users[uid, default: PinTotals.User()].bytes += users.integer(2)
         }
@@ -233,5 +234,13 @@ struct StateWriterState {
         let sum = (counts[modifierState] ?? 0) + number
         counts[modifierState] = sum == 0 ? nil : sum
         waitingForPerson[uid] = counts.isEmpty ? nil : counts
+    }
+}
+
+extension SQLiteStatement {
+    /// In whose share a claim counts: its user's, or where it is a shared row the payer's.
+    func payer(scope: Int32, payer: Int32) -> UInt32? {
+        text(scope).flatMap(Scope.init(text:))?.uid
+            ?? integerOrNil(payer).flatMap(UInt32.init(exactly:))
     }
 }

@@ -19,7 +19,6 @@ extension StoreCommands {
         // What stays for now, and what could not be done, is looked at the next time.
         var later: [TargetName] = []
         defer { index.addReleasable(later) }
-        var waiting = 0
         while true {
             let names = index.takeReleasable(atMost: Limits.releasedBatchRowsMax)
             guard !names.isEmpty else { return }
@@ -27,15 +26,7 @@ extension StoreCommands {
             let free = try await file.settle { writer throws(StoreError) in
                 try writer.free(names)
             }
-            for name in free where index.isCopy(name.scope, name.id) {
-                let mayWait = waiting < Limits.waitingCopiesMax
-                let isWaiting = try await file.settle { writer throws(StoreError) in
-                    try writer.release(copy: name, mayWait: mayWait, now: now)
-                }
-                if isWaiting { waiting += 1 }
-            }
-            let own = free.filter { !index.isCopy($0.scope, $0.id) }
-            if !own.isEmpty { try await removeReleased(own, now) }
+            if !free.isEmpty { try await removeReleased(free, now) }
             later.removeLast(names.count)
             later += free.filter { index.covers($0.scope, $0.id) }
         }

@@ -278,7 +278,7 @@ extension StoreReader {
         now: Timestamp,
         isUse: Bool = true
     ) throws(StoreError) -> KnownEntity? {
-        if let saved = try savedEntity(id, for: sight) { return saved }
+        if let saved = try savedEntity(scope, id, for: sight) { return saved }
         if isHidden(id, in: scope, from: sight.scope) { return nil }
         let cached = try withCached(scope, id, now: now, isUse: isUse) { row in
             row.held.map {
@@ -306,16 +306,18 @@ extension StoreReader {
         return found
     }
 
+    /// What is saved of it for who looks, else where it stands.
     private func savedEntity(
+        _ home: ScopeKey,
         _ id: EntryID,
         for sight: EntitySight
     ) throws(StoreError) -> KnownEntity? {
-        let scope = sight.scope
+        let scope = shared.claims.covers(sight.scope, id) ? sight.scope : home
         guard let place = shared.claims.place(scope, id) else { return nil }
         try allowance.admit(changes: place.targets)
         var damaged: Digest?
         let target = try stateReader(of: place).target(scope, id, &damaged)
-        if let damaged { state.dropDamaged(scope, id, damaged) }
+        if let damaged { dropDamaged(scope, id, damaged) }
         // What is being accepted is not there yet, what was released is not there any more.
         guard target.entry != nil || !target.changes.isEmpty else { return nil }
         var pending = PendingChanges()
@@ -329,7 +331,9 @@ extension StoreReader {
             }
             held = view.held
             pending.isComplete = view.isComplete
-            for change in target.changes { pending.modifiers[change.number] = change.modifier }
+            for change in target.changes where !change.isAnswered {
+                pending.modifiers[change.number] = change.modifier
+            }
         }
         let revisions = [target.entry?.revision].compactMap { $0 } + target.changes.map(\.revision)
         let isMade =

@@ -23,9 +23,15 @@ extension StoreReader {
             changesMax: changesMax,
             &damaged
         )
-        if let damaged { state.dropDamaged(scope, id, damaged) }
+        if let damaged { dropDamaged(scope, id, damaged) }
         // What is being accepted is not there yet, what was settled is not there any more.
         return target.changes.isEmpty ? nil : target
+    }
+
+    /// Drops the base of a target whose bytes are damaged, in whichever row they stand.
+    func dropDamaged(_ scope: ScopeKey, _ id: EntryID, _ damaged: Digest) {
+        let claims = shared.claims
+        state.dropDamaged(claims.keepsShared(scope, id) ? claims.sharedScope : scope, id, damaged)
     }
 
     /// The body of a modifier's request with its type; nil where it has none.

@@ -17,7 +17,9 @@ extension StoreWriter {
             known.append(existing?.acceptance)
         }
         let fresh = zip(new, known).filter { $0.1 == nil }.map(\.0)
-        let aims = fresh.flatMap(\.aims)
+        var seen: [ModifierID: [Aim]] = [:]
+        for modifier in fresh { seen[modifier.id] = try resolved(modifier.aims, now) }
+        let aims = fresh.flatMap { seen[$0.id] ?? [] }
         let found = try bases(of: aims, copied, now: now)
         guard found.large.isEmpty else { return .needs(found.large) }
         if let error = try state.refusal(of: fresh, aims, found) {
@@ -31,7 +33,13 @@ extension StoreWriter {
                 continue
             }
             let revision = try revisions.next()
-            let number = try state.accept(modifier, found.entries, revision, now: now)
+            let number = try state.accept(
+                modifier,
+                seen[modifier.id] ?? [],
+                found.entries,
+                revision,
+                now: now
+            )
             let places = modifier.changes.map(\.variants)
             // Those that cannot be read now are seen all the same by who looks.
             let variants = (try? variantRows(in: places, now)) ?? []
@@ -60,6 +68,7 @@ extension StoreWriter {
             }
             aims.append(Aim(name: TargetName(scope, id), isShared: sharing(id)))
         }
+        aims = try resolved(aims, now)
         let found = try bases(of: aims, copied, now: now)
         guard found.large.isEmpty else { return .needs(found.large) }
         if let error = try state.refusal(of: [], aims, found) {
@@ -74,25 +83,37 @@ extension StoreWriter {
         return .done(RevivedModifier(number: revived, cause: ChangeCause(row), variants: rows))
     }
 
+    /// Aims with which of them keep the shared row, of those that may.
+    private func resolved(_ aims: [Aim], _ now: Timestamp) throws(StoreError) -> [Aim] {
+        var resolved: [Aim] = []
+        for var aim in aims {
+            if aim.isShared { aim.isShared = try seesShared(aim.name, now: now) }
+            resolved.append(aim)
+        }
+        return resolved
+    }
+
     /// Says in memory what is targeted, and has what belongs to it come along.
     private func cover(_ aims: [Aim], _ now: Timestamp) throws(StoreError) {
         let index = shared.claims
         for aim in aims {
             let (scope, id) = (aim.name.scope, aim.name.id)
             let isNew = !index.covers(scope, id)
-            let isFollowing = aim.isShared && !index.isCopy(scope, id)
             index.insert(scope, id)
             index.addTargets(scope, id, 1)
-            if aim.isShared { index.follow(scope, id) }
             onRollBack {
                 index.addTargets(scope, id, -1)
-                if isFollowing { index.unfollow(scope, id) }
                 if isNew { index.remove(scope, id) }
             }
+            guard aim.isShared else { continue }
+            try noteKeeper(aim.name)
+            let place = aim.base(in: index).scope
+            index.addTargets(place, id, 1)
+            onRollBack { index.addTargets(place, id, -1) }
         }
         addGarbage(aims.map(\.name))
         if !isCacheLeftOut {
-            for aim in aims { try holdVariants(of: aim.name) }
+            for aim in aims { try holdVariants(of: aim.base(in: index)) }
         }
         try fill(now: now)
     }

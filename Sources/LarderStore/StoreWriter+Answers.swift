@@ -27,30 +27,20 @@ extension StoreWriter {
             try fill(now: now)
         }
         let merged = try mergeClaimed(answer.entities, now)
-        if isKeptOut || isClaimed || !shared.claims.followers(scope, id).isEmpty {
+        if isKeptOut || isClaimed {
             var entry = answer.entry
             if try isSaved(entry), let form = answer.entities.form(merged) {
                 entry.body = .inline(form.template)
                 entry.form = form.form
             }
-            let isOwn = isClaimed || isKeptOut
-            let stored = try put(
-                entry,
-                fence: fence,
-                copied,
-                isOwn: isOwn,
-                step: merged.step,
-                now: now
-            )
-            switch stored {
+            switch try put(entry, fence: fence, copied, step: merged.step, now: now) {
             case .needs(let large): return .needs(large)
             case .refused(let error): return .refused(error)
-            case .done(let receipt) where isOwn:
+            case .done(let receipt):
                 if isKeptOut { _ = try put(answer.entities, now: now) }
                 if entry.form != nil { try forget(answer.entry.body) }
                 try fill(now: now)
                 return .done(AnswerReceipt(entry: receipt, isNormalized: entry.form != nil))
-            case .done: break
             }
         } else if let large = largeBody(of: answer.entry, to: .cache, as: .answer, copied) {
             return .needs([large])
@@ -79,8 +69,7 @@ extension StoreWriter {
         return receipt
     }
 
-    /// Merges those of an answer's entities that are claimed, here or by copies, into what is saved of
-    /// them.
+    /// Merges those of an answer's entities that are claimed into what is saved of them.
     private func mergeClaimed(
         _ entities: NewEntities,
         _ now: Timestamp
@@ -88,15 +77,14 @@ extension StoreWriter {
         let (index, scope) = (shared.claims, entities.scope)
         var saved = SavedEntities()
         guard !index.isEmpty else { return saved }
-        for (number, id) in entities.ids.enumerated() where index.concerns(scope, id) {
+        for (number, id) in entities.ids.enumerated() where index.covers(scope, id) {
             let step: Revision
             if let known = saved.step { step = known } else { step = try revisions.next() }
             saved.step = step
-            for place in [scope] + index.followers(scope, id) where index.covers(place, id) {
-                let found = try state.merge(entities, number, id, in: place, step, now)
-                guard place == scope else { continue }
-                saved.merged[number] = found
-            }
+            let viewers = try viewers(of: scope, id)
+            let found = try state.merge(entities, number, id, in: scope, step, now)
+            try answered(scope, id, viewers, at: step, now: now)
+            saved.merged[number] = found
         }
         return saved
     }
@@ -112,24 +100,24 @@ extension StoreWriter {
     ) throws(StoreError) -> Revision? {
         let (id, index) = (EntryID(name), shared.claims)
         if hidesShared { try cacheIfAny?.hideShared(id, from: scope) }
-        let places = ([scope] + index.followers(scope, id)).filter { index.covers($0, id) }
+        guard index.covers(scope, id) else {
+            return try cache.deleteEntity(name, in: scope, fetch: fetch, cause, now: now)
+        }
+        let viewers = try viewers(of: scope, id)
         var step: Revision?
-        for place in places {
-            guard let row = try state.entry(place, id) else { continue }
-            guard let held = row.held.deleted(byFetch: fetch.number),
-                let (entry, bytes) = held.row(id, of: name.origin, now)
-            else { continue }
-            let revision: Revision
-            if let step { revision = step } else { revision = try revisions.next() }
+        if let row = try state.entry(scope, id), let held = row.held.deleted(byFetch: fetch.number),
+            let (entry, bytes) = held.row(id, of: name.origin, now)
+        {
+            let revision = try revisions.next()
             step = revision
-            var new = NewEntry(scope: place, entry: entry, body: .inline(bytes))
+            var new = NewEntry(scope: scope, entry: entry, body: .inline(bytes))
             new.entry.revision = revision
             new.client = cause.client
             new.cause = cause.text
             try state.put(new)
         }
-        guard !index.covers(scope, id) else { return step }
-        return try cache.deleteEntity(name, in: scope, fetch: fetch, cause, now: now) ?? step
+        try answered(scope, id, viewers, at: step, now: now)
+        return step
     }
 }
 

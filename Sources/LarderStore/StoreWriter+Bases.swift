@@ -3,10 +3,15 @@ import LarderNormalize
 
 /// What stands under an id, and how it becomes the base of a target.
 extension StoreWriter {
-    /// One target: whose, which, and whether its answers are everybody's.
+    /// One target: whose, which, and whether its user sees the shared row.
     struct Aim {
         let name: TargetName
-        let isShared: Bool
+        var isShared: Bool
+
+        /// Where the row of its base stands.
+        func base(in index: ClaimIndex) -> TargetName {
+            isShared ? TargetName(index.sharedScope, name.id) : name
+        }
     }
 
     /// What the cache has of targets, ready to be put into `state.db`.
@@ -25,7 +30,6 @@ extension StoreWriter {
     ) throws(StoreError) -> FoundBases {
         var found = FoundBases()
         var rows: [TargetName: CacheWriter.Takeable] = [:]
-        let original = shared.key(for: .shared)
         defer {
             // Of those that are copied first, whoever copies them gives the lease back.
             for (name, row) in rows where !found.large.contains(where: { $0.name == name }) {
@@ -33,21 +37,16 @@ extension StoreWriter {
             }
         }
         for aim in aims {
-            let name = aim.name
+            let name = aim.base(in: shared.claims)
+            if aim.isShared {
+                found.claims[aim.name] = try claimed(aim.name.scope, aim.name.id)
+            }
             let claim = try claimed(name.scope, name.id)
             found.claims[name] = claim
             // Its row has an entry, or has none as nothing is known.
             guard claim?.isLeftToCache != false, rows[name] == nil else { continue }
-            if aim.isShared, let saved = try state.entry(original, name.id), let entry = saved.entry
-            {
-                rows[name] = saved.taken(entry)
-                continue
-            }
             guard !isCacheLeftOut else { continue }
-            if aim.isShared, try cache.isHidden(name.id, from: name.scope) { continue }
-            let scope = aim.isShared ? original : name.scope
-            guard let row = try cache.base(scope, name.id, now: now) else { continue }
-            rows[name] = aim.isShared ? try cache.whole(row, scope) : row
+            rows[name] = try cache.base(name.scope, name.id, now: now)
         }
         // Nothing is written before all can be: what a command writes that then waits for copies would
         // be nobody's.
@@ -86,6 +85,7 @@ extension StoreWriter {
 
     /// What a target is now; of an answer its entities as they are, where the cache has it normalized.
     func base(of name: TargetName, now: Timestamp) throws(StoreError) -> TargetBase {
+        let name = try place(of: name)
         let saved = try state.entry(name.scope, name.id)
         guard let saved, let entry = saved.entry else {
             guard saved?.claim.isTargeted != true else { return .unknown }
@@ -114,19 +114,6 @@ extension StoreWriter {
             defer { shared.leases.giveBack(body.number) }
             return TargetBase(row.entry, row.entry.body.isJSON ? try bytes(of: body) : nil)
         }
-    }
-}
-
-extension StateWriter.SavedEntry {
-    /// Its row as one that can be kept under another id: of what its origin has deleted a tombstone.
-    fileprivate func taken(_ entry: Entry) -> CacheWriter.Takeable {
-        if let status = claim.goneStatus {
-            return CacheWriter.Takeable(entry: entry.tombstone(status), body: .inline([]))
-        }
-        return CacheWriter.Takeable(
-            entry: entry,
-            body: chunked.map { .chunked($0) } ?? .inline(inline)
-        )
     }
 }
 

@@ -20,11 +20,43 @@ extension StoreWriter {
                 broken.append("4: \(row.id) is not claimed in memory")
                 continue
             }
-            if place.targets != row.targets || place.isPinned != row.isPinned {
+            if place.keepsShared != row.keepsShared {
+                broken.append("4: \(row.id) keeps the shared row otherwise in memory")
+            }
+            if row.scope == .shared {
+                broken += try brokenKept(
+                    row,
+                    rows.filter { $0.keepsShared && $0.id == row.id },
+                    place
+                )
+            } else if place.targets != row.targets || place.isPinned != row.isPinned {
                 broken.append("4: \(row.id) is claimed otherwise in memory")
             }
-            if place.isCopy != row.isShared { broken.append("4: \(row.id): is it a copy?") }
+            if row.keepsShared {
+                if row.hasEntry || !row.isPinned && !row.isTargeted {
+                    broken.append("7: \(row.id) keeps the shared row for nothing")
+                }
+                let isKept = try state.keepers(of: row.id).contains { $0.isTargeted || $0.isPin }
+                if isKept, try state.find(index.sharedScope, row.id) == nil {
+                    broken.append("7: there is no shared row of \(row.id)")
+                }
+            }
         }
         return broken
+    }
+
+    private func brokenKept(
+        _ row: ClaimRow,
+        _ keepers: [ClaimRow],
+        _ place: ClaimIndex.Place
+    ) throws(StoreError) -> [String] {
+        guard let found = try state.find(shared.claims.sharedScope, row.id) else { return [] }
+        let known = try state.keepers(of: row.id)
+        let isSaid =
+            found.isTargeted == keepers.contains(where: \.isTargeted)
+            && found.isPinned == known.contains(where: \.isPin)
+            && (found.payer != nil) == (found.isTargeted || found.isPinned)
+        let isCounted = place.targets == keepers.reduce(0) { $0 + $1.targets }
+        return isSaid && isCounted ? [] : ["7: \(row.id): what keeps the shared row?"]
     }
 }

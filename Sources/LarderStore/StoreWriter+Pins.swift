@@ -5,7 +5,7 @@ extension StoreWriter {
     /// Keeps what is cached under an id, or marks it as waiting when there is an `origin` to fetch
     /// it from.
     ///
-    /// With `adoptsShared`, what is shared is cached as well.
+    /// With `adoptsShared`, where its user sees the shared row, that is kept as it is.
     func pin(
         _ scope: ScopeKey,
         _ id: EntryID,
@@ -16,11 +16,15 @@ extension StoreWriter {
     ) throws(StoreError) -> Entrance<PinOutcome> {
         let found = try claimed(scope, id)
         if let found, found.isPinned, found.hasBytes { return .done(.held(isNew: false)) }
+        let name = TargetName(scope, id)
+        if adoptsShared, try seesShared(name, now: now) {
+            return try keepShared(name, origin, copied, now)
+        }
         guard found?.isLeftToCache ?? true else {
             guard found?.hasBytes == true || origin != nil else { return .done(.miss) }
             return try mark(scope, id, origin, now)
         }
-        if let row = try pinnable(scope, id, adoptsShared, now) {
+        if let row = try cacheIfAny?.pinnable(scope, id, now: now) {
             let outcome = try take(row, scope, isNew: found?.isPinned != true, copied, now)
             if let outcome { return outcome }
         }
@@ -28,20 +32,67 @@ extension StoreWriter {
         return try mark(scope, id, origin, now)
     }
 
-    private func pinnable(
-        _ scope: ScopeKey,
-        _ id: EntryID,
-        _ adoptsShared: Bool,
+    /// Has a pin keep the shared row, or wait for it.
+    private func keepShared(
+        _ name: TargetName,
+        _ origin: OriginName?,
+        _ copied: CopiedBodies,
         _ now: Timestamp
-    ) throws(StoreError) -> CacheWriter.Takeable? {
-        guard let cache = try cacheIfAny else { return nil }
-        if let row = try cache.pinnable(scope, id, now: now) { return row }
-        guard try !cache.isHidden(id, from: scope) else { return nil }
-        let original = shared.key(for: .shared)
-        guard adoptsShared, let row = try cache.pinnable(original, id, now: now) else {
-            return nil
+    ) throws(StoreError) -> Entrance<PinOutcome> {
+        let place = sharedName(name.id)
+        let found = try claimed(place.scope, place.id)
+        let isHere = found.map { $0.hasEntry || $0.isTargeted } ?? false
+        let row = isHere ? nil : try cacheIfAny?.pinnable(place.scope, place.id, now: now)
+        let size =
+            row.map { $0.entry.rowSize(in: place.scope, isChunked: $0.isChunked) } ?? found?.size
+            ?? 0
+        do throws(StoreError) {
+            let uid = name.scope.scope.uid
+            let replaced = found?.pinnedSize ?? 0
+            try state.checkRoom(for: size, place.scope, replacing: replaced, paidBy: uid)
+        } catch {
+            row?.giveBack(to: shared)
+            return try tooLarge(name, row?.entry.origin ?? origin, error, now)
         }
-        return try cache.whole(row, original)
+        var base: NewEntry?
+        if let row {
+            if case .chunked(let body) = row.body {
+                let entry = row.entry
+                let needs = large(body, place, entry, to: .state, as: .pin, isLeased: true, copied)
+                if let needs { return .needs([needs]) }
+            }
+            defer { row.giveBack(to: shared) }
+            base = try self.base(row, place, copied)
+        }
+        let isHeld = base != nil || found?.hasBytes == true
+        guard isHeld || origin != nil else { return .done(.miss) }
+        do throws(StoreError) {
+            let isNew = try state.keep(name, origin: origin, isHeld: isHeld, now: now)
+            try state.promote(name.id, base)
+            claim(name.scope, name.id)
+            try noteKeeper(name)
+            try holdVariants(of: place, isInPins: true)
+            try fill(now: now)
+            return .done(isHeld ? .held(isNew: isNew) : .waiting(isNew: isNew))
+        } catch {
+            if let base { try forget(base.body) }
+            return try refusal(error)
+        }
+    }
+
+    /// Says of a pin that what is there does not fit.
+    private func tooLarge(
+        _ name: TargetName,
+        _ origin: OriginName?,
+        _ error: StoreError,
+        _ now: Timestamp
+    ) throws(StoreError) -> Entrance<PinOutcome> {
+        guard case .pinsFull = error else { throw error }
+        let trouble = PinTrouble(problem: "pins-full", reason: error.message)
+        let marked = try mark(name.scope, name.id, origin, now)
+        guard case .done = marked else { return marked }
+        try state.setTrouble(name.scope, name.id, .tooLarge, trouble)
+        return .done(.tooLarge(trouble))
     }
 
     /// Makes a pin that waits for its bytes, or is of those that are saved.
@@ -77,12 +128,7 @@ extension StoreWriter {
             try state.checkRoom(for: size, scope, id, as: .pin)
         } catch {
             row.giveBack(to: shared)
-            guard case .pinsFull = error else { throw error }
-            let trouble = PinTrouble(problem: "pins-full", reason: error.message)
-            let marked = try mark(scope, id, row.entry.origin, now)
-            guard case .done = marked else { return marked }
-            try state.setTrouble(scope, id, .tooLarge, trouble)
-            return .done(.tooLarge(trouble))
+            return try tooLarge(name, row.entry.origin, error, now)
         }
         var new = NewEntry(scope: scope, entry: row.entry, body: row.body.new)
         new.form = row.form
@@ -136,6 +182,7 @@ extension StoreWriter {
             ready = try self.ready(new, in: .state, as: .pin, copied)
             ready.entry.revision = try revisions.next()
             var receipt = try state.put(ready, pinnedAt: now)
+            noteOwnEntry(found, TargetName(scope, id))
             if found?.hasEntry != true { try noteReplaced(&receipt, scope, id) }
             claim(scope, id)
             addGarbage([TargetName(scope, id)])
@@ -164,6 +211,7 @@ extension StoreWriter {
         }
         try state.unpin(scope, id, found.goneStatus == nil ? nil : revisions.next())
         setUnpinned(scope, id)
+        try removeIdleKeeper(TargetName(scope, id))
         return true
     }
 
@@ -185,6 +233,8 @@ extension StoreWriter {
         client: ClientTag?
     ) throws(StoreError) -> Bool {
         guard let found = try claimed(scope, id), !found.isTargeted else { return false }
+        // Nobody's pin of a shared row goes with it.
+        if found.isPinned, scope == shared.claims.sharedScope { return false }
         // What is pinned may need it.
         if !found.isPinned, try !state.isFree(scope, id) { return false }
         try unclaim(found, scope, id)

@@ -33,7 +33,7 @@ extension StoreWriter {
     ) throws(StoreError) -> [Release] {
         var releases: [Release] = []
         for name in names {
-            guard let saved = try state.entry(name.scope, name.id), !saved.claim.isShared,
+            guard let saved = try state.entry(name.scope, name.id),
                 try state.isFree(name.scope, name.id)
             else { continue }
             releases.append(try prepare(name, saved, copied, now))
@@ -118,40 +118,6 @@ extension StoreWriter {
             try state.log(Change(revision, name.scope.scope, event))
         }
     }
-
-    // MARK: Copies of shared rows
-
-    /// Takes a copy away that nothing targets or pins any more, so that its user sees the shared row
-    /// again; true when it stays for now.
-    ///
-    /// What a confirmed write has made of it stays, if `mayWait`, until the origin has said so of the
-    /// shared row too, or has not for a while. What its user sees anew is a change of theirs.
-    func release(
-        copy name: TargetName,
-        mayWait: Bool,
-        now: Timestamp
-    ) throws(StoreError) -> Bool {
-        let (scope, id) = (name.scope, name.id)
-        let original = shared.key(for: .shared)
-        guard let saved = try state.entry(scope, id), saved.claim.isReleased, saved.claim.isShared
-        else { return false }
-        let isHidden = try cache.isHidden(id, from: scope)
-        let behind = isHidden ? nil : try cache.base(original, id, now: now)
-        behind?.giveBack(to: shared)
-        if mayWait, saved.isAhead(of: behind?.entry, now) { return true }
-        let step = try revisions.next()
-        // Its user has seen the copy's revision, which is later than that of what is behind it.
-        try cache.raise(original, id, to: step)
-        try unclaim(saved.claim, scope, id)
-        guard !id.isEntity else {
-            let difference = saved.held.difference(to: behind?.held ?? .unknown)
-            try state.log(difference, of: name, step, ChangeCause(.network))
-            return false
-        }
-        let event = saved.change(to: behind?.entry, id)
-        try state.log(event.map { Change(step, scope.scope, $0) })
-        return false
-    }
 }
 
 /// Which one of the things that an id has been is saved.
@@ -174,37 +140,7 @@ extension StateWriter.FoundClaim {
     fileprivate var version: SavedVersion? { kind.map { SavedVersion($0, revision, digest) } }
 }
 
-extension CacheWriter.Takeable {
-    /// What it says of an entity.
-    fileprivate var held: HeldEntity {
-        guard case .inline(let bytes) = body else { return .unknown }
-        return TargetBase(entry, bytes).held
-    }
-}
-
 extension StateWriter.SavedEntry {
     /// What it says of an entity.
     var held: HeldEntity { entry.map { TargetBase($0, inline).held } ?? .unknown }
-
-    /// Whether it says what the shared row does not say yet.
-    fileprivate func isAhead(of original: Entry?, _ now: Timestamp) -> Bool {
-        guard let entry, entry.storedAt <= now,
-            now.since(entry.storedAt) < Limits.waitingCopyTime
-        else { return false }
-        return original.map { $0.storedAt < entry.storedAt } ?? true
-    }
-
-    /// What its user sees change when the shared row shows in its place; nil for nothing.
-    fileprivate func change(to original: Entry?, _ id: EntryID) -> Change.Event? {
-        let isDeleted = claim.goneStatus != nil || entry?.kind == .tombstone
-        switch (entry, original) {
-        case (nil, nil): return nil
-        case (.some, nil): return .evict(id, .lru, client: nil)
-        case (_, let original?) where original.kind == .tombstone:
-            return isDeleted ? nil : .delete(id, ChangeCause(.network))
-        case (let entry, let original?):
-            let isSame = !isDeleted && entry?.body == original.body
-            return isSame ? nil : .put(id, ChangeCause(.network))
-        }
-    }
 }

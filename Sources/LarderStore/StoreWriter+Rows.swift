@@ -6,8 +6,8 @@ import LarderModel
 /// or *targeted* by unsettled changes, or as neither is true any more but its row is not synced in
 /// `cache.db` yet: then it is *released*. Its row there is *saved*: the last word of its origin, or of
 /// the client. What `cache.db` has under the id meanwhile is *garbage*, which maintenance removes. Entities
-/// are claimed as long as a claimed row refers to them, and variants with their URL. A *copy* is a claimed
-/// row that was taken from the shared row under its id.
+/// are claimed as long as a claimed row refers to them, and variants with their URL. A *keeper* is a claimed
+/// row of a user that has no entry, as its user sees the shared row under its id, which is claimed by it.
 ///
 /// Invariants:
 /// 1. What is said of a claimed row is saved, synced, before anybody hears of it.
@@ -20,8 +20,7 @@ import LarderModel
 ///    has no row there: nothing is known of it.
 /// 6. The accounted size of what is pinned and not targeted is never let grow beyond `pins.max_bytes`.
 ///    What is targeted takes what the server says.
-/// 7. What is put into a shared row goes into every copy of it in the same command, but for one that
-///    has no room for it.
+/// 7. A shared row is claimed while it has keepers, and says what they say of it together.
 /// 8. A released row leaves `state.db` once it is written to `cache.db`, and synced there.
 /// 9. The index has what dead letters target from before the commit by which one dies until after that
 ///    by which it is dropped or back in the queue.
@@ -85,7 +84,7 @@ extension StoreWriter {
     ///
     /// To be called once, before anybody reads.
     func takeAlong(now: Timestamp) throws(StoreError) {
-        for row in try state.reader.allRows() where !row.isShared {
+        for row in try state.reader.allRows() where !row.keepsShared {
             let name = TargetName(shared.key(for: row.scope), row.id)
             if row.isPinned || row.isTargeted {
                 try holdVariants(of: name, isInPins: row.isPinned && !row.isTargeted)
@@ -139,47 +138,31 @@ extension StoreWriter {
 
     // MARK: Entries
 
-    /// Stores an entry: in its row, in the copies of a shared one, and where it is claimed in what is
-    /// saved of it.
+    /// Stores an entry: in its row, and where it is claimed in what is saved of it.
     ///
-    /// With `isOwn` false it goes into the copies only. `step` is the revision of the step that it is a part
-    /// of, if that has one.
+    /// `step` is the revision of the step that it is a part of, if that has one.
     func put(
         _ new: NewEntry,
         fence: AnswerFence?,
         _ copied: CopiedBodies,
-        isOwn: Bool = true,
         step: Revision? = nil,
         now: Timestamp
     ) throws(StoreError) -> Entrance<PutReceipt> {
-        if isOwn, let receipt = try putUnclaimed(new, fence: fence, now: now) {
+        if let receipt = try putUnclaimed(new, fence: fence, now: now) {
             return .done(receipt)
         }
         let (scope, id) = (new.scope, new.entry.id)
-        let found = try place(of: new, now: now)
-        var places: [(new: NewEntry, row: StateWriter.FoundClaim)] = []
-        for follower in shared.claims.followers(scope, id) {
-            guard fence?.keepsOut(follower, id) != true,
-                let row = try state.find(follower, id)
-            else { continue }
-            var copy = new
-            copy.scope = follower
-            places.append((copy, row))
-        }
+        var found = try place(of: new, now: now)
+        if let row = found { found = try refuseForPins(new, row) }
         let isKeptOut = fence?.keepsOut(scope, id) ?? false
-        let destination = isOwn && !isKeptOut ? try self.destination(of: new, found) : nil
-        var needs = places.compactMap { place in
-            largeBody(of: place.new, to: .state, as: .base, isCopied: true, copied)
-        }
+        let destination = isKeptOut ? nil : try self.destination(of: new, found)
         let isRefused = destination?.refusal != nil && found?.hasBytes == true
         if let destination, !isRefused,
             let large = largeBody(of: new, to: destination.file, as: .answer, copied)
         {
-            needs.append(large)
+            return .needs([large])
         }
-        guard needs.isEmpty else { return .needs(needs) }
-        for place in places { try put(place.new, intoCopy: place.row, copied) }
-        defer { if isOwn || isKeptOut { try? forget(new.body) } }
+        defer { try? forget(new.body) }
         guard let destination else {
             let revision =
                 if let found, found.hasEntry { found.revision } else { try revisions.next() }
@@ -188,6 +171,12 @@ extension StoreWriter {
         if let found, let error = destination.refusal {
             try tellRefusal(of: new, found, error)
             if isRefused { return .refused(error) }
+        }
+        if found?.isPinned == true, new.entry.kind == .tombstone, scope == shared.claims.sharedScope
+        {
+            let needs = try keepForPins(new, copied)
+            guard needs.isEmpty else { return .needs(needs) }
+            found = try state.find(scope, id)
         }
         let ready = try ready(new, in: destination.file, as: .answer, copied)
         if found?.isLeftToCache == true, new.entry.kind == .tombstone {
@@ -198,7 +187,10 @@ extension StoreWriter {
             if found != nil { shared.claims.removeGarbage([RowKey(scope, id)]) }
             return .done(try cache.put(ready, now: now))
         }
-        return .done(try put(ready, into: found, step))
+        let viewers = try viewers(of: scope, id)
+        let receipt = try put(ready, into: found, step)
+        try answered(scope, id, viewers, at: receipt.isSame ? nil : receipt.revision, now: now)
+        return .done(receipt)
     }
 
     /// Stores an entry that concerns the cache alone; nil, and nothing done, where it does not.
@@ -208,7 +200,7 @@ extension StoreWriter {
         now: Timestamp
     ) throws(StoreError) -> PutReceipt? {
         let (scope, id) = (new.scope, new.entry.id)
-        guard new.isLinkableInCache, !shared.claims.concerns(scope, id),
+        guard new.isLinkableInCache, !shared.claims.covers(scope, id),
             shared.claims.isEmpty || id.urlOfVariant == nil,
             fence?.covers(scope, id) != true
         else { return nil }
@@ -228,7 +220,8 @@ extension StoreWriter {
         let isChunked = new.body.isUploaded || new.entry.body.byteCount > Limits.inlineBodyBytesMax
         let size = new.entry.rowSize(in: new.scope, isChunked: isChunked)
         do throws(StoreError) {
-            try state.checkRoom(for: size, new.scope, replacing: found.pinnedSize)
+            let (replaced, payer) = (found.pinnedSize, found.payer)
+            try state.checkRoom(for: size, new.scope, replacing: replaced, paidBy: payer)
             return (.state, nil)
         } catch {
             guard case .pinsFull = error else { throw error }
@@ -253,25 +246,6 @@ extension StoreWriter {
         }
     }
 
-    /// One that cannot take it stays as it is: it is one user's, and keeps it from nobody else.
-    private func put(
-        _ copy: NewEntry,
-        intoCopy found: StateWriter.FoundClaim,
-        _ copied: CopiedBodies
-    ) throws(StoreError) {
-        let ready: NewEntry
-        do throws(StoreError) {
-            ready = try self.ready(copy, in: .state, as: .base, isCopied: true, copied)
-        } catch .badChunk, .pinsFull {
-            return
-        }
-        do throws(StoreError) {
-            _ = try put(ready, into: found)
-        } catch .pinsFull {
-            try forget(ready.body)
-        }
-    }
-
     /// Stores an entry in what is saved of its id.
     private func put(
         _ new: NewEntry,
@@ -289,6 +263,7 @@ extension StoreWriter {
         }
         try hideShared(behind: new)
         var receipt = try state.put(new)
+        noteOwnEntry(found, TargetName(new.scope, new.entry.id))
         if !found.hasEntry { try noteReplaced(&receipt, new.scope, new.entry.id) }
         return receipt
     }
@@ -315,27 +290,25 @@ extension StoreWriter {
         return try state.put(tombstone)
     }
 
-    /// Confirms the bytes that stand under an id, and those of the copies of a shared row.
+    /// Confirms the bytes that stand under an id.
     func refresh(
         _ confirmed: Entry,
         in scope: ScopeKey,
-        fence: AnswerFence?
+        fence: AnswerFence?,
+        now: Timestamp
     ) throws(StoreError) -> RefreshOutcome {
         let id = confirmed.id
         // A write was confirmed since it was asked for: what was confirmed then is not what is now
         // (P-06).
         guard fence?.covers(scope, id) != true else { return .gone }
-        for follower in shared.claims.followers(scope, id) {
-            do throws(StoreError) {
-                _ = try state.refresh(confirmed, in: follower)
-            } catch .pinsFull {
-            }
-        }
         guard shared.claims.covers(scope, id) else {
             return try cache.refresh(confirmed, in: scope)
         }
         guard let outcome = try state.refresh(confirmed, in: scope) else {
             return try cache.refresh(confirmed, in: scope)
+        }
+        if case .refreshed = outcome {
+            try answered(scope, id, try viewers(of: scope, id), at: nil, now: now)
         }
         return outcome
     }
@@ -385,7 +358,7 @@ extension StoreWriter {
         _ scope: ScopeKey,
         _ id: EntryID
     ) throws(StoreError) {
-        guard found.hasEntry, !found.isShared else { return }
+        guard found.hasEntry, scope != shared.claims.sharedScope else { return }
         try cacheIfAny?.hideShared(id, from: scope, olderThan: found.revision)
     }
 
@@ -393,10 +366,12 @@ extension StoreWriter {
     func unclaim(
         _ found: StateWriter.FoundClaim,
         _ scope: ScopeKey,
-        _ id: EntryID
+        _ id: EntryID,
+        isCounted: Bool = true
     ) throws(StoreError) {
         try hideShared(found, scope, id)
         try state.remove(found, scope, id)
+        if found.keepsShared, isCounted { try state.countKeepers(of: id) }
         setUnpinned(scope, id)
         let index = shared.claims
         index.setGivenUp(scope, id, true)

@@ -17,9 +17,9 @@ extension StoreWriter {
         var departed: [DepartedModifier] = []
         for number in numbers {
             guard let whole = try state.reader.queue.modifier(number),
-                let variants = try settle(deciding(whole), now)
+                let (variants, waits) = try settle(deciding(whole), now)
             else { continue }
-            departed.append(DepartedModifier(whole: whole, variants: variants))
+            departed.append(DepartedModifier(whole: whole, variants: variants, waits: waits))
         }
         return departed
     }
@@ -27,38 +27,68 @@ extension StoreWriter {
     /// Has one modifier leave the queue; the variants of its targets, or nil where it is settled.
     ///
     /// What becomes of each base is worked out from what it is now, and shown by the cache as far as
-    /// there is one.
+    /// there is one. No 2xx changes a shared row: the modifier waits then for an answer of it (case 29).
     private func settle(
         _ settlement: Settlement,
         _ now: Timestamp
-    ) throws(StoreError) -> [VariantRow]? {
+    ) throws(StoreError) -> (variants: [VariantRow], waits: Bool)? {
         guard let row = try state.find(settlement.number), !row.isSettled else { return nil }
         let step = try revisions.next()
-        let targets = try fates(of: settlement, now)
-        if case .confirmed = settlement.outcome {
-            // What others read of a shared row is asked for again.
-            for (name, _) in targets where shared.claims.isCopy(name.scope, name.id) {
-                try markStale(shared.key(for: .shared), name.id)
+        var (names, waiting): ([TargetName], [TargetName]) = ([], [])
+        let isAnswer = settlement.isConfirmed && !settlement.isShown && !row.isAnswered
+        for name in try targetNames(of: settlement.number, isOpen: true) {
+            if isAnswer, try place(of: name) != name {
+                waiting.append(name)
+            } else {
+                names.append(name)
             }
         }
-        try state.settle(settlement, row, targets, step, now: now)
+        let targets = try fates(of: names, settlement, now)
+        // What others read of a shared row is asked for again.
+        for name in waiting { try markStale(sharedName(name.id).scope, name.id) }
+        if waiting.isEmpty {
+            try state.settle(settlement, row, targets, step, now: now)
+        } else {
+            try state.answer(settlement, row, targets, step, now: now)
+        }
         try fill(now: now)
+        let variants = try settleVariants(settlement, step, now)
+        try forgetTargets(names, step)
+        guard case .dead = settlement.outcome else { return (variants, !waiting.isEmpty) }
+        for name in try targetNames(of: settlement.number, isOpen: false) {
+            shared.claims.addDeadLetters(name.scope, name.id, 1)
+            onRollBack { [index = shared.claims] in index.addDeadLetters(name.scope, name.id, -1) }
+        }
+        return (variants, false)
+    }
+
+    private func settleVariants(
+        _ settlement: Settlement,
+        _ step: Revision,
+        _ now: Timestamp
+    ) throws(StoreError) -> [VariantRow] {
         var variants: [VariantRow] = []
         for rows in settlement.variants {
             for row in try variantRows(in: [rows.places], now) {
                 variants.append(row)
-                guard case .confirmed = settlement.outcome else { continue }
-                try settle(row, rows.update, at: step, now)
+                if settlement.isConfirmed { try settle(row, rows.update, at: step, now) }
             }
         }
-        let index = shared.claims
-        for (name, _) in targets {
-            afterCommit { index.addTargets(name.scope, name.id, -1) }
-            guard case .dead = settlement.outcome else { continue }
-            index.addDeadLetters(name.scope, name.id, 1)
-            onRollBack { index.addDeadLetters(name.scope, name.id, -1) }
-        }
         return variants
+    }
+
+    /// A change of each of these targets it no more, which is seen from a step on.
+    private func forgetTargets(_ names: [TargetName], _ step: Revision) throws(StoreError) {
+        let index = shared.claims
+        for name in names {
+            let place = try place(of: name)
+            if place != name { try state.raise(place, to: step) }
+            afterCommit {
+                index.addTargets(name.scope, name.id, -1)
+                if place != name { index.addTargets(place.scope, place.id, -1) }
+            }
+        }
+        for name in names.unique { try removeIdleKeeper(name) }
     }
 
     /// Drops a dead letter; false when the scope has none of this number.
@@ -67,7 +97,7 @@ extension StoreWriter {
         of scope: ScopeKey,
         now: Timestamp
     ) throws(StoreError) -> Bool {
-        let targets = try targetNames(of: number)
+        let targets = try targetNames(of: number, isOpen: false)
         let step = try revisions.next()
         let isDropped = try state.dropDeadLetter(number, of: scope, step, now: now)
         if isDropped { forgetDead(targets) }
@@ -104,7 +134,10 @@ extension StoreWriter {
         let scope = shared.key(for: whole.modifier.scope)
         var bases: [EntryID: TargetBase] = [:]
         for id in whole.modifier.targets {
-            guard let saved = try state.entry(scope, id), let entry = saved.entry else { continue }
+            let place = try place(of: TargetName(scope, id))
+            guard let saved = try state.entry(place.scope, id), let entry = saved.entry else {
+                continue
+            }
             bases[id] =
                 saved.claim.goneStatus.map { .deleted(entry.tombstone($0)) }
                 ?? TargetBase(entry, saved.chunked == nil ? saved.inline : nil)
@@ -114,17 +147,22 @@ extension StoreWriter {
 
     /// Works out what becomes of each target, one change after the other.
     private func fates(
-        of settlement: Settlement,
+        of names: [TargetName],
+        _ settlement: Settlement,
         _ now: Timestamp
     ) throws(StoreError) -> [(name: TargetName, fate: StateWriter.TargetFate)] {
         var targets: [(name: TargetName, fate: StateWriter.TargetFate)] = []
         var bases: [TargetName: TargetBase] = [:]
-        for name in try targetNames(of: settlement.number) {
+        for name in names {
             let base: TargetBase
             if let known = bases[name] {
                 base = known
             } else {
                 base = try self.base(of: name, now: now)
+            }
+            if settlement.isConfirmed, try place(of: name) != name {
+                targets.append((name, .keep))
+                continue
             }
             let (fate, next) = try fate(of: name, base, settlement.outcome, now)
             targets.append((name, fate))
@@ -133,10 +171,15 @@ extension StoreWriter {
         return targets
     }
 
-    /// What a modifier's changes target, one for each change; without what cannot be read.
-    private func targetNames(of number: ModifierNumber) throws(StoreError) -> [TargetName] {
+    /// What a modifier's changes target, one for each change, or for each that is not ended; without
+    /// what cannot be read.
+    private func targetNames(
+        of number: ModifierNumber,
+        isOpen: Bool
+    ) throws(StoreError) -> [TargetName] {
         try state.targets(of: number).compactMap { target in
-            guard let scope = Scope(text: target.scope), let id = try? EntryID(stored: target.id)
+            guard !isOpen || !target.isEnded, let scope = Scope(text: target.scope),
+                let id = try? EntryID(stored: target.id)
             else { return nil }
             return TargetName(shared.key(for: scope), id)
         }
@@ -240,6 +283,10 @@ extension StoreWriter {
             try markStale(scope, id)
         }
     }
+}
+
+extension Settlement {
+    var isConfirmed: Bool { if case .confirmed = outcome { true } else { false } }
 }
 
 extension Settlement.Outcome {

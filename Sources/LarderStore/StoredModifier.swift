@@ -39,6 +39,8 @@ package struct StoredModifier: Equatable, Sendable {
     package let answerStatus: Int?
     package let headers: HeaderFields
     package let bodyByteCount: Int
+    /// Whether the server has confirmed it, and a shared row does not show it yet.
+    package let isAnswered: Bool
     /// In the order of its changes.
     package internal(set) var targets: [EntryID] = []
     let changeCount: Int
@@ -96,6 +98,7 @@ package struct StoredModifier: Equatable, Sendable {
         answerAt = numbers.momentOrNil(31)
         unclearStatus = numbers.statusOrNil(32)
         bodyByteCount = numbers.byteCount(33)
+        isAnswered = row.integer(34) != 0
         // A lane or a dependency that cannot be read would have it sent out of its order; one that
         // was accepted after it would have it wait for ever.
         guard numbers.areSound, (lane == nil) == row.isNull(6),
@@ -140,6 +143,7 @@ package struct StoredModifier: Equatable, Sendable {
         unclearStatus = nil
         headers = new.request.headers
         bodyByteCount = new.request.body.count
+        isAnswered = false
         targets = new.changes.map(\.id)
         changeCount = new.changes.count
     }
@@ -149,7 +153,7 @@ package struct StoredModifier: Equatable, Sendable {
         attempts_max, attempts, not_applied, stalled, next_attempt_at, after_unknown, key, round, \
         accepted_at, settled_at, rev, client, digest_high, digest_low, size, method, url, \
         media_type, answer_status, headers, changes, answer_at, unclear_status, \
-        coalesce(length(body), 0)
+        coalesce(length(body), 0), answered
         """
 
     static func text(_ numbers: [ModifierNumber]) -> String {
@@ -239,4 +243,6 @@ package struct OpenChange: Equatable, Sendable {
     package let revision: Revision
     package let acceptedAt: Timestamp
     package let effect: [UInt8]
+    /// Whether the server has confirmed it.
+    package var isAnswered = false
 }

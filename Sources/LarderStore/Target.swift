@@ -9,6 +9,8 @@ package struct Target: Sendable {
     /// Whether the server has deleted it.
     package let isDeleted: Bool
     package let body: Body
+    /// Whether the entry is that of the shared row.
+    package var isOfSharedRow = false
     /// In the order of their numbers.
     package internal(set) var changes: [OpenChange]
 
@@ -34,6 +36,8 @@ package struct ModifierFilter: Sendable {
     package var state: ModifierState?
     /// Without the dead letters.
     package var isUnsettled = false
+    /// Without those that the server has confirmed.
+    package var isUnanswered = false
     /// Those that change this id.
     package var target: EntryID?
     package var laneName: LaneName?

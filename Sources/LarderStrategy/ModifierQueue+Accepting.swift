@@ -111,7 +111,7 @@ extension ModifierQueue {
             floor: state.pauseFloor
         )
         let slot = place(node)
-        if case .accepted = state {} else { enterLanes(slot, record.lanes, owner: owner) }
+        if record.state != .accepted { enterLanes(slot, record.lanes, owner: owner) }
         depend(slot, on: record.dependsOn)
         if record.state == .authWait {
             parties[Int(party)].refused = (parties[Int(party)].refused ?? []) + [record.number]
@@ -145,6 +145,7 @@ extension ModifierQueue {
             return .held(until: clock.monotonic(hold, cap: min(duration, Limits.modifierHoldMax)))
         case .queued: return .queued
         case .inFlight: return .unknown(until: nil)
+        case .accepted where record.isAnswered: return .answered
         case .accepted: return .accepted(until: due(cap: acceptedLimit))
         case .retryWait:
             // What the origin asked for, or a backoff: both count from its answer.

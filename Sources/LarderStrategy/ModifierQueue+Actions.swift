@@ -15,7 +15,8 @@ extension ModifierQueue {
         /// It changes nothing in a row that is settled.
         case changeState(ModifierNumber, Change)
         /// Commit the settle step of the one and, in the same transaction, of its dependants,
-        /// again and again until it is done; then ``settleCommitted(_:now:)``.
+        /// again and again until it is done; then ``settleCommitted(_:now:)``, or where a shared row
+        /// has to show it first ``answerCommitted(_:now:)``.
         case settle(ModifierNumber, Outcome, dependants: [ModifierNumber])
     }
 
@@ -101,8 +102,8 @@ extension ModifierQueue {
         case turn
         /// Its request is on its way.
         case answer
-        /// It was answered 202: until a read shows it, or this moment.
-        case confirmation(until: Duration)
+        /// It was answered 202: until a read shows it, or this moment; nil where only a read ends it.
+        case confirmation(until: Duration?)
         /// A step of it is being written.
         case commit
     }

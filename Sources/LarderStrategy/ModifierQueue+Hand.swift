@@ -24,6 +24,8 @@ extension ModifierQueue {
         now: Duration
     ) throws(Refusal) -> [Action] {
         let slot = try waiting(number)
+        // The server has confirmed it: it only shows no more.
+        if nodes[Int(slot)].state == .answered { return settleByHand(slot, .confirmed, now) }
         let hasLeft = nodes[Int(slot)].mayHaveLeft
         return settleByHand(slot, hasLeft ? .dead(.discarded) : .cancelled, now)
     }
@@ -57,7 +59,7 @@ extension ModifierQueue {
             if nodes[Int(slot)].state == .authWait { change(slot, to: .queued, &actions) }
         case .retryWait, .unknown, .conflict:
             change(slot, to: .queued, &actions)
-        case .held, .queued, .accepted, .committingSend, .inFlight, .changing, .settling:
+        case .held, .queued, .accepted, .answered, .committingSend, .inFlight, .changing, .settling:
             throw .nothingToRetry
         }
         if origins[Int(origin)].reach != .setOffline { wake(origin, now) }
@@ -78,7 +80,8 @@ extension ModifierQueue {
         switch nodes[Int(slot)].state {
         case .committingSend, .inFlight: throw .inFlight
         case .changing, .settling: throw .notNow
-        case .held, .queued, .retryWait, .unknown, .authWait, .conflict, .accepted: return slot
+        case .held, .queued, .retryWait, .unknown, .authWait, .conflict, .accepted, .answered:
+            return slot
         }
     }
 }

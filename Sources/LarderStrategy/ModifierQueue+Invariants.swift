@@ -70,8 +70,8 @@ extension ModifierQueue.Node {
     var isUnderWay: Bool {
         switch state {
         case .committingSend, .inFlight: true
-        case .held, .queued, .retryWait, .unknown, .authWait, .conflict, .accepted, .changing,
-            .settling:
+        case .held, .queued, .retryWait, .unknown, .authWait, .conflict, .accepted, .answered,
+            .changing, .settling:
             false
         }
     }

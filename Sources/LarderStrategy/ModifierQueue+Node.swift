@@ -14,6 +14,8 @@ extension ModifierQueue {
         case conflict
         /// Out of its lanes.
         case accepted(until: Duration)
+        /// As `accepted`, but it counts as confirmed: an answer for a shared row ends it.
+        case answered
         /// What it is going to be is being written.
         case changing(to: Written)
         case settling(Outcome)
@@ -68,7 +70,7 @@ extension ModifierQueue {
             switch state {
             case .retryWait(let end), .unknown(.some(let end)): isDue ? nil : end
             case .held, .queued, .committingSend, .inFlight, .unknown(nil), .authWait, .conflict,
-                .accepted, .changing, .settling:
+                .accepted, .answered, .changing, .settling:
                 nil
             }
         }
@@ -80,7 +82,7 @@ extension ModifierQueue {
             case .queued: return true
             case .retryWait, .unknown(.some): return isDue
             case .held, .committingSend, .inFlight, .unknown(nil), .authWait, .conflict,
-                .accepted, .changing, .settling:
+                .accepted, .answered, .changing, .settling:
                 return false
             }
         }
@@ -90,7 +92,7 @@ extension ModifierQueue {
             guard !mayHaveLeft else { return false }
             return switch state {
             case .held, .queued, .retryWait, .authWait: true
-            case .committingSend, .inFlight, .unknown, .conflict, .accepted, .changing,
+            case .committingSend, .inFlight, .unknown, .conflict, .accepted, .answered, .changing,
                 .settling:
                 false
             }
@@ -106,7 +108,7 @@ extension ModifierQueue {
             switch state {
             case .held(let end), .accepted(let end): end
             case .queued, .committingSend, .inFlight, .retryWait, .unknown, .authWait, .conflict,
-                .changing, .settling:
+                .answered, .changing, .settling:
                 pauseEnd
             }
         }

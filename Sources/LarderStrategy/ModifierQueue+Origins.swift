@@ -83,7 +83,7 @@ extension ModifierQueue {
         case .unknown: change(slot, to: .unknown(until: end), &actions)
         case .changing(.unknown): nodes[Int(slot)].state = .changing(to: .unknown(until: end))
         case .held, .queued, .committingSend, .inFlight, .retryWait, .authWait, .conflict,
-            .accepted, .changing, .settling:
+            .accepted, .answered, .changing, .settling:
             break
         }
     }

@@ -118,7 +118,7 @@ extension ModifierQueue {
         case .changing(.unknown(let end?)) where next < end:
             nodes[Int(slot)].state = .changing(to: .unknown(until: next))
         case .held, .queued, .committingSend, .inFlight, .retryWait, .unknown, .authWait, .conflict,
-            .accepted, .changing, .settling:
+            .accepted, .answered, .changing, .settling:
             return false
         }
         refresh(slot)

@@ -13,7 +13,7 @@ extension ModifierQueue {
         let number = nodes[Int(slot)].number
         var unmet: [ModifierNumber] = []
         for parent in parents where parent < number && !unmet.contains(parent) {
-            guard slots[parent] != nil else { continue }
+            guard let slot = slots[parent], nodes[Int(slot)].state != .answered else { continue }
             unmet.append(parent)
         }
         guard !unmet.isEmpty else { return }
@@ -67,6 +67,28 @@ extension ModifierQueue {
         return actions
     }
 
+    /// The settle step has found that a shared row does not show the modifier yet: it waits for that,
+    /// and counts as confirmed.
+    package mutating func answerCommitted(_ number: ModifierNumber, now: Duration) -> [Action] {
+        guard let slot = slots[number], nodes[Int(slot)].state == .settling(.confirmed) else {
+            return []
+        }
+        var actions: [Action] = []
+        leaveLanes(slot)
+        nodes[Int(slot)].state = .answered
+        refresh(slot)
+        leaveDependencies(of: number, slot, .confirmed, &actions)
+        finish(&actions, now)
+        return actions
+    }
+
+    /// An answer has settled it, which is committed; that can be heard of before its own step is.
+    package mutating func answerShown(_ number: ModifierNumber, now: Duration) -> [Action] {
+        guard let slot = slots[number] else { return [] }
+        if nodes[Int(slot)].state == .answered { nodes[Int(slot)].state = .settling(.confirmed) }
+        return settleCommitted(number, now: now)
+    }
+
     private mutating func remove(
         _ number: ModifierNumber,
         _ outcome: Outcome,
@@ -74,6 +96,17 @@ extension ModifierQueue {
     ) {
         guard let slot = slots.removeValue(forKey: number) else { return }
         leaveLanes(slot)
+        leaveDependencies(of: number, slot, outcome, &actions)
+        release(slot)
+    }
+
+    /// Nothing waits for a modifier any more, nor does it for others.
+    private mutating func leaveDependencies(
+        of number: ModifierNumber,
+        _ slot: Int32,
+        _ outcome: Outcome,
+        _ actions: inout [Action]
+    ) {
         forgetRefusal(of: number, nodes[Int(slot)].party)
         for parent in dependencies.removeValue(forKey: number) ?? [] {
             forget(number, under: parent)
@@ -90,7 +123,6 @@ extension ModifierQueue {
                 settle(slot, outcome.ofDependants, &actions)
             }
         }
-        release(slot)
     }
 
     /// With the last that waits for a credential nobody is left who could be told to go on: the

@@ -11,6 +11,7 @@ extension ModifierQueue {
         case .committingSend, .changing, .settling: return .commit
         case .inFlight: return .answer
         case .accepted(let end): return .confirmation(until: end)
+        case .answered: return .confirmation(until: nil)
         case .held(let end): return .hold(until: end)
         case .conflict, .unknown(nil): return .decision
         case .authWait: return .credential
@@ -54,7 +55,7 @@ extension ModifierQueue {
         case .unknown: return .unknown
         case .authWait: return .authWait
         case .conflict: return .conflict
-        case .accepted: return .accepted
+        case .accepted, .answered: return .accepted
         case .changing(let written): return written.state
         case .settling(.confirmed): return .confirmed
         case .settling(.dead): return .dead

@@ -26,6 +26,8 @@ package import LarderModel
 ///              │           └── unknown ◄──────┤ no answer   │ by hand, or expired,
 ///              ├────────────── authWait ◄─────┤ 401, 407    │ or with a parent
 ///   by hand ───┴── unknown, conflict, …       └─► accepted ─┘
+///
+///   settling ──► answered ──► (none)    of a shared row, once an answer for that has come
 /// ```
 ///
 /// Between two of these that are rows' states stands `changing`, until the new one is committed.
@@ -64,7 +66,7 @@ package import LarderModel
 ///    the credential was refused, or the party rests.
 /// 4. Whatever ends by itself has its wake time.
 /// 5. What has been returned as a step is done with once: a modifier leaves after its settle step
-///    alone.
+///    alone, or once an answer has settled it.
 /// 6. Of a party that is tried one is under way that was sent since; of one that rests none is sent.
 package struct ModifierQueue: Sendable {
     /// Where each unsettled modifier's node lies.
@@ -150,8 +152,8 @@ package struct ModifierQueue: Sendable {
         case .retryWait, .unknown(.some):
             nodes[Int(slot)].isDue = true
             refresh(slot)
-        case .queued, .committingSend, .inFlight, .unknown(nil), .authWait, .conflict, .changing,
-            .settling:
+        case .queued, .committingSend, .inFlight, .unknown(nil), .authWait, .conflict, .answered,
+            .changing, .settling:
             refresh(slot)
         }
     }

@@ -24,6 +24,8 @@ package struct ModifierRecord: Equatable, Sendable {
     /// Whether a person decides after each attempt without a clear answer (`after_unknown: hold`).
     package var holds = false
     package var state = ModifierState.queued
+    /// Whether the server has confirmed it, and it waits in `accepted` until a shared row shows it.
+    package var isAnswered = false
     /// Counted ones.
     package var attempts = 0
     /// Answers that said that it was not applied for now.

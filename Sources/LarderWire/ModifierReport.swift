@@ -10,7 +10,15 @@ package struct ModifierReport: Equatable, Report {
         case stalled
         /// One of its effects does not fit what is there, and is left out of the view.
         case inapplicable
+        /// The server has confirmed it; a shared row does not show it yet.
+        case answered
     }
+
+    /// Whether the server has confirmed it.
+    package var isAnswered: Bool { marks.contains(.answered) }
+
+    /// Whether it is settled, or counts as confirmed for who waits.
+    package var isDone: Bool { state.isSettled || isAnswered }
 
     /// What the origin last answered to it.
     package struct Answer: Equatable, Sendable {

@@ -136,10 +136,13 @@ struct SharedTests {
             sent.open()
             let key = fixture.key(alice)
             let report = try await fixture.engine.modifiers.modifier(id, key, wait: .seconds(60))
-            #expect(report.state == .confirmed)
+            #expect(report.state == .accepted)
+            #expect(report.marks == [.answered], "it counts as confirmed")
+            #expect(report.waitingFor?.reason == "confirmation")
             #expect(try fixture.view(url, bob) == #"{"liked":false}"#, "no base is written there")
             #expect(try fixture.isStale(url, bob))
             #expect(try fixture.view(url, alice) == #"{"liked":true}"#, "it does not flicker")
+            #expect(try await fixture.cached(url).lastShown?.pending == 0)
             try await fixture.engine.store.maintain()
             #expect(try fixture.view(url, alice) == #"{"liked":true}"#)
             let watch = try await Watch(fixture, as: bob)
@@ -153,6 +156,8 @@ struct SharedTests {
             #expect(try await fixture.ids(alice).isEmpty, "nothing of its own is left")
             #expect(try fixture.view(url, alice) == #"{"liked":true,"by":1}"#)
             #expect(fixture.upstream.asked.all.count == 3)
+            let settled = try await fixture.engine.modifiers.modifier(id, key)
+            #expect(settled.state == .confirmed && settled.marks.isEmpty)
             watch.hangUp()
         }
     }
@@ -179,8 +184,8 @@ struct SharedTests {
         }
     }
 
-    @Test("Case 29: what a confirmed write has made shows until its origin says so, or for a while")
-    func waitingCopy() async throws {
+    @Test("Case 29: no time ends an answered write, but an answer does that differs from it")
+    func answered() async throws {
         try await EngineFixture.run(setup()) { fixture in
             let url = try fixture.url("/a")
             try await fixture.cache(url, .json(#"{"liked":false}"#), as: bob)
@@ -191,23 +196,67 @@ struct SharedTests {
             _ = try await fixture.engine.modifiers.modifier(id, key, wait: .seconds(60))
             // Nothing more is scripted: the origin is away.
             _ = try await fixture.upstream.asked.element(2)
-            try await fixture.engine.store.maintain()
-            #expect(try fixture.view(url, alice) == #"{"liked":true}"#)
-            #expect(try fixture.view(url, bob) == #"{"liked":false}"#)
-            let quiet: (inout WatchCommand) -> Void = { command in
+            let seen = try fixture.revision(url, alice)
+            for _ in 0..<3 {
+                fixture.clock.advance(by: .seconds(86_400))
+                try await fixture.engine.store.maintain()
+                #expect(try fixture.view(url, alice) == #"{"liked":true}"#)
+                #expect(try fixture.view(url, bob) == #"{"liked":false}"#)
+            }
+            let watch = try await Watch(fixture) { command in
                 command.types = [.put]
                 command.heartbeat = .seconds(3_600)
             }
-            let watch = try await Watch(fixture, quiet)
-            let other = try await Watch(fixture, as: bob, quiet)
-            fixture.clock.advance(by: Limits.waitingCopyTime)
-            try await fixture.engine.store.maintain()
+            fixture.upstream.answer(url, with: .json(#"{"liked":false}"#))
+            try await fixture.fetch(url, as: bob)
             #expect(try await watch.frames(upTo: 2).map(\.name) == ["bookmark", "put \(url)"])
             #expect(try fixture.view(url, alice) == #"{"liked":false}"#)
-            try await fixture.putBlob("after", "1", as: bob)
-            #expect(try await other.frames(upTo: 2).map(\.name) == ["bookmark", "put after"])
+            #expect(try fixture.revision(url, alice) > seen)
             watch.hangUp()
-            other.hangUp()
+        }
+    }
+
+    @Test("Case 29: a 304 and a final refusal of a read settle an answered write, 401 does not")
+    func confirmedUnchanged() async throws {
+        try await EngineFixture.run(setup()) { fixture in
+            let url = try fixture.url("/a")
+            let first = ScriptedAnswer.json(#"{"liked":false}"#, headers: ["ETag": "\"v1\""])
+            for last in [ScriptedAnswer.reply(status: 304), .reply("no", status: 403)] {
+                try await fixture.cache(url, first, as: bob)
+                fixture.upstream.answer(
+                    url,
+                    with: .reply(status: 204),
+                    .reply("who?", status: 401)
+                )
+                let id = try await fixture.like(url, alice)
+                let key = fixture.key(alice)
+                let asked = fixture.upstream.asked.all.count
+                _ = try await fixture.engine.modifiers.modifier(id, key, wait: .seconds(60))
+                _ = try await fixture.upstream.asked.element(asked + 1)
+                #expect(try fixture.view(url, alice) == #"{"liked":true}"#)
+                let modifiers = fixture.engine.modifiers
+                #expect(try await modifiers.modifier(id, key).marks == [.answered])
+                fixture.upstream.answer(url, with: last)
+                try await fixture.fetch(url, as: bob)
+                #expect(try await modifiers.modifier(id, key).state == .confirmed)
+                #expect(try fixture.view(url, alice) == #"{"liked":false}"#)
+            }
+        }
+    }
+
+    @Test("Case 29: an answered write is out of its lanes, and shows beneath the next one")
+    func outOfLanes() async throws {
+        try await EngineFixture.run(setup()) { fixture in
+            let url = try fixture.url("/a")
+            try await fixture.cache(url, .json(#"{"n":1}"#), as: bob)
+            fixture.upstream.answer(url, with: .reply(status: 204))
+            let id = try await fixture.like(url, alice, #"{"n":2}"#)
+            let key = fixture.key(alice)
+            _ = try await fixture.engine.modifiers.modifier(id, key, wait: .seconds(60))
+            let next = try await fixture.like(url, alice, #"{"m":3}"#)
+            let report = try await fixture.engine.modifiers.modifier(next, key)
+            #expect(report.waitingFor?.reason != "lane")
+            #expect(try fixture.view(url, alice) == #"{"n":2,"m":3}"#)
         }
     }
 
@@ -362,7 +411,7 @@ struct SharedTests {
         }
     }
 
-    @Test("A pin is its user's own: it takes what is shared, also offline, and keeps it for itself")
+    @Test("A pin keeps the shared row as it is, with each new answer, and nobody's evict takes it")
     func pin() async throws {
         try await EngineFixture.run(setup()) { fixture in
             let url = try fixture.url("/a")
@@ -373,19 +422,38 @@ struct SharedTests {
                 return
             }
             let watch = try await Watch(fixture) { $0.types = [.put] }
-            try await fixture.cache(url, .json("[2]"), as: bob)
-            #expect(try fixture.view(url, alice) == "[1]")
-            #expect(try fixture.view(url, bob) == "[2]")
-            try await fixture.putBlob("end", "1", as: alice)
-            let told = try await watch.frames(upTo: 2).map(\.name)
-            #expect(told == ["bookmark", "put end"], "its own row stands before the shared one")
-            let report = try await fixture.engine.eviction.evict(
+            try await fixture.cache(url, .json("[2, 3]"), as: bob)
+            for scope in [alice, bob] { #expect(try fixture.view(url, scope) == "[2, 3]") }
+            #expect(try await watch.frames(upTo: 2).map(\.name) == ["bookmark", "put \(url)"])
+            let pin = try await fixture.engine.pins.list(PinListCommand(), key).items[0]
+            #expect(pin.state == .held && pin.byteCount == 6)
+            _ = try await fixture.engine.eviction.evict(
                 EvictCommand(.all),
                 .one(fixture.engine.store.key(for: .shared))
             )
-            #expect(report.evicted == 1)
-            #expect(try fixture.view(url, alice) == "[1]")
+            #expect(try fixture.view(url, alice) == "[2, 3]")
+            #expect(try await fixture.engine.pins.unpin(id, key))
+            try await fixture.engine.store.maintain()
+            #expect(!fixture.engine.store.isClaimed(fixture.key(.shared), id))
+            #expect(try fixture.view(url, bob) == "[2, 3]")
             watch.hangUp()
+        }
+    }
+
+    @Test("A pin of a shared row that its origin deletes keeps its bytes for its user alone")
+    func gonePin() async throws {
+        try await EngineFixture.run(setup()) { fixture in
+            let url = try fixture.url("/a")
+            let (id, key) = (try EntryID(url), fixture.key(alice))
+            try await fixture.cache(url, .json("[1]"), as: bob)
+            _ = try await fixture.engine.pins.pin(id, key)
+            fixture.upstream.answer(url, with: .reply(status: 410))
+            try await fixture.fetch(url, as: bob)
+            #expect(try fixture.view(url, alice) == "[1]")
+            #expect(try fixture.view(url, bob) != "[1]")
+            #expect(try await fixture.cached(url, as: bob).lastShown == nil)
+            let pin = try await fixture.engine.pins.list(PinListCommand(), key).items[0]
+            #expect(pin.state == .gone && pin.byteCount == 3)
         }
     }
 
@@ -405,7 +473,7 @@ struct SharedTests {
             let id = try await fixture.like(url, alice)
             let key = fixture.key(alice)
             let report = try await fixture.engine.modifiers.modifier(id, key, wait: .seconds(60))
-            #expect(report.state == .confirmed)
+            #expect(report.isDone)
             old.open()
             let frames = try await fetch.result()
             #expect(frames.lastShown?.entry.body == .json(Array(#"{"liked":true}"#.utf8)))
@@ -473,6 +541,17 @@ extension EngineFixture {
             return true
         }
         return shown
+    }
+
+    fileprivate func revision(_ url: WebURL, _ scope: Scope) throws -> Revision {
+        let reader = try engine.store.makeReader()
+        defer { reader.endTransaction() }
+        let shown = try engine.view(of: EntryID(url), for: key(scope), reader, now: clock.now()) {
+            row,
+            _,
+            _ in row.entry()
+        }
+        return try #require(shown?.entry).revision
     }
 
     fileprivate func isStale(_ url: WebURL, _ scope: Scope) throws -> Bool {

@@ -250,6 +250,10 @@ struct MigrationTests {
             DROP INDEX claim_pinned;
             DROP INDEX claim_wanted;
             DROP INDEX claim_released;
+            DROP INDEX claim_keeper;
+            ALTER TABLE claim DROP COLUMN payer;
+            ALTER TABLE modifier DROP COLUMN answered;
+            ALTER TABLE change_log DROP COLUMN hidden_from;
             ALTER TABLE claim RENAME COLUMN claim TO kept;
             ALTER TABLE claim RENAME TO kept;
             ALTER TABLE body RENAME TO kept_body;

@@ -174,7 +174,7 @@ struct QueueTests {
         #expect(zip(new, again).allSatisfy { StoredModifier($0, $1, at: now) == nil })
     }
 
-    @Test("A shared row stays for the others, and its answers go into each base too")
+    @Test("A shared row is the base of its users' changes, and stays what it is for the others")
     func sharedRow() async throws {
         let temporary = try TemporaryStore()
         let shared = temporary.store.key(for: .shared)
@@ -194,6 +194,8 @@ struct QueueTests {
             try reader.entry(shared, named("a"), now: .epoch)
         }
         #expect(entry?.isStale(at: .epoch) == true)
+        #expect(try temporary.target("a")?.1 == ["one"], "it waits for an answer")
+        try await temporary.answer("a", "[5]", in: shared)
         try await temporary.store.maintain()
         #expect(try temporary.count("claim") == 0)
         #expect(try await temporary.text("a") == nil)

@@ -23,6 +23,42 @@ struct ModifierQueueTests {
         #expect(script.queue.count == 1)
     }
 
+    @Test("29: an answered modifier is out of its lanes and counts as confirmed, until it is shown")
+    mutating func answered() throws {
+        let number = ModifierNumber(1)
+        #expect(script.add([try script.record(1, ["x"])]) == [1])
+        var child = try script.record(3, ["y"])
+        child.dependsOn = [number]
+        #expect(script.accept([try script.record(2, ["x"]), child]).isEmpty)
+        #expect(script.end(1, .confirmed(.none)) == [script.settle(1, .confirmed)])
+        let next = script.queue.answerCommitted(number, now: script.now)
+        #expect(next == [.commitSend(ModifierNumber(2)), .commitSend(ModifierNumber(3))])
+        #expect(script.queue.state(of: number) == .accepted)
+        #expect(script.queue.waitingFor(number) == .confirmation(until: nil))
+        #expect(script.queue.nextWake == nil, "no time limit ends it")
+        #expect(script.queue.readConfirmed(number, now: script.now).isEmpty)
+        #expect(script.queue.answerShown(number, now: script.now).isEmpty)
+        #expect(script.queue.state(of: number) == nil)
+        #expect(script.queue.answerCommitted(number, now: script.now).isEmpty)
+    }
+
+    @Test("29: an answered modifier is so after a start, and what depends on it is sent")
+    mutating func answeredBefore() throws {
+        var parent = try script.record(1, ["x"])
+        (parent.state, parent.isAnswered) = (.accepted, true)
+        var child = try script.record(2, ["x"])
+        child.dependsOn = [ModifierNumber(1)]
+        let actions = script.queue.restored(
+            [parent, child],
+            acceptedLimit: { _ in .seconds(1) },
+            now: script.now,
+            wall: Timestamp(milliseconds: 0)
+        )
+        #expect(actions == [.commitSend(ModifierNumber(2))])
+        let ended = try script.queue.discardAsked(ModifierNumber(1), now: script.now)
+        #expect(ended == [script.settle(1, .confirmed)], "it only shows no more")
+    }
+
     @Test("A send step that the disk refuses is tried again after a pause, and counts nothing")
     mutating func sendNotCommitted() throws {
         let number = ModifierNumber(1)

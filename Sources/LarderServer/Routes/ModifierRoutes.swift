@@ -46,7 +46,7 @@ struct ModifierRoutes {
         }
         let location: HTTPHeaders = ["Location": PercentCoding.modifierPath(only.id)]
         let report = try await settled(only.id, scope, wait)
-        let status: HTTPResponseStatus = report.state.isSettled ? .ok : .accepted
+        let status: HTTPResponseStatus = report.isDone ? .ok : .accepted
         try await exchange.respond(report, location, status: status)
     }
 

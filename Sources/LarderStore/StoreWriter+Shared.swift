@@ -1,0 +1,198 @@
+import LarderModel
+import LarderNormalize
+
+/// Shared rows, and what users see of them: their own changes on top.
+extension StoreWriter {
+    /// Where the row stands that a target's user sees.
+    func place(of name: TargetName) throws(StoreError) -> TargetName {
+        guard try claimed(name.scope, name.id)?.keepsShared == true else { return name }
+        return sharedName(name.id)
+    }
+
+    func sharedName(_ id: EntryID) -> TargetName { TargetName(shared.claims.sharedScope, id) }
+
+    /// Whether a user sees the shared row under an id of an origin whose answers are shared.
+    func seesShared(_ name: TargetName, now: Timestamp) throws(StoreError) -> Bool {
+        if let found = try claimed(name.scope, name.id) {
+            if found.hasEntry || found.keepsShared { return found.keepsShared }
+            // Of a target nothing is known but what is said here.
+            if found.isTargeted { return false }
+        }
+        guard !isCacheLeftOut, let cache = try cacheIfAny else { return true }
+        let own = try cache.base(name.scope, name.id, now: now)
+        own?.giveBack(to: shared)
+        // A newer row of its own was in front of it.
+        let isHidden = try cache.isHidden(name.id, from: name.scope)
+        return own == nil && !isHidden
+    }
+
+    /// From now on a claim keeps the shared row under its id, which is read here.
+    func noteKeeper(_ name: TargetName) throws(StoreError) {
+        let (index, place) = (shared.claims, sharedName(name.id))
+        let isNew = !index.covers(place.scope, place.id)
+        index.insert(place.scope, place.id)
+        let wasKeeper = index.keepsShared(name.scope, name.id)
+        index.setKeepsShared(name.scope, name.id, true)
+        onRollBack {
+            index.setKeepsShared(name.scope, name.id, wasKeeper)
+            if isNew { index.remove(place.scope, place.id) }
+        }
+        addGarbage([place])
+        try state.countKeepers(of: name.id)
+    }
+
+    /// A claim that has kept the shared row has an entry of its own.
+    func noteOwnEntry(_ found: StateWriter.FoundClaim?, _ name: TargetName) {
+        guard found?.keepsShared == true else { return }
+        let (index, place) = (shared.claims, sharedName(name.id))
+        afterCommit {
+            guard let own = index.place(name.scope, name.id), own.keepsShared else { return }
+            index.setKeepsShared(name.scope, name.id, false)
+            index.addTargets(place.scope, place.id, -own.targets)
+        }
+    }
+
+    /// Takes a claim away that keeps a shared row for nothing any more.
+    func removeIdleKeeper(_ name: TargetName) throws(StoreError) {
+        guard let found = try claimed(name.scope, name.id), found.keepsShared else { return }
+        if found.isReleased { try unclaim(found, name.scope, name.id, isCounted: false) }
+        try state.countKeepers(of: name.id)
+    }
+
+    // MARK: Answers
+
+    /// What those see whose changes show on a row, before an answer for it is stored.
+    func viewers(of scope: ScopeKey, _ id: EntryID) throws(StoreError) -> [ViewBefore] {
+        let index = shared.claims
+        guard scope == index.sharedScope, (index.place(scope, id)?.targets ?? 0) > 0 else {
+            return []
+        }
+        var views: [ViewBefore] = []
+        for keeper in try state.keepers(of: id) where keeper.isTargeted {
+            views.append(try state.view(of: keeper.name))
+        }
+        return views
+    }
+
+    /// An answer for a row is stored: it settles what has waited for it (case 29), and who has changes on
+    /// a shared row hears of what changes in their own view.
+    ///
+    /// `revision` is its step, nil for one that has changed nothing.
+    func answered(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        _ viewers: [ViewBefore],
+        at revision: Revision?,
+        now: Timestamp
+    ) throws(StoreError) {
+        let index = shared.claims
+        guard (index.place(scope, id)?.targets ?? 0) > 0 else { return }
+        let name = TargetName(scope, id)
+        let isShared = scope == index.sharedScope
+        let names = isShared ? viewers.map(\.name) : [name]
+        var (step, left): (Revision?, [ModifierNumber]) = (revision, [])
+        var hasEnded = false
+        for (place, viewer) in names.enumerated() {
+            let ending = try state.answeredChanges(of: viewer)
+            let view: ViewBefore
+            if isShared {
+                view = viewers[place]
+            } else if ending.isEmpty {
+                continue
+            } else {
+                view = try state.view(of: viewer)
+            }
+            if !ending.isEmpty {
+                hasEnded = true
+                if step == nil { step = try revisions.next() }
+                left += try state.end(ending, of: viewer, at: step ?? Revision(0), now: now)
+                try state.raise(name, to: step ?? Revision(0))
+                afterCommit {
+                    index.addTargets(viewer.scope, id, -ending.count)
+                    if isShared { index.addTargets(scope, id, -ending.count) }
+                }
+            }
+            if let step { try state.logChanges(since: [view], step, ChangeCause(.network)) }
+            guard !ending.isEmpty, let found = try claimed(viewer.scope, id), found.keepsShared,
+                found.isReleased
+            else { continue }
+            try unclaim(found, viewer.scope, id, isCounted: false)
+        }
+        if hasEnded { try state.countKeepers(of: id) }
+        guard !left.isEmpty else { return }
+        afterCommit { [left] in index.tellLeft(left) }
+    }
+
+    /// The origin has answered for rows with nothing that is stored.
+    func answered(
+        _ ids: [EntryID],
+        in scope: ScopeKey,
+        fence: AnswerFence?,
+        now: Timestamp
+    ) throws(StoreError) {
+        for id in ids where shared.claims.covers(scope, id) && fence?.covers(scope, id) != true {
+            try answered(scope, id, try viewers(of: scope, id), at: nil, now: now)
+        }
+    }
+
+    /// The origin has deleted a shared row: who has pinned it keeps its bytes, marked as gone.
+    func keepForPins(
+        _ tombstone: NewEntry,
+        _ copied: CopiedBodies
+    ) throws(StoreError) -> [LargeBody] {
+        let id = tombstone.entry.id
+        guard let saved = try state.entry(tombstone.scope, id), saved.claim.isPinned,
+            var entry = saved.entry, entry.kind != .tombstone
+        else { return [] }
+        var bytes = saved.inline
+        if let row = saved.normalized {
+            guard case .shown(let shown) = try state.reader.rebuild(row) else { return [] }
+            (entry, bytes) = (shown.entry, shown.answer.bytes)
+        }
+        let whole = entry
+        let pins = try state.keepers(of: id).filter { $0.pin == .held }
+        let needs = pins.compactMap { pin in
+            saved.chunked.flatMap { large($0, pin.name, whole, to: .state, as: .base, copied) }
+        }
+        guard needs.isEmpty else { return needs }
+        for pin in pins {
+            guard let row = try state.find(pin.name.scope, id) else { continue }
+            let body: NewBody
+            if let chunked = saved.chunked {
+                body = try linkable(chunked, pin.name, in: .state, as: .base, copied)
+            } else {
+                body = try linkable(bytes, pin.name, in: .state, as: .base)
+            }
+            let new = NewEntry(scope: pin.name.scope, entry: entry, body: body)
+            try state.write(entry, body, form: nil, size: new.rowSize, to: row, in: new.scope)
+            noteOwnEntry(row, pin.name)
+            var gone = tombstone
+            gone.scope = pin.name.scope
+            _ = try state.bury(gone, try revisions.next())
+        }
+        return []
+    }
+
+    /// Has the pins of a shared row say that there is no room for what has come.
+    func refuseForPins(
+        _ new: NewEntry,
+        _ found: StateWriter.FoundClaim
+    ) throws(StoreError) -> StateWriter.FoundClaim {
+        let (scope, id) = (new.scope, new.entry.id)
+        guard scope == shared.claims.sharedScope, StateWriter.hasToFit(found, as: .answer) else {
+            return found
+        }
+        let isChunked = new.body.isUploaded || new.entry.body.byteCount > Limits.inlineBodyBytesMax
+        let size = new.entry.rowSize(in: scope, isChunked: isChunked)
+        do throws(StoreError) {
+            try state.checkRoom(for: size, scope, replacing: found.size, paidBy: found.payer)
+        } catch {
+            guard case .pinsFull = error else { throw error }
+            let trouble = PinTrouble(problem: "pins-full", reason: error.message)
+            for keeper in try state.keepers(of: id) where keeper.isPin {
+                try state.setTrouble(keeper.name.scope, id, .tooLarge, trouble)
+            }
+        }
+        return try state.find(scope, id) ?? found
+    }
+}

@@ -1,0 +1,296 @@
+import Glibc
+import LarderModel
+import LarderTestSupport
+import Testing
+
+@testable import LarderStore
+
+@Suite("Shared rows that users keep")
+struct SharedRowTests {
+    private static func temporary(
+        pinsMaxBytes: Int64 = 1 << 20,
+        _ faults: FaultInjection? = nil
+    ) throws -> TemporaryStore {
+        try TemporaryStore(configure: {
+            $0.pinsMaxBytes = ByteSize(bytes: pinsMaxBytes)
+            $0.faults = faults
+        })
+    }
+
+    private static let origin = try? OriginName("host")
+
+    @Test("A modifier has the shared row moved as it is, and no row of its user's has its bytes")
+    func promoted() async throws {
+        let temporary = try Self.temporary()
+        let (store, shared) = (temporary.store, temporary.shared)
+        let put = try await temporary.answer("a", "[1]", in: shared)
+        let number = try await temporary.accept("one", "a", isOfSharedRow: true)
+        #expect(try temporary.rows() == ["1000:default a - shared", "shared a [1]"])
+        #expect(try temporary.target("a")?.base == "[1]")
+        #expect(try temporary.revision("a", in: shared) == put.revision, "others see no change")
+        #expect(try await temporary.text("a") == nil, "it has no row of its own")
+        #expect(try await temporary.answer("a", "[2]", in: shared).isSame == false)
+        #expect(try temporary.target("a")?.base == "[2]")
+        try await temporary.store.requireInvariants()
+        try await temporary.cancel(number)
+        #expect(try temporary.rows() == ["shared a [2]"])
+        try await store.maintain()
+        #expect(try temporary.rows() == [])
+        #expect(try await temporary.text("a", in: shared) == "[2]")
+        try await temporary.store.requireInvariants()
+    }
+
+    @Test("No kill between the commits of both files leaves a shared row at an old revision")
+    func killed() async throws {
+        let faults = FaultInjection()
+        let temporary = try Self.temporary(faults)
+        let shared = temporary.shared
+        try await temporary.answer("a", "[1]", in: shared)
+        try await temporary.accept("one", "a", isOfSharedRow: true)
+        try await temporary.answer("a", "[2]", in: shared)
+        // The cache's part of that is lost, as it is not synced.
+        try temporary.crash()
+        #expect(try await temporary.text("a", in: shared) == "[2]")
+        #expect(try temporary.target("a")?.base == "[2]")
+        try temporary.dropCache()
+        #expect(try await temporary.text("a", in: temporary.shared) == "[2]")
+        try await temporary.store.requireInvariants()
+    }
+
+    @Test("A confirmed write of a shared row waits for an answer, also over a start, and no longer")
+    func answered() async throws {
+        let temporary = try Self.temporary()
+        let shared = temporary.shared
+        try await temporary.answer("a", "[1]", in: shared)
+        try await temporary.answer("mine", "[1]")
+        let number = try await temporary.accept("one", "a", "mine", isOfSharedRow: true)
+        #expect(try temporary.target("mine")?.base == "[1]")
+        try await temporary.confirm(number, "[9]")
+        #expect(try await temporary.text("a", in: shared) == "[1]", "a 2xx changes no shared row")
+        #expect(try await temporary.text("mine") == "[9]", "and its user's own rows immediately")
+        #expect(try temporary.target("mine") == nil, "nothing applies twice")
+        #expect(try temporary.target("a")?.1 == ["one"])
+        try temporary.crash()
+        #expect(try temporary.target("a")?.1 == ["one"])
+        let found = try await temporary.store.modifiers.unsettled(after: nil)
+        #expect(found.first?.readable?.isAnswered == true)
+        try await temporary.store.requireInvariants()
+        let before = try #require(try temporary.revision("a", in: shared))
+        try await temporary.answer("a", "[1]", in: shared)
+        #expect(try temporary.target("a") == nil)
+        #expect(try #require(try temporary.revision("a", in: shared)) > before)
+        #expect(try await temporary.store.modifiers.settled(number, of: temporary.scope) != nil)
+        #expect(try temporary.count("change") == 0)
+        try await temporary.store.requireInvariants()
+    }
+
+    @Test("A covered answer settles nothing, as its request may have started before the 2xx")
+    func fenced() async throws {
+        let temporary = try Self.temporary()
+        let shared = temporary.shared
+        try await temporary.answer("a", "[1]", in: shared)
+        try await temporary.confirm(try await temporary.accept("one", "a", isOfSharedRow: true))
+        let fence = AnswerFence(covers: { _, _ in true }, keptOut: {})
+        try await temporary.answer("a", "[0]", in: shared, fence: fence)
+        #expect(try temporary.target("a")?.1 == ["one"])
+        try await temporary.answer("a", "[2]", in: shared)
+        #expect(try temporary.target("a") == nil)
+    }
+
+    @Test("An answer of the user's own row settles what waited for the shared one")
+    func ownAnswer() async throws {
+        let temporary = try Self.temporary()
+        let shared = temporary.shared
+        try await temporary.answer("a", "[1]", in: shared)
+        try await temporary.confirm(try await temporary.accept("one", "a", isOfSharedRow: true))
+        try await temporary.accept("two", "a", isOfSharedRow: true)
+        try await temporary.answer("a", "[7]")
+        #expect(try temporary.target("a")?.base == "[7]")
+        #expect(try temporary.target("a")?.1 == ["two"])
+        #expect(try await temporary.text("a", in: shared) == "[1]")
+        try await temporary.store.requireInvariants()
+    }
+
+    @Test("A pinned shared row takes no answer that has no room, and keeps it from nobody")
+    func withoutRoom() async throws {
+        let temporary = try Self.temporary(pinsMaxBytes: 4_096)
+        let shared = temporary.shared
+        try await temporary.answer("a", "[1]", in: shared)
+        let pins = temporary.store.pins
+        let outcome = try await pins.pin(
+            temporary.scope,
+            named("a"),
+            origin: Self.origin,
+            adoptsShared: true,
+            now: .epoch
+        )
+        #expect(outcome == .held(isNew: true))
+        let large = "\"" + String(repeating: "x", count: 8_000) + "\""
+        try await temporary.answer("a", large, in: shared)
+        #expect(try await temporary.text("a", in: shared) == large)
+        #expect(try await pins.pin(temporary.scope, named("a"))?.state == .tooLarge)
+        try await temporary.store.requireInvariants()
+        try await temporary.store.maintain()
+        #expect(try await temporary.text("a", in: shared) == large)
+        #expect(temporary.store.files.findings.isEmpty)
+        try await temporary.store.requireInvariants()
+    }
+
+    @Test("A pin that waits for a shared row is held once that has come, for whoever asked")
+    func waitingPin() async throws {
+        let temporary = try Self.temporary()
+        let shared = temporary.shared
+        let pins = temporary.store.pins
+        let outcome = try await pins.pin(
+            temporary.scope,
+            named("a"),
+            origin: Self.origin,
+            adoptsShared: true,
+            now: .epoch
+        )
+        #expect(outcome == .waiting(isNew: true))
+        try await temporary.answer("a", "[1]", in: shared)
+        let pin = try #require(try await pins.pin(temporary.scope, named("a")))
+        #expect(pin.state == .held && pin.entry?.body.byteCount == 3 && !pin.isWanted)
+        try await temporary.store.requireInvariants()
+        try temporary.dropCache()
+        #expect(try await temporary.text("a", in: temporary.shared) == "[1]")
+    }
+
+    @Test(
+        "A kept row counts once, in the share of its first keeper, and moves with the last reason"
+    )
+    func shares() async throws {
+        let temporary = try Self.temporary()
+        let (store, shared) = (temporary.store, temporary.shared)
+        let other = store.key(for: .own(uid: 2_000, account: .default))
+        try await temporary.answer("a", "[\(String(repeating: "1,", count: 2_000))1]", in: shared)
+        let one = try await temporary.accept("one", "a", isOfSharedRow: true)
+        let two = try await temporary.accept("two", "a", isOfSharedRow: true, in: other)
+        func bytes(_ uid: UInt32) throws -> Int64 { try temporary.usage()[uid].bytes }
+        #expect(try bytes(1_000) > 4_000 && bytes(2_000) < 2_000)
+        try await temporary.cancel(one)
+        #expect(try bytes(1_000) == 0 && bytes(2_000) > 4_000)
+        _ = try await store.pins.pin(
+            temporary.scope,
+            named("a"),
+            origin: nil,
+            adoptsShared: true,
+            now: .epoch
+        )
+        #expect(try bytes(2_000) < 2_000)
+        #expect(store.pins.totals.count == 1)
+        #expect(store.pins.totals.users[1_000]?.bytes ?? 0 > 4_000)
+        #expect(store.pins.totals.bytes == store.pins.totals.users[1_000]?.bytes)
+        let totals = store.pins.totals
+        try temporary.crash()
+        #expect(temporary.store.pins.totals == totals)
+        _ = try await temporary.store.pins.unpin(temporary.scope, named("a"), now: .epoch)
+        #expect(try bytes(2_000) > 4_000)
+        #expect(temporary.store.pins.totals.bytes == 0)
+        try await temporary.cancel(two)
+        #expect(try bytes(2_000) == 0)
+        try await temporary.store.requireInvariants()
+    }
+
+    @Test("Nobody takes a shared row away that others keep")
+    func kept() async throws {
+        let temporary = try Self.temporary()
+        let (store, shared) = (temporary.store, temporary.shared)
+        for id in ["a", "b"] { try await temporary.answer(id, "[1]", in: shared) }
+        try await temporary.accept("one", "a", isOfSharedRow: true)
+        _ = try await store.pins.pin(
+            temporary.scope,
+            named("b"),
+            origin: nil,
+            adoptsShared: true,
+            now: .epoch
+        )
+        for id in ["a", "b"] {
+            #expect(try await !store.pins.evict(shared, named(id)))
+            await #expect(throws: StoreError.self) { _ = try await store.delete(shared, named(id)) }
+            #expect(try await temporary.text(id, in: shared) == "[1]")
+        }
+        try await store.requireInvariants()
+    }
+
+    @Test("What is logged of a shared row names nobody who was forgotten")
+    func forgotten() async throws {
+        let temporary = try Self.temporary()
+        try await temporary.answer("a", "[1]", in: temporary.shared)
+        let number = try await temporary.accept("one", "a", isOfSharedRow: true)
+        try await temporary.answer("a", "[2]", in: temporary.shared)
+        let hidden = "change_log WHERE hidden_from = '1000:default'"
+        #expect(try temporary.count(hidden) == 1)
+        try await temporary.cancel(number)
+        try await temporary.store.forget(.user(1_001))
+        #expect(try temporary.count(hidden) == 1)
+        try await temporary.store.forget(.user(1_000))
+        #expect(try temporary.count("change_log WHERE hidden_from IS NOT NULL") == 0)
+        #expect(try temporary.count(hidden) == 0)
+    }
+
+    @Test("A copy of version 13 becomes its user's own row, and no revision goes back")
+    func migrated() async throws {
+        let temporary = try Self.temporary()
+        try await temporary.answer("a", "[1]")
+        try await temporary.accept("one", "a")
+        let before = try temporary.revision("a")
+        try await temporary.close()
+        try SQLiteConnection(path: temporary.statePath, mode: .readWrite).execute(
+            """
+            DROP INDEX claim_keeper;
+            ALTER TABLE claim DROP COLUMN payer;
+            ALTER TABLE modifier DROP COLUMN answered;
+            ALTER TABLE change_log DROP COLUMN hidden_from;
+            UPDATE claim SET shared = 1;
+            PRAGMA user_version=13
+            """
+        )
+        try temporary.open()
+        #expect(try temporary.target("a")?.base == "[1]")
+        #expect(try temporary.revision("a") == before)
+        try await temporary.answer("a", "[2]", in: temporary.shared)
+        #expect(try temporary.target("a")?.base == "[1]", "it is what its user has seen")
+        try await temporary.answer("a", "[3]")
+        #expect(try temporary.target("a")?.base == "[3]")
+        try await temporary.store.requireInvariants()
+    }
+}
+
+extension TemporaryStore {
+    fileprivate var shared: ScopeKey { store.key(for: .shared) }
+
+    /// The rows of `state.db`: scope, id, body, and whether it keeps the shared one.
+    fileprivate func rows() throws -> [String] {
+        let file = try SQLiteConnection(path: statePath, mode: .readOnly)
+        return try file.prepare(
+            """
+            SELECT scope || ' ' || id || ' ' || coalesce(CAST(data AS TEXT), '-')
+                || iif(shared, ' shared', '') FROM claim ORDER BY scope
+            """
+        ).all { $0.text(0) }
+    }
+
+    fileprivate func revision(_ id: String, in scope: ScopeKey? = nil) throws -> Revision? {
+        let reader = try store.makeReader()
+        defer { reader.endTransaction() }
+        return try reader.entry(scope ?? self.scope, named(id), now: .epoch)?.revision
+    }
+
+    fileprivate func cancel(_ number: ModifierNumber) async throws {
+        let settlement = Settlement(number: number, outcome: .cancelled)
+        try await store.modifiers.settle([settlement], now: .epoch)
+    }
+
+    fileprivate func usage() throws -> QueueUsage {
+        try QueueUsage(reading: SQLiteConnection(path: statePath, mode: .readOnly))
+    }
+
+    /// A start without what the cache had.
+    fileprivate func dropCache() throws {
+        drop()
+        for end in ["", "-wal", "-shm"] { unlink(cachePath + end) }
+        try open()
+    }
+}

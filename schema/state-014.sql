@@ -1,0 +1,12 @@
+-- state.db, version 14: shared rows that users keep, and writes that wait for one of them.
+
+-- A copy of a shared row is its user's own row from now on. `shared` says of a user's row that it has no entry and keeps the row
+-- with the scope 'shared' under its id, which says itself whether any of those that keep it is targeted, or a pin.
+UPDATE claim SET shared = 0 WHERE shared = 1;
+ALTER TABLE claim ADD COLUMN payer INTEGER;  -- of a shared row: the uid of the user in whose share it counts
+CREATE INDEX claim_keeper ON claim (id) WHERE shared = 1;
+
+-- 1: the server has confirmed it, and a shared row does not show it yet; a change with `settled` 2 is done with.
+ALTER TABLE modifier ADD COLUMN answered INTEGER NOT NULL DEFAULT 0;
+
+ALTER TABLE change_log ADD COLUMN hidden_from TEXT;  -- of a shared row's change: scopes with a view of their own, one a line
