@@ -141,7 +141,7 @@ extension EntityExplanation {
     ) throws(StoreError) {
         let id = EntryID(name)
         guard !interest.isGivenUp, let row = try reader.row(place, id),
-            let listed = try context.views.listed(row, reader, now: now),
+            let listed = try context.views.listed(row, for: scope, reader, now: now),
             let item = EntityListItem(listed)
         else { return nil }
         let held = try reader.entity(place, id, for: .base(of: scope), now: now, isUse: false)?.held

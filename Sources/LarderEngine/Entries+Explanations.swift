@@ -64,7 +64,8 @@ extension Entries {
                 isHead: true
             ) { row, _, _ in row.entry() }
             var found = try Self.row(id, scope, isTarget: target != nil, reader, now)
-            if found == nil, target == nil, let shared = sight.shared,
+            let isOfShared = target.map(\.isOfSharedRow) ?? (found == nil)
+            if isOfShared, let shared = sight.shared,
                 !reader.isHidden(id, in: shared, from: scope)
             {
                 found = try Self.row(id, shared, isTarget: false, reader, now)

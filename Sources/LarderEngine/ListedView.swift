@@ -40,16 +40,22 @@ extension Views {
     }
 
     /// What shows under a row's id; nil where nothing does, or only a row of another scope.
+    ///
+    /// With a viewer it is what that one sees of a shared row.
     func listed(
         _ row: ListedRow,
+        for viewer: ScopeKey? = nil,
         _ reader: StoreReader,
         now: Timestamp
     ) throws(StoreError) -> ListedView? {
-        let (id, scope) = (row.entry.id, store.key(for: row.scope))
+        let (id, home) = (row.entry.id, store.key(for: row.scope))
+        let scope = viewer ?? home
         guard row.isBare || context.hasChanges(scope, id) || mayBeOther(row.entry, in: scope) else {
             return ListedView(row: row, entry: row.entry, source: .cache)
         }
-        guard let head = try head(of: id, for: scope, reader, now: now), head.place == scope else {
+        guard let head = try head(of: id, for: scope, reader, now: now),
+            head.place == home || viewer != nil
+        else {
             return nil
         }
         var entry = head.entry

@@ -12,6 +12,8 @@ package struct EntityView: Sendable {
     package let isComplete: Bool
     /// Whether the steps did not suffice for all that would fit.
     package let isCut: Bool
+    /// Whether it says anything else than base does.
+    package let isChanged: Bool
 
     /// The same from effects as they are stored; one that cannot be read does nothing.
     package init(
@@ -45,11 +47,13 @@ package struct EntityView: Sendable {
             held = base
             isComplete = true
             isCut = false
+            isChanged = false
             return
         }
         let view = View.of(values.content, effects, steps: &steps)
         isComplete = view.isComplete
         isCut = view.isCut
+        isChanged = view.isChanged
         func made(_ value: JSONValue?) -> HeldEntity {
             value.flatMap(values.entity.body).map { .present($0, base.stamp) } ?? base
         }

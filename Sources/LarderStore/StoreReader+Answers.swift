@@ -322,6 +322,7 @@ extension StoreReader {
         guard target.entry != nil || !target.changes.isEmpty else { return nil }
         var pending = PendingChanges()
         var held = target.base.held
+        var revision = target.entry?.revision ?? Revision(0)
         if case .view = sight, !target.changes.isEmpty {
             let view = try viewing { steps in
                 let view = target.entityView(steps: &steps) { number in
@@ -330,12 +331,12 @@ extension StoreReader {
                 return (view, view.isCut)
             }
             held = view.held
+            if view.isChanged { revision = target.changes.map(\.revision).reduce(revision, max) }
             pending.isComplete = view.isComplete
             for change in target.changes where !change.isAnswered {
                 pending.modifiers[change.number] = change.modifier
             }
         }
-        let revisions = [target.entry?.revision].compactMap { $0 } + target.changes.map(\.revision)
         let isMade =
             switch (target.base.held, held) {
             case (.unknown, .present), (.deleted, .present), (.unknown, .deleted),
@@ -346,7 +347,7 @@ extension StoreReader {
             }
         return KnownEntity(
             held: held,
-            revision: revisions.max() ?? Revision(0),
+            revision: revision,
             storedAt: target.entry?.storedAt ?? target.changes[target.changes.count - 1].acceptedAt,
             pending: pending,
             isMade: isMade
