@@ -115,7 +115,8 @@ struct StateCheck {
                 WHERE keeper.id = claim.id AND shared = 1 AND keeper.targeted = 1)
             UNION ALL
             SELECT 1 FROM claim AS keeper NOT INDEXED WHERE shared = 1 AND (kind IS NOT NULL
-                OR NOT EXISTS (SELECT 1 FROM claim WHERE scope = 'shared' AND id = keeper.id)) LIMIT 1
+                OR (targeted = 1 OR state IN (0, 1))
+                AND NOT EXISTS (SELECT 1 FROM claim WHERE scope = 'shared' AND id = keeper.id)) LIMIT 1
             """
         ),
         (
