@@ -10,3 +10,13 @@ CREATE INDEX claim_keeper ON claim (id) WHERE shared = 1;
 ALTER TABLE modifier ADD COLUMN answered INTEGER NOT NULL DEFAULT 0;
 
 ALTER TABLE change_log ADD COLUMN hidden_from TEXT;  -- of a shared row's change: scopes with a view of their own, one a line
+
+-- Users from whom a shared row is hidden, as a row of their own came before it; as in cache.db, which has the marks of the
+-- rows that are there.
+CREATE TABLE hidden (
+    hidden INTEGER PRIMARY KEY,
+    claim  INTEGER NOT NULL REFERENCES claim ON DELETE CASCADE,  -- the shared row
+    scope  TEXT    NOT NULL,                                     -- 'UID:ACCOUNT' of the user
+    rev    INTEGER NOT NULL                                      -- the last revision given when the own row was stored
+);
+CREATE UNIQUE INDEX hidden_scope ON hidden (claim, scope);

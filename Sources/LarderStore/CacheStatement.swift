@@ -5,7 +5,7 @@ enum CacheStatement: Int, PreparedStatement {
     case begin, commit, setMeta, deleteMeta, touch, find, entry, putEntry, putRecency, refreshEntry,
         refreshRecency, markStale, deleteEntry, deleteRecency, oldest, oldestWithKind,
         oldestOfOwner,
-        oldestOfOwnerWithKind, expired, unreferred, markDirect, hide, hideLater, isHidden,
+        oldestOfOwnerWithKind, expired, unreferred, markDirect, hide, hideLater, marks, isHidden,
         unhide
 
     var sql: String {
@@ -85,6 +85,7 @@ enum CacheStatement: Int, PreparedStatement {
         case .hide: "INSERT OR IGNORE INTO hidden (key, scope, rev) VALUES (?1, ?2, ?3)"
         case .hideLater:
             "UPDATE hidden SET rev = max(rev, ?3) WHERE key = ?1 AND scope = ?2"
+        case .marks: "SELECT scope, rev FROM hidden WHERE key = ?1"
         case .isHidden: Self.isHiddenSQL
         case .unhide: "DELETE FROM hidden WHERE key = ?1 AND rev <= ?2"
         }

@@ -282,7 +282,7 @@ package final class CacheStore: Sendable {
     ) async throws(StoreError) -> [ScopeKey] {
         guard scope.scope == .shared else { return [scope] }
         return try await read { reader throws(StoreError) in
-            try reader.stateReader().keepers(of: id).map(reader.key(for:))
+            try reader.stateReader().sharedRows.keepers(of: id).map(reader.key(for:))
         }
     }
 

@@ -1,5 +1,20 @@
 package import LarderModel
 
+/// From which user a shared row is hidden.
+struct HiddenMark: Sendable {
+    let scope: String
+    /// The last one that was given when the user's own row was stored.
+    let revision: Int64
+
+    init(scope: String, revision: Int64) {
+        (self.scope, self.revision) = (scope, revision)
+    }
+
+    init(_ row: SQLiteStatement, from column: Int32) {
+        self.init(scope: row.text(column) ?? "", revision: row.integer(column + 1))
+    }
+}
+
 /// Shared rows that are hidden from users.
 ///
 /// A row of a user's own comes before the shared row under its id. Once the own row has gone its user
@@ -26,15 +41,32 @@ extension CacheWriter {
         else { return }
         // Before the commit: a reader that sees the own row gone has to look for the mark.
         shared.noteHiddenRow()
-        let (key, last) = (row.key.number, revisions.last.number)
+        try hide(row.key, HiddenMark(scope: scope.text, revision: revisions.last.number))
+    }
+
+    private func hide(_ key: RowKey, _ mark: HiddenMark) throws(StoreError) {
         let before = connection.totalChanges
-        try statements[.hide].run(key, scope.text, last)
+        try statements[.hide].run(key.number, mark.scope, mark.revision)
         guard connection.totalChanges != before else {
-            return try statements[.hideLater].run(key, scope.text, last)
+            return try statements[.hideLater].run(key.number, mark.scope, mark.revision)
         }
         state.totals.bytes += Limits.hiddenMarkBytes
         if state.totals.bytes > state.totals.budget { state.isShrinking = true }
-        noteChange(of: row.key)
+        noteChange(of: key)
+    }
+
+    func marks(of key: RowKey) throws(StoreError) -> [HiddenMark] {
+        let statement = statements[.marks]
+        statement.bind(1, key.number)
+        defer { statement.reset() }
+        return try statement.all { HiddenMark($0, from: 0) }
+    }
+
+    /// Gives the row of an id, if there is one, these marks and no other.
+    func replaceMarks(of name: TargetName, _ marks: [HiddenMark]) throws(StoreError) {
+        guard let row = try find(name.scope, name.id).row else { return }
+        try unhide(row.key)
+        for mark in marks { try hide(row.key, mark) }
     }
 
     /// Whether the shared row under an id is hidden from the user of a scope.
@@ -86,6 +118,11 @@ extension StoreReader {
         let key = RowKey(place, id)
         notes?.add(key)
         do throws(StoreError) {
+            if let claim = shared.claims.place(place, id),
+                let isHidden = try stateReader(of: claim).sharedRows.isHidden(id, from: scope)
+            {
+                return isHidden
+            }
             return try reading { file throws(StoreError) in try file.isHidden(key, from: scope) }
                 ?? false
         } catch {

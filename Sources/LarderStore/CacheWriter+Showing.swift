@@ -104,14 +104,6 @@ extension CacheWriter {
         }
     }
 
-    /// A normalized answer as it is now, whole: what is to be everybody's no more.
-    func whole(_ taken: Takeable, _ scope: ScopeKey) throws(StoreError) -> Takeable {
-        guard taken.form != nil, let found = try find(scope, taken.entry.id).row,
-            let row = try normalizedRow(found, scope), case .shown(let shown) = try rebuild(row)
-        else { return taken }
-        return Takeable(entry: shown.entry, body: .inline(shown.answer.bytes))
-    }
-
     /// The row of a normalized answer that was found; nil for another.
     func normalizedRow(_ found: FoundRow, _ scope: ScopeKey) throws(StoreError) -> NormalizedRow? {
         guard found.skeleton != nil else { return nil }

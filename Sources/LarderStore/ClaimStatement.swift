@@ -1,7 +1,8 @@
 /// The statements of the writer of `state.db`, but for the modifier queue.
 enum ClaimStatement: Int, PreparedStatement {
     case begin, commit, find, get, insert, setEntry, refresh, setState, setPinned,
-        clearEntry, delete, keepers, keep, setKept, raise
+        clearEntry, delete, keepers, keep, setKept, raise, hide, unhide,
+        marks
 
     var sql: String {
         switch self {
@@ -69,6 +70,13 @@ enum ClaimStatement: Int, PreparedStatement {
             """
             UPDATE claim SET targeted = ?2, pinned_at = ?3, state = ?4, payer = ?5 WHERE claim = ?1
             """
+        case .hide:
+            """
+            INSERT INTO hidden (claim, scope, rev) VALUES (?1, ?2, ?3)
+            ON CONFLICT (claim, scope) DO UPDATE SET rev = max(rev, ?3)
+            """
+        case .unhide: "DELETE FROM hidden WHERE claim = ?1 AND rev <= ?2"
+        case .marks: "SELECT scope, rev FROM hidden WHERE claim = ?1"
         case .raise:
             """
             UPDATE claim SET rev = max(rev, ?3)

@@ -64,7 +64,8 @@ struct StateListing {
         precondition(firstPage[Self.typePlace] == Self.leafOfTable, "the tables fit into a page")
     }
 
-    /// Without comments and columns of spaces, so that there is room for all of them.
+    /// Without comments, columns of spaces and what only who writes needs, so that there is room for all
+    /// of them.
     private static func brief(_ sql: String) -> String {
         sql.split(separator: "\n")
             .flatMap { line in
@@ -72,6 +73,8 @@ struct StateListing {
                     .split(separator: " ")
             }
             .joined(separator: " ")
+            .replacing(" NOT NULL", with: "")
+            .replacing(" REFERENCES claim ON DELETE CASCADE", with: "")
     }
 
     /// The first page of a file of so many pages; one that is for a WAL says of what application it

@@ -50,6 +50,7 @@ struct StateOpening {
         let first = nextRevision * ChangeLog.places
         try connection.execute("DELETE FROM change_log WHERE change < 0 OR change >= \(first)")
         try connection.execute("PRAGMA foreign_keys=ON")
+        if try connection.integer("SELECT 1 FROM hidden LIMIT 1") != nil { shared.noteHiddenRow() }
         let reader = try StateReader(connection, shared)
         rows = try reader.allRows()
         deadTargets = try reader.deadTargets()

@@ -69,25 +69,8 @@ extension StateReader {
         }
     }
 
-    private struct BaseRow {
-        let entry: Entry?
-        let isDeleted: Bool
-        let body: Target.Body
-        let digest: Digest
-        let normalized: NormalizedRow?
-
-        init?(_ get: SQLiteStatement, _ scope: ScopeKey) {
-            guard !get.isNull(3) else { return nil }
-            let row = EntryRow(get, file: .state, hasForm: true)
-            body = row.chunkedBody.map { .chunked($0) } ?? .inline(row.withBody { Array($0) })
-            normalized = row.isSound ? row.normalized(in: scope) : nil
-            entry = row.skeleton == nil || normalized != nil ? row.entry() : nil
-            (isDeleted, digest) = (!get.isNull(21), row.digest)
-        }
-    }
-
     /// A target's own row where it has an entry, else the shared one that it keeps; nil where nothing is
-    /// known.
+    /// known, and for one that is hidden from its user.
     private func baseRow(
         _ scope: ScopeKey,
         _ id: EntryID
@@ -97,18 +80,10 @@ extension StateReader {
         guard try get.step() else { return nil }
         guard get.integer(22) != 0 else { return BaseRow(get, scope).map { ($0, false) } }
         let place = shared.claims.sharedScope
+        guard try sharedRows.isHidden(id, from: scope) == false else { return nil }
         let row = try claim(columns, place.text, id)
         guard try row.step() else { return nil }
         return BaseRow(row, place).map { ($0, true) }
-    }
-
-    /// Those whose claims keep a shared row.
-    func keepers(of id: EntryID) throws(StoreError) -> [Scope] {
-        let statement = try connection.statement(
-            "SELECT scope FROM claim INDEXED BY claim_keeper WHERE id = ?1 AND shared = 1"
-        )
-        statement.bindAll(id.text)
-        return try statement.all { $0.text(0).flatMap(Scope.init(text:)) }
     }
 
     /// Puts a normalized answer together of what origins have said of its entities.
@@ -212,5 +187,23 @@ extension StateReader {
         )
         statement.bindAll(scope.text, id.text)
         return try statement.step() ? Int(statement.integer(0)) : 0
+    }
+}
+
+/// What a row of `state.db` says that is the base of a target.
+private struct BaseRow {
+    let entry: Entry?
+    let isDeleted: Bool
+    let body: Target.Body
+    let digest: Digest
+    let normalized: NormalizedRow?
+
+    init?(_ get: SQLiteStatement, _ scope: ScopeKey) {
+        guard !get.isNull(3) else { return nil }
+        let row = EntryRow(get, file: .state, hasForm: true)
+        body = row.chunkedBody.map { .chunked($0) } ?? .inline(row.withBody { Array($0) })
+        normalized = row.isSound ? row.normalized(in: scope) : nil
+        entry = row.skeleton == nil || normalized != nil ? row.entry() : nil
+        (isDeleted, digest) = (!get.isNull(21), row.digest)
     }
 }

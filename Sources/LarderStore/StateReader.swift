@@ -119,6 +119,8 @@ final class StateReader {
     /// A pin with the entry of the shared row that it keeps, where it does.
     private func withShared(_ pin: Pin?) throws(StoreError) -> Pin? {
         guard var pin, pin.keepsShared else { return pin }
+        let scope = shared.key(for: pin.scope)
+        guard try sharedRows.isHidden(pin.id, from: scope) != true else { return pin }
         let row = try claim(ClaimRow.entryColumnsWithoutBody, Scope.shared.text, pin.id)
         if try row.step() { pin.entry = Pin.entry(row) }
         return pin
@@ -177,7 +179,7 @@ final class StateReader {
         let waiting = PinState.waiting.rawValue
         let statement = try connection.statement(
             """
-            SELECT coalesce(sum(pinned_at IS NOT NULL AND scope <> 'shared'), 0),
+            SELECT coalesce(sum(pinned_at IS NOT NULL AND payer IS NULL), 0),
                 coalesce(sum(\(SQLiteStatement.countedSize)), 0),
                 coalesce(sum(pinned_at IS NOT NULL AND state = \(waiting)), 0)
             FROM claim WHERE \(scopes.condition) AND (pinned_at IS NOT NULL OR in_pins = 1)

@@ -52,6 +52,7 @@ extension StateSalvage {
         // What nothing names any more is swept, and what no body has.
         try new.execute(
             """
+            DELETE FROM hidden WHERE claim NOT IN (SELECT claim FROM claim WHERE scope = 'shared');
             DELETE FROM chunk WHERE (chunk >> 20) NOT IN (SELECT body FROM body);
             UPDATE body SET linked = 0
             WHERE body NOT IN (SELECT body FROM claim WHERE body IS NOT NULL)

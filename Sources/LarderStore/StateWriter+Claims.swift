@@ -125,12 +125,14 @@ extension StateWriter {
     /// Equal bytes keep the old revision. `pinnedAt` makes a pin of it, also where there is no row;
     /// else there has to be one.
     /// When there is no room the row is as it was before; what is targeted has room, as its base
-    /// follows what the server says. Watchers hear of it unless it is moved from the cache.
+    /// follows what the server says. Watchers hear of it unless it is moved from the cache, and where it
+    /// was hidden from a user also of equal bytes.
     @discardableResult
     func put(
         _ new: NewEntry,
         pinnedAt: Timestamp? = nil,
-        isNews: Bool = true
+        isNews: Bool = true,
+        wasHidden: Bool = false
     ) throws(StoreError) -> PutReceipt {
         let old = try find(new.scope, new.entry.id)
         let size = new.rowSize
@@ -141,14 +143,15 @@ extension StateWriter {
         if let pinnedAt { try makePin(new, old, pinnedAt) }
         guard let row = try find(new.scope, new.entry.id) else { throw .closed }
         let hasBytes = try matches(row, new)
-        let isSame = row.hasEntry && row.goneStatus == nil && hasBytes
+        let isKept = row.hasEntry && row.goneStatus == nil && hasBytes
+        let isSame = isKept && !wasHidden
         let name = TargetName(new.scope, new.entry.id)
         let isCompared = row.isTargeted || name.id.isEntity
         let view = isCompared && !isSame && isNews ? try view(of: name) : nil
         var entry = new.entry
         if isSame { entry.revision = row.revision }
         try write(entry, new.body, form: new.form, size: size, to: row, in: new.scope)
-        if !isSame, isNews { try logPut(new, entry.revision, since: view) }
+        if !isSame, isNews { try logPut(new, entry.revision, since: view, isShownAgain: isKept) }
         if row.isWanted { state.hasNews = true }
         return PutReceipt(revision: entry.revision, isNew: !row.hasBytes, isSame: isSame)
     }
@@ -219,6 +222,7 @@ extension StateWriter {
     func clear(_ row: FoundClaim, _ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
         let size = Self.sizeWithoutEntry(scope, id, row.origin)
         try statements[.clearEntry].run(row.number, size)
+        _ = try endHiding(row, of: scope, since: nil)
         try letGo(of: row, scope)
         state.changedRows.append(RowKey(scope, id))
         recount(scope, row) { $0.size = size }
@@ -324,7 +328,8 @@ extension StateWriter {
                 if let uid { state.queue[uid].bytes += sign * charge.size }
                 continue
             }
-            let count = charge.pin == nil || isKept ? 0 : sign
+            // One that users keep is a pin of theirs.
+            let count = charge.pin == nil || charge.payer != nil ? 0 : sign
             state.pins.count += count
             state.pins.bytes += sign * charge.size
             if charge.pin == .waiting { state.pins.waiting += count }

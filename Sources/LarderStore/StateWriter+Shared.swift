@@ -41,6 +41,8 @@ extension StateWriter {
         let place = index.sharedScope
         guard let row = try find(place, id) else { return }
         let keepers = try keepers(of: id)
+        // One that nobody keeps, and nobody has kept, is as it was made.
+        guard !keepers.isEmpty || row.payer != nil else { return }
         let pins = keepers.filter(\.isPin)
         let payer = pins.first ?? keepers.first(where: \.isTargeted)
         let isTargeted = keepers.contains(where: \.isTargeted)
@@ -62,7 +64,9 @@ extension StateWriter {
         if payer == nil { try noteReason(gone: place, id) }
         guard row.hasBytes else { return }
         for waiting in pins where waiting.pin == .waiting {
-            guard let pin = try find(waiting.name.scope, id) else { continue }
+            guard try reader.sharedRows.isHidden(id, from: waiting.name.scope) != true,
+                let pin = try find(waiting.name.scope, id)
+            else { continue }
             try setState(of: pin, in: waiting.name.scope, .held, nil, isWanted: false)
             state.hasNews = true
         }

@@ -119,14 +119,20 @@ extension StateWriter {
 
     /// Writes down that an entry was stored: in a target, what that shows by it.
     ///
-    /// `view` is that of before where it is one.
+    /// `view` is that of before where it is one. `isShownAgain` says that it is as it was, and was hidden
+    /// from a user.
     func logPut(
         _ new: NewEntry,
         _ revision: Revision,
-        since view: ViewBefore?
+        since view: ViewBefore?,
+        isShownAgain: Bool = false
     ) throws(StoreError) {
         guard let change = new.change(at: revision) else { return }
-        guard let view else { return try log(change) }
+        if isShownAgain, new.entry.id.isEntity {
+            let name = TargetName(new.scope, new.entry.id)
+            return try log(.changed(.nothing), of: name, revision, new.changeCause)
+        }
+        guard let view, !isShownAgain else { return try log(change) }
         try logChanges(since: [view], revision, new.changeCause)
     }
 

@@ -197,7 +197,7 @@ struct StateWriterState {
         let waiting = PinState.waiting.rawValue
         let users = try connection.prepare(
             """
-            SELECT scope, sum(pinned_at IS NOT NULL AND scope <> 'shared'),
+            SELECT scope, sum(pinned_at IS NOT NULL AND payer IS NULL),
                 coalesce(sum(\(SQLiteStatement.countedSize)), 0), payer,
                 coalesce(sum(pinned_at IS NOT NULL AND state = \(waiting)), 0) FROM claim
             WHERE pinned_at IS NOT NULL OR in_pins = 1 GROUP BY scope, payer

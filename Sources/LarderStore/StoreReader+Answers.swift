@@ -182,13 +182,10 @@ extension StoreReader {
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> ShownRow<Value>?? {
         let saved = try withSaved(scope, id, now: now) { row in
-            (
-                entry: row.kind == .fetched ? row.entry() : nil,
-                found: row.normalized(in: scope).map(FoundRow.normalized) ?? .whole(read(row))
-            )
+            row.normalized(in: scope).map(FoundRow.normalized) ?? .whole(read(row))
         }
         guard let saved else { return nil }
-        switch saved?.found {
+        switch saved {
         case nil: return .some(nil)
         case .normalized(let row)?:
             let rebuilt = try rebuild(
@@ -199,12 +196,7 @@ extension StoreReader {
                 isUse: isUse
             )
             return .normalized(rebuilt, of: row.entry)
-        case .whole(let value)?:
-            // A copy of what everybody has normalized.
-            guard let entry = saved?.entry,
-                let shown = try rebuilt(copy: entry, scope, for: sight, now: now, isUse: isUse)
-            else { return .whole(value) }
-            return .normalized(.shown(shown), of: entry)
+        case .whole(let value)?: return .whole(value)
         }
     }
 
@@ -224,35 +216,6 @@ extension StoreReader {
         let row = try savedRow(scope, id, sight, now, false, true) { _ in () }
         guard case .normalized(.shown(let shown), let came)? = row ?? nil else { return nil }
         return (shown, came)
-    }
-
-    /// A copy of a shared answer with its entities as they are now; nil where one is not there, or nothing
-    /// says what they are, be it that the cache cannot be read; throws nothing but `longRead`.
-    private func rebuilt(
-        copy entry: Entry,
-        _ scope: ScopeKey,
-        for sight: EntitySight,
-        now: Timestamp,
-        isUse: Bool
-    ) throws(StoreError) -> RebuiltEntry? {
-        guard entry.body.isJSON, !shared.origins.rules.isEmpty else { return nil }
-        do throws(StoreError) {
-            for place in places(of: scope) where place != scope {
-                if isHidden(entry.id, in: place, from: scope) { continue }
-                let found = try withCached(place, entry.id, now: now, isUse: isUse) { row in
-                    row.normalized(in: place)
-                }
-                guard var row = found ?? nil, row.entry.body == entry.body else { continue }
-                row.entry = entry
-                let rebuilt = try rebuild(row, for: sight, now: now, isUse: isUse)
-                if case .shown(let shown) = rebuilt { return shown }
-            }
-            return nil
-        } catch {
-            // Where it fails, what was kept is shown.
-            guard case .longRead = error else { return nil }
-            throw error
-        }
     }
 
     /// The entities in a normalized answer's own text, with the members that it shows of each.
@@ -313,6 +276,7 @@ extension StoreReader {
         for sight: EntitySight
     ) throws(StoreError) -> KnownEntity? {
         let scope = shared.claims.covers(sight.scope, id) ? sight.scope : home
+        if scope == home, isHidden(id, in: home, from: sight.scope) { return nil }
         guard let place = shared.claims.place(scope, id) else { return nil }
         try allowance.admit(changes: place.targets)
         var damaged: Digest?

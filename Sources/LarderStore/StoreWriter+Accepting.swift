@@ -45,7 +45,7 @@ extension StoreWriter {
             let variants = (try? variantRows(in: places, now)) ?? []
             acceptances.append(.accepted(number, revision, variants: variants))
         }
-        try cover(aims, now)
+        try cover(aims, found, now)
         return .done(acceptances)
     }
 
@@ -77,7 +77,7 @@ extension StoreWriter {
         }
         let step = try revisions.next()
         let revived = try state.revive(number, row, aims, found.entries, step)
-        try cover(aims, now)
+        try cover(aims, found, now)
         forgetDead(aims.map(\.name))
         let rows = (try? variantRows(in: aims.map { variants($0.name.id) }, now)) ?? []
         return .done(RevivedModifier(number: revived, cause: ChangeCause(row), variants: rows))
@@ -87,14 +87,18 @@ extension StoreWriter {
     private func resolved(_ aims: [Aim], _ now: Timestamp) throws(StoreError) -> [Aim] {
         var resolved: [Aim] = []
         for var aim in aims {
-            if aim.isShared { aim.isShared = try seesShared(aim.name, now: now) }
+            if aim.isShared { aim.isShared = try seesShared(aim.name, orHidden: true, now: now) }
             resolved.append(aim)
         }
         return resolved
     }
 
     /// Says in memory what is targeted, and has what belongs to it come along.
-    private func cover(_ aims: [Aim], _ now: Timestamp) throws(StoreError) {
+    private func cover(
+        _ aims: [Aim],
+        _ found: FoundBases,
+        _ now: Timestamp
+    ) throws(StoreError) {
         let index = shared.claims
         for aim in aims {
             let (scope, id) = (aim.name.scope, aim.name.id)
@@ -107,9 +111,10 @@ extension StoreWriter {
             }
             guard aim.isShared else { continue }
             try noteKeeper(aim.name)
-            let place = aim.base(in: index).scope
-            index.addTargets(place, id, 1)
-            onRollBack { index.addTargets(place, id, -1) }
+            let place = aim.base(in: index)
+            if found.entries[place] != nil { try takeMarks(of: place) }
+            index.addTargets(place.scope, id, 1)
+            onRollBack { index.addTargets(place.scope, id, -1) }
         }
         addGarbage(aims.map(\.name))
         if !isCacheLeftOut {

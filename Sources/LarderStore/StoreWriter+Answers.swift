@@ -26,7 +26,8 @@ extension StoreWriter {
             for entity in answer.entities.ids { try state.makeRow(scope, entity) }
             try fill(now: now)
         }
-        let merged = try mergeClaimed(answer.entities, now)
+        let start = answer.entry.start ?? answer.entities.fetch
+        let merged = try mergeClaimed(answer.entities, since: start, now)
         if isKeptOut || isClaimed {
             var entry = answer.entry
             if try isSaved(entry), let form = answer.entities.form(merged) {
@@ -48,6 +49,8 @@ extension StoreWriter {
         var answer = answer
         answer.entry = try ready(answer.entry, in: .cache, as: .answer, copied)
         let receipt = try cache.put(answer, merged, now: now)
+        if answer.entry.hidesShared { try hideSaved(id, from: scope) }
+        try hideShared(by: answer.entities)
         try fill(now: now)
         return .done(receipt)
     }
@@ -63,8 +66,9 @@ extension StoreWriter {
         _ entities: NewEntities,
         now: Timestamp
     ) throws(StoreError) -> EntitiesReceipt {
-        let merged = try mergeClaimed(entities, now)
+        let merged = try mergeClaimed(entities, since: entities.fetch, now)
         let receipt = try cache.put(entities, merged, now: now)
+        try hideShared(by: entities)
         try fill(now: now)
         return receipt
     }
@@ -72,6 +76,7 @@ extension StoreWriter {
     /// Merges those of an answer's entities that are claimed into what is saved of them.
     private func mergeClaimed(
         _ entities: NewEntities,
+        since start: Revision,
         _ now: Timestamp
     ) throws(StoreError) -> SavedEntities {
         let (index, scope) = (shared.claims, entities.scope)
@@ -82,11 +87,21 @@ extension StoreWriter {
             if let known = saved.step { step = known } else { step = try revisions.next() }
             saved.step = step
             let viewers = try viewers(of: scope, id)
-            let found = try state.merge(entities, number, id, in: scope, step, now)
+            let found = try state.merge(entities, number, id, in: scope, since: start, step, now)
             try answered(scope, id, viewers, at: step, now: now)
             saved.merged[number] = found
+            if entities.hidesShared { try hideShared(id, from: scope) }
         }
         return saved
+    }
+
+    /// Hides the shared rows of `state.db` that a user's own entities come before; those of claimed ones
+    /// are hidden already, and those of `cache.db` by that.
+    private func hideShared(by entities: NewEntities) throws(StoreError) {
+        guard entities.hidesShared, !shared.claims.isEmpty else { return }
+        for id in entities.ids where !shared.claims.covers(entities.scope, id) {
+            try hideSaved(id, from: entities.scope)
+        }
     }
 
     /// Leaves a tombstone where an entity was; nil where nothing has changed.
@@ -99,9 +114,10 @@ extension StoreWriter {
         now: Timestamp
     ) throws(StoreError) -> Revision? {
         let (id, index) = (EntryID(name), shared.claims)
-        if hidesShared { try cacheIfAny?.hideShared(id, from: scope) }
         guard index.covers(scope, id) else {
-            return try cache.deleteEntity(name, in: scope, fetch: fetch, cause, now: now)
+            let step = try cache.deleteEntity(name, in: scope, fetch: fetch, cause, now: now)
+            if hidesShared { try hideShared(id, from: scope) }
+            return step
         }
         let viewers = try viewers(of: scope, id)
         var step: Revision?
@@ -114,8 +130,10 @@ extension StoreWriter {
             new.entry.revision = revision
             new.client = cause.client
             new.cause = cause.text
+            _ = try state.endHiding(row.claim, of: scope, since: fetch)
             try state.put(new)
         }
+        if hidesShared { try hideShared(id, from: scope) }
         try answered(scope, id, viewers, at: step, now: now)
         return step
     }
@@ -128,6 +146,7 @@ extension StateWriter {
         _ number: Int,
         _ id: EntryID,
         in place: ScopeKey,
+        since start: Revision? = nil,
         _ step: Revision,
         _ now: Timestamp
     ) throws(StoreError) -> MergedEntity? {
@@ -137,10 +156,12 @@ extension StateWriter {
             let (entry, bytes) = merged.held.row(id, of: entities.origin, now)
         else { return merged }
         var new = NewEntry(scope: place, entry: entry, body: .inline(bytes))
-        new.entry.revision = merged.change == .nothing ? row.entry?.revision ?? step : step
+        let wasHidden = try endHiding(row.claim, of: place, since: start)
+        let isOther = merged.change != .nothing || wasHidden
+        new.entry.revision = isOther ? step : row.entry?.revision ?? step
         new.client = entities.cause.client
         new.cause = entities.cause.text
-        try put(new, isNews: merged.change != .nothing)
+        try put(new, isNews: isOther, wasHidden: wasHidden)
         return merged
     }
 }

@@ -85,7 +85,8 @@ extension StoreWriter {
 
     /// What a target is now; of an answer its entities as they are, where the cache has it normalized.
     func base(of name: TargetName, now: Timestamp) throws(StoreError) -> TargetBase {
-        let name = try place(of: name)
+        let (viewer, name) = (name, try place(of: name))
+        if name != viewer, try isHidden(name.id, from: viewer.scope) { return .unknown }
         let saved = try state.entry(name.scope, name.id)
         guard let saved, let entry = saved.entry else {
             guard saved?.claim.isTargeted != true else { return .unknown }

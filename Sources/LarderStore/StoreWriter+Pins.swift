@@ -64,11 +64,13 @@ extension StoreWriter {
             defer { row.giveBack(to: shared) }
             base = try self.base(row, place, copied)
         }
-        let isHeld = base != nil || found?.hasBytes == true
+        let isHidden = try isHidden(name.id, from: name.scope)
+        let isHeld = !isHidden && (base != nil || found?.hasBytes == true)
         guard isHeld || origin != nil else { return .done(.miss) }
         do throws(StoreError) {
             let isNew = try state.keep(name, origin: origin, isHeld: isHeld, now: now)
             try state.promote(name.id, base)
+            if base != nil { try takeMarks(of: place) }
             claim(name.scope, name.id)
             try noteKeeper(name)
             try holdVariants(of: place, isInPins: true)

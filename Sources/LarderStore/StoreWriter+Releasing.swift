@@ -36,7 +36,9 @@ extension StoreWriter {
             guard let saved = try state.entry(name.scope, name.id),
                 try state.isFree(name.scope, name.id)
             else { continue }
-            releases.append(try prepare(name, saved, copied, now))
+            let release = try prepare(name, saved, copied, now)
+            if case .ready = release { try giveMarks(of: name, saved.claim) }
+            releases.append(release)
         }
         return releases
     }

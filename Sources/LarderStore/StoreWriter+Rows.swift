@@ -76,6 +76,7 @@ extension StoreWriter {
                 to: row,
                 in: scope
             )
+            try takeMarks(of: name)
         }
     }
 
@@ -185,10 +186,13 @@ extension StoreWriter {
         }
         guard let found, destination.file == .state else {
             if found != nil { shared.claims.removeGarbage([RowKey(scope, id)]) }
-            return .done(try cache.put(ready, now: now))
+            let receipt = try cache.put(ready, now: now)
+            if new.hidesShared { try hideSaved(id, from: scope) }
+            return .done(receipt)
         }
         let viewers = try viewers(of: scope, id)
         let receipt = try put(ready, into: found, step)
+        if new.hidesShared { try hideShared(id, from: scope) }
         try answered(scope, id, viewers, at: receipt.isSame ? nil : receipt.revision, now: now)
         return .done(receipt)
     }
@@ -204,7 +208,9 @@ extension StoreWriter {
             shared.claims.isEmpty || id.urlOfVariant == nil,
             fence?.covers(scope, id) != true
         else { return nil }
-        return try cache.put(new, now: now)
+        let receipt = try cache.put(new, now: now)
+        if new.hidesShared { try hideSaved(id, from: scope) }
+        return receipt
     }
 
     /// Where an entry is to be stored, and why it is not saved: what has bytes stays as it is then.
@@ -252,19 +258,21 @@ extension StoreWriter {
         into found: StateWriter.FoundClaim,
         _ step: Revision? = nil
     ) throws(StoreError) -> PutReceipt {
+        let (scope, id) = (new.scope, new.entry.id)
+        if !found.hasEntry { try takeMarks(of: TargetName(scope, id)) }
+        let wasHidden = try state.endHiding(found, of: scope, since: new.start)
         guard new.entry.kind != .tombstone else { return try bury(new) }
         var new = new
         let hasBytes = try state.matches(found, new)
-        let isSame = found.hasEntry && found.goneStatus == nil && hasBytes
+        let isSame = !wasHidden && found.hasEntry && found.goneStatus == nil && hasBytes
         if isSame {
             new.entry.revision = found.revision
         } else {
             new.entry.revision = if let step { step } else { try revisions.next() }
         }
-        try hideShared(behind: new)
-        var receipt = try state.put(new)
-        noteOwnEntry(found, TargetName(new.scope, new.entry.id))
-        if !found.hasEntry { try noteReplaced(&receipt, new.scope, new.entry.id) }
+        var receipt = try state.put(new, wasHidden: wasHidden)
+        noteOwnEntry(found, TargetName(scope, id))
+        if !found.hasEntry { try noteReplaced(&receipt, scope, id) }
         return receipt
     }
 
@@ -344,24 +352,6 @@ extension StoreWriter {
         return .done(found.kind)
     }
 
-    /// Hides the shared row under the id of a new own row from its user.
-    ///
-    /// To be called once the own row has its revision: the mark says which requests started before it.
-    private func hideShared(behind new: NewEntry) throws(StoreError) {
-        if new.hidesShared { try cacheIfAny?.hideShared(new.entry.id, from: new.scope) }
-    }
-
-    /// Hides the shared row under an id from the user of what is saved, which is about to go: a mark that
-    /// was set as it came may have been lost with a commit of `cache.db`.
-    func hideShared(
-        _ found: StateWriter.FoundClaim,
-        _ scope: ScopeKey,
-        _ id: EntryID
-    ) throws(StoreError) {
-        guard found.hasEntry, scope != shared.claims.sharedScope else { return }
-        try cacheIfAny?.hideShared(id, from: scope, olderThan: found.revision)
-    }
-
     /// Takes what is saved of an id away; what the cache says of it is the caller's.
     func unclaim(
         _ found: StateWriter.FoundClaim,
@@ -393,6 +383,7 @@ extension StoreWriter {
                 try state.log(change)
             } else {
                 try cache.raise(row.place, row.id, to: revision)
+                try hideSaved(row.id, from: row.place)
                 cached.append(change)
             }
         }

@@ -135,6 +135,7 @@ extension StoreWriter {
         var bases: [EntryID: TargetBase] = [:]
         for id in whole.modifier.targets {
             let place = try place(of: TargetName(scope, id))
+            if place.scope != scope, try isHidden(id, from: scope) { continue }
             guard let saved = try state.entry(place.scope, id), let entry = saved.entry else {
                 continue
             }

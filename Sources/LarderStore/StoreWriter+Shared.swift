@@ -11,19 +11,23 @@ extension StoreWriter {
 
     func sharedName(_ id: EntryID) -> TargetName { TargetName(shared.claims.sharedScope, id) }
 
-    /// Whether a user sees the shared row under an id of an origin whose answers are shared.
-    func seesShared(_ name: TargetName, now: Timestamp) throws(StoreError) -> Bool {
+    /// Whether a user sees the shared row under an id of an origin whose answers are shared, or with
+    /// `orHidden` has no row of its own in front of it.
+    func seesShared(
+        _ name: TargetName,
+        orHidden: Bool = false,
+        now: Timestamp
+    ) throws(StoreError) -> Bool {
         if let found = try claimed(name.scope, name.id) {
             if found.hasEntry || found.keepsShared { return found.keepsShared }
             // Of a target nothing is known but what is said here.
             if found.isTargeted { return false }
         }
-        guard !isCacheLeftOut, let cache = try cacheIfAny else { return true }
-        let own = try cache.base(name.scope, name.id, now: now)
-        own?.giveBack(to: shared)
         // A newer row of its own was in front of it.
-        let isHidden = try cache.isHidden(name.id, from: name.scope)
-        return own == nil && !isHidden
+        if !orHidden, try isHidden(name.id, from: name.scope) { return false }
+        guard let own = try cacheIfAny?.base(name.scope, name.id, now: now) else { return true }
+        own.giveBack(to: shared)
+        return false
     }
 
     /// From now on a claim keeps the shared row under its id, which is read here.

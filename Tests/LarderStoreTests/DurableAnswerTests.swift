@@ -195,6 +195,11 @@ struct DurableAnswerTests {
             try whole.run(Array(Self.feed.utf8))
             try state.execute(
                 """
+                DROP TABLE hidden;
+                DROP INDEX claim_keeper;
+                ALTER TABLE claim DROP COLUMN payer;
+                ALTER TABLE modifier DROP COLUMN answered;
+                ALTER TABLE change_log DROP COLUMN hidden_from;
                 DROP TABLE reference;
                 DROP TABLE skeleton;
                 DELETE FROM claim WHERE id <> 'feed';

@@ -1,3 +1,4 @@
+import Glibc
 import LarderModel
 import LarderTestSupport
 import Testing
@@ -223,6 +224,66 @@ struct HiddenRowTests {
         #expect(try temporary.target("b")?.base == nil)
         try await temporary.answer("b", "[3]", in: shared)
         #expect(try temporary.target("b")?.base == "[3]")
+        try await temporary.close()
+    }
+
+    // MARK: Shared rows of state.db
+
+    @Test("A mark comes with a shared row that another user's write moves, and goes back with it")
+    func moved() async throws {
+        let temporary = try TemporaryStore()
+        let (store, other) = (temporary.store, temporary.store.key(for: Scope.several[2]))
+        let shared = store.key(for: .shared)
+        try await temporary.answer("a", "[1]", in: shared)
+        let seen = try await temporary.answerOwn("a", "[2]").revision
+        _ = try await store.delete(temporary.scope, named("a"))
+        let number = try await temporary.accept("one", "a", isOfSharedRow: true, in: other)
+        #expect(store.isClaimed(shared, named("a")))
+        try await temporary.store.maintain()
+        #expect(try await temporary.marks() == 0, "the row of cache.db has gone with its mark")
+        #expect(try await temporary.shown("a") == nil)
+        #expect(try temporary.target("a", in: other)?.base == "[1]")
+        let settlement = Settlement(number: number, outcome: .cancelled)
+        try await store.modifiers.settle([settlement], now: .epoch)
+        try await store.maintain()
+        #expect(!store.isClaimed(shared, named("a")))
+        #expect(try await temporary.marks() == 1)
+        #expect(try await temporary.shown("a") == nil)
+        #expect(try FileAudit(temporary.cachePath).bytes == store.totals.bytes)
+        let again = try await temporary.answer("a", "[1]", in: shared)
+        #expect(!again.isSame && again.revision > seen)
+        #expect(try await temporary.shown("a") == "[1]")
+        try await temporary.close()
+    }
+
+    @Test("An own row of the cache hides a shared row of state.db, also once the cache is lost")
+    func durable() async throws {
+        let temporary = try TemporaryStore()
+        let other = temporary.store.key(for: Scope.several[2])
+        let shared = temporary.store.key(for: .shared)
+        try await temporary.answer("a", "[1]", in: shared)
+        try await temporary.accept("one", "a", isOfSharedRow: true, in: other)
+        let start = temporary.store.changes.released
+        let seen = try await temporary.answerOwn("a", "[2]").revision
+        #expect(try await temporary.shown("a") == "[2]")
+        temporary.drop()
+        for end in ["", "-wal", "-shm"] { unlink(temporary.cachePath + end) }
+        try temporary.open()
+        let again = temporary.store.key(for: .shared)
+        #expect(try await temporary.shown("a") == nil)
+        #expect(
+            try temporary.target("a", in: temporary.store.key(for: Scope.several[2]))?.base == "[1]"
+        )
+        var late = NewEntry.fetched(again, named("a"), "[1]")
+        late.start = start
+        #expect(try await temporary.store.put(late, now: .epoch).isSame)
+        #expect(try await temporary.shown("a") == nil)
+        late.start = temporary.store.changes.released
+        let newer = try await temporary.store.put(late, now: .epoch)
+        #expect(!newer.isSame && newer.revision > seen)
+        #expect(try await temporary.shown("a") == "[1]")
+        #expect(try temporary.count("hidden") == 0)
+        try await temporary.store.requireInvariants()
         try await temporary.close()
     }
 

@@ -240,6 +240,7 @@ struct MigrationTests {
         try await temporary.close()
         try SQLiteConnection(path: temporary.statePath, mode: .readWrite).execute(
             """
+            DROP TABLE hidden;
             DROP TABLE reference;
             DROP TABLE skeleton;
             ALTER TABLE claim DROP COLUMN skeleton;

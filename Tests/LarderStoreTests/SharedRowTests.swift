@@ -239,6 +239,7 @@ struct SharedRowTests {
         try await temporary.close()
         try SQLiteConnection(path: temporary.statePath, mode: .readWrite).execute(
             """
+            DROP TABLE hidden;
             DROP INDEX claim_keeper;
             ALTER TABLE claim DROP COLUMN payer;
             ALTER TABLE modifier DROP COLUMN answered;

@@ -1,0 +1,33 @@
+import LarderModel
+
+/// What `state.db` says of shared rows: who keeps them, and from whom they are hidden.
+struct SharedRows {
+    let reader: StateReader
+
+    /// Those whose claims keep a shared row.
+    func keepers(of id: EntryID) throws(StoreError) -> [Scope] {
+        let statement = try reader.connection.statement(
+            "SELECT scope FROM claim INDEXED BY claim_keeper WHERE id = ?1 AND shared = 1"
+        )
+        statement.bindAll(id.text)
+        return try statement.all { $0.text(0).flatMap(Scope.init(text:)) }
+    }
+
+    /// Whether the shared row under an id is hidden from the user of a scope; nil where its entry is not
+    /// here.
+    func isHidden(_ id: EntryID, from scope: ScopeKey) throws(StoreError) -> Bool? {
+        let statement = try reader.connection.statement(
+            """
+            SELECT EXISTS (SELECT 1 FROM hidden WHERE hidden.claim = claim.claim AND hidden.scope = ?3)
+            FROM claim WHERE scope = ?1 AND id = ?2 AND kind IS NOT NULL
+            """
+        )
+        statement.bindAll(Scope.shared.text, id.text, scope.text)
+        defer { statement.reset() }
+        return try statement.step() ? statement.integer(0) != 0 : nil
+    }
+}
+
+extension StateReader {
+    var sharedRows: SharedRows { SharedRows(reader: self) }
+}

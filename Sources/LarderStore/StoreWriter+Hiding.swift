@@ -1,0 +1,67 @@
+import LarderModel
+
+/// Shared rows that are hidden from users, in the file where the row is.
+extension StoreWriter {
+    /// Hides the shared row under an id, if there is one, from the user of a scope; with `revision` only
+    /// one that is older.
+    func hideShared(
+        _ id: EntryID,
+        from scope: ScopeKey,
+        olderThan revision: Revision? = nil
+    ) throws(StoreError) {
+        try cacheIfAny?.hideShared(id, from: scope, olderThan: revision)
+        try hideSaved(id, from: scope, olderThan: revision)
+    }
+
+    /// The same for one in `state.db` alone, where `cache.db` sees to its own.
+    func hideSaved(
+        _ id: EntryID,
+        from scope: ScopeKey,
+        olderThan revision: Revision? = nil
+    ) throws(StoreError) {
+        let place = shared.claims.sharedScope
+        guard scope != place, let row = try claimed(place, id), row.hasEntry,
+            revision.map({ row.revision < $0 }) ?? true
+        else { return }
+        let mark = HiddenMark(scope: scope.text, revision: revisions.last.number)
+        try state.hide(row, id, mark)
+    }
+
+    /// Hides the shared row under the id of what is saved, which is about to go, from its user: a mark
+    /// that was set as it came may have been lost with a commit of `cache.db`.
+    func hideShared(
+        _ found: StateWriter.FoundClaim,
+        _ scope: ScopeKey,
+        _ id: EntryID
+    ) throws(StoreError) {
+        guard found.hasEntry else { return }
+        try hideShared(id, from: scope, olderThan: found.revision)
+    }
+
+    /// Whether the shared row under an id is hidden from the user of a scope.
+    func isHidden(_ id: EntryID, from scope: ScopeKey) throws(StoreError) -> Bool {
+        guard shared.mayHideRows else { return false }
+        if shared.claims.covers(shared.claims.sharedScope, id),
+            let isHidden = try state.reader.sharedRows.isHidden(id, from: scope)
+        {
+            return isHidden
+        }
+        return try cacheIfAny?.isHidden(id, from: scope) ?? false
+    }
+
+    /// Takes the marks of a row along that comes from `cache.db`.
+    func takeMarks(of name: TargetName) throws(StoreError) {
+        guard name.scope == shared.claims.sharedScope, shared.mayHideRows,
+            let cache = try cacheIfAny, let row = try state.find(name.scope, name.id)
+        else { return }
+        for mark in try cache.marks(of: RowKey(name.scope, name.id)) {
+            try state.hide(row, name.id, mark)
+        }
+    }
+
+    /// Has `cache.db` have the marks of a row that goes back there.
+    func giveMarks(of name: TargetName, _ row: StateWriter.FoundClaim) throws(StoreError) {
+        guard name.scope == shared.claims.sharedScope, shared.mayHideRows else { return }
+        try cache.replaceMarks(of: name, try state.marks(of: row))
+    }
+}
