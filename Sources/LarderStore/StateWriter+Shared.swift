@@ -73,9 +73,19 @@ extension StateWriter {
     }
 
     /// Has a shared row stand here from now on, as it is; `base` is what the cache has of it.
-    func promote(_ id: EntryID, _ base: NewEntry?) throws(StoreError) {
+    ///
+    /// With `pinnedAt` what comes with it counts against the bound of pins. What keeps it is to be counted
+    /// next.
+    func promote(
+        _ id: EntryID,
+        _ base: NewEntry?,
+        pinnedAt: Timestamp? = nil
+    ) throws(StoreError) {
         let name = TargetName(index.sharedScope, id)
-        if try find(name.scope, id) == nil { try insert(name.scope, id, nil, isTargeted: true) }
+        if try find(name.scope, id) == nil {
+            let pin = pinnedAt.map { _ in PinState.held }
+            try insert(name.scope, id, nil, pin: pin, at: pinnedAt, isTargeted: pinnedAt == nil)
+        }
         guard let base, let row = try find(name.scope, id) else { return }
         if row.hasEntry {
             if let upload = base.body.upload, row.body != upload.body { forget(upload) }

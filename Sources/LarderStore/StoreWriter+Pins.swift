@@ -43,9 +43,11 @@ extension StoreWriter {
         let found = try claimed(place.scope, place.id)
         let isHere = found.map { $0.hasEntry || $0.isTargeted } ?? false
         let row = isHere ? nil : try cacheIfAny?.pinnable(place.scope, place.id, now: now)
-        let size =
+        var size =
             row.map { $0.entry.rowSize(in: place.scope, isChunked: $0.isChunked) } ?? found?.size
             ?? 0
+        // Its entities come with it.
+        if row?.form != nil { size += try cache.sizeOfReferred(by: RowKey(place.scope, place.id)) }
         do throws(StoreError) {
             let uid = name.scope.scope.uid
             let replaced = found?.pinnedSize ?? 0
@@ -69,7 +71,7 @@ extension StoreWriter {
         guard isHeld || origin != nil else { return .done(.miss) }
         do throws(StoreError) {
             let isNew = try state.keep(name, origin: origin, isHeld: isHeld, now: now)
-            try state.promote(name.id, base)
+            try state.promote(name.id, base, pinnedAt: now)
             if base != nil { try takeMarks(of: place) }
             claim(name.scope, name.id)
             try noteKeeper(name)

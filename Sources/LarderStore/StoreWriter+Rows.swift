@@ -294,7 +294,6 @@ extension StoreWriter {
         guard try !state.bury(tombstone, revision) else {
             return PutReceipt(revision: revision, isNew: false, isSame: false)
         }
-        try hideShared(behind: new)
         return try state.put(tombstone)
     }
 
