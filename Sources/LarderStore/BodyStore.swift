@@ -25,7 +25,7 @@ package struct BodyStore: Sendable {
         guard isPinning || shared.claims.covers(scope, id) else { return try await begin() }
         let upload = try await commits.submit { writer throws(StoreError) -> UploadID? in
             guard !isPinning else { return try writer.state.beginUpload(scope, id, as: .pin) }
-            guard let found = try writer.state.find(scope, id) else { return nil }
+            guard let found = try writer.state.rows.find(scope, id) else { return nil }
             // What did not fit is better off in the cache.
             if found.pin == .tooLarge, !found.isTargeted { return nil }
             return try writer.state.beginUpload(scope, id, as: .answer)
@@ -59,7 +59,7 @@ package struct BodyStore: Sendable {
     /// Copies a body that stays in place meanwhile into the other file, each chunk in a transaction of
     /// its own.
     func copy(
-        _ large: StoreWriter.LargeBody,
+        _ large: LargeBody,
         now: Timestamp
     ) async throws(StoreError) -> UploadID {
         let (scope, id, keeping) = (large.name.scope, large.name.id, large.keeping)
@@ -67,7 +67,7 @@ package struct BodyStore: Sendable {
             guard large.file == .state else { return try writer.cache.beginUpload() }
             // Better now than after most of it was copied.
             let size = large.entry.rowSize(in: scope, isChunked: true)
-            try writer.state.checkRoom(for: size, scope, id, as: keeping)
+            try writer.state.budget.checkRoom(for: size, scope, id, as: keeping)
             return try writer.state.beginUpload(scope, id, as: keeping)
         }
         do throws(StoreError) {

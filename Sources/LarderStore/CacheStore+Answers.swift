@@ -23,7 +23,7 @@ extension CacheStore {
                 isRepeatable: true,
                 promotes: !shared.claims.isEmpty
             ) { writer throws(StoreError) in
-                try writer.put(answer, fence: fence, copied, now: now)
+                try writer.answers.put(answer, fence: fence, copied, now: now)
             }
         }
     }
@@ -38,7 +38,7 @@ extension CacheStore {
             isRepeatable: true,
             promotes: !shared.claims.isEmpty
         ) { writer throws(StoreError) in
-            try writer.put(entities, now: now)
+            try writer.answers.put(entities, now: now)
         }
     }
 
@@ -56,7 +56,7 @@ extension CacheStore {
         now: Timestamp
     ) async throws(StoreError) -> Revision? {
         try await commands.submit(isRepeatable: true) { writer throws(StoreError) in
-            try writer.deleteEntity(
+            try writer.answers.deleteEntity(
                 name,
                 in: scope,
                 fetch: fetch,

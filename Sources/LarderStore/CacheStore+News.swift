@@ -22,6 +22,6 @@ extension CacheStore {
     ///
     /// What has no row is told all the same.
     package func renew(_ rows: [RowNews]) async throws(StoreError) {
-        try await commands.submit { writer throws(StoreError) in try writer.renew(rows) }
+        try await commands.submit { writer throws(StoreError) in try writer.entries.renew(rows) }
     }
 }

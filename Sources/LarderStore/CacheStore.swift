@@ -108,7 +108,7 @@ package final class CacheStore: Sendable {
         guard stateFile.isMigrated else { return }
         let now = now()
         _ = try? commits.submitBlocking { writer throws(StoreError) in
-            try writer.takeAlong(now: now)
+            try writer.promotion.takeAlong(now: now)
         }
     }
 
@@ -153,7 +153,7 @@ package final class CacheStore: Sendable {
         if condition == nil, !shared.claims.covers(new.scope, new.entry.id) {
             let receipt = try await commits.submit(isRepeatable: isRepeatable) {
                 writer throws(StoreError) in
-                try writer.putUnclaimed(new, fence: fence, now: now)
+                try writer.entries.putUnclaimed(new, fence: fence, now: now)
             }
             if let receipt { return receipt }
         }
@@ -165,7 +165,7 @@ package final class CacheStore: Sendable {
             now,
             isRepeatable: isRepeatable
         ) { (writer, copied) throws(StoreError) in
-            try writer.put(new, fence: fence, copied, now: now)
+            try writer.entries.put(new, fence: fence, copied, now: now)
         }
     }
 
@@ -184,7 +184,7 @@ package final class CacheStore: Sendable {
     ) async throws(StoreError) -> RefreshOutcome {
         let now = now()
         return try await commands.submit(isRepeatable: true) { writer throws(StoreError) in
-            try writer.refresh(confirmed, in: scope, fence: fence, now: now)
+            try writer.entries.refresh(confirmed, in: scope, fence: fence, now: now)
         }
     }
 
@@ -203,7 +203,7 @@ package final class CacheStore: Sendable {
         if isClaimed(scope, id), !pins.isPinned(scope, id) { try await commands.hide(scope, id) }
         return try await commands.conditionally(condition, scope, id, now()) {
             (writer, _) throws(StoreError) in
-            try writer.delete(scope, id, client: client)
+            try writer.entries.delete(scope, id, client: client)
         }
     }
 
@@ -296,7 +296,7 @@ package final class CacheStore: Sendable {
     ) async throws(StoreError) {
         guard ids.contains(where: { modifiers.isTarget(scope, $0) }) else { return }
         try await stateFile.settle { writer throws(StoreError) in
-            try writer.answered(ids, in: scope, fence: fence, now: now)
+            try writer.sharing.answered(ids, in: scope, fence: fence, now: now)
         }
     }
 
@@ -386,7 +386,7 @@ package final class CacheStore: Sendable {
     /// Forgets what was settled of some scopes, and the changes that were logged of them.
     package func forget(_ scopes: RowScopes) async throws(StoreError) {
         try await commits.submit(isRepeatable: true) { writer throws(StoreError) in
-            try writer.state.forget(scopes)
+            try writer.state.modifiers.forget(scopes)
             try writer.cacheIfAny?.forget(scopes)
         }
     }

@@ -10,12 +10,12 @@ enum ClaimStatement: Int, PreparedStatement {
         case .commit: "COMMIT"
         case .find:
             """
-            SELECT \(ClaimRow.foundColumns), \(StateWriter.FoundClaim.columns)
+            SELECT \(ClaimRow.foundColumns), \(DurableRow.columns)
             FROM claim WHERE scope = ?1 AND id = ?2
             """
         case .get:
             """
-            SELECT \(ClaimRow.entryColumns), \(StateWriter.FoundClaim.columns)
+            SELECT \(ClaimRow.entryColumns), \(DurableRow.columns)
             FROM claim WHERE scope = ?1 AND id = ?2
             """
         case .insert:

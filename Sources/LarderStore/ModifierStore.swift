@@ -20,7 +20,7 @@ package struct ModifierStore: Sendable {
         now: Timestamp
     ) async throws(StoreError) -> [Acceptance] {
         try await entering(now) { writer, copied throws(StoreError) in
-            try writer.accept(new, copied, now: now)
+            try writer.accepting.accept(new, copied, now: now)
         }
     }
 
@@ -30,7 +30,7 @@ package struct ModifierStore: Sendable {
         _ number: ModifierNumber
     ) async throws(StoreError) -> DepartingModifier? {
         try await file.settle { writer throws(StoreError) in
-            try writer.send(number)
+            try writer.settling.send(number)
         }
     }
 
@@ -41,7 +41,7 @@ package struct ModifierStore: Sendable {
         _ change: ModifierUpdate
     ) async throws(StoreError) -> ModifierTransition? {
         try await file.settle { writer throws(StoreError) in
-            try writer.state.update(change, try writer.revisions.next())
+            try writer.state.modifiers.update(change, try writer.revisions.next())
         }
     }
 
@@ -51,7 +51,7 @@ package struct ModifierStore: Sendable {
         now: Timestamp
     ) async throws(StoreError) {
         try await commands.settling { writer throws(StoreError) in
-            try writer.settle(settlements, now: now)
+            try writer.settling.settle(settlements, now: now)
         }
     }
 
@@ -64,7 +64,7 @@ package struct ModifierStore: Sendable {
         deciding: @escaping @Sendable (WholeModifier) -> Settlement
     ) async throws(StoreError) -> [DepartedModifier] {
         try await commands.settling { writer throws(StoreError) in
-            try writer.settle(numbers, now: now, deciding: deciding)
+            try writer.settling.settle(numbers, now: now, deciding: deciding)
         }
     }
 
@@ -94,7 +94,7 @@ package struct ModifierStore: Sendable {
         now: Timestamp
     ) async throws(StoreError) -> Bool {
         try await file.settle { writer throws(StoreError) in
-            try writer.drop(number, of: scope, now: now)
+            try writer.deadLetters.drop(number, of: scope, now: now)
         }
     }
 
@@ -110,7 +110,7 @@ package struct ModifierStore: Sendable {
         now: Timestamp
     ) async throws(StoreError) -> RevivedModifier? {
         try await entering(now) { writer, copied throws(StoreError) in
-            try writer.retry(number, of: scope, sharing, variants, copied, now: now)
+            try writer.deadLetters.retry(number, of: scope, sharing, variants, copied, now: now)
         }
     }
 
@@ -118,8 +118,8 @@ package struct ModifierStore: Sendable {
     private func entering<Value: Sendable>(
         _ now: Timestamp,
         _ command:
-            @escaping @Sendable (StoreWriter, StoreWriter.CopiedBodies) throws(StoreError)
-            -> StoreWriter.Entrance<Value>
+            @escaping @Sendable (StoreWriter, CopiedBodies) throws(StoreError)
+            -> Entrance<Value>
     ) async throws(StoreError) -> Value {
         try file.refuseWhileFull("accept a modifier")
         return try await commands.copying(now: now) { (copied) async throws(StoreError) in
@@ -150,7 +150,7 @@ package struct ModifierStore: Sendable {
         _ isPaused: Bool
     ) async throws(StoreError) {
         try await file.settle { writer throws(StoreError) in
-            try writer.state.setPaused(scope, lane, isPaused)
+            try writer.state.modifiers.setPaused(scope, lane, isPaused)
         }
     }
 

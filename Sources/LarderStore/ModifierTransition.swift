@@ -11,7 +11,7 @@ package struct ModifierTransition: Equatable, Sendable {
     let isStalled: Bool
 
     /// Nil where it cannot be told whose it is.
-    init?(_ row: StateWriter.QueuedRow, to change: ModifierUpdate) {
+    init?(_ row: QueuedRow, to change: ModifierUpdate) {
         guard let scope = Scope(text: row.scope), let origin = try? OriginName(row.origin) else {
             return nil
         }

@@ -21,7 +21,7 @@ package struct PinStore: Sendable {
         try commands.file.refuseWhileFull("pin")
         return try await commands.copying(now: now) { (copied) async throws(StoreError) in
             let command = { @Sendable (writer: StoreWriter) throws(StoreError) in
-                try writer.pin(
+                try writer.pinning.pin(
                     scope,
                     id,
                     origin: origin,
@@ -45,7 +45,7 @@ package struct PinStore: Sendable {
     ) async throws(StoreError) -> Bool {
         guard claims.covers(scope, id) else { return false }
         return try await commands.settling { writer throws(StoreError) in
-            try writer.unpin(scope, id, now: now)
+            try writer.pinning.unpin(scope, id, now: now)
         }
     }
 
@@ -59,7 +59,7 @@ package struct PinStore: Sendable {
         guard claims.covers(scope, id) else { return false }
         try await commands.hide(scope, id)
         return try await commands.settling { writer throws(StoreError) in
-            try writer.drop(scope, id, client: client)
+            try writer.pinning.drop(scope, id, client: client)
         }
     }
 
@@ -76,7 +76,7 @@ package struct PinStore: Sendable {
         try commands.file.refuseWhileFull("pin")
         return try await commands.conditionally(condition, new.scope, new.entry.id, now) {
             (writer, copied) throws(StoreError) in
-            try writer.putPinned(new, copied, now: now)
+            try writer.pinning.putPinned(new, copied, now: now)
         }
     }
 
@@ -88,7 +88,7 @@ package struct PinStore: Sendable {
         _ trouble: PinTrouble
     ) async throws(StoreError) {
         try await commands.file.settle { writer throws(StoreError) in
-            try writer.state.setTrouble(scope, id, state, trouble)
+            try writer.state.pins.setTrouble(scope, id, state, trouble)
         }
     }
 
@@ -138,7 +138,7 @@ package struct PinStore: Sendable {
     /// Has pins without bytes that gave up be fetched again.
     package func wantAgain(_ pins: [(scope: ScopeKey, id: EntryID)]) async throws(StoreError) {
         try await commands.file.settle { writer throws(StoreError) in
-            for pin in pins { try writer.state.wantAgain(pin.scope, pin.id) }
+            for pin in pins { try writer.state.pins.wantAgain(pin.scope, pin.id) }
         }
     }
 

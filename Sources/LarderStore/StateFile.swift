@@ -219,13 +219,13 @@ final class StateFile: Sendable {
     func dropDamaged(
         _ scope: ScopeKey,
         _ id: EntryID,
-        where isDamaged: @escaping @Sendable (StateWriter.FoundClaim) -> Bool
+        where isDamaged: @escaping @Sendable (DurableRow) -> Bool
     ) {
         commits.post { [commits] writer throws(StoreError) in
-            try writer.hide(scope, id)
+            try writer.pinning.hide(scope, id)
             writer.afterCacheCommit {
                 commits.post { writer throws(StoreError) in
-                    try writer.state.dropDamaged(scope, id, where: isDamaged)
+                    try writer.state.rows.dropDamaged(scope, id, where: isDamaged)
                 }
             }
         }

@@ -1,6 +1,6 @@
 import LarderModel
 
-/// The one connection that writes `state.db`, and alone checkpoints it.
+/// The one connection that writes `memory.db`, and alone checkpoints it.
 ///
 /// Confined to the thread of its ``StoreWriter``. What it keeps in memory beside the file is
 /// ``StateWriterState``, which goes back with a transaction that is rolled back.
@@ -23,7 +23,7 @@ final class StateWriter {
     let viewChange: ViewChange.Comparison
     /// Which bodies of claimed rows are being read.
     let leases: BodyLeases
-    var state: StateWriterState
+    var memory: StateWriterState
     private(set) var saved: StateWriterState
     /// Whether a commit has failed of which the WAL may hold everything.
     private var isInDoubt = false
@@ -49,8 +49,8 @@ final class StateWriter {
         bodies = try BodyTable(connection, of: .state)
         tables = try AnswerTables(connection)
         queue = try PreparedStatements(connection)
-        state = try StateWriterState(reading: connection, pinsMaxBytes: index.pinTotals.maxBytes)
-        saved = state
+        memory = try StateWriterState(reading: connection, pinsMaxBytes: index.pinTotals.maxBytes)
+        saved = memory
         publish()
     }
 
@@ -58,8 +58,8 @@ final class StateWriter {
 
     func begin() throws(StoreError) {
         try settleDoubt()
-        state.pins.maxBytes = configuration.pinsMaxBytes.bytes
-        saved = state
+        memory.pins.maxBytes = configuration.pinsMaxBytes.bytes
+        saved = memory
         try statements[.begin].run()
     }
 
@@ -80,7 +80,7 @@ final class StateWriter {
 
     func commit(_ stamps: RowStamps) throws(StoreError) {
         publishLogStart()
-        stamps.commitBegins(changing: state.changedRows)
+        stamps.commitBegins(changing: memory.changedRows)
         do throws(StoreError) {
             try statements[.commit].run()
         } catch {
@@ -88,40 +88,111 @@ final class StateWriter {
             throw error
         }
         publish()
-        watches.rowsChanged(state.changedRows)
+        watches.rowsChanged(memory.changedRows)
         publishChanges()
-        state.changedRows.removeAll(keepingCapacity: true)
-        state.entities.removeAll(keepingCapacity: true)
-        if !state.releasable.isEmpty {
-            index.addReleasable(state.releasable)
-            state.releasable.removeAll(keepingCapacity: true)
+        memory.changedRows.removeAll(keepingCapacity: true)
+        memory.entities.removeAll(keepingCapacity: true)
+        if !memory.releasable.isEmpty {
+            index.addReleasable(memory.releasable)
+            memory.releasable.removeAll(keepingCapacity: true)
             upkeep.want()
         }
-        guard state.hasNews else { return }
-        state.hasNews = false
+        guard memory.hasNews else { return }
+        memory.hasNews = false
         index.tellNews()
     }
 
     private func publish() {
-        index.publish(state.pins)
+        index.publish(memory.pins)
         var totals = QueueTotals(maxModifiers: limits.maxModifiers, maxBytes: limits.maxBytes)
-        totals.byState = state.modifiers.filter { $0.value != 0 }
-        totals.bytes = state.queue.total.bytes
-        totals.stalled = state.stalled
-        totals.waitingForPerson = state.waitingForPerson
+        totals.byState = memory.modifiers.filter { $0.value != 0 }
+        totals.bytes = memory.queue.total.bytes
+        totals.stalled = memory.stalled
+        totals.waitingForPerson = memory.waitingForPerson
         index.publish(totals)
     }
 
     func rollBack() {
         connection.rollBack()
         reader.references.forget()
-        state = saved
+        memory = saved
     }
 
     var wantsCheckpoint: Bool { wal.wantsCheckpoint }
 
     func checkpoint(truncating: Bool) throws(StoreError) {
         try wal.checkpoint(truncating: truncating)
+    }
+
+    // MARK: Parts
+
+    var rows: DurableRows { DurableRows(state: self) }
+    var budget: StateBudget { StateBudget(state: self) }
+    var pins: PinRows { PinRows(state: self) }
+    var keepers: Keepers { Keepers(state: self) }
+    var modifiers: ModifierRows { ModifierRows(state: self) }
+    var targets: TargetRows { TargetRows(state: self) }
+    var deadLetters: DeadLetterRows { DeadLetterRows(state: self) }
+    var views: ViewLog { ViewLog(state: self) }
+
+    // MARK: Changes
+
+    /// Takes up the log of the opened file: each of its commits is synced, so none is lost.
+    func openLog(last: Revision) {
+        memory.log = ChangeLog.read(connection, hasModifiers: true, isWhole: true, last: last)
+        changes.setStart(.state, memory.log.start)
+    }
+
+    /// Before the commit, so that nobody reads without what was trimmed and does not know it.
+    private func publishLogStart() {
+        guard memory.log.start != saved.log.start else { return }
+        changes.setStart(.state, memory.log.start)
+    }
+
+    /// After the commit.
+    private func publishChanges() {
+        changes.changed(memory.log.changes)
+        memory.log.changes.removeAll(keepingCapacity: true)
+    }
+
+    // MARK: Bodies
+
+    /// Begins a body that is to replace that of an id's row, or to be a new one's.
+    ///
+    /// That of a pin counts while it comes; that of a target does not, as its base takes what the
+    /// server says.
+    func beginUpload(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        as keeping: Keeping
+    ) throws(StoreError) -> UploadID {
+        let found = try rows.find(scope, id)
+        let isOfPin = StateBudget.hasToFit(found, as: keeping)
+        return try bodies.begin(
+            replacing: isOfPin ? found?.pinnedSize ?? 0 : nil,
+            &memory.bodies
+        )
+    }
+
+    /// Adds the next chunk, if pins have room for it.
+    func append(_ chunk: [UInt8], to upload: UploadID) throws(StoreError) {
+        let progress = try memory.bodies.upload(upload)
+        if let replaced = progress.replaced {
+            let added = BodyState.size(of: chunk)
+            let total = memory.pins.bytes - replaced + memory.bodies.pinnedBytes + added
+            guard total <= memory.pins.maxBytes else {
+                throw .pinsFull(bytes: progress.size + added, limit: memory.pins.maxBytes)
+            }
+        }
+        try bodies.append(chunk, to: upload, &memory.bodies)
+    }
+
+    /// Gives an upload up; its chunks go like those of a replaced body.
+    func forget(_ upload: UploadID) { memory.bodies.forget(upload) }
+
+    /// Takes away some chunks of bodies that no row names and nobody reads.
+    func removeBodies() throws(StoreError) {
+        try bodies.removeStep(leases, &memory.bodies)
     }
 
     // MARK: Revisions
@@ -152,7 +223,7 @@ final class StateWriter {
     }
 }
 
-/// What the writer of `state.db` remembers beside its file.
+/// What the writer of `memory.db` remembers beside its file.
 struct StateWriterState {
     var log = ChangeLogState()
     var pins: PinTotals

@@ -8,7 +8,7 @@ extension StoreCommands {
             let keys = shared.claims.someGarbage(atMost: Limits.evictionBatchRowsMax)
             guard !keys.isEmpty, shared.generation.hasFile else { return }
             try await file.commits.submit { writer throws(StoreError) in
-                try writer.removeGarbage(keys)
+                try writer.promotion.removeGarbage(keys)
             }
         }
     }
@@ -24,7 +24,7 @@ extension StoreCommands {
             guard !names.isEmpty else { return }
             later += names
             let free = try await file.settle { writer throws(StoreError) in
-                try writer.free(names)
+                try writer.demotion.free(names)
             }
             if !free.isEmpty { try await removeReleased(free, now) }
             later.removeLast(names.count)
@@ -45,17 +45,17 @@ extension StoreCommands {
         guard isSynced, shared.generation == generation else {
             throw .noFile(reason: "what is released is not synced")
         }
-        try await file.settle { writer throws(StoreError) in try writer.remove(releases) }
+        try await file.settle { writer throws(StoreError) in try writer.demotion.remove(releases) }
     }
 
     private func prepare(
         _ names: [TargetName],
         _ now: Timestamp
-    ) async throws(StoreError) -> [StoreWriter.Release] {
+    ) async throws(StoreError) -> [Release] {
         let prepared = try await file.commits.submit { writer throws(StoreError) in
-            try writer.prepare(names, [:], now: now)
+            try writer.demotion.prepare(names, [:], now: now)
         }
-        var releases: [StoreWriter.Release] = []
+        var releases: [Release] = []
         for release in prepared {
             guard case .large(let body) = release else {
                 releases.append(release)
@@ -69,14 +69,14 @@ extension StoreCommands {
     /// What becomes of a released row once its large body is copied into the cache; nil where that has
     /// to be tried again, which keeps no other row from going.
     private func copied(
-        _ large: StoreWriter.LargeBody,
+        _ large: LargeBody,
         _ now: Timestamp
-    ) async -> StoreWriter.Release? {
+    ) async -> Release? {
         do throws(StoreError) {
             return try await copying(now: now) { (copied) async throws(StoreError) in
                 try await file.commits.submit {
-                    writer throws(StoreError) -> StoreWriter.Entrance<StoreWriter.Release?> in
-                    switch try writer.prepare([large.name], copied, now: now).first {
+                    writer throws(StoreError) -> Entrance<Release?> in
+                    switch try writer.demotion.prepare([large.name], copied, now: now).first {
                     case .large(let body)?: .needs([body])
                     case let release: .done(release)
                     }

@@ -86,10 +86,10 @@ struct StoreCommands: Sendable {
     /// Carries out what may need large bodies copied first.
     func copying<Value: Sendable>(
         now: Timestamp,
-        _ attempt: (StoreWriter.CopiedBodies) async throws(StoreError) ->
-            StoreWriter.Entrance<Value>
+        _ attempt: (CopiedBodies) async throws(StoreError) ->
+            Entrance<Value>
     ) async throws(StoreError) -> Value {
-        var copied: StoreWriter.CopiedBodies = [:]
+        var copied: CopiedBodies = [:]
         // What a row names by now stays.
         defer { for copy in copied.values { abandon(copy) } }
         for _ in 0..<Limits.commandRoundsMax {
@@ -106,8 +106,8 @@ struct StoreCommands: Sendable {
 
     /// Copies bodies and lets those go that are leased; one that is damaged is known as such.
     private func copy(
-        _ large: [StoreWriter.LargeBody],
-        into copied: inout StoreWriter.CopiedBodies,
+        _ large: [LargeBody],
+        into copied: inout CopiedBodies,
         _ now: Timestamp
     ) async throws(StoreError) {
         defer {
@@ -137,13 +137,13 @@ struct StoreCommands: Sendable {
         _ now: Timestamp,
         isRepeatable: Bool = false,
         _ write:
-            @escaping @Sendable (StoreWriter, StoreWriter.CopiedBodies) throws(StoreError)
-            -> StoreWriter.Entrance<Value>
+            @escaping @Sendable (StoreWriter, CopiedBodies) throws(StoreError)
+            -> Entrance<Value>
     ) async throws(StoreError) -> Value {
         for _ in 0..<Limits.commandRoundsMax {
             let seen = try await condition?.check(readers)
             let value = try await copying(now: now) {
-                (copied) async throws(StoreError) -> StoreWriter.Entrance<Value?> in
+                (copied) async throws(StoreError) -> Entrance<Value?> in
                 // A row may come where its URL is.
                 try await submit(
                     isRepeatable: isRepeatable && condition == nil,
@@ -165,7 +165,9 @@ struct StoreCommands: Sendable {
 
     /// See ``StoreWriter/hide(_:_:)``; throws while `cache.db` cannot commit.
     func hide(_ scope: ScopeKey, _ id: EntryID) async throws(StoreError) {
-        try await file.commits.submit { writer throws(StoreError) in try writer.hide(scope, id) }
+        try await file.commits.submit { writer throws(StoreError) in
+            try writer.pinning.hide(scope, id)
+        }
     }
 
     /// Carries out what shrinks `state.db` or settles what is under way.

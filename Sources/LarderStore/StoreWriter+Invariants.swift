@@ -36,8 +36,8 @@ extension StoreWriter {
                 if row.hasEntry || !row.isPinned && !row.isTargeted {
                     broken.append("7: \(row.id) keeps the shared row for nothing")
                 }
-                let isKept = try state.keepers(of: row.id).contains { $0.isTargeted || $0.isPin }
-                if isKept, try state.find(index.sharedScope, row.id) == nil {
+                let isKept = try state.keepers.of(row.id).contains { $0.isTargeted || $0.isPin }
+                if isKept, try state.rows.find(index.sharedScope, row.id) == nil {
                     broken.append("7: there is no shared row of \(row.id)")
                 }
             }
@@ -50,8 +50,8 @@ extension StoreWriter {
         _ keepers: [ClaimRow],
         _ place: ClaimIndex.Place
     ) throws(StoreError) -> [String] {
-        guard let found = try state.find(shared.claims.sharedScope, row.id) else { return [] }
-        let known = try state.keepers(of: row.id)
+        guard let found = try state.rows.find(shared.claims.sharedScope, row.id) else { return [] }
+        let known = try state.keepers.of(row.id)
         let isSaid =
             found.isTargeted == keepers.contains(where: \.isTargeted)
             && found.isPinned == known.contains(where: \.isPin)

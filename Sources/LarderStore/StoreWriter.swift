@@ -87,6 +87,14 @@ final class StoreWriter {
     /// Both of them, for what is done outside a transaction.
     var files: (state: StateWriter, cache: CacheWriter) { (stateWriter, cacheWriter) }
 
+    /// The row under an id in `state.db`; nil where its row is evictable, or there is none.
+    func claimed(
+        _ scope: ScopeKey,
+        _ id: EntryID
+    ) throws(StoreError) -> DurableRow? {
+        shared.claims.covers(scope, id) ? try state.rows.find(scope, id) : nil
+    }
+
     // MARK: Transactions
 
     func begin() throws(StoreError) {
@@ -131,7 +139,7 @@ final class StoreWriter {
     /// Commits what commands did to `state.db`, synced, and makes it known.
     func commitState() throws(StoreError) {
         guard isStateOpen else { return }
-        let entities = stateWriter.state.entities
+        let entities = stateWriter.memory.entities
         try stateWriter.commit(shared.stamps)
         news = entities
         isStateOpen = false
@@ -215,7 +223,7 @@ final class StoreWriter {
     /// What has to be done anyway, a step for each file.
     var housekeeping: [Housekeeping] {
         var steps: [Housekeeping] = []
-        if stateWriter.state.bodies.hasRemovable(stateWriter.leases) {
+        if stateWriter.memory.bodies.hasRemovable(stateWriter.leases) {
             steps.append(.removeBodies(.state))
         }
         let cache = cacheWriter.state
@@ -247,4 +255,51 @@ final class StoreWriter {
             _ = recover(from: error)
         }
     }
+}
+
+/// What one kind of command does in the open transaction.
+protocol WriterPart {
+    var writer: StoreWriter { get }
+}
+
+extension WriterPart {
+    var state: StateWriter { get throws(StoreError) { try writer.state } }
+    var cache: CacheWriter { get throws(StoreError) { try writer.cache } }
+    var cacheIfAny: CacheWriter? { get throws(StoreError) { try writer.cacheIfAny } }
+    var shared: SharedCacheState { writer.shared }
+    var revisions: RevisionSource { writer.revisions }
+
+    func claimed(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> DurableRow? {
+        try writer.claimed(scope, id)
+    }
+
+    func onRollBack(_ undo: @escaping () -> Void) { writer.onRollBack(undo) }
+    func afterCommit(_ work: @escaping () -> Void) { writer.afterCommit(work) }
+    func afterCacheCommit(_ work: @escaping () -> Void) { writer.afterCacheCommit(work) }
+
+    var promotion: Promotion { writer.promotion }
+    var entries: EntryStoring { writer.entries }
+    var answers: AnswerStoring { writer.answers }
+    var pinning: Pinning { writer.pinning }
+    var accepting: Accepting { writer.accepting }
+    var settling: Settling { writer.settling }
+    var deadLetters: DeadLetters { writer.deadLetters }
+    var sharing: Sharing { writer.sharing }
+    var hiding: Hiding { writer.hiding }
+    var demotion: Demotion { writer.demotion }
+    var bodies: BodyLinking { writer.bodies }
+}
+
+extension StoreWriter {
+    var promotion: Promotion { Promotion(writer: self) }
+    var entries: EntryStoring { EntryStoring(writer: self) }
+    var answers: AnswerStoring { AnswerStoring(writer: self) }
+    var pinning: Pinning { Pinning(writer: self) }
+    var accepting: Accepting { Accepting(writer: self) }
+    var settling: Settling { Settling(writer: self) }
+    var deadLetters: DeadLetters { DeadLetters(writer: self) }
+    var sharing: Sharing { Sharing(writer: self) }
+    var hiding: Hiding { Hiding(writer: self) }
+    var demotion: Demotion { Demotion(writer: self) }
+    var bodies: BodyLinking { BodyLinking(writer: self) }
 }

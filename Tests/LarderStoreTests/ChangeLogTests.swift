@@ -257,7 +257,7 @@ extension CacheStore {
     /// A step in `state.db` that changes nothing but its log.
     func write(_ event: Change.Event, of scope: Scope) async throws(StoreError) {
         try await commits.submit { writer throws(StoreError) in
-            try writer.state.log(Change(try writer.revisions.next(), scope, event))
+            try writer.state.views.log(Change(try writer.revisions.next(), scope, event))
         }
     }
 }

@@ -37,21 +37,21 @@ struct ClaimTests {
         let new = NewModifier.changing(["a"], "two", scope)
         try await store.commits.submit { writer throws(StoreError) in
             switch commands {
-            case .deletedAndTargeted: _ = try writer.delete(scope, id, client: nil)
+            case .deletedAndTargeted: _ = try writer.entries.delete(scope, id, client: nil)
             case .removedAndTargeted:
-                try writer.remove(writer.prepare([TargetName(scope, id)], [:], now: .epoch))
-            case .unpinnedAndPinned: _ = try writer.unpin(scope, id, now: .epoch)
+                try writer.demotion.remove(writer.demotion.prepare([TargetName(scope, id)], [:], now: .epoch))
+            case .unpinnedAndPinned: _ = try writer.pinning.unpin(scope, id, now: .epoch)
             case .droppedAndPinned, .droppedAndPinnedAndUnpinned:
-                _ = try writer.drop(scope, id, client: nil)
+                _ = try writer.pinning.drop(scope, id, client: nil)
             }
             switch commands {
             case .deletedAndTargeted, .removedAndTargeted:
-                _ = try writer.accept([new], [:], now: .epoch)
+                _ = try writer.accepting.accept([new], [:], now: .epoch)
             case .unpinnedAndPinned, .droppedAndPinned, .droppedAndPinnedAndUnpinned:
-                _ = try writer.putPinned(.fetched(scope, id, "[3]"), [:], now: .epoch)
+                _ = try writer.pinning.putPinned(.fetched(scope, id, "[3]"), [:], now: .epoch)
             }
             guard commands == .droppedAndPinnedAndUnpinned else { return }
-            _ = try writer.unpin(scope, id, now: .epoch)
+            _ = try writer.pinning.unpin(scope, id, now: .epoch)
         }
         try await store.requireInvariants()
         switch commands {

@@ -1,12 +1,38 @@
 import LarderModel
 import LarderNormalize
 
+/// Writes down for watchers what a step changes of what rows show.
+///
 /// What a step changes of what its targets show, written down for watchers.
 ///
 /// Base and unsettled changes are read before the step and after it, in its transaction, and
 /// compared by ``StoreConfiguration/viewChange``: a target that shows the same as before is no
 /// change, whatever became of its base.
-extension StateWriter {
+struct ViewLog {
+    let state: StateWriter
+
+    /// To be called by whatever changes what is seen under an id, so that those who watch it hear of it.
+    func noteChange(of scope: ScopeKey, _ id: EntryID) {
+        state.memory.changedRows.append(RowKey(scope, id))
+    }
+
+    /// Writes a change down; nil is none.
+    func log(_ change: Change?) throws(StoreError) {
+        guard var change else { return }
+        if change.scope == .shared, let id = change.id { change.hiddenFrom = try ownViews(of: id) }
+        if !state.memory.log.isBegun {
+            if state.memory.log.rows == 0 { try state.connection.execute("DELETE FROM change_log") }
+            try state.log.begin(state.memory.log)
+            state.memory.log.isBegun = true
+        }
+        try state.log.append(change, to: &state.memory.log)
+    }
+
+    /// Who has changes of their own on a shared row, and hears of what these show.
+    private func ownViews(of id: EntryID) throws(StoreError) -> [Scope] {
+        try state.keepers.of(id).filter(\.isTargeted).map(\.name.scope.scope)
+    }
+
     /// To be called before a step, for each of its targets.
     func view(of name: TargetName) throws(StoreError) -> ViewBefore {
         ViewBefore(name: name, target: try isCompared(name) ? try target(name) : nil)
@@ -14,9 +40,9 @@ extension StateWriter {
 
     /// Whether it is small enough that what it shows is made on this thread.
     private func isCompared(_ name: TargetName) throws(StoreError) -> Bool {
-        guard let row = try find(name.scope, name.id) else { return true }
+        guard let row = try state.rows.find(name.scope, name.id) else { return true }
         guard row.isTargeted else { return row.byteCount <= Limits.comparedBytesMax }
-        let effects = try reader.unsettledEffects(name.scope, name.id)
+        let effects = try state.reader.unsettledEffects(name.scope, name.id)
         return effects.count <= Limits.comparedChangesMax
             && Int64(row.byteCount) + effects.bytes <= Limits.comparedBytesMax
     }
@@ -70,7 +96,8 @@ extension StateWriter {
         _ cause: ChangeCause
     ) throws(StoreError) {
         // One that cannot be read differs from every other.
-        let body = { [reader] number in (try? reader.requestBody(of: number))?.bytes }
+        let body = { [reader = state.reader] number in (try? reader.requestBody(of: number))?.bytes
+        }
         if name.id.isEntity {
             var difference = HeldEntity.Difference.changed(.created)
             if let before, let after {
@@ -81,7 +108,7 @@ extension StateWriter {
             return try log(difference, of: name, revision, cause)
         }
         var change: ViewChange? = .put
-        if let before, let after { change = viewChange(before, after, body) }
+        if let before, let after { change = state.viewChange(before, after, body) }
         switch change {
         case .put: try log(Change(revision, name.scope.scope, .put(name.id, cause)))
         case .delete: try log(Change(revision, name.scope.scope, .delete(name.id, cause)))
@@ -104,9 +131,9 @@ extension StateWriter {
         case .changed(let told): (event, shown) = (.put(name.id, cause), told)
         }
         try log(Change(revision, name.scope.scope, event))
-        let hiddenFrom = state.log.changes.last?.hiddenFrom ?? []
+        let hiddenFrom = state.memory.log.changes.last?.hiddenFrom ?? []
         let key = RowKey(name.scope, name.id)
-        state.entities.append(
+        state.memory.entities.append(
             EntityNews(
                 scope: name.scope,
                 revision: revision,
@@ -139,20 +166,20 @@ extension StateWriter {
     private func target(_ name: TargetName) throws(StoreError) -> Target {
         // A base whose bytes are damaged counts as unknown, as for every reader.
         var damaged: Digest?
-        return try reader.target(name.scope, name.id, &damaged)
+        return try state.reader.target(name.scope, name.id, &damaged)
     }
 
     /// Writes down what a modifier has come to; nothing of one whose id cannot be read.
     func logModifier(
         _ number: ModifierNumber,
         _ row: QueuedRow,
-        _ state: ModifierState,
+        _ newState: ModifierState,
         _ revision: Revision,
         _ adjust: (inout ModifierChange) -> Void = { _ in }
     ) throws(StoreError) {
         guard let scope = Scope(text: row.scope), let id = try? ModifierID(row.id) else { return }
-        let targets = try targets(of: number).compactMap { try? EntryID(stored: $0.id) }
-        var change = ModifierChange(id: id, state: state, targets: targets)
+        let targets = try state.targets.of(number).compactMap { try? EntryID(stored: $0.id) }
+        var change = ModifierChange(id: id, state: newState, targets: targets)
         change.client = row.client
         adjust(&change)
         try log(Change(revision, scope, .modifier(change)))
@@ -161,7 +188,7 @@ extension StateWriter {
 
 extension ChangeCause {
     /// A modifier has done it, and so who has accepted that.
-    init(_ row: StateWriter.QueuedRow) {
+    init(_ row: QueuedRow) {
         self.init(.modifier, text: "modifier:\(row.id)", client: row.client)
     }
 

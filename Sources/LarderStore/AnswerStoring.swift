@@ -1,9 +1,10 @@
 package import LarderModel
 package import LarderNormalize
 
-/// Answers of entities, and entities by themselves: what is said of a claimed entity is merged into
-/// what is saved of it first, and shown.
-extension StoreWriter {
+/// Stores normalized answers and entities in the file where their row lives.
+struct AnswerStoring: WriterPart {
+    let writer: StoreWriter
+
     /// Merges an answer's entities and stores its own part.
     func put(
         _ answer: NewAnswer,
@@ -15,7 +16,7 @@ extension StoreWriter {
         let isOvertaken = answer.entities.ids.contains { fence?.keepsOut(scope, $0) == true }
         guard !isOvertaken else {
             // A newer write than it: what it says of entities is not known to be so.
-            try forget(answer.entry.body)
+            try bodies.forget(answer.entry.body)
             let receipt = PutReceipt(revision: try revisions.next(), isNew: false, isSame: true)
             return .done(AnswerReceipt(entry: receipt, isNormalized: false))
         }
@@ -23,8 +24,8 @@ extension StoreWriter {
         let isClaimed = try claimed(scope, id) != nil
         if isClaimed, !isKeptOut {
             // Its entities are where it is.
-            for entity in answer.entities.ids { try state.makeRow(scope, entity) }
-            try fill(now: now)
+            for entity in answer.entities.ids { try state.rows.makeRow(scope, entity) }
+            try promotion.fill(now: now)
         }
         let start = answer.entry.start ?? answer.entities.fetch
         let merged = try mergeClaimed(answer.entities, since: start, now)
@@ -34,31 +35,31 @@ extension StoreWriter {
                 entry.body = .inline(form.template)
                 entry.form = form.form
             }
-            switch try put(entry, fence: fence, copied, step: merged.step, now: now) {
+            switch try entries.put(entry, fence: fence, copied, step: merged.step, now: now) {
             case .needs(let large): return .needs(large)
             case .refused(let error): return .refused(error)
             case .done(let receipt):
                 if isKeptOut { _ = try put(answer.entities, now: now) }
-                if entry.form != nil { try forget(answer.entry.body) }
-                try fill(now: now)
+                if entry.form != nil { try bodies.forget(answer.entry.body) }
+                try promotion.fill(now: now)
                 return .done(AnswerReceipt(entry: receipt, isNormalized: entry.form != nil))
             }
-        } else if let large = largeBody(of: answer.entry, to: .cache, as: .answer, copied) {
+        } else if let large = bodies.largeBody(of: answer.entry, to: .cache, as: .answer, copied) {
             return .needs([large])
         }
         var answer = answer
-        answer.entry = try ready(answer.entry, in: .cache, as: .answer, copied)
+        answer.entry = try bodies.ready(answer.entry, in: .cache, as: .answer, copied)
         let receipt = try cache.put(answer, merged, now: now)
-        if answer.entry.hidesShared { try hideSaved(id, from: scope) }
+        if answer.entry.hidesShared { try hiding.hideSaved(id, from: scope) }
         try hideShared(by: answer.entities)
-        try fill(now: now)
+        try promotion.fill(now: now)
         return .done(receipt)
     }
 
     /// Whether an answer is to be stored in `state.db`, and has room there.
     private func isSaved(_ new: NewEntry) throws(StoreError) -> Bool {
         guard let found = try claimed(new.scope, new.entry.id) else { return false }
-        return try destination(of: new, found).file == .state
+        return try entries.destination(of: new, found).file == .state
     }
 
     /// Merges entities into what is known of them.
@@ -69,7 +70,7 @@ extension StoreWriter {
         let merged = try mergeClaimed(entities, since: entities.fetch, now)
         let receipt = try cache.put(entities, merged, now: now)
         try hideShared(by: entities)
-        try fill(now: now)
+        try promotion.fill(now: now)
         return receipt
     }
 
@@ -86,11 +87,19 @@ extension StoreWriter {
             let step: Revision
             if let known = saved.step { step = known } else { step = try revisions.next() }
             saved.step = step
-            let viewers = try viewers(of: scope, id)
-            let found = try state.merge(entities, number, id, in: scope, since: start, step, now)
-            try answered(scope, id, viewers, at: step, now: now)
+            let viewers = try sharing.viewers(of: scope, id)
+            let found = try state.rows.merge(
+                entities,
+                number,
+                id,
+                in: scope,
+                since: start,
+                step,
+                now
+            )
+            try sharing.answered(scope, id, viewers, at: step, now: now)
             saved.merged[number] = found
-            if entities.hidesShared { try hideShared(id, from: scope) }
+            if entities.hidesShared { try hiding.hideShared(id, from: scope) }
         }
         return saved
     }
@@ -100,7 +109,7 @@ extension StoreWriter {
     private func hideShared(by entities: NewEntities) throws(StoreError) {
         guard entities.hidesShared, !shared.claims.isEmpty else { return }
         for id in entities.ids where !shared.claims.covers(entities.scope, id) {
-            try hideSaved(id, from: entities.scope)
+            try hiding.hideSaved(id, from: entities.scope)
         }
     }
 
@@ -116,12 +125,13 @@ extension StoreWriter {
         let (id, index) = (EntryID(name), shared.claims)
         guard index.covers(scope, id) else {
             let step = try cache.deleteEntity(name, in: scope, fetch: fetch, cause, now: now)
-            if hidesShared { try hideShared(id, from: scope) }
+            if hidesShared { try hiding.hideShared(id, from: scope) }
             return step
         }
-        let viewers = try viewers(of: scope, id)
+        let viewers = try sharing.viewers(of: scope, id)
         var step: Revision?
-        if let row = try state.entry(scope, id), let held = row.held.deleted(byFetch: fetch.number),
+        if let row = try state.rows.entry(scope, id),
+            let held = row.held.deleted(byFetch: fetch.number),
             let (entry, bytes) = held.row(id, of: name.origin, now)
         {
             let revision = try revisions.next()
@@ -130,39 +140,12 @@ extension StoreWriter {
             new.entry.revision = revision
             new.client = cause.client
             new.cause = cause.text
-            _ = try state.endHiding(row.claim, of: scope, since: fetch)
-            try state.put(new)
+            _ = try state.rows.endHiding(row.claim, of: scope, since: fetch)
+            try state.rows.put(new)
         }
-        if hidesShared { try hideShared(id, from: scope) }
-        try answered(scope, id, viewers, at: step, now: now)
+        if hidesShared { try hiding.hideShared(id, from: scope) }
+        try sharing.answered(scope, id, viewers, at: step, now: now)
         return step
-    }
-}
-
-extension StateWriter {
-    /// Merges an answer into what is saved of an entity; what it came to, nil where that is nothing.
-    func merge(
-        _ entities: NewEntities,
-        _ number: Int,
-        _ id: EntryID,
-        in place: ScopeKey,
-        since start: Revision? = nil,
-        _ step: Revision,
-        _ now: Timestamp
-    ) throws(StoreError) -> MergedEntity? {
-        guard let row = try entry(place, id) else { return nil }
-        let merged = entities.split.merged(number, into: row.held, fetch: entities.fetch.number)
-        guard merged.isWritten,
-            let (entry, bytes) = merged.held.row(id, of: entities.origin, now)
-        else { return merged }
-        var new = NewEntry(scope: place, entry: entry, body: .inline(bytes))
-        let wasHidden = try endHiding(row.claim, of: place, since: start)
-        let isOther = merged.change != .nothing || wasHidden
-        new.entry.revision = isOther ? step : row.entry?.revision ?? step
-        new.client = entities.cause.client
-        new.cause = entities.cause.text
-        try put(new, isNews: isOther, wasHidden: wasHidden)
-        return merged
     }
 }
 

@@ -1,7 +1,10 @@
 import LarderModel
+import LarderNormalize
 
-/// Pins: claims of what a user wants to have for good.
-extension StoreWriter {
+/// Pins ids and takes pins away.
+struct Pinning: WriterPart {
+    let writer: StoreWriter
+
     /// Keeps what is cached under an id, or marks it as waiting when there is an `origin` to fetch
     /// it from.
     ///
@@ -17,7 +20,7 @@ extension StoreWriter {
         let found = try claimed(scope, id)
         if let found, found.isPinned, found.hasBytes { return .done(.held(isNew: false)) }
         let name = TargetName(scope, id)
-        if adoptsShared, try seesShared(name, now: now) {
+        if adoptsShared, try sharing.seesShared(name, now: now) {
             return try keepShared(name, origin, copied, now)
         }
         guard found?.isLeftToCache ?? true else {
@@ -39,7 +42,7 @@ extension StoreWriter {
         _ copied: CopiedBodies,
         _ now: Timestamp
     ) throws(StoreError) -> Entrance<PinOutcome> {
-        let place = sharedName(name.id)
+        let place = sharing.sharedName(name.id)
         let found = try claimed(place.scope, place.id)
         let isHere = found.map { $0.hasEntry || $0.isTargeted } ?? false
         let row = isHere ? nil : try cacheIfAny?.pinnable(place.scope, place.id, now: now)
@@ -51,7 +54,7 @@ extension StoreWriter {
         do throws(StoreError) {
             let uid = name.scope.scope.uid
             let replaced = found?.pinnedSize ?? 0
-            try state.checkRoom(for: size, place.scope, replacing: replaced, paidBy: uid)
+            try state.budget.checkRoom(for: size, place.scope, replacing: replaced, paidBy: uid)
         } catch {
             row?.giveBack(to: shared)
             return try tooLarge(name, row?.entry.origin ?? origin, error, now)
@@ -60,26 +63,34 @@ extension StoreWriter {
         if let row {
             if case .chunked(let body) = row.body {
                 let entry = row.entry
-                let needs = large(body, place, entry, to: .state, as: .pin, isLeased: true, copied)
+                let needs = bodies.large(
+                    body,
+                    place,
+                    entry,
+                    to: .state,
+                    as: .pin,
+                    isLeased: true,
+                    copied
+                )
                 if let needs { return .needs([needs]) }
             }
             defer { row.giveBack(to: shared) }
-            base = try self.base(row, place, copied)
+            base = try promotion.base(row, place, copied)
         }
-        let isHidden = try isHidden(name.id, from: name.scope)
+        let isHidden = try hiding.isHidden(name.id, from: name.scope)
         let isHeld = !isHidden && (base != nil || found?.hasBytes == true)
         guard isHeld || origin != nil else { return .done(.miss) }
         do throws(StoreError) {
-            let isNew = try state.keep(name, origin: origin, isHeld: isHeld, now: now)
-            try state.promote(name.id, base, pinnedAt: now)
-            if base != nil { try takeMarks(of: place) }
+            let isNew = try state.keepers.keep(name, origin: origin, isHeld: isHeld, now: now)
+            try state.keepers.promote(name.id, base, pinnedAt: now)
+            if base != nil { try hiding.takeMarks(of: place) }
             claim(name.scope, name.id)
-            try noteKeeper(name)
-            try holdVariants(of: place, isInPins: true)
-            try fill(now: now)
+            try sharing.noteKeeper(name)
+            try promotion.holdVariants(of: place, isInPins: true)
+            try promotion.fill(now: now)
             return .done(isHeld ? .held(isNew: isNew) : .waiting(isNew: isNew))
         } catch {
-            if let base { try forget(base.body) }
+            if let base { try bodies.forget(base.body) }
             return try refusal(error)
         }
     }
@@ -95,7 +106,7 @@ extension StoreWriter {
         let trouble = PinTrouble(problem: "pins-full", reason: error.message)
         let marked = try mark(name.scope, name.id, origin, now)
         guard case .done = marked else { return marked }
-        try state.setTrouble(name.scope, name.id, .tooLarge, trouble)
+        try state.pins.setTrouble(name.scope, name.id, .tooLarge, trouble)
         return .done(.tooLarge(trouble))
     }
 
@@ -107,7 +118,7 @@ extension StoreWriter {
         _ now: Timestamp
     ) throws(StoreError) -> Entrance<PinOutcome> {
         do throws(StoreError) {
-            let (hasBytes, isNew) = try state.mark(scope, id, origin: origin, now: now)
+            let (hasBytes, isNew) = try state.pins.mark(scope, id, origin: origin, now: now)
             claim(scope, id)
             return .done(hasBytes ? .held(isNew: isNew) : .waiting(isNew: isNew))
         } catch {
@@ -129,7 +140,7 @@ extension StoreWriter {
         // Its entities come with it.
         if row.form != nil { size += try cache.sizeOfReferred(by: RowKey(scope, id)) }
         do throws(StoreError) {
-            try state.checkRoom(for: size, scope, id, as: .pin)
+            try state.budget.checkRoom(for: size, scope, id, as: .pin)
         } catch {
             row.giveBack(to: shared)
             return try tooLarge(name, row.entry.origin, error, now)
@@ -138,9 +149,9 @@ extension StoreWriter {
         new.form = row.form
         switch row.body {
         case .inline where row.form != nil: break
-        case .inline(let bytes): new.body = try linkable(bytes, name, in: .state, as: .pin)
+        case .inline(let bytes): new.body = try bodies.linkable(bytes, name, in: .state, as: .pin)
         case .chunked(let body):
-            if let large = large(
+            if let large = bodies.large(
                 body,
                 name,
                 row.entry,
@@ -153,22 +164,22 @@ extension StoreWriter {
             }
             defer { row.giveBack(to: shared) }
             do throws(StoreError) {
-                new.body = try linkable(body, name, in: .state, as: .pin, copied)
+                new.body = try bodies.linkable(body, name, in: .state, as: .pin, copied)
             } catch .badChunk {
                 try cache.removeQuietly(scope, id)
                 return nil
             }
         }
         do throws(StoreError) {
-            try state.put(new, pinnedAt: now, isNews: false)
+            try state.rows.put(new, pinnedAt: now, isNews: false)
         } catch {
-            try forget(new.body)
+            try bodies.forget(new.body)
             return try refusal(error)
         }
         claim(scope, id)
-        addGarbage([name])
-        try holdVariants(of: name, isInPins: true)
-        try fill(now: now)
+        promotion.addGarbage([name])
+        try promotion.holdVariants(of: name, isInPins: true)
+        try promotion.fill(now: now)
         return .done(.held(isNew: isNew))
     }
 
@@ -179,23 +190,25 @@ extension StoreWriter {
         now: Timestamp
     ) throws(StoreError) -> Entrance<PutReceipt> {
         let (scope, id) = (new.scope, new.entry.id)
-        if let large = largeBody(of: new, to: .state, as: .pin, copied) { return .needs([large]) }
+        if let large = bodies.largeBody(of: new, to: .state, as: .pin, copied) {
+            return .needs([large])
+        }
         let found = try claimed(scope, id)
         var ready = new
         do throws(StoreError) {
-            ready = try self.ready(new, in: .state, as: .pin, copied)
+            ready = try bodies.ready(new, in: .state, as: .pin, copied)
             ready.entry.revision = try revisions.next()
-            var receipt = try state.put(ready, pinnedAt: now)
-            noteOwnEntry(found, TargetName(scope, id))
-            if found?.hasEntry != true { try noteReplaced(&receipt, scope, id) }
+            var receipt = try state.rows.put(ready, pinnedAt: now)
+            sharing.noteOwnEntry(found, TargetName(scope, id))
+            if found?.hasEntry != true { try entries.noteReplaced(&receipt, scope, id) }
             claim(scope, id)
-            addGarbage([TargetName(scope, id)])
-            try holdVariants(of: TargetName(scope, id), isInPins: true)
-            try fill(now: now)
-            try forget(new.body)
+            promotion.addGarbage([TargetName(scope, id)])
+            try promotion.holdVariants(of: TargetName(scope, id), isInPins: true)
+            try promotion.fill(now: now)
+            try bodies.forget(new.body)
             return .done(receipt)
         } catch {
-            try forget(ready.body)
+            try bodies.forget(ready.body)
             return try refusal(error)
         }
     }
@@ -210,12 +223,12 @@ extension StoreWriter {
     ) throws(StoreError) -> Bool {
         guard let found = try claimed(scope, id), found.isPinned else { return false }
         guard !found.isLeftToCache else {
-            try unclaim(found, scope, id)
+            try entries.unclaim(found, scope, id)
             return true
         }
-        try state.unpin(scope, id, found.goneStatus == nil ? nil : revisions.next())
+        try state.pins.unpin(scope, id, found.goneStatus == nil ? nil : revisions.next())
         setUnpinned(scope, id)
-        try removeIdleKeeper(TargetName(scope, id))
+        try sharing.removeIdleKeeper(TargetName(scope, id))
         return true
     }
 
@@ -225,7 +238,7 @@ extension StoreWriter {
         guard let cache = try cacheIfAny, let found = try claimed(scope, id), found.hasEntry else {
             return
         }
-        try hideShared(found, scope, id)
+        try hiding.hideShared(found, scope, id)
         try cache.removeQuietly(scope, id)
     }
 
@@ -240,8 +253,8 @@ extension StoreWriter {
         // Nobody's pin of a shared row goes with it.
         if found.isPinned, scope == shared.claims.sharedScope { return false }
         // What is pinned may need it.
-        if !found.isPinned, try !state.isFree(scope, id) { return false }
-        try unclaim(found, scope, id)
+        if !found.isPinned, try !state.rows.isFree(scope, id) { return false }
+        try entries.unclaim(found, scope, id)
         guard found.hasEntry else {
             // Its entry was the cache's.
             if let cache = try cacheIfAny, let row = try cache.find(scope, id).row {
@@ -250,7 +263,7 @@ extension StoreWriter {
             return true
         }
         let event = Change.Event.evict(id, .request, client: client)
-        try state.log(Change(try revisions.next(), scope.scope, event))
+        try state.views.log(Change(try revisions.next(), scope.scope, event))
         try cacheIfAny?.removeQuietly(scope, id)
         return true
     }

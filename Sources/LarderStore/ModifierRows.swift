@@ -1,11 +1,32 @@
 package import LarderModel
+import LarderNormalize
 
-/// The steps of modifiers that need no base: accept, send, what a row says between them, lanes.
-extension StateWriter {
+// MARK: Steps
+
+/// What is found of a modifier before it is changed.
+struct QueuedRow {
+    let scope: String
+    let id: String
+    let origin: String
+    /// Nil for one that this version does not know.
+    let state: ModifierState?
+    let isSettled: Bool
+    let isStalled: Bool
+    let size: Int64
+    /// Who has accepted it.
+    let client: ClientTag?
+    /// Whether the server has confirmed it.
+    let isAnswered: Bool
+}
+
+/// Rows of modifiers: accepted, sent, updated, remembered.
+struct ModifierRows {
+    let state: StateWriter
+
     /// Accepts one; `bases` has what was found in the cache of targets.
     func accept(
         _ modifier: NewModifier,
-        _ aims: [StoreWriter.Aim],
+        _ aims: [Aim],
         _ bases: [TargetName: NewEntry],
         _ revision: Revision,
         now: Timestamp
@@ -22,35 +43,12 @@ extension StateWriter {
             )
         }
         let cause = ChangeCause(modifier)
-        try enter(number, aims, opened: opened, bases, revision, cause)
+        try state.targets.enter(number, aims, opened: opened, bases, revision, cause)
         let targets = modifier.changes.map(\.id)
         var change = ModifierChange(id: modifier.id, state: modifier.state, targets: targets)
         change.client = modifier.client
-        try log(Change(revision, modifier.scope.scope, .modifier(change)))
+        try state.views.log(Change(revision, modifier.scope.scope, .modifier(change)))
         return number
-    }
-
-    /// Has what a modifier in the queue targets be a target, and writes down what shows by it.
-    ///
-    /// `opened` has its change of each aim, where they are at hand.
-    func enter(
-        _ number: ModifierNumber,
-        _ aims: [StoreWriter.Aim],
-        opened: [OpenChange]? = nil,
-        _ bases: [TargetName: NewEntry],
-        _ revision: Revision,
-        _ cause: ChangeCause
-    ) throws(StoreError) {
-        var made: [TargetName: Target] = [:]
-        for (place, aim) in aims.enumerated() {
-            let base = bases[aim.base(in: index)]
-            if aim.isShared { try promote(aim.name.id, base) }
-            let isNew = try target(aim, base: base, revision)
-            // A shared row may have been here before.
-            let isKnown = isNew && (base != nil || !aim.isShared)
-            made[aim.name] = isKnown ? opened.flatMap { Target(base, $0[place]) } : nil
-        }
-        try logChanges(of: aims.map(\.name).unique, known: made, by: number, revision, cause)
     }
 
     /// What a modifier's id stands for already, and the digest of what was submitted as that.
@@ -58,7 +56,9 @@ extension StateWriter {
         _ new: NewModifier
     ) throws(StoreError) -> (digest: Digest, acceptance: Acceptance)? {
         guard !new.isIDMade else { return nil }
-        for (statement, isSettled) in [(queue[.find], false), (queue[.findSettled], true)] {
+        for (statement, isSettled) in [
+            (state.queue[.find], false), (state.queue[.findSettled], true),
+        ] {
             statement.bindAll(new.scope.text, new.id.text)
             defer { statement.reset() }
             guard try statement.step() else { continue }
@@ -77,8 +77,8 @@ extension StateWriter {
     /// Refusing is no error of the writer: whoever shares the transaction goes on.
     func refusal(
         of new: [NewModifier],
-        _ aims: [StoreWriter.Aim],
-        _ found: StoreWriter.FoundBases
+        _ aims: [Aim],
+        _ found: FoundBases
     ) -> StoreError? {
         var added = QueueUsage()
         for modifier in new {
@@ -92,23 +92,23 @@ extension StateWriter {
         }
         var counted: Set<TargetName> = []
         for aim in aims where aim.isShared {
-            let base = aim.base(in: index)
+            let base = aim.base(in: state.index)
             guard let uid = aim.name.scope.scope.uid, counted.insert(base).inserted else {
                 continue
             }
             added[uid].bytes += Self.baseSize(base, found.claims[base], found.entries[base])
         }
-        return state.queue.refusal(adding: added, limits)
+        return state.memory.queue.refusal(adding: added, state.limits)
     }
 
     /// What a target will count that counts nothing in the queue now.
     private static func baseSize(
         _ name: TargetName,
-        _ found: FoundClaim?,
+        _ found: DurableRow?,
         _ base: NewEntry?
     ) -> Int64 {
         if found != nil { return 0 }
-        return base?.rowSize ?? sizeWithoutEntry(name.scope, name.id, nil)
+        return base?.rowSize ?? StateBudget.sizeWithoutEntry(name.scope, name.id, nil)
     }
 
     private func insert(
@@ -116,7 +116,7 @@ extension StateWriter {
         _ revision: Revision,
         _ now: Timestamp
     ) throws(StoreError) -> ModifierNumber {
-        let statement = queue[.insert]
+        let statement = state.queue[.insert]
         statement.bind(1, new.scope.text)
         statement.bind(2, new.id.text)
         statement.bind(3, new.origin.text)
@@ -140,97 +140,25 @@ extension StateWriter {
         statement.bind(22, new.request.headers.lines)
         statement.bind(23, new.request.body)
         try statement.run()
-        let number = connection.lastInsertedRow
+        let number = state.connection.lastInsertedRow
         for (position, change) in new.changes.enumerated() {
-            queue[.insertChange].bind(1, number)
-            queue[.insertChange].bind(2, Int64(position))
-            queue[.insertChange].bind(3, new.scope.text)
-            queue[.insertChange].bind(4, change.id.text)
-            queue[.insertChange].bind(5, change.effect)
-            try queue[.insertChange].run()
+            state.queue[.insertChange].bind(1, number)
+            state.queue[.insertChange].bind(2, Int64(position))
+            state.queue[.insertChange].bind(3, new.scope.text)
+            state.queue[.insertChange].bind(4, change.id.text)
+            state.queue[.insertChange].bind(5, change.effect)
+            try state.queue[.insertChange].run()
         }
-        state.count(1, in: new.state, of: new.scope.text)
+        state.memory.count(1, in: new.state, of: new.scope.text)
         if let uid = new.scope.scope.uid {
-            state.queue[uid].count += 1
-            state.queue[uid].bytes += new.size
+            state.memory.queue[uid].count += 1
+            state.memory.queue[uid].bytes += new.size
         }
         return ModifierNumber(number)
     }
 
-    /// Keeps a target's base from now on for one change more; true where it had no row.
-    ///
-    /// `base` is what there is where the row has none; a shared one stands in its own row.
-    private func target(
-        _ aim: StoreWriter.Aim,
-        base: NewEntry?,
-        _ revision: Revision
-    ) throws(StoreError) -> Bool {
-        let (scope, id) = (aim.name.scope, aim.name.id)
-        guard let row = try find(scope, id) else {
-            try insert(scope, id, nil, isTargeted: true, keepsShared: aim.isShared)
-            state.changedRows.append(RowKey(scope, id))
-            if !aim.isShared, let base, let made = try find(scope, id) {
-                try write(base, to: made, revision)
-            }
-            return true
-        }
-        // A pin without bytes may have been there first.
-        if aim.isShared, !row.keepsShared { try statements[.keep].run(row.number, 1) }
-        try setTargeted(true, row, scope, revision)
-        state.changedRows.append(RowKey(scope, id))
-        guard !aim.isShared, let base, let targeted = try find(scope, id) else { return false }
-        if row.hasEntry {
-            // A row that it has brought itself was linked for the change before.
-            if let upload = base.body.upload, row.body != upload.body { forget(upload) }
-        } else {
-            try write(base, to: targeted, revision)
-        }
-        return false
-    }
-
-    func write(
-        _ base: NewEntry,
-        to row: FoundClaim,
-        _ revision: Revision
-    ) throws(StoreError) {
-        var entry = base.entry
-        entry.revision = max(entry.revision, revision)
-        try write(entry, base.body, form: base.form, size: base.rowSize, to: row, in: base.scope)
-    }
-
-    /// Says whether unsettled changes target a row; what it shows is another thing from `revision` on,
-    /// also where its base is the same.
-    ///
-    /// Its size in the file stays, so the page with these columns is all that is written of it.
-    func setTargeted(
-        _ isTargeted: Bool,
-        _ row: FoundClaim,
-        _ scope: ScopeKey,
-        _ revision: Revision
-    ) throws(StoreError) {
-        try queue[.target].run(row.number, isTargeted, revision.number)
-    }
-
-    // MARK: Steps
-
-    /// What is found of a modifier before it is changed.
-    struct QueuedRow {
-        let scope: String
-        let id: String
-        let origin: String
-        /// Nil for one that this version does not know.
-        let state: ModifierState?
-        let isSettled: Bool
-        let isStalled: Bool
-        let size: Int64
-        /// Who has accepted it.
-        let client: ClientTag?
-        /// Whether the server has confirmed it.
-        let isAnswered: Bool
-    }
-
-    func find(_ number: ModifierNumber) throws(StoreError) -> QueuedRow? {
-        let statement = queue[.get]
+    func row(_ number: ModifierNumber) throws(StoreError) -> QueuedRow? {
+        let statement = state.queue[.get]
         statement.bind(1, number.value)
         defer { statement.reset() }
         guard try statement.step() else { return nil }
@@ -250,8 +178,8 @@ extension StateWriter {
 
     /// Counts an attempt and says that bytes may leave; false for what is settled.
     func send(_ number: ModifierNumber) throws(StoreError) -> Bool {
-        guard let row = try find(number), !row.isSettled else { return false }
-        try queue[.send].run(number.value)
+        guard let row = try row(number), !row.isSettled else { return false }
+        try state.queue[.send].run(number.value)
         count(from: row.state, to: .inFlight, of: row)
         return true
     }
@@ -261,8 +189,8 @@ extension StateWriter {
         _ change: ModifierUpdate,
         _ revision: Revision
     ) throws(StoreError) -> ModifierTransition? {
-        guard let row = try find(change.number), !row.isSettled else { return nil }
-        let statement = queue[.update]
+        guard let row = try row(change.number), !row.isSettled else { return nil }
+        let statement = state.queue[.update]
         statement.bind(1, change.number.value)
         statement.bind(2, change.state.rawValue)
         statement.bind(3, change.nextAttemptAt?.milliseconds)
@@ -272,11 +200,11 @@ extension StateWriter {
         statement.bind(7, change.round.map(Int64.init))
         try statement.run()
         count(from: row.state, to: change.state, of: row)
-        state.stalled += (change.isStalled ? 1 : 0) - (row.isStalled ? 1 : 0)
+        state.memory.stalled += (change.isStalled ? 1 : 0) - (row.isStalled ? 1 : 0)
         if let answer = change.answer { try write(answer, change.number) }
         let transition = ModifierTransition(row, to: change)
         if transition?.isTold ?? true {
-            try logModifier(change.number, row, change.state, revision) { told in
+            try state.views.logModifier(change.number, row, change.state, revision) { told in
                 told.mark = change.isStalled ? .stalled : nil
             }
         }
@@ -285,49 +213,72 @@ extension StateWriter {
 
     /// Keeps the last answer, which counts.
     func write(_ answer: StoredAnswer, _ number: ModifierNumber) throws(StoreError) {
-        guard let before = try find(number) else { return }
-        queue[.answer].bind(1, number.value)
-        queue[.answer].bind(2, Int64(answer.status))
-        queue[.answer].bind(3, answer.headers.lines)
-        queue[.answer].bind(4, answer.body)
-        queue[.answer].bind(5, answer.at?.milliseconds)
-        try queue[.answer].run()
-        guard let after = try find(number) else { return }
+        guard let before = try row(number) else { return }
+        state.queue[.answer].bind(1, number.value)
+        state.queue[.answer].bind(2, Int64(answer.status))
+        state.queue[.answer].bind(3, answer.headers.lines)
+        state.queue[.answer].bind(4, answer.body)
+        state.queue[.answer].bind(5, answer.at?.milliseconds)
+        try state.queue[.answer].run()
+        guard let after = try row(number) else { return }
         count(bytes: after.size - before.size, of: before)
     }
 
     func count(bytes: Int64, rows: Int64 = 0, of row: QueuedRow) {
         guard let uid = Scope(text: row.scope)?.uid else { return }
-        state.queue[uid].bytes += bytes
-        state.queue[uid].count += rows
+        state.memory.queue[uid].bytes += bytes
+        state.memory.queue[uid].count += rows
     }
 
     /// What cannot be read counts as dead, which it is about to be.
     func count(from old: ModifierState?, to new: ModifierState?, of row: QueuedRow) {
-        state.count(-1, in: old ?? .dead, of: row.scope)
-        if let new { state.count(1, in: new, of: row.scope) }
+        state.memory.count(-1, in: old ?? .dead, of: row.scope)
+        if let new { state.memory.count(1, in: new, of: row.scope) }
     }
 
     /// Forgets what was settled of some scopes, and the changes that were logged of them.
     func forget(_ scopes: RowScopes) throws(StoreError) {
-        let history = try connection.prepare(
+        let history = try state.connection.prepare(
             "DELETE FROM history WHERE \(scopes.condition)"
         )
         scopes.bind(to: history)
         try history.run()
-        try log.remove(scopes, in: connection, &state.log)
-        try log.forgetViews(scopes, in: connection, &state.log)
+        try state.log.remove(scopes, in: state.connection, &state.memory.log)
+        try state.log.forgetViews(scopes, in: state.connection, &state.memory.log)
     }
 
     // MARK: Lanes
 
     func setPaused(_ scope: ScopeKey, _ lane: Lane, _ isPaused: Bool) throws(StoreError) {
-        let statement = try connection.statement(
+        let statement = try state.connection.statement(
             isPaused
                 ? "INSERT OR IGNORE INTO paused_lane (scope, lane) VALUES (?1, ?2)"
                 : "DELETE FROM paused_lane WHERE scope = ?1 AND lane = ?2"
         )
         try statement.run(scope.text, lane.text)
+    }
+
+    func remember(
+        _ number: ModifierNumber,
+        _ outcome: ModifierState,
+        _ revision: Revision,
+        _ now: Timestamp
+    ) throws(StoreError) {
+        try state.queue[.remember].run(
+            number.value,
+            outcome.rawValue,
+            now.milliseconds,
+            revision.number
+        )
+        try state.queue[.forget].run(state.connection.lastInsertedRow - state.limits.history)
+    }
+
+    func delete(_ number: ModifierNumber) throws(StoreError) {
+        guard let row = try row(number) else { return }
+        try state.queue[.delete].run(number.value)
+        try state.queue[.deleteChanges].run(number.value)
+        count(from: row.state, to: nil, of: row)
+        count(bytes: -row.size, rows: -1, of: row)
     }
 }
 

@@ -1,26 +1,28 @@
 import LarderModel
 import LarderNormalize
 
-/// How what is saved of a row goes once nothing claims it.
-extension StoreWriter {
-    /// What has to be done before a released row may leave `state.db`.
-    enum Release: Sendable {
-        /// The cache has it as it is, or nil where there is nothing to have: it goes once that is synced,
-        /// unless it is another by then.
-        case ready(TargetName, as: SavedVersion?)
-        /// The cache cannot take it: it is lost, as any entry there may be at any time.
-        case lost(TargetName, EvictionReason)
-        /// Its body, which stands here alone, is to be copied first.
-        case large(LargeBody)
+/// What has to be done before a released row may leave `state.db`.
+enum Release: Sendable {
+    /// The cache has it as it is, or nil where there is nothing to have: it goes once that is synced,
+    /// unless it is another by then.
+    case ready(TargetName, as: SavedVersion?)
+    /// The cache cannot take it: it is lost, as any entry there may be at any time.
+    case lost(TargetName, EvictionReason)
+    /// Its body, which stands here alone, is to be copied first.
+    case large(LargeBody)
 
-        var isLost: Bool { if case .lost = self { true } else { false } }
-    }
+    var isLost: Bool { if case .lost = self { true } else { false } }
+}
+
+/// Gives durable rows back to `cache.db` once nothing keeps them.
+struct Demotion: WriterPart {
+    let writer: StoreWriter
 
     /// Those that nothing keeps; see ``StateWriter/isFree(_:_:)``.
     func free(_ names: [TargetName]) throws(StoreError) -> [TargetName] {
         var free: [TargetName] = []
         for name in names where shared.claims.covers(name.scope, name.id) {
-            if try state.isFree(name.scope, name.id) { free.append(name) }
+            if try state.rows.isFree(name.scope, name.id) { free.append(name) }
         }
         return free
     }
@@ -33,11 +35,11 @@ extension StoreWriter {
     ) throws(StoreError) -> [Release] {
         var releases: [Release] = []
         for name in names {
-            guard let saved = try state.entry(name.scope, name.id),
-                try state.isFree(name.scope, name.id)
+            guard let saved = try state.rows.entry(name.scope, name.id),
+                try state.rows.isFree(name.scope, name.id)
             else { continue }
             let release = try prepare(name, saved, copied, now)
-            if case .ready = release { try giveMarks(of: name, saved.claim) }
+            if case .ready = release { try hiding.giveMarks(of: name, saved.claim) }
             releases.append(release)
         }
         return releases
@@ -45,12 +47,12 @@ extension StoreWriter {
 
     private func prepare(
         _ name: TargetName,
-        _ saved: StateWriter.SavedEntry,
+        _ saved: SavedEntry,
         _ copied: CopiedBodies,
         _ now: Timestamp
     ) throws(StoreError) -> Release {
         let (scope, id) = (name.scope, name.id)
-        try hideShared(saved.claim, scope, id)
+        try hiding.hideShared(saved.claim, scope, id)
         guard let entry = saved.entry else {
             try cache.removeQuietly(scope, id)
             return saved.claim.hasEntry ? .lost(name, .damaged) : .ready(name, as: nil)
@@ -79,14 +81,14 @@ extension StoreWriter {
             let size = entry.rowSize(in: scope, isChunked: saved.chunked != nil)
             try cache.checkSize(size, bodyBytes: entry.body.byteCount)
             if let chunked = saved.chunked,
-                let large = large(chunked, name, entry, to: .cache, as: .answer, copied)
+                let large = bodies.large(chunked, name, entry, to: .cache, as: .answer, copied)
             {
                 return .large(large)
             }
             try cache.attempt(entry.body.byteCount) { () throws(StoreError) in
                 var new = NewEntry(scope: scope, entry: entry, body: .inline(saved.inline))
                 if let chunked = saved.chunked {
-                    new.body = try linkable(chunked, name, in: .cache, as: .answer, copied)
+                    new.body = try bodies.linkable(chunked, name, in: .cache, as: .answer, copied)
                 }
                 _ = try cache.put(new, given: entry.revision, now: now)
             }
@@ -107,17 +109,17 @@ extension StoreWriter {
             case .large: continue
             }
             guard let found = try claimed(name.scope, name.id),
-                try state.isFree(name.scope, name.id)
+                try state.rows.isFree(name.scope, name.id)
             else { continue }
             if case .ready(_, let version) = release, found.version != version { continue }
-            try unclaim(found, name.scope, name.id)
+            try entries.unclaim(found, name.scope, name.id)
             guard let reason else { continue }
             try cacheIfAny?.removeQuietly(name.scope, name.id)
             let revision: Revision
             if let step { revision = step } else { revision = try revisions.next() }
             step = revision
             let event = Change.Event.evict(name.id, reason, client: nil)
-            try state.log(Change(revision, name.scope.scope, event))
+            try state.views.log(Change(revision, name.scope.scope, event))
         }
     }
 }
@@ -137,12 +139,12 @@ struct SavedVersion: Equatable {
     }
 }
 
-extension StateWriter.FoundClaim {
+extension DurableRow {
     /// Nil where there is no entry.
     fileprivate var version: SavedVersion? { kind.map { SavedVersion($0, revision, digest) } }
 }
 
-extension StateWriter.SavedEntry {
+extension SavedEntry {
     /// What it says of an entity.
     var held: HeldEntity { entry.map { TargetBase($0, inline).held } ?? .unknown }
 }

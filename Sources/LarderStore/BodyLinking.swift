@@ -1,30 +1,33 @@
 import LarderModel
+import LarderNormalize
 
-/// Bodies, and how they come to where a row can link them.
-extension StoreWriter {
-    /// What a command came to that may need bodies copied before.
-    enum Entrance<Value: Sendable>: Sendable {
-        case done(Value)
-        case refused(StoreError)
-        /// Nothing was done: these bodies are to be copied first.
-        case needs([LargeBody])
-    }
+/// What a command came to that may need bodies copied before.
+enum Entrance<Value: Sendable>: Sendable {
+    case done(Value)
+    case refused(StoreError)
+    /// Nothing was done: these bodies are to be copied first.
+    case needs([LargeBody])
+}
 
-    /// A body of more bytes than one command copies: it is copied first, a chunk a command.
-    struct LargeBody: Sendable {
-        let name: TargetName
-        let entry: Entry
-        let body: ChunkedBody
-        /// Into which file.
-        let file: BodyFile
-        let keeping: Keeping
-        /// Whether it is leased, as a row names it.
-        let isLeased: Bool
-    }
+/// A body of more bytes than one command copies: it is copied first, a chunk a command.
+struct LargeBody: Sendable {
+    let name: TargetName
+    let entry: Entry
+    let body: ChunkedBody
+    /// Into which file.
+    let file: BodyFile
+    let keeping: Keeping
+    /// Whether it is leased, as a row names it.
+    let isLeased: Bool
+}
 
-    /// What was copied of large bodies: the body that it was, and where it is now; nil where it was
-    /// damaged.
-    typealias CopiedBodies = [TargetName: (source: ChunkedBody, upload: UploadID?)]
+/// What was copied of large bodies: the body that it was, and where it is now; nil where it was
+/// damaged.
+typealias CopiedBodies = [TargetName: (source: ChunkedBody, upload: UploadID?)]
+
+/// Brings bodies to where a row can link them.
+struct BodyLinking: WriterPart {
+    let writer: StoreWriter
 
     /// What has to be copied first, so that an entry's body can be linked in a file; nil for nothing.
     ///

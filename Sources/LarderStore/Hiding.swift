@@ -1,7 +1,10 @@
 import LarderModel
+import LarderNormalize
 
 /// Shared rows that are hidden from users, in the file where the row is.
-extension StoreWriter {
+struct Hiding: WriterPart {
+    let writer: StoreWriter
+
     /// Hides the shared row under an id, if there is one, from the user of a scope; with `revision` only
     /// one that is older.
     func hideShared(
@@ -24,13 +27,13 @@ extension StoreWriter {
             revision.map({ row.revision < $0 }) ?? true
         else { return }
         let mark = HiddenMark(scope: scope.text, revision: revisions.last.number)
-        try state.hide(row, id, mark)
+        try state.rows.hide(row, id, mark)
     }
 
     /// Hides the shared row under the id of what is saved, which is about to go, from its user: a mark
     /// that was set as it came may have been lost with a commit of `cache.db`.
     func hideShared(
-        _ found: StateWriter.FoundClaim,
+        _ found: DurableRow,
         _ scope: ScopeKey,
         _ id: EntryID
     ) throws(StoreError) {
@@ -52,16 +55,16 @@ extension StoreWriter {
     /// Takes the marks of a row along that comes from `cache.db`.
     func takeMarks(of name: TargetName) throws(StoreError) {
         guard name.scope == shared.claims.sharedScope, shared.mayHideRows,
-            let cache = try cacheIfAny, let row = try state.find(name.scope, name.id)
+            let cache = try cacheIfAny, let row = try state.rows.find(name.scope, name.id)
         else { return }
         for mark in try cache.marks(of: RowKey(name.scope, name.id)) {
-            try state.hide(row, name.id, mark)
+            try state.rows.hide(row, name.id, mark)
         }
     }
 
     /// Has `cache.db` have the marks of a row that goes back there.
-    func giveMarks(of name: TargetName, _ row: StateWriter.FoundClaim) throws(StoreError) {
+    func giveMarks(of name: TargetName, _ row: DurableRow) throws(StoreError) {
         guard name.scope == shared.claims.sharedScope, shared.mayHideRows else { return }
-        try cache.replaceMarks(of: name, try state.marks(of: row))
+        try cache.replaceMarks(of: name, try state.rows.marks(of: row))
     }
 }

@@ -1,8 +1,10 @@
 import LarderModel
 import LarderNormalize
 
-/// How modifiers leave the queue: a command over both files.
-extension StoreWriter {
+/// Has modifiers leave the queue: confirmed, dead or cancelled.
+struct Settling: WriterPart {
+    let writer: StoreWriter
+
     /// Settles those that are not settled yet, each in its step.
     func settle(_ settlements: [Settlement], now: Timestamp) throws(StoreError) {
         for settlement in settlements { _ = try settle(settlement, now) }
@@ -32,12 +34,14 @@ extension StoreWriter {
         _ settlement: Settlement,
         _ now: Timestamp
     ) throws(StoreError) -> (variants: [VariantRow], waits: Bool)? {
-        guard let row = try state.find(settlement.number), !row.isSettled else { return nil }
+        guard let row = try state.modifiers.row(settlement.number), !row.isSettled else {
+            return nil
+        }
         let step = try revisions.next()
         var (names, waiting): ([TargetName], [TargetName]) = ([], [])
         let isAnswer = settlement.isConfirmed && !settlement.isShown && !row.isAnswered
         for name in try targetNames(of: settlement.number, isOpen: true) {
-            if isAnswer, try place(of: name) != name {
+            if isAnswer, try sharing.place(of: name) != name {
                 waiting.append(name)
             } else {
                 names.append(name)
@@ -45,13 +49,13 @@ extension StoreWriter {
         }
         let targets = try fates(of: names, settlement, now)
         // What others read of a shared row is asked for again.
-        for name in waiting { try markStale(sharedName(name.id).scope, name.id) }
+        for name in waiting { try markStale(sharing.sharedName(name.id).scope, name.id) }
         if waiting.isEmpty {
-            try state.settle(settlement, row, targets, step, now: now)
+            try state.targets.settle(settlement, row, targets, step, now: now)
         } else {
-            try state.answer(settlement, row, targets, step, now: now)
+            try state.targets.answer(settlement, row, targets, step, now: now)
         }
-        try fill(now: now)
+        try promotion.fill(now: now)
         let variants = try settleVariants(settlement, step, now)
         try forgetTargets(names, step)
         guard case .dead = settlement.outcome else { return (variants, !waiting.isEmpty) }
@@ -81,34 +85,14 @@ extension StoreWriter {
     private func forgetTargets(_ names: [TargetName], _ step: Revision) throws(StoreError) {
         let index = shared.claims
         for name in names {
-            let place = try place(of: name)
-            if place != name { try state.raise(place, to: step) }
+            let place = try sharing.place(of: name)
+            if place != name { try state.targets.raise(place, to: step) }
             afterCommit {
                 index.addTargets(name.scope, name.id, -1)
                 if place != name { index.addTargets(place.scope, place.id, -1) }
             }
         }
-        for name in names.unique { try removeIdleKeeper(name) }
-    }
-
-    /// Drops a dead letter; false when the scope has none of this number.
-    func drop(
-        _ number: ModifierNumber,
-        of scope: ScopeKey,
-        now: Timestamp
-    ) throws(StoreError) -> Bool {
-        let targets = try targetNames(of: number, isOpen: false)
-        let step = try revisions.next()
-        let isDropped = try state.dropDeadLetter(number, of: scope, step, now: now)
-        if isDropped { forgetDead(targets) }
-        return isDropped
-    }
-
-    /// What targeted these is no dead letter any more.
-    func forgetDead(_ targets: [TargetName]) {
-        afterCommit { [index = shared.claims] in
-            for name in targets { index.addDeadLetters(name.scope, name.id, -1) }
-        }
+        for name in names.unique { try sharing.removeIdleKeeper(name) }
     }
 
     /// The first of the variants in each of the places, as lists have them.
@@ -128,15 +112,16 @@ extension StoreWriter {
     /// Counts an attempt and says that bytes may leave, with all that is sent; nil for what is settled,
     /// or cannot be read.
     func send(_ number: ModifierNumber) throws(StoreError) -> DepartingModifier? {
-        guard try state.send(number), let whole = try state.reader.queue.modifier(number) else {
+        guard try state.modifiers.send(number), let whole = try state.reader.queue.modifier(number)
+        else {
             return nil
         }
         let scope = shared.key(for: whole.modifier.scope)
         var bases: [EntryID: TargetBase] = [:]
         for id in whole.modifier.targets {
-            let place = try place(of: TargetName(scope, id))
-            if place.scope != scope, try isHidden(id, from: scope) { continue }
-            guard let saved = try state.entry(place.scope, id), let entry = saved.entry else {
+            let place = try sharing.place(of: TargetName(scope, id))
+            if place.scope != scope, try hiding.isHidden(id, from: scope) { continue }
+            guard let saved = try state.rows.entry(place.scope, id), let entry = saved.entry else {
                 continue
             }
             bases[id] =
@@ -151,17 +136,17 @@ extension StoreWriter {
         of names: [TargetName],
         _ settlement: Settlement,
         _ now: Timestamp
-    ) throws(StoreError) -> [(name: TargetName, fate: StateWriter.TargetFate)] {
-        var targets: [(name: TargetName, fate: StateWriter.TargetFate)] = []
+    ) throws(StoreError) -> [(name: TargetName, fate: TargetFate)] {
+        var targets: [(name: TargetName, fate: TargetFate)] = []
         var bases: [TargetName: TargetBase] = [:]
         for name in names {
             let base: TargetBase
             if let known = bases[name] {
                 base = known
             } else {
-                base = try self.base(of: name, now: now)
+                base = try promotion.base(of: name, now: now)
             }
-            if settlement.isConfirmed, try place(of: name) != name {
+            if settlement.isConfirmed, try sharing.place(of: name) != name {
                 targets.append((name, .keep))
                 continue
             }
@@ -174,11 +159,11 @@ extension StoreWriter {
 
     /// What a modifier's changes target, one for each change, or for each that is not ended; without
     /// what cannot be read.
-    private func targetNames(
+    func targetNames(
         of number: ModifierNumber,
         isOpen: Bool
     ) throws(StoreError) -> [TargetName] {
-        try state.targets(of: number).compactMap { target in
+        try state.targets.of(number).compactMap { target in
             guard !isOpen || !target.isEnded, let scope = Scope(text: target.scope),
                 let id = try? EntryID(stored: target.id)
             else { return nil }
@@ -191,7 +176,7 @@ extension StoreWriter {
         _ base: TargetBase,
         _ outcome: Settlement.Outcome,
         _ now: Timestamp
-    ) throws(StoreError) -> (fate: StateWriter.TargetFate, base: TargetBase?) {
+    ) throws(StoreError) -> (fate: TargetFate, base: TargetBase?) {
         switch outcome {
         case .cancelled:
             return (.keep, nil)
@@ -209,7 +194,7 @@ extension StoreWriter {
                     return (.answer(entry, entities), TargetBase(entry, bytes))
                 }
                 let isRead = entry.body.isJSON || name.id.isEntity
-                let body = try linkable(bytes, name, in: .state, as: .base)
+                let body = try bodies.linkable(bytes, name, in: .state, as: .base)
                 return (.put(entry, body), TargetBase(entry, isRead ? bytes : nil))
             }
         }
@@ -226,7 +211,7 @@ extension StoreWriter {
         _ now: Timestamp
     ) throws(StoreError) -> NewEntities? {
         guard let origin = entry.origin, entry.body.isJSON,
-            try state.entry(name.scope, name.id)?.normalized != nil,
+            try state.rows.entry(name.scope, name.id)?.normalized != nil,
             let split = shared.origins.split(name.id, origin, bytes)
         else { return nil }
         let entities = NewEntities(
@@ -236,8 +221,8 @@ extension StoreWriter {
             fetch: revisions.last,
             cause: ChangeCause(.modifier)
         )
-        for id in entities.ids { try state.makeRow(name.scope, id) }
-        try fill(now: now)
+        for id in entities.ids { try state.rows.makeRow(name.scope, id) }
+        try promotion.fill(now: now)
         return entities
     }
 
@@ -246,7 +231,7 @@ extension StoreWriter {
             try cacheIfAny?.markStale(scope, id)
             return
         }
-        try state.markStale(row)
+        try state.targets.markStale(row)
     }
 
     /// Has a variant say what a confirmed modifier has made of it, unless changes of its own show there,
@@ -262,7 +247,7 @@ extension StoreWriter {
         let name = TargetName(scope, id)
         var new: NewEntry?
         if row?.isTargeted != true {
-            let base = try base(of: name, now: now)
+            let base = try promotion.base(of: name, now: now)
             switch update(variant, base) {
             case .put(let entry, let bytes) where bytes.count <= Limits.inlineBodyBytesMax:
                 new = NewEntry(scope: scope, entry: entry, body: .inline(bytes))
@@ -279,7 +264,7 @@ extension StoreWriter {
             return
         }
         do throws(StoreError) {
-            try state.put(new, isNews: false)
+            try state.rows.put(new, isNews: false)
         } catch .pinsFull {
             try markStale(scope, id)
         }

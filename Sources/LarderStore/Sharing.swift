@@ -1,8 +1,10 @@
 import LarderModel
 import LarderNormalize
 
-/// Shared rows, and what users see of them: their own changes on top.
-extension StoreWriter {
+/// Shared rows, and what each user sees of them: own changes on top.
+struct Sharing: WriterPart {
+    let writer: StoreWriter
+
     /// Where the row stands that a target's user sees.
     func place(of name: TargetName) throws(StoreError) -> TargetName {
         guard try claimed(name.scope, name.id)?.keepsShared == true else { return name }
@@ -24,7 +26,7 @@ extension StoreWriter {
             if found.isTargeted { return false }
         }
         // A newer row of its own was in front of it.
-        if !orHidden, try isHidden(name.id, from: name.scope) { return false }
+        if !orHidden, try hiding.isHidden(name.id, from: name.scope) { return false }
         guard let own = try cacheIfAny?.base(name.scope, name.id, now: now) else { return true }
         own.giveBack(to: shared)
         return false
@@ -41,12 +43,12 @@ extension StoreWriter {
             index.setKeepsShared(name.scope, name.id, wasKeeper)
             if isNew { index.remove(place.scope, place.id) }
         }
-        addGarbage([place])
-        try state.countKeepers(of: name.id)
+        promotion.addGarbage([place])
+        try state.keepers.countKeepers(of: name.id)
     }
 
     /// A claim that has kept the shared row has an entry of its own.
-    func noteOwnEntry(_ found: StateWriter.FoundClaim?, _ name: TargetName) {
+    func noteOwnEntry(_ found: DurableRow?, _ name: TargetName) {
         guard found?.keepsShared == true else { return }
         let (index, place) = (shared.claims, sharedName(name.id))
         afterCommit {
@@ -59,8 +61,8 @@ extension StoreWriter {
     /// Takes a claim away that keeps a shared row for nothing any more.
     func removeIdleKeeper(_ name: TargetName) throws(StoreError) {
         guard let found = try claimed(name.scope, name.id), found.keepsShared else { return }
-        if found.isReleased { try unclaim(found, name.scope, name.id, isCounted: false) }
-        try state.countKeepers(of: name.id)
+        if found.isReleased { try entries.unclaim(found, name.scope, name.id, isCounted: false) }
+        try state.keepers.countKeepers(of: name.id)
     }
 
     // MARK: Answers
@@ -72,8 +74,8 @@ extension StoreWriter {
             return []
         }
         var views: [ViewBefore] = []
-        for keeper in try state.keepers(of: id) where keeper.isTargeted {
-            views.append(try state.view(of: keeper.name))
+        for keeper in try state.keepers.of(id) where keeper.isTargeted {
+            views.append(try state.views.view(of: keeper.name))
         }
         return views
     }
@@ -97,32 +99,32 @@ extension StoreWriter {
         var (step, left): (Revision?, [ModifierNumber]) = (revision, [])
         var hasEnded = false
         for (place, viewer) in names.enumerated() {
-            let ending = try state.answeredChanges(of: viewer)
+            let ending = try state.targets.answeredChanges(of: viewer)
             let view: ViewBefore
             if isShared {
                 view = viewers[place]
             } else if ending.isEmpty {
                 continue
             } else {
-                view = try state.view(of: viewer)
+                view = try state.views.view(of: viewer)
             }
             if !ending.isEmpty {
                 hasEnded = true
                 if step == nil { step = try revisions.next() }
-                left += try state.end(ending, of: viewer, at: step ?? Revision(0), now: now)
-                try state.raise(name, to: step ?? Revision(0))
+                left += try state.targets.end(ending, of: viewer, at: step ?? Revision(0), now: now)
+                try state.targets.raise(name, to: step ?? Revision(0))
                 afterCommit {
                     index.addTargets(viewer.scope, id, -ending.count)
                     if isShared { index.addTargets(scope, id, -ending.count) }
                 }
             }
-            if let step { try state.logChanges(since: [view], step, ChangeCause(.network)) }
+            if let step { try state.views.logChanges(since: [view], step, ChangeCause(.network)) }
             guard !ending.isEmpty, let found = try claimed(viewer.scope, id), found.keepsShared,
                 found.isReleased
             else { continue }
-            try unclaim(found, viewer.scope, id, isCounted: false)
+            try entries.unclaim(found, viewer.scope, id, isCounted: false)
         }
-        if hasEnded { try state.countKeepers(of: id) }
+        if hasEnded { try state.keepers.countKeepers(of: id) }
         guard !left.isEmpty else { return }
         afterCommit { [left] in index.tellLeft(left) }
     }
@@ -145,7 +147,7 @@ extension StoreWriter {
         _ copied: CopiedBodies
     ) throws(StoreError) -> [LargeBody] {
         let id = tombstone.entry.id
-        guard let saved = try state.entry(tombstone.scope, id), saved.claim.isPinned,
+        guard let saved = try state.rows.entry(tombstone.scope, id), saved.claim.isPinned,
             var entry = saved.entry, entry.kind != .tombstone
         else { return [] }
         var bytes = saved.inline
@@ -154,25 +156,27 @@ extension StoreWriter {
             (entry, bytes) = (shown.entry, shown.answer.bytes)
         }
         let whole = entry
-        let pins = try state.keepers(of: id).filter { $0.pin == .held }
+        let pins = try state.keepers.of(id).filter { $0.pin == .held }
         let needs = pins.compactMap { pin in
-            saved.chunked.flatMap { large($0, pin.name, whole, to: .state, as: .base, copied) }
+            saved.chunked.flatMap {
+                bodies.large($0, pin.name, whole, to: .state, as: .base, copied)
+            }
         }
         guard needs.isEmpty else { return needs }
         for pin in pins {
-            guard let row = try state.find(pin.name.scope, id) else { continue }
+            guard let row = try state.rows.find(pin.name.scope, id) else { continue }
             let body: NewBody
             if let chunked = saved.chunked {
-                body = try linkable(chunked, pin.name, in: .state, as: .base, copied)
+                body = try bodies.linkable(chunked, pin.name, in: .state, as: .base, copied)
             } else {
-                body = try linkable(bytes, pin.name, in: .state, as: .base)
+                body = try bodies.linkable(bytes, pin.name, in: .state, as: .base)
             }
             let new = NewEntry(scope: pin.name.scope, entry: entry, body: body)
-            try state.write(entry, body, form: nil, size: new.rowSize, to: row, in: new.scope)
+            try state.rows.write(entry, body, form: nil, size: new.rowSize, to: row, in: new.scope)
             noteOwnEntry(row, pin.name)
             var gone = tombstone
             gone.scope = pin.name.scope
-            _ = try state.bury(gone, try revisions.next())
+            _ = try state.pins.bury(gone, try revisions.next())
         }
         return []
     }
@@ -180,23 +184,23 @@ extension StoreWriter {
     /// Has the pins of a shared row say that there is no room for what has come.
     func refuseForPins(
         _ new: NewEntry,
-        _ found: StateWriter.FoundClaim
-    ) throws(StoreError) -> StateWriter.FoundClaim {
+        _ found: DurableRow
+    ) throws(StoreError) -> DurableRow {
         let (scope, id) = (new.scope, new.entry.id)
-        guard scope == shared.claims.sharedScope, StateWriter.hasToFit(found, as: .answer) else {
+        guard scope == shared.claims.sharedScope, StateBudget.hasToFit(found, as: .answer) else {
             return found
         }
         let isChunked = new.body.isUploaded || new.entry.body.byteCount > Limits.inlineBodyBytesMax
         let size = new.entry.rowSize(in: scope, isChunked: isChunked)
         do throws(StoreError) {
-            try state.checkRoom(for: size, scope, replacing: found.size, paidBy: found.payer)
+            try state.budget.checkRoom(for: size, scope, replacing: found.size, paidBy: found.payer)
         } catch {
             guard case .pinsFull = error else { throw error }
             let trouble = PinTrouble(problem: "pins-full", reason: error.message)
-            for keeper in try state.keepers(of: id) where keeper.isPin {
-                try state.setTrouble(keeper.name.scope, id, .tooLarge, trouble)
+            for keeper in try state.keepers.of(id) where keeper.isPin {
+                try state.pins.setTrouble(keeper.name.scope, id, .tooLarge, trouble)
             }
         }
-        return try state.find(scope, id) ?? found
+        return try state.rows.find(scope, id) ?? found
     }
 }

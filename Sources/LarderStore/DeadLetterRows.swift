@@ -1,0 +1,146 @@
+import LarderModel
+import LarderNormalize
+
+/// Rows of modifiers that have failed.
+struct DeadLetterRows {
+    let state: StateWriter
+
+    /// Makes a dead letter of a modifier.
+    func bury(
+        _ number: ModifierNumber,
+        _ reason: ModifierReason,
+        _ fates: [TargetFate],
+        _ row: QueuedRow,
+        _ revision: Revision,
+        _ now: Timestamp
+    ) throws(StoreError) {
+        var added = 0
+        var rest = fates[...]
+        for target in try state.targets.of(number) {
+            var view = LostView()
+            if !target.isEnded, case .lost(let lost)? = rest.popFirst() { view = lost }
+            added += (view.before?.count ?? 0) + (view.after?.count ?? 0)
+            try state.queue[.buryChange].run(target.change, view.before, view.after)
+        }
+        if reason == .unreadable { try countTargets(of: number) }
+        let statement = state.queue[.bury]
+        statement.bind(1, number.value)
+        statement.bind(2, reason.rawValue)
+        statement.bind(3, now.milliseconds)
+        statement.bind(4, revision.number)
+        statement.bind(5, Int64(added))
+        try statement.run()
+        state.modifiers.count(from: row.state, to: .dead, of: row)
+        state.modifiers.count(bytes: Int64(added), of: row)
+    }
+
+    /// Counts the changes of targets anew whose names nobody can read.
+    private func countTargets(of number: ModifierNumber) throws(StoreError) {
+        try state.connection.execute(
+            """
+            UPDATE claim SET targeted = EXISTS (SELECT 1 FROM change INDEXED BY change_target
+                WHERE settled = 0 AND change.scope = claim.scope AND change.id = claim.id)
+            WHERE claim IN (SELECT claim FROM change JOIN claim USING (scope, id)
+                WHERE modifier = \(number))
+            """
+        )
+    }
+
+    // MARK: Dead letters
+
+    /// Drops a dead letter; false when there is none of this number in the scope.
+    func drop(
+        _ number: ModifierNumber,
+        of scope: ScopeKey,
+        _ revision: Revision,
+        now: Timestamp
+    ) throws(StoreError) -> Bool {
+        guard let row = try state.modifiers.row(number), row.isSettled, row.scope == scope.text
+        else {
+            return false
+        }
+        for target in try state.targets.of(number) {
+            if let id = try? EntryID(stored: target.id) {
+                state.memory.changedRows.append(RowKey(scope, id))
+            }
+        }
+        try state.views.logModifier(number, row, .dead, revision) { $0.mark = .dropped }
+        try state.modifiers.remember(number, .dead, revision, now)
+        try state.modifiers.delete(number)
+        return true
+    }
+
+    /// Puts a dead letter at the end of the queue, for another round.
+    ///
+    /// Its bases are kept again, from what was found of them. It waits for those that it depends on
+    /// as far as they are in the queue, and for none that has failed: who retries it has decided.
+    func revive(
+        _ number: ModifierNumber,
+        _ row: QueuedRow,
+        _ aims: [Aim],
+        _ bases: [TargetName: NewEntry],
+        _ revision: Revision
+    ) throws(StoreError) -> ModifierNumber {
+        let next = try state.connection.integer(
+            "SELECT seq + 1 FROM sqlite_sequence WHERE name = 'modifier'"
+        )
+        guard let next, next > number.value, Limits.rowNumbers.contains(next) else {
+            throw state.connection.damaged("number a modifier")
+        }
+        try takeAlongDependants(of: number, to: ModifierNumber(next))
+        let parents = try openDependencies(of: number)
+        try state.connection.execute(
+            """
+            UPDATE sqlite_sequence SET seq = \(next) WHERE name = 'modifier';
+            UPDATE modifier SET size = size - (SELECT coalesce(sum(coalesce(length(before), 0) +
+                coalesce(length(after), 0)), 0) FROM change WHERE modifier = \(number)),
+                number = \(next), state = 'queued', reason = NULL, settled_at = NULL,
+                attempts = 0, not_applied = 0, stalled = 0, next_attempt_at = NULL,
+                hold_until = NULL, expires_at = NULL, round = round + 1, answered = 0,
+                depends_on = '\(StoredModifier.text(parents))',
+                answer_status = NULL, answer_at = NULL, unclear_status = NULL, rev = \(revision.number)
+            WHERE number = \(number);
+            UPDATE change SET modifier = \(next), settled = 0, before = NULL, after = NULL
+            WHERE modifier = \(number)
+            """
+        )
+        let revived = ModifierNumber(next)
+        state.modifiers.count(from: .dead, to: .queued, of: row)
+        if let size = try state.modifiers.row(revived)?.size {
+            state.modifiers.count(bytes: size - row.size, of: row)
+        }
+        try state.targets.enter(revived, aims, bases, revision, ChangeCause(row))
+        try state.views.logModifier(revived, row, .queued, revision)
+        return revived
+    }
+
+    /// Those of what a modifier depends on that are not settled.
+    private func openDependencies(
+        of number: ModifierNumber
+    ) throws(StoreError) -> [ModifierNumber] {
+        let text = try state.connection.text(
+            "SELECT depends_on FROM modifier WHERE number = \(number)"
+        )
+        var open: [ModifierNumber] = []
+        for parent in StoredModifier.numbers(text ?? "") {
+            if let row = try state.modifiers.row(parent), !row.isSettled { open.append(parent) }
+        }
+        return open
+    }
+
+    /// Has the dead letters that depend on a modifier do so under its new number.
+    private func takeAlongDependants(
+        of number: ModifierNumber,
+        to next: ModifierNumber
+    ) throws(StoreError) {
+        try state.connection.execute(
+            """
+            UPDATE modifier SET depends_on =
+                trim(replace(' ' || depends_on || ' ', ' \(number) ', ' \(next) '))
+            WHERE settled_at IS NOT NULL AND scope =
+                (SELECT scope FROM modifier WHERE number = \(number))
+                AND ' ' || depends_on || ' ' LIKE '% \(number) %'
+            """
+        )
+    }
+}

@@ -1,0 +1,156 @@
+import LarderModel
+import LarderNormalize
+
+struct Keeper {
+    let name: TargetName
+    let pinnedAt: Int64?
+    /// Nil where it is no pin.
+    let pin: PinState?
+    let isTargeted: Bool
+
+    /// Whether it keeps the row as a pin: one that has given up keeps none.
+    var isPin: Bool { pin == .held || pin == .waiting }
+}
+
+/// Shared rows that users keep.
+///
+/// Shared rows that users keep.
+///
+/// Such a row has the scope `shared`. Its *keepers* are claims of users under its id that have no entry of
+/// their own: unsettled changes of the user target the id, or the user has pinned it.
+struct Keepers {
+    let state: StateWriter
+
+    /// Those of a shared row, the first first.
+    func of(_ id: EntryID) throws(StoreError) -> [Keeper] {
+        let statement = state.statements[.keepers]
+        statement.bindAll(id.text)
+        defer { statement.reset() }
+        return try statement.all { row in
+            row.text(1).flatMap(Scope.init(text:)).map { scope in
+                let pinnedAt = row.integerOrNil(2)
+                return Keeper(
+                    name: TargetName(state.index.key(for: scope), id),
+                    pinnedAt: pinnedAt,
+                    pin: pinnedAt.map { _ in PinState(rawValue: row.integer(3)) ?? .failed },
+                    isTargeted: row.integer(4) != 0
+                )
+            }
+        }
+    }
+
+    /// Has a shared row say what keeps it; to be called after each change of a keeper, and of its bytes.
+    ///
+    /// It counts once, among the pins if any keeper is one, and in the share of the first of those.
+    func countKeepers(of id: EntryID) throws(StoreError) {
+        let place = state.index.sharedScope
+        guard let row = try state.rows.find(place, id) else { return }
+        let keepers = try of(id)
+        // One that nobody keeps, and nobody has kept, is as it was made.
+        guard !keepers.isEmpty || row.payer != nil else { return }
+        let pins = keepers.filter(\.isPin)
+        let payer = pins.first ?? keepers.first(where: \.isTargeted)
+        let isTargeted = keepers.contains(where: \.isTargeted)
+        let charge = ClaimCharge(
+            pin: pins.isEmpty ? nil : .held,
+            isInPins: row.isInPins,
+            size: row.size,
+            payer: payer?.name.scope.scope.uid
+        )
+        try state.statements[.setKept].run(
+            row.number,
+            isTargeted,
+            pins.first?.pinnedAt,
+            charge.pin?.rawValue,
+            charge.payer.map(Int64.init)
+        )
+        state.budget.recount(place, row) { $0 = charge }
+        state.index.setPinned(place, id, !pins.isEmpty)
+        if payer == nil { try state.rows.noteReason(gone: place, id) }
+        guard row.hasBytes else { return }
+        for waiting in pins where waiting.pin == .waiting {
+            guard try state.reader.sharedRows.isHidden(id, from: waiting.name.scope) != true,
+                let pin = try state.rows.find(waiting.name.scope, id)
+            else { continue }
+            try state.pins.setState(of: pin, in: waiting.name.scope, .held, nil, isWanted: false)
+            state.memory.hasNews = true
+        }
+    }
+
+    /// Has a shared row stand here from now on, as it is; `base` is what the cache has of it.
+    ///
+    /// With `pinnedAt` what comes with it counts against the bound of pins. What keeps it is to be counted
+    /// next.
+    func promote(
+        _ id: EntryID,
+        _ base: NewEntry?,
+        pinnedAt: Timestamp? = nil
+    ) throws(StoreError) {
+        let name = TargetName(state.index.sharedScope, id)
+        if try state.rows.find(name.scope, id) == nil {
+            let pin = pinnedAt.map { _ in PinState.held }
+            try state.rows.insert(
+                name.scope,
+                id,
+                nil,
+                pin: pin,
+                at: pinnedAt,
+                isTargeted: pinnedAt == nil
+            )
+        }
+        guard let base, let row = try state.rows.find(name.scope, id) else { return }
+        if row.hasEntry {
+            if let upload = base.body.upload, row.body != upload.body { state.forget(upload) }
+        } else {
+            let (form, size) = (base.form, base.rowSize)
+            try state.rows.write(
+                base.entry,
+                base.body,
+                form: form,
+                size: size,
+                to: row,
+                in: name.scope
+            )
+        }
+    }
+
+    /// Makes a pin that keeps the shared row; whether it was none before.
+    func keep(
+        _ name: TargetName,
+        origin: OriginName?,
+        isHeld: Bool,
+        now: Timestamp
+    ) throws(StoreError) -> Bool {
+        let (scope, id) = (name.scope, name.id)
+        let (pin, found): (PinState, _) = (
+            isHeld ? .held : .waiting, try state.rows.find(scope, id)
+        )
+        if found?.isPinned != true { try state.budget.checkCount(scope) }
+        if let found {
+            if !found.isPinned { try state.pins.setPinned(found, scope, at: now) }
+            try state.statements[.keep].run(found.number, 1)
+            guard let row = try state.rows.find(scope, id) else { return true }
+            try state.pins.setState(of: row, in: scope, pin, nil, isWanted: !isHeld)
+        } else {
+            try state.rows.insert(scope, id, origin, pin: pin, at: now, keepsShared: true)
+        }
+        return found?.isPinned != true
+    }
+
+    /// Has the pins of a shared row that has lost its bytes wait for others.
+    func wantKept(_ id: EntryID, _ isFetched: Bool) throws(StoreError) {
+        let trouble = PinTrouble(problem: "storage", reason: "its bytes were damaged on the disk")
+        for keeper in try of(id) where keeper.isPin {
+            guard let row = try state.rows.find(keeper.name.scope, id) else { continue }
+            try state.pins.setState(
+                of: row,
+                in: keeper.name.scope,
+                isFetched ? .waiting : .failed,
+                isFetched ? nil : trouble,
+                isWanted: isFetched
+            )
+            state.memory.hasNews = true
+        }
+        try countKeepers(of: id)
+    }
+}

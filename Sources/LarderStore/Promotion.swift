@@ -1,0 +1,256 @@
+import LarderModel
+import LarderNormalize
+
+/// One target: whose, which, and whether its user sees the shared row.
+struct Aim {
+    let name: TargetName
+    var isShared: Bool
+
+    /// Where the row of its base stands.
+    func base(in index: ClaimIndex) -> TargetName {
+        isShared ? TargetName(index.sharedScope, name.id) : name
+    }
+}
+
+/// What the cache has of targets, ready to be put into `state.db`.
+struct FoundBases {
+    /// The rows of those that are claimed already.
+    var claims: [TargetName: DurableRow] = [:]
+    var entries: [TargetName: NewEntry] = [:]
+    var large: [LargeBody] = []
+}
+
+/// Takes rows of `cache.db` over into `state.db`, with what belongs to them, and works out bases.
+struct Promotion: WriterPart {
+    let writer: StoreWriter
+
+    /// Finds what targets are that nothing is saved of.
+    func bases(
+        of aims: [Aim],
+        _ copied: CopiedBodies,
+        now: Timestamp
+    ) throws(StoreError) -> FoundBases {
+        var found = FoundBases()
+        var rows: [TargetName: CacheWriter.Takeable] = [:]
+        defer {
+            // Of those that are copied first, whoever copies them gives the lease back.
+            for (name, row) in rows where !found.large.contains(where: { $0.name == name }) {
+                row.giveBack(to: shared)
+            }
+        }
+        for aim in aims {
+            let name = aim.base(in: shared.claims)
+            if aim.isShared {
+                found.claims[aim.name] = try claimed(aim.name.scope, aim.name.id)
+            }
+            let claim = try claimed(name.scope, name.id)
+            found.claims[name] = claim
+            // Its row has an entry, or has none as nothing is known.
+            guard claim?.isLeftToCache != false, rows[name] == nil else { continue }
+            guard !writer.isCacheLeftOut else { continue }
+            rows[name] = try cache.base(name.scope, name.id, now: now)
+        }
+        // Nothing is written before all can be: what a command writes that then waits for copies would
+        // be nobody's.
+        found.large = rows.compactMap { name, row in
+            guard case .chunked(let body) = row.body else { return nil }
+            let isLeased = body.file == .cache
+            return bodies.large(
+                body,
+                name,
+                row.entry,
+                to: .state,
+                as: .base,
+                isLeased: isLeased,
+                copied
+            )
+        }
+        guard found.large.isEmpty else { return found }
+        for (name, row) in rows { found.entries[name] = try base(row, name, copied) }
+        return found
+    }
+
+    /// A row as the base of a target; nil where its bytes are damaged: then nothing is known.
+    func base(
+        _ row: CacheWriter.Takeable,
+        _ name: TargetName,
+        _ copied: CopiedBodies
+    ) throws(StoreError) -> NewEntry? {
+        var new = NewEntry(scope: name.scope, entry: row.entry, body: .inline([]))
+        do throws(StoreError) {
+            if let form = row.form, case .inline = row.body {
+                (new.body, new.form) = (row.body.new, form)
+                return new
+            }
+            switch row.body {
+            case .inline(let bytes):
+                new.body = try bodies.linkable(bytes, name, in: .state, as: .base)
+            case .chunked(let body):
+                new.body = try bodies.linkable(body, name, in: .state, as: .base, copied)
+            }
+        } catch .badChunk {
+            return nil
+        }
+        return new
+    }
+
+    /// What a target is now; of an answer its entities as they are, where the cache has it normalized.
+    func base(of name: TargetName, now: Timestamp) throws(StoreError) -> TargetBase {
+        let (viewer, name) = (name, try sharing.place(of: name))
+        if name != viewer, try hiding.isHidden(name.id, from: viewer.scope) { return .unknown }
+        let saved = try state.rows.entry(name.scope, name.id)
+        guard let saved, let entry = saved.entry else {
+            guard saved?.claim.isTargeted != true else { return .unknown }
+            return try cachedBase(name, now)
+        }
+        if let status = saved.claim.goneStatus { return .deleted(entry.tombstone(status)) }
+        if let row = saved.normalized {
+            guard case .shown(let shown) = try state.reader.rebuild(row) else { return .unknown }
+            return TargetBase(shown.entry, shown.answer.bytes)
+        }
+        guard let chunked = saved.chunked else { return TargetBase(entry, saved.inline) }
+        return TargetBase(entry, entry.body.isJSON ? try bodies.bytes(of: chunked) : nil)
+    }
+
+    private func cachedBase(_ name: TargetName, _ now: Timestamp) throws(StoreError) -> TargetBase {
+        guard let row = try cacheIfAny?.base(name.scope, name.id, now: now) else { return .unknown }
+        if row.form != nil, let found = try cache.find(name.scope, name.id).row,
+            let normalized = try cache.normalizedRow(found, name.scope)
+        {
+            guard case .shown(let shown) = try cache.rebuild(normalized) else { return .unknown }
+            return TargetBase(shown.entry, shown.answer.bytes)
+        }
+        switch row.body {
+        case .inline(let bytes): return TargetBase(row.entry, bytes)
+        case .chunked(let body):
+            defer { shared.leases.giveBack(body.number) }
+            return TargetBase(row.entry, row.entry.body.isJSON ? try bodies.bytes(of: body) : nil)
+        }
+    }
+
+    // MARK: Garbage
+
+    /// What the cache has under claimed ids is read no more once the open group is committed.
+    func addGarbage(_ names: [TargetName]) {
+        let keys = names.map { RowKey($0.scope, $0.id) }
+        afterCommit { [index = shared.claims] in index.addGarbage(keys) }
+    }
+
+    /// Takes rows of claimed ids out of `cache.db`: nobody reads them there.
+    func removeGarbage(_ keys: [RowKey]) throws(StoreError) {
+        for key in keys where shared.claims.covers(key) {
+            guard let cache = try cacheIfAny else { return }
+            try cache.remove(key)
+        }
+        afterCacheCommit { [index = shared.claims] in index.removeGarbage(keys) }
+    }
+
+    // MARK: Rows that come with others
+
+    /// Fills the rows that a command has made for what others refer to, with what the cache has of them;
+    /// where it has nothing, nothing is known of them.
+    func fill(now: Timestamp) throws(StoreError) {
+        guard writer.isStateTouched else { return }
+        while let name = try state.rows.takeUnfilled() {
+            let (scope, id) = (name.scope, name.id)
+            if !shared.claims.covers(scope, id) {
+                shared.claims.insert(scope, id)
+                onRollBack { [index = shared.claims] in index.remove(scope, id) }
+            }
+            addGarbage([name])
+            guard let row = try state.rows.find(scope, id), !row.hasEntry,
+                let taken = try cacheIfAny?.copy(of: scope, id, now: now)
+            else { continue }
+            defer { taken.giveBack(to: shared) }
+            guard let new = try base(taken, name, [:]) else { continue }
+            try state.rows.write(
+                new.entry,
+                new.body,
+                form: new.form,
+                size: new.rowSize,
+                to: row,
+                in: scope
+            )
+            try hiding.takeMarks(of: name)
+        }
+    }
+
+    /// Has saved answers be normalized that earlier versions saved whole, as far as the cache has their
+    /// entities; and variants be with their URL.
+    ///
+    /// To be called once, before anybody reads.
+    func takeAlong(now: Timestamp) throws(StoreError) {
+        for row in try state.reader.allRows() where !row.keepsShared {
+            let name = TargetName(shared.key(for: row.scope), row.id)
+            if row.isPinned || row.isTargeted {
+                try holdVariants(of: name, isInPins: row.isPinned && !row.isTargeted)
+            }
+            guard row.kind == .fetched, let saved = try state.rows.entry(name.scope, name.id),
+                let entry = saved.entry,
+                let taken = try cacheIfAny?.copy(of: name.scope, name.id, now: now)
+            else { continue }
+            defer { taken.giveBack(to: shared) }
+            guard taken.form != nil, taken.entry.body == entry.body,
+                var new = try base(taken, name, [:])
+            else { continue }
+            new.entry = entry
+            new.entry.revision = max(entry.revision, taken.entry.revision)
+            try state.rows.write(
+                new.entry,
+                new.body,
+                form: new.form,
+                size: new.rowSize,
+                to: saved.claim,
+                in: name.scope
+            )
+        }
+        try fill(now: now)
+    }
+
+    /// Has the variants of a URL be where its own row is.
+    func holdVariants(of name: TargetName, isInPins: Bool = false) throws(StoreError) {
+        guard let prefix = name.id.variantPrefix, let cache = try cacheIfAny else { return }
+        for id in try cache.ids(in: name.scope, prefix: prefix) {
+            try state.rows.makeRow(name.scope, id, isHeld: true, isInPins: isInPins)
+        }
+    }
+
+    /// What is saved under an id, or is from now on as it is a variant of a URL that is claimed; nil for
+    /// what is the cache's.
+    func durableRow(
+        for new: NewEntry,
+        now: Timestamp
+    ) throws(StoreError) -> DurableRow? {
+        let (scope, id) = (new.scope, new.entry.id)
+        if let found = try claimed(scope, id) { return found }
+        guard !shared.claims.isEmpty, let url = id.urlOfVariant,
+            let place = shared.claims.place(scope, url), !place.isReleased
+        else { return nil }
+        let isInPins = place.isPinned && place.targets == 0
+        try state.rows.makeRow(scope, id, isHeld: true, isInPins: isInPins)
+        try fill(now: now)
+        return try claimed(scope, id)
+    }
+}
+
+extension Entry {
+    /// What is left of an id when its origin has deleted it.
+    init(deleted id: EntryID, _ status: Int, of origin: OriginName?, at moment: Timestamp) {
+        self.init(
+            id: id,
+            kind: .tombstone,
+            status: status,
+            storedAt: moment,
+            revision: Revision(0),
+            body: BodySummary(of: [], isJSON: false)
+        )
+        self.origin = origin
+    }
+
+    /// What is left when its origin has deleted it.
+    func tombstone(_ status: Int) -> Entry {
+        var entry = Entry(deleted: id, status, of: origin, at: storedAt)
+        entry.revision = revision
+        return entry
+    }
+}

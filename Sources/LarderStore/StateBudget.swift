@@ -1,0 +1,117 @@
+import LarderModel
+import LarderNormalize
+
+// MARK: What rows count
+
+/// What a row counts, and against which bound: a pinned one, and what came with it, against that of
+/// pins, every other against that of the queue.
+struct ClaimCharge {
+    var pin: PinState?
+    var isInPins: Bool
+    var size: Int64
+    /// Of a shared row in whose share it counts; it is a pin of nobody's.
+    var payer: UInt32?
+}
+
+/// What the rows of `state.db` count, and the room that they have.
+struct StateBudget {
+    let state: StateWriter
+
+    static func sizeWithoutEntry(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        _ origin: String?
+    ) -> Int64 {
+        Int64(
+            Limits.rowOverheadBytes + scope.text.utf8.count + id.text.utf8.count
+                + (origin?.utf8.count ?? 0)
+        )
+    }
+
+    /// To be called by whatever changes a row.
+    func recount(_ scope: ScopeKey, _ row: DurableRow, _ change: (inout ClaimCharge) -> Void) {
+        var charge = row.charge
+        change(&charge)
+        recount(scope, from: row.charge, to: charge)
+    }
+
+    /// To be called by whatever makes or removes a row.
+    func recount(_ scope: ScopeKey, from old: ClaimCharge?, to new: ClaimCharge?) {
+        let isKept = scope == state.index.sharedScope
+        for (charge, sign) in [(old, -1), (new, 1)] as [(ClaimCharge?, Int64)] {
+            guard let charge else { continue }
+            let uid = isKept ? charge.payer : scope.scope.uid
+            guard charge.pin != nil || charge.isInPins else {
+                if let uid { state.memory.queue[uid].bytes += sign * charge.size }
+                continue
+            }
+            // One that users keep is a pin of theirs.
+            let count = charge.pin == nil || charge.payer != nil ? 0 : sign
+            state.memory.pins.count += count
+            state.memory.pins.bytes += sign * charge.size
+            if charge.pin == .waiting { state.memory.pins.waiting += count }
+            guard let uid else { continue }
+            var user = state.memory.pins.users[uid] ?? PinTotals.User()
+            user.count += count
+            user.bytes += sign * charge.size
+            state.memory.pins.users[uid] = user == PinTotals.User() ? nil : user
+            if let pin = charge.pin, PinState.failures.contains(pin) {
+                let sum = (state.memory.pins.failed[uid] ?? 0) + count
+                state.memory.pins.failed[uid] = sum == 0 ? nil : sum
+            }
+        }
+    }
+
+    // MARK: Room
+
+    /// Whether what comes for a row has to fit beside the other pins.
+    static func hasToFit(_ row: DurableRow?, as keeping: Keeping) -> Bool {
+        switch keeping {
+        case .pin: row?.isPinned != true || row?.isTargeted != true
+        case .answer: row?.isPinned == true && row?.isTargeted != true
+        case .base: false
+        }
+    }
+
+    /// Throws unless an entry of this size fits in place of what an id's pin holds.
+    func checkRoom(
+        for size: Int64,
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        as keeping: Keeping
+    ) throws(StoreError) {
+        let found = try state.rows.find(scope, id)
+        guard Self.hasToFit(found, as: keeping) else { return }
+        try checkRoom(for: size, scope, replacing: found?.pinnedSize ?? 0)
+    }
+
+    /// The same of bytes, which have to fit into all pins' room and into their user's part of it.
+    func checkRoom(
+        for size: Int64,
+        _ scope: ScopeKey,
+        replacing old: Int64,
+        paidBy payer: UInt32? = nil
+    ) throws(StoreError) {
+        guard state.memory.pins.bytes - old + size <= state.memory.pins.maxBytes else {
+            throw .pinsFull(bytes: size, limit: state.memory.pins.maxBytes)
+        }
+        guard size > old, let uid = scope.scope.uid ?? payer else { return }
+        let part = pinPart(of: uid)
+        guard (state.memory.pins.users[uid]?.bytes ?? 0) - old + size <= part else {
+            throw .pinsFull(bytes: size, limit: part)
+        }
+    }
+
+    /// What one user's pins may hold, which always counts: one user alone leaves room for a second.
+    func pinPart(of uid: UInt32) -> Int64 {
+        let isAlone = state.memory.pins.users.keys.allSatisfy { $0 == uid }
+        return state.limits.part(of: state.memory.pins.maxBytes, users: isAlone ? 1 : 2)
+    }
+
+    func checkCount(_ scope: ScopeKey) throws(StoreError) {
+        guard let uid = scope.scope.uid,
+            (state.memory.pins.users[uid]?.count ?? 0) >= Limits.pinsPerUserMax
+        else { return }
+        throw .tooManyPins(limit: Limits.pinsPerUserMax)
+    }
+}
