@@ -20,3 +20,21 @@ CREATE TABLE hidden (
     rev    INTEGER NOT NULL                                      -- the last revision given when the own row was stored
 );
 CREATE UNIQUE INDEX hidden_scope ON hidden (claim, scope);
+
+-- A modifier's changes belong to it: they go with it, and follow it when a dead letter gets a new number.
+ALTER TABLE change RENAME TO change_before;
+CREATE TABLE change (
+    change   INTEGER PRIMARY KEY,
+    modifier INTEGER NOT NULL REFERENCES modifier ON UPDATE CASCADE ON DELETE CASCADE,
+    position INTEGER NOT NULL,  -- among the changes of its modifier
+    scope    TEXT    NOT NULL,  -- that of its modifier
+    id       TEXT    NOT NULL,  -- the target
+    settled  INTEGER NOT NULL,  -- 1: of a dead letter, 2: done with, though its modifier waits for others
+    effect   BLOB    NOT NULL,  -- as the engine writes it
+    before   BLOB,              -- of a dead letter: the view with the effect
+    after    BLOB               -- and without
+);
+INSERT INTO change SELECT change, modifier, position, scope, id, settled, effect, before, after FROM change_before;
+DROP TABLE change_before;
+CREATE UNIQUE INDEX change_modifier ON change (modifier, position);
+CREATE INDEX change_target ON change (id, scope, settled, modifier);

@@ -123,8 +123,10 @@ final class CommitQueue: Sendable {
     /// Whether nothing waits.
     var isIdle: Bool { waiting.withLock { $0.items.isEmpty } }
 
-    /// Returns once no housekeeping is left to be done, or none of it makes progress.
+    /// Returns once no housekeeping is left to be done, or none of it makes progress, and what the
+    /// commands so far have posted after their commit is done, too.
     func settle() async throws(StoreError) {
+        try await submit { _ throws(StoreError) in }
         while try await submit({ writer throws(StoreError) in !writer.housekeeping.isEmpty }) {}
     }
 

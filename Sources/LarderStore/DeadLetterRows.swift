@@ -100,8 +100,7 @@ struct DeadLetterRows {
                 depends_on = '\(StoredModifier.text(parents))',
                 answer_status = NULL, answer_at = NULL, unclear_status = NULL, rev = \(revision.number)
             WHERE number = \(number);
-            UPDATE change SET modifier = \(next), settled = 0, before = NULL, after = NULL
-            WHERE modifier = \(number)
+            UPDATE change SET settled = 0, before = NULL, after = NULL WHERE modifier = \(next)
             """
         )
         let revived = ModifierNumber(next)

@@ -18,7 +18,7 @@ enum Release: Sendable {
 struct Demotion: WriterPart {
     let writer: StoreWriter
 
-    /// Those that nothing keeps; see ``StateWriter/isFree(_:_:)``.
+    /// Those that nothing keeps; see ``DurableRows/isFree(_:_:)``.
     func free(_ names: [TargetName]) throws(StoreError) -> [TargetName] {
         var free: [TargetName] = []
         for name in names where shared.claims.covers(name.scope, name.id) {

@@ -276,7 +276,6 @@ struct ModifierRows {
     func delete(_ number: ModifierNumber) throws(StoreError) {
         guard let row = try row(number) else { return }
         try state.queue[.delete].run(number.value)
-        try state.queue[.deleteChanges].run(number.value)
         count(from: row.state, to: nil, of: row)
         count(bytes: -row.size, rows: -1, of: row)
     }

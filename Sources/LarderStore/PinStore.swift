@@ -1,7 +1,7 @@
 package import LarderModel
 
 /// What a user has saved, which is never evicted and never lost with the cache; see
-/// `StoreWriter+Rows.swift`.
+/// ``EntryStoring``.
 package struct PinStore: Sendable {
     let commands: StoreCommands
     let configuration: StoreConfiguration

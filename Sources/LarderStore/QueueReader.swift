@@ -78,7 +78,7 @@ struct QueueReader {
             }
             let rows = try connection.statement(
                 """
-                SELECT id, effect, inapplicable, before, after FROM change
+                SELECT id, effect, before, after FROM change
                 WHERE modifier = ?1 ORDER BY position
                 """
             )
@@ -88,9 +88,8 @@ struct QueueReader {
                     StoredChange(
                         id: id,
                         effect: Array(row.bytes(1)),
-                        inapplicable: row.text(2),
-                        before: row.isNull(3) ? nil : Array(row.bytes(3)),
-                        after: row.isNull(4) ? nil : Array(row.bytes(4))
+                        before: row.isNull(2) ? nil : Array(row.bytes(2)),
+                        after: row.isNull(3) ? nil : Array(row.bytes(3))
                     )
                 }
             }

@@ -1,7 +1,7 @@
 /// The statements of the writer of `state.db` for the modifier queue.
 enum QueueStatement: Int, PreparedStatement {
     case find, findSettled, insert, insertChange, target, otherChange, send, update,
-        answer, get, changes, delete, deleteChanges, bury, buryChange, remember, forget, markStale,
+        answer, get, changes, delete, bury, buryChange, remember, forget, markStale,
         answeredChanges, endChange, answered
 
     var sql: String {
@@ -74,7 +74,6 @@ enum QueueStatement: Int, PreparedStatement {
             SELECT change, scope, id, settled FROM change WHERE modifier = ?1 ORDER BY position
             """
         case .delete: "DELETE FROM modifier WHERE number = ?1"
-        case .deleteChanges: "DELETE FROM change WHERE modifier = ?1"
         case .bury:
             """
             UPDATE modifier SET found_state = CASE WHEN ?2 = 'unreadable' THEN state END,

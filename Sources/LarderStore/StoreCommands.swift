@@ -163,7 +163,7 @@ struct StoreCommands: Sendable {
         throw .overloaded
     }
 
-    /// See ``StoreWriter/hide(_:_:)``; throws while `cache.db` cannot commit.
+    /// See ``Pinning/hide(_:_:)``; throws while `cache.db` cannot commit.
     func hide(_ scope: ScopeKey, _ id: EntryID) async throws(StoreError) {
         try await file.commits.submit { writer throws(StoreError) in
             try writer.pinning.hide(scope, id)

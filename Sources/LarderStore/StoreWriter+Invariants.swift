@@ -1,7 +1,7 @@
 import LarderModel
 
 extension StoreWriter {
-    /// What is broken of the invariants of `StoreWriter+Rows.swift`, in words; for tests.
+    /// What is broken of the invariants of ``EntryStoring``, in words; for tests.
     ///
     /// It goes through all that is claimed.
     func brokenInvariants() throws(StoreError) -> [String] {

@@ -210,8 +210,6 @@ package struct WholeModifier: Equatable, Sendable {
 package struct StoredChange: Equatable, Sendable {
     package let id: EntryID
     package let effect: [UInt8]
-    /// Why the effect was left out of the view when that was last made.
-    package let inapplicable: String?
     /// Of a dead letter: the view with the effect, and without.
     package let before: [UInt8]?
     package let after: [UInt8]?

@@ -8,7 +8,7 @@ struct BrokenInvariants: Error {
 }
 
 extension CacheStore {
-    /// Throws where an invariant of `StoreWriter+Rows.swift` is broken; without a file nothing is shown.
+    /// Throws where an invariant of `EntryStoring` is broken; without a file nothing is shown.
     func requireInvariants() async throws {
         guard shared.generation.hasFile else { return }
         let broken: [String]
