@@ -49,7 +49,7 @@ struct AnswerStoring: WriterPart {
         }
         var answer = answer
         answer.entry = try bodies.ready(answer.entry, in: .cache, as: .answer, copied)
-        let receipt = try cache.put(answer, merged, now: now)
+        let receipt = try cache.answers.put(answer, merged, now: now)
         if answer.entry.hidesShared { try hiding.hideSaved(id, from: scope) }
         try hideShared(by: answer.entities)
         try promotion.fill(now: now)
@@ -68,7 +68,7 @@ struct AnswerStoring: WriterPart {
         now: Timestamp
     ) throws(StoreError) -> EntitiesReceipt {
         let merged = try mergeClaimed(entities, since: entities.fetch, now)
-        let receipt = try cache.put(entities, merged, now: now)
+        let receipt = try cache.answers.put(entities, merged, now: now)
         try hideShared(by: entities)
         try promotion.fill(now: now)
         return receipt
@@ -124,7 +124,13 @@ struct AnswerStoring: WriterPart {
     ) throws(StoreError) -> Revision? {
         let (id, index) = (EntryID(name), shared.claims)
         guard index.covers(scope, id) else {
-            let step = try cache.deleteEntity(name, in: scope, fetch: fetch, cause, now: now)
+            let step = try cache.answers.deleteEntity(
+                name,
+                in: scope,
+                fetch: fetch,
+                cause,
+                now: now
+            )
             if hidesShared { try hiding.hideShared(id, from: scope) }
             return step
         }

@@ -159,9 +159,9 @@ package struct BodyStore: Sendable {
             return file.dropDamaged(scope, id) { $0.body == body.number }
         }
         commits.post { writer throws(StoreError) in
-            guard let row = try writer.cache.find(scope, id).row, row.body == body.number
+            guard let row = try writer.cache.rows.find(scope, id).row, row.body == body.number
             else { return }
-            try writer.cache.evict(row.key, .damaged)
+            try writer.cache.eviction.evict(row.key, .damaged)
         }
     }
 

@@ -176,7 +176,7 @@ package final class CacheStore: Sendable {
         try stateFile.refuseWhileFull("pin")
     }
 
-    /// Confirms a row's bytes; see ``CacheWriter/refresh(_:in:)``.
+    /// Confirms a row's bytes; see ``CachedRows/refresh(_:in:)``.
     package func refresh(
         _ confirmed: Entry,
         in scope: ScopeKey,
@@ -218,7 +218,7 @@ package final class CacheStore: Sendable {
             let batch = Array(rest.prefix(Limits.evictionBatchRowsMax))
             rest = rest.dropFirst(batch.count)
             let part = try await commits.submit { writer throws(StoreError) in
-                try writer.cache.evict(batch, client: client)
+                try writer.cache.eviction.evict(batch, client: client)
             }
             receipt.evicted += part.evicted
             receipt.skipped += part.skipped
@@ -244,7 +244,7 @@ package final class CacheStore: Sendable {
         _ candidates: [EvictionCandidate]
     ) async throws(StoreError) -> Set<Int> {
         try await commits.submit { writer throws(StoreError) in
-            try writer.cache.skipped(candidates)
+            try writer.cache.eviction.skipped(candidates)
         }
     }
 
@@ -357,8 +357,8 @@ package final class CacheStore: Sendable {
         try await commits.outsideTransaction { writer throws(StoreError) in
             let cache = writer.files.cache
             cache.look()
-            cache.regainReserve()
-            cache.shortenWAL()
+            cache.room.regainReserve()
+            cache.room.shortenWAL()
         }
         files.stateReserve.take()
         try await commits.giveBackPages(of: .state)
@@ -371,15 +371,15 @@ package final class CacheStore: Sendable {
         let moment = now()
         try await commits.submit { writer throws(StoreError) in
             try writer.cache.flushTouches()
-            try writer.cache.measureSpace()
-            try writer.cache.clampMoments(now: moment)
+            try writer.cache.room.measureSpace()
+            try writer.cache.clock.clampMoments(now: moment)
         }
         try await commands.removeGarbage()
         try await commands.removeReleased(now: now())
         guard commits.isIdle else { return }
         try await commits.giveBackPages(of: .cache)
         try await commits.outsideTransaction { writer throws(StoreError) in
-            try writer.files.cache.rebuildIfWorthIt()
+            try writer.files.cache.room.rebuildIfWorthIt()
         }
     }
 
@@ -387,7 +387,7 @@ package final class CacheStore: Sendable {
     package func forget(_ scopes: RowScopes) async throws(StoreError) {
         try await commits.submit(isRepeatable: true) { writer throws(StoreError) in
             try writer.state.modifiers.forget(scopes)
-            try writer.cacheIfAny?.forget(scopes)
+            try writer.cacheIfAny?.log.forget(scopes)
         }
     }
 
@@ -428,7 +428,7 @@ package final class CacheStore: Sendable {
     private func closeCache() async throws(StoreError) {
         guard shared.generation.hasFile else { return }
         try await flushTouches()
-        try await commits.submit { writer throws(StoreError) in try writer.cache.closeLog() }
+        try await commits.submit { writer throws(StoreError) in try writer.cache.log.close() }
         try await commits.checkpoint(.cache, truncating: true)
     }
 }

@@ -41,8 +41,8 @@ extension CacheWriter {
         file = opening.file
         if contents.hasHiddenRows { shared.noteHiddenRow() }
         if let finding = opening.finding { findings.add(finding) }
-        openLog(opening, isWhole: isWhole)
-        do throws(StoreError) { try measureSpace() } catch {
+        log.open(opening, isWhole: isWhole)
+        do throws(StoreError) { try room.measureSpace() } catch {
             close(because: error)
             throw error
         }
@@ -122,7 +122,7 @@ extension CacheWriter {
         if error.meansDamage(of: database) {
             remake(error)
         } else if case .diskFull = error {
-            return makeRoom()
+            return room.makeRoom()
         } else if case .sqlite = error {
             look()
         }

@@ -18,18 +18,11 @@ final class CacheWriter {
     var file: CacheFile?
     var recreations = RecreationLimit()
     let reserve: Reserve
-    /// How far the cache shrinks, at most, so that the reserve can be taken again; nil while it is
-    /// held.
-    var roomFloorBytes: Int64?
-    /// How far the cache shrinks, at most, for a disk or a quota that is short; nil while neither is.
-    var pressureFloorBytes: Int64?
-    /// How much a quota lets the cache hold, as failures have shown; nil while nothing is known.
-    var learnedBudget: Int64?
+    var bounds = CacheRoom.Bounds()
     /// The right to the folder; nil where it is the state's, and when the store is gone.
     private(set) weak var folder: FolderHold?
     private var saved: CacheWriterState
     private var changesBefore: Int64 = 0
-    private var bytesAfterRebuild: Int64 = 0
     /// Uses taken from the logs by the open transaction.
     private var takenTouches: [(log: TouchLog, ticks: [RowKey: Int64])] = []
     /// Uses of entities by their keys, taken by the open transaction.
@@ -74,6 +67,15 @@ final class CacheWriter {
     var chunks: ChunkReader { open.chunks }
     var references: ReferenceTable { open.references }
     var tables: AnswerTables { open.tables }
+
+    /// Its parts, by what they do to the file.
+    var rows: CachedRows { CachedRows(cache: self) }
+    var answers: CachedAnswers { CachedAnswers(cache: self) }
+    var eviction: CacheEviction { CacheEviction(cache: self) }
+    var room: CacheRoom { CacheRoom(cache: self) }
+    var log: CacheLog { CacheLog(cache: self) }
+    var clock: CacheClock { CacheClock(cache: self) }
+    var hiding: CacheHiding { CacheHiding(cache: self) }
 
     // MARK: Transactions
 
@@ -147,6 +149,34 @@ final class CacheWriter {
         changedRows.append(key)
     }
 
+    /// Writes what may find no room beside what is protected: then nothing of it is done, and nothing
+    /// was evicted for it.
+    ///
+    /// `bytes` are about what it adds.
+    func attempt<Value>(
+        _ bytes: Int,
+        _ work: () throws(StoreError) -> Value
+    ) throws(StoreError) -> Value {
+        let most = state.totals.bytes + Int64(bytes + Limits.inlineBodyBytesMax)
+        guard most > state.totals.budget else { return try work() }
+        // Uses that are written down stay so.
+        try flushTouches()
+        try connection.execute("SAVEPOINT attempt")
+        let before = state
+        do throws(StoreError) {
+            let value = try work()
+            try connection.execute("RELEASE attempt")
+            return value
+        } catch {
+            guard case .noRoom = error else { throw error }
+            try connection.execute("ROLLBACK TO attempt")
+            try connection.execute("RELEASE attempt")
+            references.forget()
+            state = before
+            throw error
+        }
+    }
+
     // MARK: Uses
 
     /// Writes down every use that readers have seen since the last time.
@@ -167,71 +197,54 @@ final class CacheWriter {
         }
     }
 
-    // MARK: Space
+    /// Counts bytes that the rows of an owner have more, or less.
+    func count(_ added: Int64, of owner: Int64) {
+        state.totals.bytes += added
+        state.owners.add(added, to: owner)
+    }
 
-    /// Sets what the cache may hold now: what it holds, and what is free beyond the minimum; while
-    /// the reserve is not held, also beyond that, though never less than three quarters of what it
-    /// held when it was released.
-    ///
-    /// Free pages of the file count as free, as the next idle moments give them back; else each
-    /// look would take once more what the one before has evicted.
-    func measureSpace() throws(StoreError) {
-        state.totals.budget = configuration.maxBytes.bytes
-        let wanted = configuration.minFreeBytes.bytes
-        if wanted > 0 || !reserve.isHeld,
-            let free = configuration.freeBytes(configuration.cacheDirectory)
-        {
-            let pages = try connection.integer("PRAGMA freelist_count") ?? 0
-            let most = state.totals.bytes + free + pages * 4_096
-            if wanted > 0 { leave(wanted, free: free, most: most) }
-            if !reserve.isHeld {
-                let floor = roomFloorBytes ?? state.totals.bytes
-                lowerBudget(to: max(floor, most - wanted - reserve.bytesNeeded))
-            }
+    /// A row's accounted size, as the file has it.
+    func rowSize(_ statement: SQLiteStatement, _ column: Int32) throws(StoreError) -> Int64 {
+        let size = statement.integer(column)
+        guard Limits.rowBytes.contains(size) else {
+            throw .corrupt(file: database.path, step: "read a row's size")
         }
-        if let learnedBudget { lowerBudget(to: learnedBudget) }
-        state.totals.isPressed = state.totals.budget < configuration.maxBytes.bytes
-        if state.totals.bytes > state.totals.budget { state.isShrinking = true }
+        return size
     }
 
-    /// Leaves so much free on the disk: first by storing no more than there is, and only with less
-    /// than half of it free by eviction, down to half of what was there when the disk became short.
-    ///
-    /// Whoever else fills the disk would otherwise cost every user the whole cache.
-    private func leave(_ wanted: Int64, free: Int64, most: Int64) {
-        guard free < wanted else {
-            pressureFloorBytes = nil
-            return lowerBudget(to: most - wanted)
-        }
-        let bytes = state.totals.bytes
-        let floor = pressureFloorBytes ?? bytes / 2
-        pressureFloorBytes = floor
-        lowerBudget(to: max(floor, free < wanted / 2 ? min(bytes, most - wanted) : bytes))
+    /// Nil takes the name away.
+    func setMeta(_ name: String, _ value: Int64?) throws(StoreError) {
+        let statement = value == nil ? statements[.deleteMeta] : statements[.setMeta]
+        statement.bind(1, name)
+        if let value { statement.bind(2, value) }
+        try statement.run()
     }
 
-    private func lowerBudget(to bytes: Int64) {
-        state.totals.budget = min(state.totals.budget, max(0, bytes))
+    // MARK: Bodies too large for a row
+
+    func beginUpload() throws(StoreError) -> UploadID {
+        let upload = try bodies.begin(&state.bodies)
+        shared.noteBody(upload.body)
+        return upload
     }
 
-    var lowWatermarkBytes: Int64 {
-        Int64(Double(state.totals.budget) * configuration.lowWatermark)
+    /// Adds the next chunk, and makes room for it.
+    func append(_ chunk: [UInt8], to upload: UploadID, now: Timestamp) throws(StoreError) {
+        let added = BodyState.size(of: chunk)
+        try room.checkBudget(try state.bodies.upload(upload).size + added)
+        try bodies.append(chunk, to: upload, &state.bodies)
+        state.totals.bytes += added
+        try eviction.makeRoom(for: added, keeping: [], now: now)
     }
 
-    /// Writes the file anew if it is so much larger than what it holds that this is worth it: pages
-    /// half empty, which an incremental vacuum does not find.
-    ///
-    /// What it has then it needs, and the next time waits until it has doubled: long ids take more
-    /// in their index than they count.
-    func rebuildIfWorthIt() throws(StoreError) {
-        guard file != nil else { return }
-        let pages = try connection.integer("PRAGMA page_count") ?? 0
-        let free = try connection.integer("PRAGMA freelist_count") ?? 0
-        let used = (pages - free) * 4_096
-        guard used > 2 * max(state.totals.bytes, bytesAfterRebuild) + Limits.rebuildBytesMin else {
-            return
-        }
-        try connection.execute("VACUUM")
-        bytesAfterRebuild = (try connection.integer("PRAGMA page_count") ?? 0) * 4_096
+    /// Gives an upload up; its chunks go like those of a replaced body.
+    func forget(_ upload: UploadID) {
+        state.totals.bytes -= state.bodies.forget(upload)
+    }
+
+    /// Takes away some chunks of bodies that no row names and nobody reads.
+    func removeBodies() throws(StoreError) {
+        try bodies.removeStep(shared.leases, &state.bodies)
     }
 }
 

@@ -54,7 +54,7 @@ struct Demotion: WriterPart {
         let (scope, id) = (name.scope, name.id)
         try hiding.hideShared(saved.claim, scope, id)
         guard let entry = saved.entry else {
-            try cache.removeQuietly(scope, id)
+            try cache.rows.removeQuietly(scope, id)
             return saved.claim.hasEntry ? .lost(name, .damaged) : .ready(name, as: nil)
         }
         let ready = Release.ready(name, as: SavedVersion(entry))
@@ -64,7 +64,7 @@ struct Demotion: WriterPart {
         do throws(StoreError) {
             if let entity = id.entity {
                 try cache.attempt(saved.inline.count) { () throws(StoreError) in
-                    try cache.show(entity, entry, saved.inline, in: scope)
+                    try cache.answers.show(entity, entry, saved.inline, in: scope)
                 }
                 return ready
             }
@@ -74,12 +74,12 @@ struct Demotion: WriterPart {
             {
                 try cache.attempt(row.template.count) { () throws(StoreError) in
                     let form = AnswerForm(template, skeleton, of: origin)
-                    try cache.put(entry, row.template, form, in: scope, now: now)
+                    try cache.answers.put(entry, row.template, form, in: scope, now: now)
                 }
                 return ready
             }
             let size = entry.rowSize(in: scope, isChunked: saved.chunked != nil)
-            try cache.checkSize(size, bodyBytes: entry.body.byteCount)
+            try cache.room.checkSize(size, bodyBytes: entry.body.byteCount)
             if let chunked = saved.chunked,
                 let large = bodies.large(chunked, name, entry, to: .cache, as: .answer, copied)
             {
@@ -90,7 +90,7 @@ struct Demotion: WriterPart {
                 if let chunked = saved.chunked {
                     new.body = try bodies.linkable(chunked, name, in: .cache, as: .answer, copied)
                 }
-                _ = try cache.put(new, given: entry.revision, now: now)
+                _ = try cache.rows.put(new, given: entry.revision, now: now)
             }
             return ready
         } catch .tooLarge, .noRoom, .keyTaken, .badChunk {
@@ -114,7 +114,7 @@ struct Demotion: WriterPart {
             if case .ready(_, let version) = release, found.version != version { continue }
             try entries.unclaim(found, name.scope, name.id)
             guard let reason else { continue }
-            try cacheIfAny?.removeQuietly(name.scope, name.id)
+            try cacheIfAny?.rows.removeQuietly(name.scope, name.id)
             let revision: Revision
             if let step { revision = step } else { revision = try revisions.next() }
             step = revision

@@ -88,7 +88,7 @@ extension StoreWriter {
             {
                 return saved.kind != .tombstone
             }
-            guard files.cache.file != nil, let row = try files.cache.find(place, id).row else {
+            guard files.cache.file != nil, let row = try files.cache.rows.find(place, id).row else {
                 return false
             }
             return row.kind != .tombstone

@@ -79,7 +79,7 @@ struct EntryStoring: WriterPart {
         }
         guard let found, destination.file == .state else {
             if found != nil { shared.claims.removeGarbage([RowKey(scope, id)]) }
-            let receipt = try cache.put(ready, now: now)
+            let receipt = try cache.rows.put(ready, now: now)
             if new.hidesShared { try hiding.hideSaved(id, from: scope) }
             return .done(receipt)
         }
@@ -107,7 +107,7 @@ struct EntryStoring: WriterPart {
             shared.claims.isEmpty || id.urlOfVariant == nil,
             fence?.covers(scope, id) != true
         else { return nil }
-        let receipt = try cache.put(new, now: now)
+        let receipt = try cache.rows.put(new, now: now)
         if new.hidesShared { try hiding.hideSaved(id, from: scope) }
         return receipt
     }
@@ -181,7 +181,9 @@ struct EntryStoring: WriterPart {
         _ scope: ScopeKey,
         _ id: EntryID
     ) throws(StoreError) {
-        guard let row = try cacheIfAny?.find(scope, id).row, row.kind != .tombstone else { return }
+        guard let row = try cacheIfAny?.rows.find(scope, id).row, row.kind != .tombstone else {
+            return
+        }
         receipt.isNew = false
     }
 
@@ -208,10 +210,10 @@ struct EntryStoring: WriterPart {
         // (P-06).
         guard fence?.covers(scope, id) != true else { return .gone }
         guard shared.claims.covers(scope, id) else {
-            return try cache.refresh(confirmed, in: scope)
+            return try cache.rows.refresh(confirmed, in: scope)
         }
         guard let outcome = try state.rows.refresh(confirmed, in: scope) else {
-            return try cache.refresh(confirmed, in: scope)
+            return try cache.rows.refresh(confirmed, in: scope)
         }
         if case .refreshed = outcome {
             try sharing.answered(scope, id, try sharing.viewers(of: scope, id), at: nil, now: now)
@@ -228,7 +230,7 @@ struct EntryStoring: WriterPart {
         client: ClientTag?
     ) throws(StoreError) -> Entrance<EntryKind?> {
         guard let found = try claimed(scope, id) else {
-            return .done(try cache.delete(scope, id, client: client))
+            return .done(try cache.eviction.delete(scope, id, client: client))
         }
         if found.isTargeted { return .refused(.targeted) }
         let isFree = try state.rows.isFree(scope, id)
@@ -242,11 +244,12 @@ struct EntryStoring: WriterPart {
         try unclaim(found, scope, id)
         guard let event else {
             return .done(
-                found.kind == nil ? try cache.delete(scope, id, client: client) : found.kind
+                found.kind == nil
+                    ? try cache.eviction.delete(scope, id, client: client) : found.kind
             )
         }
         try state.views.log(Change(try revisions.next(), scope.scope, event))
-        try cacheIfAny?.removeQuietly(scope, id)
+        try cacheIfAny?.rows.removeQuietly(scope, id)
         return .done(found.kind)
     }
 
@@ -280,11 +283,11 @@ struct EntryStoring: WriterPart {
                 try state.views.noteChange(of: row.place, row.id)
                 try state.views.log(change)
             } else {
-                try cache.raise(row.place, row.id, to: revision)
+                try cache.rows.raise(row.place, row.id, to: revision)
                 try hiding.hideSaved(row.id, from: row.place)
                 cached.append(change)
             }
         }
-        if !cached.isEmpty { try cache.log(together: cached) }
+        if !cached.isEmpty { try cache.log.append(together: cached) }
     }
 }

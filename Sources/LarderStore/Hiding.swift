@@ -12,7 +12,7 @@ struct Hiding: WriterPart {
         from scope: ScopeKey,
         olderThan revision: Revision? = nil
     ) throws(StoreError) {
-        try cacheIfAny?.hideShared(id, from: scope, olderThan: revision)
+        try cacheIfAny?.hiding.hideShared(id, from: scope, olderThan: revision)
         try hideSaved(id, from: scope, olderThan: revision)
     }
 
@@ -49,7 +49,7 @@ struct Hiding: WriterPart {
         {
             return isHidden
         }
-        return try cacheIfAny?.isHidden(id, from: scope) ?? false
+        return try cacheIfAny?.hiding.isHidden(id, from: scope) ?? false
     }
 
     /// Takes the marks of a row along that comes from `cache.db`.
@@ -57,7 +57,7 @@ struct Hiding: WriterPart {
         guard name.scope == shared.claims.sharedScope, shared.mayHideRows,
             let cache = try cacheIfAny, let row = try state.rows.find(name.scope, name.id)
         else { return }
-        for mark in try cache.marks(of: RowKey(name.scope, name.id)) {
+        for mark in try cache.hiding.marks(of: RowKey(name.scope, name.id)) {
             try state.rows.hide(row, name.id, mark)
         }
     }
@@ -65,6 +65,6 @@ struct Hiding: WriterPart {
     /// Has `cache.db` have the marks of a row that goes back there.
     func giveMarks(of name: TargetName, _ row: DurableRow) throws(StoreError) {
         guard name.scope == shared.claims.sharedScope, shared.mayHideRows else { return }
-        try cache.replaceMarks(of: name, try state.rows.marks(of: row))
+        try cache.hiding.replaceMarks(of: name, try state.rows.marks(of: row))
     }
 }

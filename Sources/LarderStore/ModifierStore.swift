@@ -133,9 +133,9 @@ package struct ModifierStore: Sendable {
     /// made pass; to be called before the queue is read at start.
     package func correctMoments(now: Timestamp) async throws(StoreError) {
         try await commands.withCache { writer throws(StoreError) in
-            let step = try writer.cache.clockStep(now: now)
+            let step = try writer.cache.clock.step(now: now)
             try writer.state.clampMoments(now: now)
-            try writer.cache.clampMoments(now: now)
+            try writer.cache.clock.clampMoments(now: now)
             guard step > Limits.clockTolerance else { return }
             try writer.state.shiftMoments(by: step, now: now)
         }

@@ -164,18 +164,3 @@ extension StoreReader {
         } ?? nil
     }
 }
-
-extension CacheWriter {
-    /// Puts a normalized answer together as the writer sees it.
-    func rebuild(_ row: NormalizedRow) throws(StoreError) -> Rebuilt {
-        let skeleton = try references.skeleton(row.skeleton)
-        let rebuilding = RowRebuilding(ofBasesIn: row, shared)
-        return try rebuilding.rebuild(row, skeleton: skeleton) { (id) throws(StoreError) in
-            guard let name = id.entity else { return nil }
-            let found = try findEntity(row.scope, name)
-            return found.row.map { old in
-                KnownEntity(held: found.held, revision: old.revision, storedAt: row.entry.storedAt)
-            }
-        }
-    }
-}

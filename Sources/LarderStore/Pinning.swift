@@ -27,7 +27,7 @@ struct Pinning: WriterPart {
             guard found?.hasBytes == true || origin != nil else { return .done(.miss) }
             return try mark(scope, id, origin, now)
         }
-        if let row = try cacheIfAny?.pinnable(scope, id, now: now) {
+        if let row = try cacheIfAny?.rows.pinnable(scope, id, now: now) {
             let outcome = try take(row, scope, isNew: found?.isPinned != true, copied, now)
             if let outcome { return outcome }
         }
@@ -45,12 +45,14 @@ struct Pinning: WriterPart {
         let place = sharing.sharedName(name.id)
         let found = try claimed(place.scope, place.id)
         let isHere = found.map { $0.hasEntry || $0.isTargeted } ?? false
-        let row = isHere ? nil : try cacheIfAny?.pinnable(place.scope, place.id, now: now)
+        let row = isHere ? nil : try cacheIfAny?.rows.pinnable(place.scope, place.id, now: now)
         var size =
             row.map { $0.entry.rowSize(in: place.scope, isChunked: $0.isChunked) } ?? found?.size
             ?? 0
         // Its entities come with it.
-        if row?.form != nil { size += try cache.sizeOfReferred(by: RowKey(place.scope, place.id)) }
+        if row?.form != nil {
+            size += try cache.answers.sizeOfReferred(by: RowKey(place.scope, place.id))
+        }
         do throws(StoreError) {
             let uid = name.scope.scope.uid
             let replaced = found?.pinnedSize ?? 0
@@ -128,7 +130,7 @@ struct Pinning: WriterPart {
 
     /// Saves a row of the cache as a pin; nil where its bytes are damaged, and it is gone.
     private func take(
-        _ row: CacheWriter.Takeable,
+        _ row: CachedRows.Takeable,
         _ scope: ScopeKey,
         isNew: Bool,
         _ copied: CopiedBodies,
@@ -138,7 +140,7 @@ struct Pinning: WriterPart {
         let name = TargetName(scope, id)
         var size = row.entry.rowSize(in: scope, isChunked: row.isChunked)
         // Its entities come with it.
-        if row.form != nil { size += try cache.sizeOfReferred(by: RowKey(scope, id)) }
+        if row.form != nil { size += try cache.answers.sizeOfReferred(by: RowKey(scope, id)) }
         do throws(StoreError) {
             try state.budget.checkRoom(for: size, scope, id, as: .pin)
         } catch {
@@ -166,7 +168,7 @@ struct Pinning: WriterPart {
             do throws(StoreError) {
                 new.body = try bodies.linkable(body, name, in: .state, as: .pin, copied)
             } catch .badChunk {
-                try cache.removeQuietly(scope, id)
+                try cache.rows.removeQuietly(scope, id)
                 return nil
             }
         }
@@ -239,7 +241,7 @@ struct Pinning: WriterPart {
             return
         }
         try hiding.hideShared(found, scope, id)
-        try cache.removeQuietly(scope, id)
+        try cache.rows.removeQuietly(scope, id)
     }
 
     /// Takes what is pinned away with its bytes, or what is released, and leaves nothing in the cache;
@@ -257,14 +259,14 @@ struct Pinning: WriterPart {
         try entries.unclaim(found, scope, id)
         guard found.hasEntry else {
             // Its entry was the cache's.
-            if let cache = try cacheIfAny, let row = try cache.find(scope, id).row {
-                try cache.evict(row.key, .request, client)
+            if let cache = try cacheIfAny, let row = try cache.rows.find(scope, id).row {
+                try cache.eviction.evict(row.key, .request, client)
             }
             return true
         }
         let event = Change.Event.evict(id, .request, client: client)
         try state.views.log(Change(try revisions.next(), scope.scope, event))
-        try cacheIfAny?.removeQuietly(scope, id)
+        try cacheIfAny?.rows.removeQuietly(scope, id)
         return true
     }
 
@@ -306,6 +308,6 @@ extension Target.Body {
     }
 }
 
-extension CacheWriter.Takeable {
+extension CachedRows.Takeable {
     var isChunked: Bool { if case .chunked = body { true } else { false } }
 }

@@ -31,7 +31,7 @@ struct Promotion: WriterPart {
         now: Timestamp
     ) throws(StoreError) -> FoundBases {
         var found = FoundBases()
-        var rows: [TargetName: CacheWriter.Takeable] = [:]
+        var rows: [TargetName: CachedRows.Takeable] = [:]
         defer {
             // Of those that are copied first, whoever copies them gives the lease back.
             for (name, row) in rows where !found.large.contains(where: { $0.name == name }) {
@@ -48,7 +48,7 @@ struct Promotion: WriterPart {
             // Its row has an entry, or has none as nothing is known.
             guard claim?.isLeftToCache != false, rows[name] == nil else { continue }
             guard !writer.isCacheLeftOut else { continue }
-            rows[name] = try cache.base(name.scope, name.id, now: now)
+            rows[name] = try cache.rows.base(name.scope, name.id, now: now)
         }
         // Nothing is written before all can be: what a command writes that then waits for copies would
         // be nobody's.
@@ -72,7 +72,7 @@ struct Promotion: WriterPart {
 
     /// A row as the base of a target; nil where its bytes are damaged: then nothing is known.
     func base(
-        _ row: CacheWriter.Takeable,
+        _ row: CachedRows.Takeable,
         _ name: TargetName,
         _ copied: CopiedBodies
     ) throws(StoreError) -> NewEntry? {
@@ -113,11 +113,15 @@ struct Promotion: WriterPart {
     }
 
     private func cachedBase(_ name: TargetName, _ now: Timestamp) throws(StoreError) -> TargetBase {
-        guard let row = try cacheIfAny?.base(name.scope, name.id, now: now) else { return .unknown }
-        if row.form != nil, let found = try cache.find(name.scope, name.id).row,
-            let normalized = try cache.normalizedRow(found, name.scope)
+        guard let row = try cacheIfAny?.rows.base(name.scope, name.id, now: now) else {
+            return .unknown
+        }
+        if row.form != nil, let found = try cache.rows.find(name.scope, name.id).row,
+            let normalized = try cache.answers.normalizedRow(found, name.scope)
         {
-            guard case .shown(let shown) = try cache.rebuild(normalized) else { return .unknown }
+            guard case .shown(let shown) = try cache.answers.rebuild(normalized) else {
+                return .unknown
+            }
             return TargetBase(shown.entry, shown.answer.bytes)
         }
         switch row.body {
@@ -140,7 +144,7 @@ struct Promotion: WriterPart {
     func removeGarbage(_ keys: [RowKey]) throws(StoreError) {
         for key in keys where shared.claims.covers(key) {
             guard let cache = try cacheIfAny else { return }
-            try cache.remove(key)
+            try cache.eviction.remove(key)
         }
         afterCacheCommit { [index = shared.claims] in index.removeGarbage(keys) }
     }
@@ -159,7 +163,7 @@ struct Promotion: WriterPart {
             }
             addGarbage([name])
             guard let row = try state.rows.find(scope, id), !row.hasEntry,
-                let taken = try cacheIfAny?.copy(of: scope, id, now: now)
+                let taken = try cacheIfAny?.rows.copy(of: scope, id, now: now)
             else { continue }
             defer { taken.giveBack(to: shared) }
             guard let new = try base(taken, name, [:]) else { continue }
@@ -187,7 +191,7 @@ struct Promotion: WriterPart {
             }
             guard row.kind == .fetched, let saved = try state.rows.entry(name.scope, name.id),
                 let entry = saved.entry,
-                let taken = try cacheIfAny?.copy(of: name.scope, name.id, now: now)
+                let taken = try cacheIfAny?.rows.copy(of: name.scope, name.id, now: now)
             else { continue }
             defer { taken.giveBack(to: shared) }
             guard taken.form != nil, taken.entry.body == entry.body,
@@ -210,7 +214,7 @@ struct Promotion: WriterPart {
     /// Has the variants of a URL be where its own row is.
     func holdVariants(of name: TargetName, isInPins: Bool = false) throws(StoreError) {
         guard let prefix = name.id.variantPrefix, let cache = try cacheIfAny else { return }
-        for id in try cache.ids(in: name.scope, prefix: prefix) {
+        for id in try cache.rows.ids(in: name.scope, prefix: prefix) {
             try state.rows.makeRow(name.scope, id, isHeld: true, isInPins: isInPins)
         }
     }

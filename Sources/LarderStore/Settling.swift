@@ -228,7 +228,7 @@ struct Settling: WriterPart {
 
     private func markStale(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
         guard let row = try claimed(scope, id), row.hasEntry else {
-            try cacheIfAny?.markStale(scope, id)
+            try cacheIfAny?.rows.markStale(scope, id)
             return
         }
         try state.targets.markStale(row)
@@ -260,7 +260,7 @@ struct Settling: WriterPart {
         guard var new else { return try markStale(scope, id) }
         new.entry.revision = step
         guard let row, !row.isLeftToCache else {
-            _ = try cacheIfAny?.put(new, given: step, now: now)
+            _ = try cacheIfAny?.rows.put(new, given: step, now: now)
             return
         }
         do throws(StoreError) {

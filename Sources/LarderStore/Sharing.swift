@@ -27,7 +27,9 @@ struct Sharing: WriterPart {
         }
         // A newer row of its own was in front of it.
         if !orHidden, try hiding.isHidden(name.id, from: name.scope) { return false }
-        guard let own = try cacheIfAny?.base(name.scope, name.id, now: now) else { return true }
+        guard let own = try cacheIfAny?.rows.base(name.scope, name.id, now: now) else {
+            return true
+        }
         own.giveBack(to: shared)
         return false
     }

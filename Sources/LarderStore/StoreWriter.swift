@@ -241,8 +241,8 @@ final class StoreWriter {
         switch step {
         case .removeBodies(.state): try state.removeBodies()
         case .removeBodies(.cache): try cache.removeBodies()
-        case .shrinkCache: try cache.shrinkStep(now: now)
-        case .sweepEntities: try cache.sweepStep()
+        case .shrinkCache: try cache.eviction.shrinkStep(now: now)
+        case .sweepEntities: try cache.eviction.sweepStep()
         }
     }
 

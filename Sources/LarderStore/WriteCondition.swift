@@ -51,7 +51,7 @@ extension StoreWriter {
     ) throws(StoreError) -> Bool {
         guard let seen else { return true }
         let now = WriteCondition.Seen(
-            cached: try cacheIfAny?.find(scope, id).row?.revision,
+            cached: try cacheIfAny?.rows.find(scope, id).row?.revision,
             saved: try claimed(scope, id)?.revision
         )
         return now == seen || isCacheLeftOut && now.saved == seen.saved

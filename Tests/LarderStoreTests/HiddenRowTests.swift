@@ -46,7 +46,7 @@ struct HiddenRowTests {
             return
         }
         try await store.commits.submit { writer throws(StoreError) in
-            try writer.cache.raise(shared, named("a"), to: try writer.revisions.next())
+            try writer.cache.rows.raise(shared, named("a"), to: try writer.revisions.next())
         }
         #expect(try await temporary.shown("a") == nil)
         let again = try await temporary.answer("a", "[1]", in: shared)
@@ -118,7 +118,7 @@ struct HiddenRowTests {
         try await temporary.answerOwn("a", "[2]")
         try await temporary.answer("a", "[3]", in: shared)
         try await store.commits.submit { writer throws(StoreError) in
-            try writer.cache.raise(scope, named("a"), to: try writer.revisions.next())
+            try writer.cache.rows.raise(scope, named("a"), to: try writer.revisions.next())
         }
         _ = try await store.delete(scope, named("a"))
         #expect(try await temporary.shown("a") == nil)
@@ -377,7 +377,7 @@ extension TemporaryStore {
     fileprivate func removeMarks() async throws {
         let shared = store.key(for: .shared)
         try await store.commits.submit { writer throws(StoreError) in
-            _ = try writer.cache.unhide(RowKey(shared, named("a")))
+            _ = try writer.cache.hiding.unhide(RowKey(shared, named("a")))
         }
     }
 }

@@ -41,7 +41,7 @@ struct PinTests {
         // What the cache shows of it is not damaged.
         let (scope, id) = (temporary.scope, try named("a"))
         try await temporary.store.commits.submit { writer throws(StoreError) in
-            try writer.cache.removeQuietly(scope, id)
+            try writer.cache.rows.removeQuietly(scope, id)
         }
         try SQLiteConnection(path: temporary.statePath, mode: .readWrite).execute(
             """

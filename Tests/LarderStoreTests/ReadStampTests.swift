@@ -104,7 +104,7 @@ struct ReadStampTests {
         let (commits, scope) = (reads.reader.state.commits, reads.scope)
         let (text, stamp) = reads.read("a") {
             try? commits.submitBlocking { writer throws(StoreError) in
-                try writer.cache.removeQuietly(scope, named("a"))
+                try writer.cache.rows.removeQuietly(scope, named("a"))
             }
         }
         #expect(text == "[1]" && stamp == nil)

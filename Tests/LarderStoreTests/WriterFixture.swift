@@ -87,7 +87,7 @@ final class WriterFixture {
     func enqueuePut(_ id: String, _ bytes: [UInt8]) throws {
         let new = NewEntry.blob(scope, try EntryID(id), bytes)
         let command = CommitCommand(
-            { writer throws(StoreError) in _ = try writer.cache.put(new, now: .epoch) },
+            { writer throws(StoreError) in _ = try writer.cache.rows.put(new, now: .epoch) },
             finish: { [answers] result in
                 if case .failure(let error) = result {
                     answers.record(Answer(name: id, error: error))

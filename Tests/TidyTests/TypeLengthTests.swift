@@ -6,13 +6,7 @@ struct TypeLengthTests {
 
     /// What is longer, and why.
     private static let exempt = [
-        "CacheWriter":
-            "It is all that is done to cache.db, over one connection and one transaction.",
-        "StateWriter":
-            "It is all that is done to state.db, over one connection and one transaction.",
         "StoreReader": "It reads both files at one moment, which its parts would have to share.",
-        "StoreWriter":
-            "Each of its files is a kind of command over both files, in one transaction.",
     ]
 
     @Test("A type of store and engine ends at 500 lines in all its files, but for those named here")

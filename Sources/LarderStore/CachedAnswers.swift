@@ -1,8 +1,10 @@
 import LarderModel
 package import LarderNormalize
 
-/// Answers that are kept normalized, and their entities.
-extension CacheWriter {
+/// Stores normalized answers in `cache.db`, and merges their entities.
+struct CachedAnswers {
+    let cache: CacheWriter
+
     /// What one step does to entities, until it is told.
     struct EntityStep {
         let scope: ScopeKey
@@ -36,9 +38,9 @@ extension CacheWriter {
         } else {
             // What it brought of its entities still counts.
             try tell(&step, entry: nil)
-            entry = try put(answer.entry, now: now)
+            entry = try cache.rows.put(answer.entry, now: now)
         }
-        try makeRoom(for: step.bytes, keeping: step.rows, now: now)
+        try cache.eviction.makeRoom(for: step.bytes, keeping: step.rows, now: now)
         return AnswerReceipt(entry: entry, isNormalized: form != nil)
     }
 
@@ -51,9 +53,9 @@ extension CacheWriter {
         now: Timestamp
     ) throws(StoreError) {
         var step = EntityStep(scope: scope, cause: ChangeCause(.network))
-        let found = try findToPut(scope, entry.id)
+        let found = try cache.rows.findToPut(scope, entry.id)
         try write(entry, template, form, over: found, &step)
-        try makeRoom(for: step.bytes, keeping: step.rows, now: now)
+        try cache.eviction.makeRoom(for: step.bytes, keeping: step.rows, now: now)
     }
 
     /// Merges entities into what is known of them.
@@ -68,7 +70,7 @@ extension CacheWriter {
         }
         _ = try merge(entities, &step, now: now)
         try tell(&step, entry: nil)
-        try makeRoom(for: step.bytes, keeping: step.rows, now: now)
+        try cache.eviction.makeRoom(for: step.bytes, keeping: step.rows, now: now)
         return EntitiesReceipt(
             revision: step.revision ?? first?.row?.revision ?? Revision(0),
             isNew: first.map { $0.row == nil || $0.isDeleted } ?? false
@@ -86,7 +88,7 @@ extension CacheWriter {
         let (held, now) = (TargetBase(entry, bytes).held, entry.storedAt)
         let found = try findEntityToPut(scope, name)
         try write(held, nil, found, &step, at: entry.revision, now: now)
-        try makeRoom(for: step.bytes, keeping: step.rows, now: now)
+        try cache.eviction.makeRoom(for: step.bytes, keeping: step.rows, now: now)
     }
 
     /// Leaves a tombstone, unless a later fetch has told of the entity; nil where nothing has changed.
@@ -102,7 +104,7 @@ extension CacheWriter {
         guard let held = found.held.deleted(byFetch: fetch.number) else { return nil }
         try write(held, .nothing, found, &step, now: now)
         try tell(&step, entry: nil)
-        try makeRoom(for: step.bytes, keeping: step.rows, now: now)
+        try cache.eviction.makeRoom(for: step.bytes, keeping: step.rows, now: now)
         return step.revision
     }
 
@@ -124,7 +126,7 @@ extension CacheWriter {
                 try write(entity.held, entity.change, found, &step, now: now)
             }
             // The mark follows the entity's revision.
-            if new.hidesShared { try hideShared(found.id, from: step.scope) }
+            if new.hidesShared { try cache.hiding.hideShared(found.id, from: step.scope) }
             step.rows.insert(found.key)
             merged.append(entity)
         }
@@ -138,7 +140,7 @@ extension CacheWriter {
         let name: EntityName
         let id: EntryID
         /// Nil where nothing is known of it.
-        let row: FoundRow?
+        let row: CachedRows.FoundRow?
         let key: RowKey
         /// Whether another id's row stands there.
         let isTaken: Bool
@@ -161,10 +163,10 @@ extension CacheWriter {
         _ name: EntityName
     ) throws(StoreError) -> FoundEntity {
         let id = EntryID(name)
-        let found = try find(scope, id)
+        let found = try cache.rows.find(scope, id)
         var held = HeldEntity.unknown
         if found.row != nil {
-            let statement = statements[.entry]
+            let statement = cache.statements[.entry]
             statement.bind(1, found.key.number)
             defer { statement.reset() }
             if try statement.step() {
@@ -195,7 +197,7 @@ extension CacheWriter {
         var entry = row.entry
         let isDeleted = entry.kind == .tombstone
         // What is only said again is not told; what takes a damaged row's place is new.
-        let wasHidden = try endHiding(found.key, of: step.scope, since: step.start)
+        let wasHidden = try cache.hiding.endHiding(found.key, of: step.scope, since: step.start)
         let isOther =
             change != .nothing || found.row == nil || isDeleted != found.isDeleted || wasHidden
         let isTold = isOther && change != nil
@@ -208,7 +210,14 @@ extension CacheWriter {
         let size =
             entry.rowSize(in: step.scope, isChunked: false) + AnswerTables.size(of: references)
         let (key, scope) = (found.key, step.scope)
-        try write(entry, at: key, over: found.row, in: scope, .inline(row.bytes), size: size)
+        try cache.rows.write(
+            entry,
+            at: key,
+            over: found.row,
+            in: scope,
+            .inline(row.bytes),
+            size: size
+        )
         step.bytes += size
         step.rows.insert(found.key)
         guard isTold, let change else { return }
@@ -222,7 +231,7 @@ extension CacheWriter {
             step.revision = known
             return known
         }
-        let revision = try nextRevision()
+        let revision = try cache.nextRevision()
         step.revision = revision
         return revision
     }
@@ -236,22 +245,22 @@ extension CacheWriter {
         _ form: AnswerForm,
         _ step: inout EntityStep
     ) throws(StoreError) -> PutReceipt {
-        let found = try findToPut(step.scope, new.entry.id)
+        let found = try cache.rows.findToPut(step.scope, new.entry.id)
         // It looks the same to whoever has seen it, but for what its entities show.
-        let wasHidden = try endHiding(found.key, of: step.scope, since: new.start)
+        let wasHidden = try cache.hiding.endHiding(found.key, of: step.scope, since: new.start)
         var isSame = false
         if !wasHidden, let old = found.row, old.kind == .fetched, old.checksum == form.checksum,
             let skeleton = old.skeleton
         {
-            isSame = try references.skeleton(skeleton)?.bytes == form.skeleton.bytes
+            isSame = try cache.references.skeleton(skeleton)?.bytes == form.skeleton.bytes
         }
         if !isSame, !wasHidden { isSame = try shows(new.entry.body, found.row, step) }
         var entry = new.entry
         entry.revision =
             if isSame, let old = found.row { old.revision } else { try revision(of: &step) }
         try write(entry, template, form, over: found, &step)
-        if new.hidesShared { try hideShared(entry.id, from: step.scope) }
-        if case .uploaded(let upload) = new.body { forget(upload) }
+        if new.hidesShared { try cache.hiding.hideShared(entry.id, from: step.scope) }
+        if case .uploaded(let upload) = new.body { cache.forget(upload) }
         let told = isSame ? nil : (key: found.key, change: new.change(at: entry.revision))
         try tell(&step, entry: told)
         return PutReceipt(revision: entry.revision, isNew: found.row == nil, isSame: isSame)
@@ -261,17 +270,17 @@ extension CacheWriter {
         _ entry: Entry,
         _ template: [UInt8],
         _ form: AnswerForm,
-        over found: Found,
+        over found: CachedRows.Found,
         _ step: inout EntityStep
     ) throws(StoreError) {
         let (old, key) = (found.row, found.key)
         let size =
             entry.rowSize(in: step.scope, dataBytes: template.count)
             + AnswerTables.size(of: form.references)
-        try checkSize(size, bodyBytes: entry.body.byteCount)
+        try cache.room.checkSize(size, bodyBytes: entry.body.byteCount)
         let skeleton = try takeSkeleton(form.skeleton, insteadOf: old?.skeleton)
         if let old { try letGo(of: old, replacedBy: skeleton) }
-        try write(
+        try cache.rows.write(
             entry,
             at: key,
             over: old,
@@ -285,11 +294,38 @@ extension CacheWriter {
         step.rows.insert(key)
     }
 
+    /// The row of a normalized answer that was found; nil for another.
+    func normalizedRow(
+        _ found: CachedRows.FoundRow,
+        _ scope: ScopeKey
+    ) throws(StoreError) -> NormalizedRow? {
+        guard found.skeleton != nil else { return nil }
+        let statement = cache.statements[.entry]
+        statement.bind(1, found.key.number)
+        defer { statement.reset() }
+        guard try statement.step() else { return nil }
+        let row = EntryRow(statement, hasForm: true)
+        return row.normalized(in: scope)
+    }
+
+    /// Puts a normalized answer together as the writer sees it.
+    func rebuild(_ row: NormalizedRow) throws(StoreError) -> Rebuilt {
+        let skeleton = try cache.references.skeleton(row.skeleton)
+        let rebuilding = RowRebuilding(ofBasesIn: row, cache.shared)
+        return try rebuilding.rebuild(row, skeleton: skeleton) { (id) throws(StoreError) in
+            guard let name = id.entity else { return nil }
+            let found = try findEntity(row.scope, name)
+            return found.row.map { old in
+                KnownEntity(held: found.held, revision: old.revision, storedAt: row.entry.storedAt)
+            }
+        }
+    }
+
     /// Whether a row shows the bytes that come for it already, though it came to them otherwise: as
     /// another answer has told of an entity in it.
     private func shows(
         _ body: BodySummary,
-        _ old: FoundRow?,
+        _ old: CachedRows.FoundRow?,
         _ step: EntityStep
     ) throws(StoreError) -> Bool {
         guard step.changes.isEmpty, step.saved.merged.isEmpty, let old,
@@ -303,8 +339,8 @@ extension CacheWriter {
     ///
     /// With a `skeleton` another normalized answer takes its place: that says what of its references
     /// goes, and is counted in the skeleton if it is the same.
-    func letGo(of row: FoundRow, replacedBy skeleton: Int64? = nil) throws(StoreError) {
-        if let body = row.body { try bodies.unlink(body, &state.bodies) }
+    func letGo(of row: CachedRows.FoundRow, replacedBy skeleton: Int64? = nil) throws(StoreError) {
+        if let body = row.body { try cache.bodies.unlink(body, &cache.state.bodies) }
         if let old = row.skeleton, old != skeleton { try giveBackSkeleton(old) }
         guard skeleton == nil else { return }
         if row.skeleton != nil || row.kind == .entity { try dropReferences(of: row.key) }
@@ -319,11 +355,14 @@ extension CacheWriter {
         _ step: inout EntityStep,
         entry: (key: RowKey, change: Change?)?
     ) throws(StoreError) {
-        let isHeard = shared.changes.isWatched || !shared.watches.isEmpty
+        let isHeard = cache.shared.changes.isWatched || !cache.shared.watches.isEmpty
         var showing = ReferenceReader.Showing()
         if !step.changes.isEmpty {
             if isHeard {
-                let reader = ReferenceReader(tables: [references], claims: shared.claims)
+                let reader = ReferenceReader(
+                    tables: [cache.references],
+                    claims: cache.shared.claims
+                )
                 showing = try reader.entries(
                     showing: step.changes,
                     in: step.scope,
@@ -333,34 +372,34 @@ extension CacheWriter {
                 showing.isWhole = false
             }
             if !showing.isWhole {
-                state.hasUntold = true
+                cache.state.hasUntold = true
             }
         }
         guard let revision = step.revision ?? entry?.change?.revision else { return }
         let scope = step.scope.scope
-        try log(together: step.changes.map { Change(revision, scope, $0.event) })
+        try cache.log.append(together: step.changes.map { Change(revision, scope, $0.event) })
         if let entry, var change = entry.change {
             if let own = showing.entries.removeValue(forKey: entry.key) {
                 change.name(changed: own.changed)
             }
-            try log(change)
+            try cache.log.append(change)
         }
         for (key, shown) in showing.entries.sorted(by: { $0.value.id.text < $1.value.id.text }) {
             var change = Change(revision, scope, .put(shown.id, step.cause))
             change.name(changed: shown.changed)
-            state.log.changes.append(change)
-            noteChange(of: key)
+            cache.state.log.changes.append(change)
+            cache.noteChange(of: key)
         }
     }
 }
 
-extension CacheWriter.EntityStep {
+extension CachedAnswers.EntityStep {
     fileprivate init(_ new: NewEntities, _ saved: SavedEntities) {
         self.init(scope: new.scope, cause: new.cause, start: new.fetch, saved: saved)
     }
 }
 
-extension CacheWriter.FoundEntity {
+extension CachedAnswers.FoundEntity {
     var isDeleted: Bool { if case .deleted = held { true } else { false } }
 }
 

@@ -2,7 +2,7 @@ import LarderModel
 import LarderNormalize
 
 /// Which rows refer to which entities, and the skeletons that say how.
-extension CacheWriter {
+extension CachedAnswers {
     /// Writes down what a row refers to now, as far as it has not done so before; of two entities with
     /// one hash what it says of both.
     func replaceReferences(
@@ -16,12 +16,14 @@ extension CacheWriter {
             let child = RowKey(scope, EntryID(EntityName(reference.key, of: origin)))
             wanted[child.number, default: []] += reference.place.stored
         }
-        for child in try tables.setReferences(of: key.number, wanted) { noteOrphan(RowKey(child)) }
+        for child in try cache.tables.setReferences(of: key.number, wanted) {
+            noteOrphan(RowKey(child))
+        }
     }
 
     /// What all entities count to which a row refers, over others too.
     func sizeOfReferred(by key: RowKey) throws(StoreError) -> Int64 {
-        try connection.integer(
+        try cache.connection.integer(
             """
             WITH RECURSIVE below (row) AS (
                 SELECT child FROM reference WHERE parent = \(key.number)
@@ -32,47 +34,22 @@ extension CacheWriter {
     }
 
     private func noteOrphan(_ child: RowKey) {
-        if state.orphans.count < Limits.orphansMax { state.orphans.append(child) }
+        if cache.state.orphans.count < Limits.orphansMax { cache.state.orphans.append(child) }
     }
 
     /// Forgets what a row refers to; entities that nothing else refers to go later.
     func dropReferences(of key: RowKey) throws(StoreError) {
-        for child in try tables.removeReferences(of: key.number) { noteOrphan(RowKey(child)) }
+        for child in try cache.tables.removeReferences(of: key.number) { noteOrphan(RowKey(child)) }
     }
 
     /// The number of a skeleton, which one more answer has now, unless it is the one that it had.
     func takeSkeleton(_ skeleton: Skeleton, insteadOf old: Int64?) throws(StoreError) -> Int64 {
-        let taken = try tables.take(skeleton, insteadOf: old)
-        state.totals.bytes += taken.added
+        let taken = try cache.tables.take(skeleton, insteadOf: old)
+        cache.state.totals.bytes += taken.added
         return taken.number
     }
 
     func giveBackSkeleton(_ number: Int64) throws(StoreError) {
-        state.totals.bytes -= try tables.giveBack(number)
-    }
-
-    // MARK: Sweeping
-
-    /// Takes away some of the entities that nothing refers to any more and nobody has asked for by
-    /// their keys.
-    func sweepStep() throws(StoreError) {
-        let batch = state.orphans.suffix(Limits.evictionBatchRowsMax)
-        state.orphans.removeLast(batch.count)
-        try flushTouches()
-        var step: Revision?
-        for orphan in Set(batch) where !shared.isProtected(orphan) {
-            guard try isUnreferred(orphan), try evict(orphan, .lru, nil, &step) else {
-                continue
-            }
-            state.totals.evictions += 1
-        }
-    }
-
-    /// Whether it is the row of an entity to which no row refers.
-    private func isUnreferred(_ key: RowKey) throws(StoreError) -> Bool {
-        let statement = statements[.unreferred]
-        statement.bind(1, key.number)
-        defer { statement.reset() }
-        return try statement.step()
+        cache.state.totals.bytes -= try cache.tables.giveBack(number)
     }
 }

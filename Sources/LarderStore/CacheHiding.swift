@@ -28,7 +28,9 @@ struct HiddenMark: Sendable {
 ///    writer marks the shared row again before that own row leaves `state.db`.
 /// 3. Such an answer gives the shared row a later revision also where the bytes are the same. A
 ///    confirmation or a raised revision keeps the mark. It goes with the shared row.
-extension CacheWriter {
+struct CacheHiding {
+    let cache: CacheWriter
+
     /// Hides the shared row under an id, if there is one, from the user of a scope; with `revision` only
     /// one that is older.
     func hideShared(
@@ -36,27 +38,28 @@ extension CacheWriter {
         from scope: ScopeKey,
         olderThan revision: Revision? = nil
     ) throws(StoreError) {
-        guard scope.scope != .shared, let row = try find(shared.sharedScope, id).row,
+        guard scope.scope != .shared,
+            let row = try cache.rows.find(cache.shared.sharedScope, id).row,
             revision.map({ row.revision < $0 }) ?? true
         else { return }
         // Before the commit: a reader that sees the own row gone has to look for the mark.
-        shared.noteHiddenRow()
-        try hide(row.key, HiddenMark(scope: scope.text, revision: revisions.last.number))
+        cache.shared.noteHiddenRow()
+        try hide(row.key, HiddenMark(scope: scope.text, revision: cache.revisions.last.number))
     }
 
     private func hide(_ key: RowKey, _ mark: HiddenMark) throws(StoreError) {
-        let before = connection.totalChanges
-        try statements[.hide].run(key.number, mark.scope, mark.revision)
-        guard connection.totalChanges != before else {
-            return try statements[.hideLater].run(key.number, mark.scope, mark.revision)
+        let before = cache.connection.totalChanges
+        try cache.statements[.hide].run(key.number, mark.scope, mark.revision)
+        guard cache.connection.totalChanges != before else {
+            return try cache.statements[.hideLater].run(key.number, mark.scope, mark.revision)
         }
-        state.totals.bytes += Limits.hiddenMarkBytes
-        if state.totals.bytes > state.totals.budget { state.isShrinking = true }
-        noteChange(of: key)
+        cache.state.totals.bytes += Limits.hiddenMarkBytes
+        if cache.state.totals.bytes > cache.state.totals.budget { cache.state.isShrinking = true }
+        cache.noteChange(of: key)
     }
 
     func marks(of key: RowKey) throws(StoreError) -> [HiddenMark] {
-        let statement = statements[.marks]
+        let statement = cache.statements[.marks]
         statement.bind(1, key.number)
         defer { statement.reset() }
         return try statement.all { HiddenMark($0, from: 0) }
@@ -64,16 +67,16 @@ extension CacheWriter {
 
     /// Gives the row of an id, if there is one, these marks and no other.
     func replaceMarks(of name: TargetName, _ marks: [HiddenMark]) throws(StoreError) {
-        guard let row = try find(name.scope, name.id).row else { return }
+        guard let row = try cache.rows.find(name.scope, name.id).row else { return }
         try unhide(row.key)
         for mark in marks { try hide(row.key, mark) }
     }
 
     /// Whether the shared row under an id is hidden from the user of a scope.
     func isHidden(_ id: EntryID, from scope: ScopeKey) throws(StoreError) -> Bool {
-        guard shared.mayHideRows else { return false }
-        let statement = statements[.isHidden]
-        statement.bindAll(RowKey(shared.sharedScope, id).number, scope.text)
+        guard cache.shared.mayHideRows else { return false }
+        let statement = cache.statements[.isHidden]
+        statement.bindAll(RowKey(cache.shared.sharedScope, id).number, scope.text)
         defer { statement.reset() }
         return try statement.step()
     }
@@ -85,11 +88,11 @@ extension CacheWriter {
         _ key: RowKey,
         upTo revision: Revision? = nil
     ) throws(StoreError) -> Bool {
-        guard shared.mayHideRows else { return false }
-        let before = connection.totalChanges
-        try statements[.unhide].run(key.number, revision?.number ?? .max)
-        let marks = connection.totalChanges - before
-        state.totals.bytes -= marks * Limits.hiddenMarkBytes
+        guard cache.shared.mayHideRows else { return false }
+        let before = cache.connection.totalChanges
+        try cache.statements[.unhide].run(key.number, revision?.number ?? .max)
+        let marks = cache.connection.totalChanges - before
+        cache.state.totals.bytes -= marks * Limits.hiddenMarkBytes
         return marks > 0
     }
 

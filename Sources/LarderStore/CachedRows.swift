@@ -1,6 +1,9 @@
 import LarderModel
 
-extension CacheWriter {
+/// Finds the rows of `cache.db` and writes them.
+struct CachedRows {
+    let cache: CacheWriter
+
     /// A row as the writer finds it before it changes it.
     struct FoundRow {
         let key: RowKey
@@ -29,7 +32,7 @@ extension CacheWriter {
 
     func find(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Found {
         let key = RowKey(scope, id)
-        let statement = statements[.find]
+        let statement = cache.statements[.find]
         statement.bind(1, key.number)
         defer { statement.reset() }
         guard try statement.step() else { return Found(key: key, row: nil, isTaken: false) }
@@ -58,7 +61,7 @@ extension CacheWriter {
             byteCount: numbers.byteCount(5),
             digest: statement.digest(6),
             body: statement.integerOrNil(8),
-            size: try rowSize(statement, 9),
+            size: try cache.rowSize(statement, 9),
             owner: statement.integer(14),
             etag: statement.text(10),
             lastModified: statement.text(11),
@@ -78,10 +81,11 @@ extension CacheWriter {
     ) throws(StoreError) -> PutReceipt {
         let found = try findToPut(new.scope, new.entry.id)
         let (old, key) = (found.row, found.key)
-        let uploaded = try bodies.link(new.body, &state.bodies)
+        let uploaded = try cache.bodies.link(new.body, &cache.state.bodies)
         let size = new.entry.rowSize(in: new.scope, isChunked: uploaded != nil)
-        try checkSize(size, bodyBytes: new.entry.body.byteCount)
-        let wasHidden = given == nil ? try endHiding(key, of: new.scope, since: new.start) : false
+        try cache.room.checkSize(size, bodyBytes: new.entry.body.byteCount)
+        let wasHidden =
+            given == nil ? try cache.hiding.endHiding(key, of: new.scope, since: new.start) : false
         let isSame = !wasHidden && old.map { $0.matches(new.entry) } ?? false
         var entry = new.entry
         if let given {
@@ -89,35 +93,18 @@ extension CacheWriter {
         } else if isSame, let old {
             entry.revision = old.revision
         } else {
-            entry.revision = try nextRevision()
+            entry.revision = try cache.nextRevision()
         }
-        if let old { try letGo(of: old) }
+        if let old { try cache.answers.letGo(of: old) }
         try write(entry, at: key, over: old, in: new.scope, new.body, size: size)
         // Its chunks have been counted as they came.
-        state.totals.bytes -= uploaded ?? 0
+        cache.state.totals.bytes -= uploaded ?? 0
         if new.hidesShared || given != nil {
-            try hideShared(entry.id, from: new.scope, olderThan: given)
+            try cache.hiding.hideShared(entry.id, from: new.scope, olderThan: given)
         }
-        if given == nil, !isSame { try log(new.change(at: entry.revision)) }
-        try makeRoom(for: size, keeping: [key], now: now)
+        if given == nil, !isSame { try cache.log.append(new.change(at: entry.revision)) }
+        try cache.eviction.makeRoom(for: size, keeping: [key], now: now)
         return PutReceipt(revision: entry.revision, isNew: old == nil, isSame: isSame)
-    }
-
-    func checkSize(_ size: Int64, bodyBytes: Int) throws(StoreError) {
-        let limit = configuration.maxEntryBytes.bytes
-        guard Int64(bodyBytes) <= limit else {
-            throw .tooLarge(bytes: Int64(bodyBytes), limit: limit)
-        }
-        try checkBudget(size)
-    }
-
-    /// What would not fit into an empty cache: for good, or while the disk is short of space.
-    func checkBudget(_ size: Int64) throws(StoreError) {
-        guard size > state.totals.budget else { return }
-        guard size <= configuration.maxBytes.bytes else {
-            throw .tooLarge(bytes: size, limit: configuration.maxBytes.bytes)
-        }
-        throw .diskFull(file: database.path, step: "make room for \(size) bytes")
     }
 
     /// Writes a row in place of `old`, counts it, and has those hear of it who watch it.
@@ -132,7 +119,7 @@ extension CacheWriter {
         form: (skeleton: Int64, checksum: Int64)? = nil,
         size: Int64
     ) throws(StoreError) {
-        let row = statements[.putEntry]
+        let row = cache.statements[.putEntry]
         row.bind(1, key.number)
         row.bind(2, scope.text)
         row.bind(3, entry.id.text)
@@ -140,22 +127,22 @@ extension CacheWriter {
         row.bind(20, form?.skeleton)
         row.bind(21, form?.checksum)
         try row.run()
-        let recency = statements[.putRecency]
+        let recency = cache.statements[.putRecency]
         recency.bind(1, key.number)
-        recency.bind(2, shared.clock.tick())
+        recency.bind(2, cache.shared.clock.tick())
         recency.bind(3, size)
         recency.bind(4, entry.storedAt.milliseconds)
         recency.bind(5, entry.kind == .blob ? entry.freshUntil?.milliseconds : nil)
         recency.bind(6, scope.owner)
         try recency.run()
-        noteChange(of: key)
+        cache.noteChange(of: key)
         // One that the row has had may be damaged: no checksum is over it.
         if entry.revision != old?.revision {
-            state.highestRevision = max(state.highestRevision, entry.revision)
+            cache.state.highestRevision = max(cache.state.highestRevision, entry.revision)
         }
-        if let old { count(-old.size, of: old.owner) }
-        count(size, of: scope.owner)
-        state.totals.entries += old == nil ? 1 : 0
+        if let old { cache.count(-old.size, of: old.owner) }
+        cache.count(size, of: scope.owner)
+        cache.state.totals.entries += old == nil ? 1 : 0
     }
 
     /// Confirms a row's bytes without a new body, as a 304 does, if it still has `validators`.
@@ -169,7 +156,7 @@ extension CacheWriter {
         else { return .gone }
         var entry = confirmed
         entry.revision = found.revision
-        let statement = statements[.refreshEntry]
+        let statement = cache.statements[.refreshEntry]
         statement.bind(1, found.key.number)
         statement.bind(confirmed: entry, from: 2)
         try statement.run()
@@ -177,14 +164,14 @@ extension CacheWriter {
         let size =
             found.skeleton == nil
             ? entry.rowSize(in: scope, isChunked: found.body != nil) : found.size
-        statements[.refreshRecency].bind(1, found.key.number)
-        statements[.refreshRecency].bind(2, entry.storedAt.milliseconds)
-        statements[.refreshRecency].bind(3, size)
-        statements[.refreshRecency].bind(4, shared.clock.tick())
-        try statements[.refreshRecency].run()
-        noteChange(of: found.key)
-        count(size - found.size, of: found.owner)
-        try makeRoom(for: size, keeping: [found.key], now: entry.storedAt)
+        cache.statements[.refreshRecency].bind(1, found.key.number)
+        cache.statements[.refreshRecency].bind(2, entry.storedAt.milliseconds)
+        cache.statements[.refreshRecency].bind(3, size)
+        cache.statements[.refreshRecency].bind(4, cache.shared.clock.tick())
+        try cache.statements[.refreshRecency].run()
+        cache.noteChange(of: found.key)
+        cache.count(size - found.size, of: found.owner)
+        try cache.eviction.makeRoom(for: size, keeping: [found.key], now: entry.storedAt)
         return .refreshed(entry)
     }
 }

@@ -1,40 +1,52 @@
 import LarderModel
 
-extension CacheWriter {
+/// Evicts rows of `cache.db`, and removes those that were named.
+struct CacheEviction {
+    let cache: CacheWriter
+
+    /// What was taken away, as far as that can be told of a damaged row.
+    struct Removal {
+        var scope: Scope?
+        var id: EntryID?
+        var kind: EntryKind?
+    }
+
     /// Evicts what has to go so that the total fits the budget, in the put's own transaction.
     func makeRoom(for size: Int64, keeping kept: Set<RowKey>, now: Timestamp) throws(StoreError) {
-        guard state.totals.bytes > state.totals.budget else {
-            state.totals.isFull = false
+        guard cache.state.totals.bytes > cache.state.totals.budget else {
+            cache.state.totals.isFull = false
             return
         }
-        try flushTouches()
-        let budget = state.totals.budget
-        let isFromFront = state.positions.isEmpty
+        try cache.flushTouches()
+        let budget = cache.state.totals.budget
+        let isFromFront = cache.state.positions.isEmpty
         try evict(downTo: budget, rows: .max, keeping: kept, now: now)
-        if state.totals.bytes > budget, !isFromFront {
+        if cache.state.totals.bytes > budget, !isFromFront {
             // Rows that were passed may go by now.
-            state.positions = [:]
+            cache.state.positions = [:]
             try evict(downTo: budget, rows: .max, keeping: kept, now: now)
         }
-        guard state.totals.bytes <= budget else {
+        guard cache.state.totals.bytes <= budget else {
             throw .noRoom(bytes: size)
         }
-        state.isShrinking = state.totals.bytes > lowWatermarkBytes
-        state.totals.isFull = false
+        cache.state.isShrinking = cache.state.totals.bytes > cache.room.lowWatermarkBytes
+        cache.state.totals.isFull = false
     }
 
     /// One step of the way down to the low watermark: at most 256 rows.
     func shrinkStep(now: Timestamp) throws(StoreError) {
-        try flushTouches()
-        let before = state.totals.evictions
+        try cache.flushTouches()
+        let before = cache.state.totals.evictions
         try evict(
-            downTo: lowWatermarkBytes,
+            downTo: cache.room.lowWatermarkBytes,
             rows: Limits.evictionBatchRowsMax,
             keeping: [],
             now: now
         )
-        let isDone = state.totals.bytes <= lowWatermarkBytes || state.totals.evictions == before
-        if isDone { state.isShrinking = false }
+        let isDone =
+            cache.state.totals.bytes <= cache.room.lowWatermarkBytes
+            || cache.state.totals.evictions == before
+        if isDone { cache.state.isShrinking = false }
     }
 
     /// Evicts rows in the order of ``nextOrder(except:share:)``, never a protected one.
@@ -44,11 +56,11 @@ extension CacheWriter {
         keeping kept: Set<RowKey>,
         now: Timestamp
     ) throws(StoreError) {
-        let share = configuration.queue.part(of: state.totals.budget, users: 2)
+        let share = cache.configuration.queue.part(of: cache.state.totals.budget, users: 2)
         var done: Set<EvictionOrder> = []
         var step: Revision?
         var (evicted, inStep) = (0, 0)
-        while state.totals.bytes > goal, evicted < rows,
+        while cache.state.totals.bytes > goal, evicted < rows,
             let order = nextOrder(except: done, share: share)
         {
             guard let victim = try nextVictim(order, keeping: kept, now: now) else {
@@ -60,11 +72,11 @@ extension CacheWriter {
             guard try evict(victim, reason, nil, &step) else { continue }
             evicted += 1
             inStep += 1
-            state.totals.evictions += 1
+            cache.state.totals.evictions += 1
             if order == .expired {
-                state.totals.expired += 1
-            } else if state.totals.isPressed {
-                state.totals.diskEvictions += 1
+                cache.state.totals.expired += 1
+            } else if cache.state.totals.isPressed {
+                cache.state.totals.diskEvictions += 1
             }
         }
     }
@@ -75,11 +87,11 @@ extension CacheWriter {
     /// Where the disk is short, blobs, which cannot be fetched again, go last of each.
     private func nextOrder(except done: Set<EvictionOrder>, share: Int64) -> EvictionOrder? {
         func next(of owner: Int64?) -> EvictionOrder? {
-            let fetched: [EvictionOrder] = state.totals.isPressed ? [.fetched(of: owner)] : []
+            let fetched: [EvictionOrder] = cache.state.totals.isPressed ? [.fetched(of: owner)] : []
             return (fetched + [.used(of: owner)]).first { !done.contains($0) }
         }
         if !done.contains(.expired) { return .expired }
-        return next(of: state.owners.largest(above: share) { next(of: $0) != nil })
+        return next(of: cache.state.owners.largest(above: share) { next(of: $0) != nil })
     }
 
     /// The next row to go in an order; nil where there is none left.
@@ -88,12 +100,12 @@ extension CacheWriter {
         keeping kept: Set<RowKey>,
         now: Timestamp
     ) throws(StoreError) -> RowKey? {
-        var position = state.positions[order] ?? EvictionPosition()
-        position.beginAgainIfDue(after: state.totals.evictions)
+        var position = cache.state.positions[order] ?? EvictionPosition()
+        position.beginAgainIfDue(after: cache.state.totals.evictions)
         let rows = candidates(order, after: position, now: now)
         defer {
             rows.reset()
-            state.positions[order] = position
+            cache.state.positions[order] = position
         }
         while try rows.step() {
             let key = RowKey(rows.integer(0))
@@ -113,18 +125,18 @@ extension CacheWriter {
     ) -> SQLiteStatement {
         switch order {
         case .expired:
-            let rows = statements[.expired]
+            let rows = cache.statements[.expired]
             rows.bind(1, now.milliseconds)
             rows.bind(2, position.expiresAt)
             rows.bind(3, position.key.number)
             return rows
         case .fetched(let owner):
-            let rows = statements[owner == nil ? .oldestWithKind : .oldestOfOwnerWithKind]
+            let rows = cache.statements[owner == nil ? .oldestWithKind : .oldestOfOwnerWithKind]
             rows.bind(1, position.lastUsed)
             if let owner { rows.bind(2, owner) }
             return rows
         case .used(let owner):
-            let rows = statements[owner == nil ? .oldest : .oldestOfOwner]
+            let rows = cache.statements[owner == nil ? .oldest : .oldestOfOwner]
             rows.bind(1, position.lastUsed)
             if let owner { rows.bind(2, owner) }
             return rows
@@ -133,19 +145,19 @@ extension CacheWriter {
 
     /// Whether a row is not to be evicted: somebody needs it now, or what shows it.
     private func isProtected(_ key: RowKey) throws(StoreError) -> Bool {
-        if shared.claims.isGarbage(key) { return false }
-        if shared.isProtected(key) { return true }
-        guard shared.protectsAny else { return false }
-        return try references.isReferred(to: key) { shared.isProtected($0) }
+        if cache.shared.claims.isGarbage(key) { return false }
+        if cache.shared.isProtected(key) { return true }
+        guard cache.shared.protectsAny else { return false }
+        return try cache.references.isReferred(to: key) { cache.shared.isProtected($0) }
     }
 
     /// Takes a row away with what belongs to it; nil where there was none.
     @discardableResult
     func remove(_ key: RowKey) throws(StoreError) -> Removal? {
-        let statement = statements[.deleteEntry]
+        let statement = cache.statements[.deleteEntry]
         statement.bind(1, key.number)
         defer { statement.reset() }
-        noteChange(of: key)
+        cache.noteChange(of: key)
         var removal = Removal()
         var (body, skeleton): (Int64?, Int64?)
         if try statement.step() {
@@ -155,35 +167,54 @@ extension CacheWriter {
             removal.kind = EntryKind(rawValue: statement.integer(3))
         }
         statement.reset()
-        statements[.deleteRecency].bind(1, key.number)
-        defer { statements[.deleteRecency].reset() }
+        cache.statements[.deleteRecency].bind(1, key.number)
+        defer { cache.statements[.deleteRecency].reset() }
         // A row of recency alone is damage; it goes too, or eviction would meet it for ever.
-        guard try statements[.deleteRecency].step() else { return nil }
-        let size = try rowSize(statements[.deleteRecency], 0)
-        let owner = statements[.deleteRecency].integer(1)
-        statements[.deleteRecency].reset()
-        if owner == OwnerTotals.shared { try unhide(key) }
-        if let body { try bodies.unlink(body, &state.bodies) }
-        if let skeleton { try giveBackSkeleton(skeleton) }
-        if skeleton != nil || removal.kind == .entity { try dropReferences(of: key) }
-        count(-size, of: owner)
-        state.totals.entries -= 1
+        guard try cache.statements[.deleteRecency].step() else { return nil }
+        let size = try cache.rowSize(cache.statements[.deleteRecency], 0)
+        let owner = cache.statements[.deleteRecency].integer(1)
+        cache.statements[.deleteRecency].reset()
+        if owner == OwnerTotals.shared { try cache.hiding.unhide(key) }
+        if let body { try cache.bodies.unlink(body, &cache.state.bodies) }
+        if let skeleton { try cache.answers.giveBackSkeleton(skeleton) }
+        if skeleton != nil || removal.kind == .entity { try cache.answers.dropReferences(of: key) }
+        cache.count(-size, of: owner)
+        cache.state.totals.entries -= 1
         return removal
     }
 
-    /// Counts bytes that the rows of an owner have more, or less.
-    func count(_ added: Int64, of owner: Int64) {
-        state.totals.bytes += added
-        state.owners.add(added, to: owner)
+    /// Takes a row away of which nothing is known afterwards; false where there was none.
+    ///
+    /// `step` is the revision of the batch that it belongs to, taken with the first row of it.
+    @discardableResult
+    func evict(
+        _ key: RowKey,
+        _ reason: EvictionReason,
+        _ client: ClientTag?,
+        _ step: inout Revision?
+    ) throws(StoreError) -> Bool {
+        // No watcher is told of garbage: no reader has seen it since its id was claimed.
+        let isGarbage = cache.shared.claims.isGarbage(key)
+        guard let row = try remove(key), !isGarbage else { return false }
+        guard let scope = row.scope, let id = row.id, let kind = row.kind, kind != .variants else {
+            return true
+        }
+        let revision: Revision
+        if let step { revision = step } else { revision = try cache.nextRevision() }
+        step = revision
+        try cache.log.append(Change(revision, scope, .evict(id, reason, client: client)))
+        return true
     }
 
-    /// A row's accounted size, as the file has it.
-    func rowSize(_ statement: SQLiteStatement, _ column: Int32) throws(StoreError) -> Int64 {
-        let size = statement.integer(column)
-        guard Limits.rowBytes.contains(size) else {
-            throw .corrupt(file: database.path, step: "read a row's size")
-        }
-        return size
+    /// Evicts one row, in a step of its own; false where there is none.
+    @discardableResult
+    func evict(
+        _ key: RowKey,
+        _ reason: EvictionReason,
+        _ client: ClientTag? = nil
+    ) throws(StoreError) -> Bool {
+        var step: Revision?
+        return try evict(key, reason, client, &step)
     }
 
     /// Removes an id's row, asked for by name; what it was, or nil where there was none.
@@ -194,12 +225,12 @@ extension CacheWriter {
         _ id: EntryID,
         client: ClientTag? = nil
     ) throws(StoreError) -> EntryKind? {
-        guard let found = try find(scope, id).row else { return nil }
+        guard let found = try cache.rows.find(scope, id).row else { return nil }
         switch found.kind {
         case .blob:
             try remove(found.key)
             let cause = ChangeCause(.client, client: client)
-            try log(Change(try nextRevision(), scope.scope, .delete(id, cause)))
+            try cache.log.append(Change(try cache.nextRevision(), scope.scope, .delete(id, cause)))
         case .fetched, .tombstone, .variants, .entity:
             try evict(found.key, .request, client)
         }
@@ -220,8 +251,8 @@ extension CacheWriter {
             }
             try evict(candidate.key, .request, client, &step)
             receipt.evicted.append(candidate)
-            state.totals.evictions += 1
-            state.totals.evictedByRequest += 1
+            cache.state.totals.evictions += 1
+            cache.state.totals.evictedByRequest += 1
         }
         return receipt
     }
@@ -241,9 +272,34 @@ extension CacheWriter {
     }
 
     private func revision(of key: RowKey) throws(StoreError) -> Revision? {
-        let statement = statements[.find]
+        let statement = cache.statements[.find]
         statement.bind(1, key.number)
         defer { statement.reset() }
         return try statement.step() ? Revision(statement.integer(4)) : nil
+    }
+
+    // MARK: Sweeping
+
+    /// Takes away some of the entities that nothing refers to any more and nobody has asked for by
+    /// their keys.
+    func sweepStep() throws(StoreError) {
+        let batch = cache.state.orphans.suffix(Limits.evictionBatchRowsMax)
+        cache.state.orphans.removeLast(batch.count)
+        try cache.flushTouches()
+        var step: Revision?
+        for orphan in Set(batch) where !cache.shared.isProtected(orphan) {
+            guard try isUnreferred(orphan), try evict(orphan, .lru, nil, &step) else {
+                continue
+            }
+            cache.state.totals.evictions += 1
+        }
+    }
+
+    /// Whether it is the row of an entity to which no row refers.
+    private func isUnreferred(_ key: RowKey) throws(StoreError) -> Bool {
+        let statement = cache.statements[.unreferred]
+        statement.bind(1, key.number)
+        defer { statement.reset() }
+        return try statement.step()
     }
 }

@@ -1,28 +1,32 @@
 import LarderModel
 
-/// What a wall clock that was put right means for moments that are written down: each counts at most
+/// Corrects the moments that are written down when the wall clock is put right: each counts at most
 /// the duration that it was given with.
-extension CacheWriter {
+struct CacheClock {
+    let cache: CacheWriter
+
     /// How far the wall clock went forward, beside time itself, since the store was opened before,
     /// as when a machine without a clock of its own hears the time; zero where that cannot be told,
     /// and over a start of the machine.
     ///
     /// What it is told from is written down for the next time.
-    func clockStep(now: Timestamp) throws(StoreError) -> Duration {
-        guard file != nil, let boot = configuration.boot, let uptime = configuration.uptime() else {
+    func step(now: Timestamp) throws(StoreError) -> Duration {
+        guard cache.file != nil, let boot = cache.configuration.boot,
+            let uptime = cache.configuration.uptime()
+        else {
             return .zero
         }
         let offset = now.milliseconds - uptime
         let before = try meta("clock_offset")
         let isSameBoot = try meta("clock_boot") == boot
-        if before != offset { try setMeta("clock_offset", offset) }
-        if !isSameBoot { try setMeta("clock_boot", boot) }
+        if before != offset { try cache.setMeta("clock_offset", offset) }
+        if !isSameBoot { try cache.setMeta("clock_boot", boot) }
         guard isSameBoot, let before else { return .zero }
         return max(.zero, .milliseconds(offset - before))
     }
 
     private func meta(_ name: String) throws(StoreError) -> Int64? {
-        try connection.integer("SELECT value FROM meta WHERE name = '\(name)'")
+        try cache.connection.integer("SELECT value FROM meta WHERE name = '\(name)'")
     }
 
     /// Takes rows that are from the future for such as were stored now: their ttl and freshness end
@@ -30,9 +34,9 @@ extension CacheWriter {
     ///
     /// It looks at those that were used last, which a clock that was ahead has left.
     func clampMoments(now: Timestamp) throws(StoreError) {
-        guard file != nil else { return }
+        guard cache.file != nil else { return }
         let limit = now.advanced(by: Limits.clockTolerance).milliseconds
-        let found = try connection.integer(
+        let found = try cache.connection.integer(
             """
             SELECT count(*) FROM (
                 SELECT stored_at FROM recency ORDER BY last_used DESC LIMIT \(Limits.clockRowsMax))
@@ -40,10 +44,12 @@ extension CacheWriter {
             """
         )
         guard (found ?? 0) > 0 else { return }
-        let keys = try connection.prepare("SELECT key FROM recency WHERE stored_at > \(limit)")
-        while try keys.step() { noteChange(of: RowKey(keys.integer(0))) }
+        let keys = try cache.connection.prepare(
+            "SELECT key FROM recency WHERE stored_at > \(limit)"
+        )
+        while try keys.step() { cache.noteChange(of: RowKey(keys.integer(0))) }
         for (table, end) in [("entry", "fresh_until"), ("recency", "expires_at")] {
-            try connection.execute(
+            try cache.connection.execute(
                 """
                 UPDATE \(table) SET \(end) = \(end) - stored_at + \(now.milliseconds),
                     stored_at = \(now.milliseconds)

@@ -2,7 +2,7 @@ import LarderModel
 import LarderNormalize
 
 /// What `state.db` has to do with `cache.db`: rows that are to be saved, and how those are shown.
-extension CacheWriter {
+extension CachedRows {
     /// A row that can be kept.
     struct Takeable: Sendable {
         let entry: Entry
@@ -46,7 +46,7 @@ extension CacheWriter {
         guard let found = try find(scope, id).row, found.skeleton == nil, !id.isEntity else {
             return nil
         }
-        try remove(found.key)
+        try cache.eviction.remove(found.key)
         return nil
     }
 
@@ -57,7 +57,7 @@ extension CacheWriter {
         where isWanted: (EntryKind) -> Bool
     ) throws(StoreError) -> Takeable? {
         guard let found = try find(scope, id).row else { return nil }
-        let statement = statements[.entry]
+        let statement = cache.statements[.entry]
         statement.bind(1, found.key.number)
         defer { statement.reset() }
         guard try statement.step() else { return nil }
@@ -70,7 +70,7 @@ extension CacheWriter {
             return try takeable(normalized)
         }
         if let chunked = row.chunkedBody {
-            shared.leases.take(chunked.number)
+            cache.shared.leases.take(chunked.number)
             return Takeable(entry: entry, body: .chunked(chunked))
         }
         let bytes = row.withBody { Array($0) }
@@ -91,10 +91,10 @@ extension CacheWriter {
 
     /// A normalized answer with its template, if all that it shows is there.
     private func takeable(_ row: NormalizedRow) throws(StoreError) -> Takeable? {
-        switch try rebuild(row) {
+        switch try cache.answers.rebuild(row) {
         case .shown(let shown):
             guard shown.answer.isComplete, let origin = row.entry.origin,
-                let skeleton = try references.skeleton(row.skeleton),
+                let skeleton = try cache.references.skeleton(row.skeleton),
                 let template = try? Template(row.template, skeleton)
             else { return nil }
             let form = AnswerForm(template, skeleton, of: origin)
@@ -104,48 +104,9 @@ extension CacheWriter {
         }
     }
 
-    /// The row of a normalized answer that was found; nil for another.
-    func normalizedRow(_ found: FoundRow, _ scope: ScopeKey) throws(StoreError) -> NormalizedRow? {
-        guard found.skeleton != nil else { return nil }
-        let statement = statements[.entry]
-        statement.bind(1, found.key.number)
-        defer { statement.reset() }
-        guard try statement.step() else { return nil }
-        let row = EntryRow(statement, hasForm: true)
-        return row.normalized(in: scope)
-    }
-
-    /// Writes what may find no room beside what is protected: then nothing of it is done, and nothing
-    /// was evicted for it.
-    ///
-    /// `bytes` are about what it adds.
-    func attempt<Value>(
-        _ bytes: Int,
-        _ work: () throws(StoreError) -> Value
-    ) throws(StoreError) -> Value {
-        let most = state.totals.bytes + Int64(bytes + Limits.inlineBodyBytesMax)
-        guard most > state.totals.budget else { return try work() }
-        // Uses that are written down stay so.
-        try flushTouches()
-        try connection.execute("SAVEPOINT attempt")
-        let before = state
-        do throws(StoreError) {
-            let value = try work()
-            try connection.execute("RELEASE attempt")
-            return value
-        } catch {
-            guard case .noRoom = error else { throw error }
-            try connection.execute("ROLLBACK TO attempt")
-            try connection.execute("RELEASE attempt")
-            references.forget()
-            state = before
-            throw error
-        }
-    }
-
     /// The ids of a scope's rows that begin with a prefix, the first so many.
     func ids(in scope: ScopeKey, prefix: String) throws(StoreError) -> [EntryID] {
-        let statement = try connection.statement(
+        let statement = try cache.connection.statement(
             "SELECT id FROM entry WHERE scope = ?1 AND id >= ?2 AND id < ?3 ORDER BY id LIMIT ?4"
         )
         statement.bindAll(scope.text, prefix, RowQuery.end(ofPrefix: prefix), Limits.pageRowsMax)
@@ -155,27 +116,27 @@ extension CacheWriter {
     /// Takes a row away of which nobody is told here.
     func removeQuietly(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
         guard let found = try find(scope, id).row else { return }
-        try remove(found.key)
+        try cache.eviction.remove(found.key)
     }
 
     /// From now on a row is as of a step that has left it as it was: whoever is about to see it has
     /// seen something else of a later revision than its own.
     func raise(_ scope: ScopeKey, _ id: EntryID, to step: Revision) throws(StoreError) {
         guard let found = try find(scope, id).row else { return }
-        let statement = try connection.statement(
+        let statement = try cache.connection.statement(
             "UPDATE entry SET rev = max(rev, ?2) WHERE key = ?1"
         )
         try statement.run(found.key.number, step.number)
         // What its user has seen is later than a shared row that came between.
-        try hideShared(id, from: scope)
-        state.highestRevision = max(state.highestRevision, step)
-        noteChange(of: found.key)
+        try cache.hiding.hideShared(id, from: scope)
+        cache.state.highestRevision = max(cache.state.highestRevision, step)
+        cache.noteChange(of: found.key)
     }
 
     /// From now on an answer in the cache is stale, as something has changed it on the server.
     func markStale(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
         guard let found = try find(scope, id).row, found.kind == .fetched else { return }
-        try statements[.markStale].run(found.key.number)
-        noteChange(of: found.key)
+        try cache.statements[.markStale].run(found.key.number)
+        cache.noteChange(of: found.key)
     }
 }

@@ -1,0 +1,71 @@
+import LarderModel
+
+/// Writes down in `cache.db` what has changed there; see ``ChangeLog``.
+struct CacheLog {
+    let cache: CacheWriter
+
+    /// Writes a change down; nil is none.
+    func append(_ change: Change?) throws(StoreError) {
+        guard let change, let file = cache.file else { return }
+        if !cache.state.log.isBegun { try begin(file) }
+        try file.log.append(change, to: &cache.state.log)
+    }
+
+    /// Logs what one step has done to entities, in few rows.
+    func append(together changes: [Change]) throws(StoreError) {
+        guard !changes.isEmpty, let file = cache.file else { return }
+        if !cache.state.log.isBegun { try begin(file) }
+        try file.log.append(together: changes, to: &cache.state.log)
+    }
+
+    // MARK: Whether it is whole
+
+    /// Takes up the log of an opened file, or begins it anew after the last revision.
+    ///
+    /// The file is told with the first change, as it may be opened while nothing can be written.
+    func open(_ opening: CacheOpening, isWhole: Bool) {
+        cache.state.log = ChangeLog.read(
+            opening.file.connection,
+            hasModifiers: false,
+            isWhole: isWhole,
+            last: cache.revisions.last
+        )
+        if opening.contents.boot != cache.configuration.boot || opening.contents.closedAt != nil {
+            cache.state.log.isBegun = false
+        }
+        cache.shared.changes.setStart(.cache, cache.state.log.start)
+    }
+
+    private func begin(_ file: CacheFile) throws(StoreError) {
+        if cache.state.log.rows == 0 { try file.connection.execute("DELETE FROM change_log") }
+        try file.log.begin(cache.state.log)
+        try cache.setMeta("boot", cache.configuration.boot)
+        try cache.setMeta("closed_at", nil)
+        cache.state.log.isBegun = true
+    }
+
+    /// Writes down that every change is in the file: what comes after it begins anew.
+    func close() throws(StoreError) {
+        guard let file = cache.file else { return }
+        if !cache.state.log.isBegun { try begin(file) }
+        try cache.setMeta("closed_at", cache.revisions.reservedEnd)
+        cache.state.log.isBegun = false
+    }
+
+    /// Forgets the changes that were logged of some scopes.
+    func forget(_ scopes: RowScopes) throws(StoreError) {
+        guard let file = cache.file else { return }
+        try file.log.remove(scopes, in: file.connection, &cache.state.log)
+    }
+}
+
+extension CacheContents {
+    /// Whether no change that was committed can be missing: a machine that stops takes the last
+    /// commits of this file with it, and nothing else does.
+    ///
+    /// `next` is the next revision as `state.db` has it, which moves with every start, synced.
+    func hasWholeLog(boot: Int64?, next: Int64) -> Bool {
+        if let boot, boot == self.boot { return true }
+        return closedAt == next
+    }
+}

@@ -1,0 +1,228 @@
+import LarderModel
+
+/// Sets how much `cache.db` may hold, and makes room on a full disk with what the cache itself can
+/// give.
+///
+/// In this order: the copy that was set aside, the reserve, the WAL by a checkpoint, rows by
+/// eviction. Where the disk says that it has room, a quota bounds the files: then the cache learns
+/// from the failure how much it may hold. When not even that can be written, a large cache is made
+/// anew, as it is what fills the disk. A small one stays and is read on: nothing is stored until
+/// there is room.
+struct CacheRoom {
+    let cache: CacheWriter
+    private var configuration: StoreConfiguration { cache.configuration }
+    private var reserve: Reserve { cache.reserve }
+
+    /// What it has found out; no roll-back takes it back.
+    struct Bounds {
+        /// How far the cache shrinks, at most, so that the reserve can be taken again; nil while it
+        /// is held.
+        var reserveFloorBytes: Int64?
+        /// How far the cache shrinks, at most, for a disk or a quota that is short; nil while
+        /// neither is.
+        var pressureFloorBytes: Int64?
+        /// How much a quota lets the cache hold, as failures have shown; nil while nothing is known.
+        var learnedBudget: Int64?
+        /// How long the file was when it was rebuilt last.
+        var bytesAfterRebuild: Int64 = 0
+    }
+
+    /// Makes room after a failure for want of it; true when a command may succeed now.
+    func makeRoom() -> Bool {
+        let isCleared = cache.database.removeAside()
+        let isReleased = reserve.release()
+        guard cache.file != nil else { return false }
+        if isReleased { setFloor() }
+        let before = cache.state.totals.evictions
+        learnBudget()
+        do throws(StoreError) {
+            try giveBack(steps: Limits.reserveStepsMax)
+            return isCleared || isReleased || cache.state.totals.evictions > before
+        } catch {
+            guard isWorthRemoving else { return isCleared || isReleased }
+            cache.remake("the disk is full and nothing can be evicted", fate: .removed)
+            return cache.file != nil
+        }
+    }
+
+    /// Takes the reserve again when there is room for it; else makes some.
+    func regainReserve() {
+        guard !reserve.take() else {
+            cache.bounds.reserveFloorBytes = nil
+            forgetBudget()
+            return
+        }
+        guard cache.file != nil else { return }
+        if cache.bounds.reserveFloorBytes == nil { setFloor() }
+        // What fails here is tried again with the next look.
+        try? giveBack(steps: Limits.reserveStepsMax)
+        if reserve.take() { cache.bounds.reserveFloorBytes = nil }
+    }
+
+    /// Cuts the WAL to nothing while the disk has less free than it should: what stands in it takes
+    /// space twice, and no eviction would give that back.
+    func shortenWAL() {
+        guard let file = cache.file, configuration.minFreeBytes.bytes > 0,
+            let free = configuration.freeBytes(configuration.cacheDirectory),
+            free < configuration.minFreeBytes.bytes
+        else { return }
+        file.connection.setBusyTime(Limits.busyTimeShort)
+        defer { file.connection.setBusyTime(Limits.busyTime) }
+        // What fails here is met again by whoever writes.
+        _ = try? file.checkpoint(truncating: true)
+    }
+
+    /// The disk has refused to let a file grow, though it says that it has room.
+    private func learnBudget() {
+        let free = configuration.freeBytes(configuration.cacheDirectory) ?? 0
+        let bytes = cache.state.totals.bytes
+        guard free > reserve.bytesNeeded, bytes > Limits.learnedBudgetMin else { return }
+        let floor = cache.bounds.pressureFloorBytes ?? max(bytes / 2, Limits.learnedBudgetMin)
+        cache.bounds.pressureFloorBytes = floor
+        cache.bounds.learnedBudget = max(
+            floor,
+            min(cache.bounds.learnedBudget ?? .max, bytes / 16 * 15)
+        )
+    }
+
+    /// There is room again: the bound is tried a little higher each time.
+    private func forgetBudget() {
+        guard let learned = cache.bounds.learnedBudget else { return }
+        let next = learned + learned / 32 + Limits.reserveSpareBytes
+        cache.bounds.learnedBudget = next < configuration.maxBytes.bytes ? next : nil
+        if cache.bounds.learnedBudget == nil { cache.bounds.pressureFloorBytes = nil }
+    }
+
+    /// A cache that holds less than the reserve needs gives nothing up for it, it only grows no
+    /// more.
+    private func setFloor() {
+        let bytes = cache.state.totals.bytes
+        cache.bounds.reserveFloorBytes = bytes < reserve.bytesNeeded ? bytes : bytes / 4 * 3
+    }
+
+    /// Evicts what is above the budget, a batch at most, and gives pages back to the disk.
+    private func giveBack(steps: Int) throws(StoreError) {
+        // Who reads now is not waited for: the next look comes soon.
+        cache.file?.connection.setBusyTime(Limits.busyTimeShort)
+        defer { cache.file?.connection.setBusyTime(Limits.busyTime) }
+        // What cannot be written into a file that may not grow is made smaller first.
+        _ = try? cache.file?.checkpoint(truncating: true)
+        try transaction { () throws(StoreError) in
+            try measureSpace()
+            if cache.state.isShrinking { try cache.eviction.shrinkStep(now: cache.now()) }
+        }
+        for _ in 0..<steps {
+            var gaveBack = false
+            try transaction { () throws(StoreError) in
+                gaveBack = try cache.connection.vacuumStep()
+            }
+            _ = try? cache.file?.checkpoint(truncating: true)
+            guard gaveBack, !reserve.take() else { return }
+        }
+    }
+
+    private func transaction(_ work: () throws(StoreError) -> Void) throws(StoreError) {
+        defer { cache.revisions.close() }
+        do throws(StoreError) {
+            try cache.begin()
+            try work()
+            try cache.commit()
+        } catch {
+            cache.rollBack()
+            throw error
+        }
+    }
+
+    /// Whether the files hold so much that the reserve fits in their place.
+    private var isWorthRemoving: Bool {
+        reserve.bytesNeeded > 0 && cache.database.bytes >= reserve.bytesNeeded
+    }
+
+    // MARK: The budget
+
+    /// Sets what the cache may hold now: what it holds, and what is free beyond the minimum; while
+    /// the reserve is not held, also beyond that, though never less than three quarters of what it
+    /// held when it was released.
+    ///
+    /// Free pages of the file count as free, as the next idle moments give them back; else each
+    /// look would take once more what the one before has evicted.
+    func measureSpace() throws(StoreError) {
+        cache.state.totals.budget = configuration.maxBytes.bytes
+        let wanted = configuration.minFreeBytes.bytes
+        if wanted > 0 || !reserve.isHeld,
+            let free = configuration.freeBytes(configuration.cacheDirectory)
+        {
+            let pages = try cache.connection.integer("PRAGMA freelist_count") ?? 0
+            let most = cache.state.totals.bytes + free + pages * 4_096
+            if wanted > 0 { leave(wanted, free: free, most: most) }
+            if !reserve.isHeld {
+                let floor = cache.bounds.reserveFloorBytes ?? cache.state.totals.bytes
+                lowerBudget(to: max(floor, most - wanted - reserve.bytesNeeded))
+            }
+        }
+        if let learned = cache.bounds.learnedBudget { lowerBudget(to: learned) }
+        cache.state.totals.isPressed = cache.state.totals.budget < configuration.maxBytes.bytes
+        if cache.state.totals.bytes > cache.state.totals.budget { cache.state.isShrinking = true }
+    }
+
+    /// Leaves so much free on the disk: first by storing no more than there is, and only with less
+    /// than half of it free by eviction, down to half of what was there when the disk became short.
+    ///
+    /// Whoever else fills the disk would otherwise cost every user the whole cache.
+    private func leave(_ wanted: Int64, free: Int64, most: Int64) {
+        guard free < wanted else {
+            cache.bounds.pressureFloorBytes = nil
+            return lowerBudget(to: most - wanted)
+        }
+        let bytes = cache.state.totals.bytes
+        let floor = cache.bounds.pressureFloorBytes ?? bytes / 2
+        cache.bounds.pressureFloorBytes = floor
+        lowerBudget(to: max(floor, free < wanted / 2 ? min(bytes, most - wanted) : bytes))
+    }
+
+    private func lowerBudget(to bytes: Int64) {
+        cache.state.totals.budget = min(cache.state.totals.budget, max(0, bytes))
+    }
+
+    var lowWatermarkBytes: Int64 {
+        Int64(Double(cache.state.totals.budget) * configuration.lowWatermark)
+    }
+
+    /// Writes the file anew if it is so much larger than what it holds that this is worth it: pages
+    /// half empty, which an incremental vacuum does not find.
+    ///
+    /// What it has then it needs, and the next time waits until it has doubled: long ids take more
+    /// in their index than they count.
+    func rebuildIfWorthIt() throws(StoreError) {
+        guard cache.file != nil else { return }
+        let pages = try cache.connection.integer("PRAGMA page_count") ?? 0
+        let free = try cache.connection.integer("PRAGMA freelist_count") ?? 0
+        let used = (pages - free) * 4_096
+        guard
+            used > 2 * max(cache.state.totals.bytes, cache.bounds.bytesAfterRebuild)
+                + Limits.rebuildBytesMin
+        else {
+            return
+        }
+        try cache.connection.execute("VACUUM")
+        cache.bounds.bytesAfterRebuild =
+            (try cache.connection.integer("PRAGMA page_count") ?? 0) * 4_096
+    }
+
+    func checkSize(_ size: Int64, bodyBytes: Int) throws(StoreError) {
+        let limit = configuration.maxEntryBytes.bytes
+        guard Int64(bodyBytes) <= limit else {
+            throw .tooLarge(bytes: Int64(bodyBytes), limit: limit)
+        }
+        try checkBudget(size)
+    }
+
+    /// What would not fit into an empty cache: for good, or while the disk is short of space.
+    func checkBudget(_ size: Int64) throws(StoreError) {
+        guard size > cache.state.totals.budget else { return }
+        guard size <= configuration.maxBytes.bytes else {
+            throw .tooLarge(bytes: size, limit: configuration.maxBytes.bytes)
+        }
+        throw .diskFull(file: cache.database.path, step: "make room for \(size) bytes")
+    }
+}
