@@ -275,7 +275,7 @@ struct CacheEviction {
         let statement = cache.statements[.find]
         statement.bind(1, key.number)
         defer { statement.reset() }
-        return try statement.step() ? Revision(statement.integer(4)) : nil
+        return try statement.step() ? Revision(statement.integer(EntryColumn.rev)) : nil
     }
 
     // MARK: Sweeping

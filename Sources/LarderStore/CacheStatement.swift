@@ -17,11 +17,10 @@ enum CacheStatement: Int, PreparedStatement {
         case .touch: "UPDATE recency SET last_used = ?2 WHERE key = ?1 AND last_used < ?2"
         case .find:
             """
-            SELECT key, scope, id, kind, rev, bytes, digest_high, digest_low, body, size,
-                   etag, last_modified, skeleton, checksum, owner
-            FROM entry JOIN recency USING (key) WHERE key = ?1
+            SELECT \(RecencyColumn.row(EntryColumn.found)) FROM entry JOIN recency USING (key)
+            WHERE key = ?1
             """
-        case .entry: "SELECT \(EntryRow.columnsWithForm) FROM entry WHERE key = ?1"
+        case .entry: "SELECT \(EntryColumn.list) FROM entry WHERE key = ?1"
         case .putEntry:
             """
             INSERT INTO entry (key, scope, id, kind, stored_at, fresh_until, rev, origin, status,

@@ -204,7 +204,10 @@ final class CacheWriter {
     }
 
     /// A row's accounted size, as the file has it.
-    func rowSize(_ statement: SQLiteStatement, _ column: Int32) throws(StoreError) -> Int64 {
+    func rowSize(
+        _ statement: SQLiteStatement,
+        _ column: some SQLiteColumn
+    ) throws(StoreError) -> Int64 {
         let size = statement.integer(column)
         guard Limits.rowBytes.contains(size) else {
             throw .corrupt(file: database.path, step: "read a row's size")

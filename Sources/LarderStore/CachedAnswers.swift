@@ -170,7 +170,7 @@ struct CachedAnswers {
             statement.bind(1, found.key.number)
             defer { statement.reset() }
             if try statement.step() {
-                let row = EntryRow(statement, hasForm: true)
+                let row = EntryRow(statement)
                 held = row.held ?? .unknown
             }
         }
@@ -304,7 +304,7 @@ struct CachedAnswers {
         statement.bind(1, found.key.number)
         defer { statement.reset() }
         guard try statement.step() else { return nil }
-        let row = EntryRow(statement, hasForm: true)
+        let row = EntryRow(statement)
         return row.normalized(in: scope)
     }
 

@@ -61,7 +61,7 @@ extension CachedRows {
         statement.bind(1, found.key.number)
         defer { statement.reset() }
         guard try statement.step() else { return nil }
-        let row = EntryRow(statement, hasForm: true)
+        let row = EntryRow(statement)
         guard let entry = row.entry(), !entry.isExpired(at: now), isWanted(entry.kind) else {
             return nil
         }

@@ -36,7 +36,9 @@ struct CachedRows {
         statement.bind(1, key.number)
         defer { statement.reset() }
         guard try statement.step() else { return Found(key: key, row: nil, isTaken: false) }
-        guard statement.isText(1, scope.text), statement.isText(2, id.text) else {
+        guard statement.isText(EntryColumn.scope, scope.text),
+            statement.isText(EntryColumn.id, id.text)
+        else {
             return Found(key: key, row: nil, isTaken: true)
         }
         return Found(key: key, row: try row(statement, at: key), isTaken: false)
@@ -56,17 +58,17 @@ struct CachedRows {
         var numbers = RowNumbers(statement)
         return FoundRow(
             key: key,
-            kind: EntryKind(rawValue: statement.integer(3)) ?? .blob,
-            revision: numbers.revision(4),
-            byteCount: numbers.byteCount(5),
-            digest: statement.digest(6),
-            body: statement.integerOrNil(8),
-            size: try cache.rowSize(statement, 9),
-            owner: statement.integer(14),
-            etag: statement.text(10),
-            lastModified: statement.text(11),
-            skeleton: statement.integerOrNil(12),
-            checksum: statement.integerOrNil(13)
+            kind: EntryKind(rawValue: statement.integer(EntryColumn.kind)) ?? .blob,
+            revision: numbers.revision(EntryColumn.rev),
+            byteCount: numbers.byteCount(EntryColumn.bytes),
+            digest: statement.digest(EntryColumn.digestHigh, .digestLow),
+            body: statement.integerOrNil(EntryColumn.body),
+            size: try cache.rowSize(statement, RecencyColumn.size),
+            owner: statement.integer(RecencyColumn.owner),
+            etag: statement.text(EntryColumn.etag),
+            lastModified: statement.text(EntryColumn.lastModified),
+            skeleton: statement.integerOrNil(EntryColumn.skeleton),
+            checksum: statement.integerOrNil(EntryColumn.checksum)
         )
     }
 

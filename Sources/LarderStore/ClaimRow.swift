@@ -27,36 +27,32 @@ package struct ClaimRow: Equatable, Sendable {
 
     /// Reads a row whose columns are ``columns``; nil for one with a scope or an id that is none,
     /// which only damage leaves.
-    init?(_ statement: SQLiteStatement) {
-        guard let id = try? EntryID(stored: statement.text(2) ?? ""),
-            let scope = statement.text(1).flatMap(Scope.init(text:))
-        else { return nil }
+    init?(_ row: SQLiteStatement) {
+        guard let id = row.entryID(EntryColumn.id), let scope = row.scope(EntryColumn.scope) else {
+            return nil
+        }
         self.id = id
         self.scope = scope
-        var numbers = RowNumbers(statement)
-        number = statement.integer(0)
-        kind = statement.integerOrNil(3).map { EntryKind(rawValue: $0) ?? .blob }
-        isPinned = !statement.isNull(4)
-        targets = numbers.count(5)
-        keepsShared = statement.integer(6) != 0
-        size = numbers.size(7)
-        isTargeted = statement.integer(8) != 0
+        var numbers = RowNumbers(row)
+        number = row.integer(EntryColumn.key)
+        kind = row.integerOrNil(EntryColumn.kind).map { EntryKind(rawValue: $0) ?? .blob }
+        isPinned = !row.isNull(ClaimColumn.pinnedAt)
+        targets = numbers.count(ClaimColumn.targets)
+        keepsShared = row.isTrue(ClaimColumn.shared)
+        size = numbers.size(ClaimColumn.size)
+        isTargeted = row.isTrue(ClaimColumn.targeted)
     }
 
-    static let columns = """
-        claim, scope, id, kind, pinned_at,
-            CASE WHEN targeted THEN (SELECT count(*) FROM change INDEXED BY change_target
-                WHERE change.scope = claim.scope AND change.id = claim.id AND settled = 0) END,
-            shared, size, targeted
-        """
+    static let columns = ClaimColumn.row(
+        [.key, .scope, .id, .kind],
+        [.pinnedAt, .targets, .shared, .size, .targeted]
+    )
+}
 
-    /// The columns of an entry as ``EntryRow`` has them with its form, but that its number is the row's.
-    static let entryColumns = "claim" + EntryRow.columnsWithForm.dropFirst("key".count)
-    /// Those of an entry as ``EntryRow`` has them, but that no body is read.
-    static let entryColumnsWithoutBody =
-        "claim" + EntryRow.columnsWithoutBody.dropFirst("key".count)
-    /// The places of ``entryColumns`` with what a writer asks of a row before it changes it.
-    static let foundColumns = entryColumns.replacing("scope, id", with: "NULL, NULL")
-        .replacing(", headers", with: ", NULL").replacing(", media_type", with: ", NULL")
-        .replacing(", data", with: ", NULL")
+extension PinState {
+    /// That of a row of `claim`; nil where it is not pinned.
+    init?(claim row: SQLiteStatement) {
+        guard !row.isNull(ClaimColumn.pinnedAt) else { return nil }
+        self = PinState(rawValue: row.integer(ClaimColumn.state)) ?? .failed
+    }
 }

@@ -10,12 +10,12 @@ enum ClaimStatement: Int, PreparedStatement {
         case .commit: "COMMIT"
         case .find:
             """
-            SELECT \(ClaimRow.foundColumns), \(DurableRow.columns)
+            SELECT \(ClaimColumn.row(EntryColumn.found, DurableRow.columns))
             FROM claim WHERE scope = ?1 AND id = ?2
             """
         case .get:
             """
-            SELECT \(ClaimRow.entryColumns), \(DurableRow.columns)
+            SELECT \(ClaimColumn.row(Set(EntryColumn.allCases), DurableRow.columns))
             FROM claim WHERE scope = ?1 AND id = ?2
             """
         case .insert:

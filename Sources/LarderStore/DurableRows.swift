@@ -50,32 +50,31 @@ struct DurableRow: Sendable {
 
     init(_ row: SQLiteStatement) {
         var numbers = RowNumbers(row)
-        number = row.integer(0)
-        kind = row.integerOrNil(3).map { EntryKind(rawValue: $0) ?? .blob }
-        revision = numbers.revision(6)
-        origin = row.text(7)
-        etag = row.text(10)
-        lastModified = row.text(11)
-        byteCount = numbers.byteCount(13)
-        digest = row.digest(15)
-        body = row.integerOrNil(17)
-        size = numbers.size(21)
-        pin = row.isNull(22) ? nil : PinState(rawValue: row.integer(23)) ?? .failed
-        goneStatus = numbers.statusOrNil(24)
-        isWanted = row.integer(25) != 0
-        isTargeted = row.integer(26) != 0
-        keepsShared = row.integer(27) != 0
-        skeleton = row.integerOrNil(19)
-        checksum = row.integerOrNil(20)
-        isHeld = row.integer(28) != 0
-        isInPins = row.integer(29) != 0
-        payer = row.integerOrNil(30).flatMap(UInt32.init(exactly:))
+        number = row.integer(EntryColumn.key)
+        kind = row.integerOrNil(EntryColumn.kind).map { EntryKind(rawValue: $0) ?? .blob }
+        revision = numbers.revision(EntryColumn.rev)
+        origin = row.text(EntryColumn.origin)
+        etag = row.text(EntryColumn.etag)
+        lastModified = row.text(EntryColumn.lastModified)
+        byteCount = numbers.byteCount(EntryColumn.bytes)
+        digest = row.digest(EntryColumn.digestHigh, .digestLow)
+        body = row.integerOrNil(EntryColumn.body)
+        skeleton = row.integerOrNil(EntryColumn.skeleton)
+        checksum = row.integerOrNil(EntryColumn.checksum)
+        size = numbers.size(ClaimColumn.size)
+        pin = PinState(claim: row)
+        goneStatus = numbers.statusOrNil(ClaimColumn.goneStatus)
+        isWanted = row.isTrue(ClaimColumn.wanted)
+        isTargeted = row.isTrue(ClaimColumn.targeted)
+        keepsShared = row.isTrue(ClaimColumn.shared)
+        isHeld = row.isTrue(ClaimColumn.held)
+        isInPins = row.isTrue(ClaimColumn.inPins)
+        payer = row.integerOrNil(ClaimColumn.payer).flatMap(UInt32.init(exactly:))
     }
 
-    /// Behind those of its entry.
-    static let columns = """
-        size, pinned_at, state, gone_status, wanted, targeted, shared, held, in_pins, payer
-        """
+    static let columns: Set<ClaimColumn> = [
+        .size, .pinnedAt, .state, .goneStatus, .wanted, .targeted, .shared, .held, .inPins, .payer,
+    ]
 }
 
 /// A claimed row with its entry and the body where it stands.
@@ -217,7 +216,7 @@ struct DurableRows {
         defer { statement.reset() }
         guard try statement.step() else { return nil }
         let claim = DurableRow(statement)
-        let row = EntryRow(statement, file: .state, hasForm: true)
+        let row = EntryRow(statement, file: .state)
         guard claim.hasEntry, row.isSound, let entry = row.entry() else {
             return SavedEntry(claim: claim, entry: nil, inline: [], chunked: nil)
         }

@@ -7,19 +7,20 @@ package import LarderModel
 package struct EntryRow: ~Copyable {
     private let statement: SQLiteStatement
     let file: BodyFile
-    private let hasForm: Bool
 
-    /// `hasForm` says that the columns are ``columnsWithForm``.
-    init(_ statement: SQLiteStatement, file: BodyFile = .cache, hasForm: Bool = false) {
+    init(_ statement: SQLiteStatement, file: BodyFile = .cache) {
         self.statement = statement
         self.file = file
-        self.hasForm = hasForm
     }
 
-    package var kind: EntryKind { EntryKind(rawValue: statement.integer(3)) ?? .blob }
-    package var storedAt: Timestamp { Timestamp(milliseconds: statement.integer(4)) }
+    package var kind: EntryKind {
+        EntryKind(rawValue: statement.integer(EntryColumn.kind)) ?? .blob
+    }
+    package var storedAt: Timestamp {
+        Timestamp(milliseconds: statement.integer(EntryColumn.storedAt))
+    }
     package var freshUntil: Timestamp? {
-        statement.integerOrNil(5).map(Timestamp.init(milliseconds:))
+        statement.integerOrNil(EntryColumn.freshUntil).map(Timestamp.init(milliseconds:))
     }
     /// Whether it is a client's blob past its `ttl`.
     func isExpired(at now: Timestamp) -> Bool {
@@ -27,34 +28,36 @@ package struct EntryRow: ~Copyable {
         return end <= now
     }
     package var revision: Revision {
-        Revision(statement.integer(6).clamped(to: Limits.rowRevisions))
+        Revision(statement.integer(EntryColumn.rev).clamped(to: Limits.rowRevisions))
     }
-    package var mediaType: String? { statement.text(9) }
-    package var lastModified: String? { statement.text(11) }
+    package var mediaType: String? { statement.text(EntryColumn.mediaType) }
+    package var lastModified: String? { statement.text(EntryColumn.lastModified) }
     /// The ETag of these bytes: the origin's own, or one made of their digest.
-    package var entityTag: String { statement.text(10) ?? digest.entityTag }
+    package var entityTag: String { statement.text(EntryColumn.etag) ?? digest.entityTag }
     /// Within what a body may have, whatever the row says.
     package var byteCount: Int {
         var numbers = RowNumbers(statement)
-        return numbers.byteCount(13)
+        return numbers.byteCount(EntryColumn.bytes)
     }
     /// Whether its body is one JSON text.
-    var isJSON: Bool { statement.integer(14) != 0 }
+    var isJSON: Bool { statement.isTrue(EntryColumn.json) }
     package var digest: Digest {
-        statement.digest(15)
+        statement.digest(EntryColumn.digestHigh, .digestLow)
     }
 
     /// How the bytes are coded, where the origin said so.
     ///
     /// JSON that could be read is not, and is not looked through for it: that is most reads.
     package var contentEncoding: String? {
-        guard statement.integer(14) == 0 else { return nil }
-        return HeaderLines(statement.bytes(12)).list("Content-Encoding")
+        guard !isJSON else { return nil }
+        return HeaderLines(statement.bytes(EntryColumn.headers)).list("Content-Encoding")
     }
 
     /// The chunked body that it names; nil when the body stands in the row.
     package var chunkedBody: ChunkedBody? {
-        statement.integerOrNil(17).map { ChunkedBody(number: $0, byteCount: byteCount, file: file) }
+        statement.integerOrNil(EntryColumn.body).map {
+            ChunkedBody(number: $0, byteCount: byteCount, file: file)
+        }
     }
 
     /// The number of the skeleton of an answer that is kept normalized; nil for one that is kept
@@ -62,13 +65,16 @@ package struct EntryRow: ~Copyable {
     ///
     /// What stands in the row is then its template, and all that is said of its body is said of it as
     /// it came.
-    package var skeleton: Int64? { hasForm ? statement.integerOrNil(19) : nil }
+    package var skeleton: Int64? { statement.integerOrNil(EntryColumn.skeleton) }
 
     /// Whether its numbers are such as rows have.
     private var hasSoundNumbers: Bool {
         var numbers = RowNumbers(statement)
-        _ = (numbers.revision(6), numbers.statusOrNil(8), numbers.byteCount(13))
-        return numbers.areSound && EntryKind(rawValue: statement.integer(3)) != nil
+        _ = (
+            numbers.revision(EntryColumn.rev), numbers.statusOrNil(EntryColumn.status),
+            numbers.byteCount(EntryColumn.bytes)
+        )
+        return numbers.areSound && EntryKind(rawValue: statement.integer(EntryColumn.kind)) != nil
     }
 
     /// Whether what stands in the row is what was written.
@@ -78,50 +84,43 @@ package struct EntryRow: ~Copyable {
             return Limits.chunkedBodyBytes.contains(byteCount)
                 && Limits.bodies.contains(body.number)
         }
-        if skeleton != nil { return withBody { Checksum.chunk($0) == statement.integer(20) } }
+        if skeleton != nil {
+            return withBody { Checksum.chunk($0) == statement.integer(EntryColumn.checksum) }
+        }
         return withBody { Checksum.digest($0) == digest && $0.count == byteCount }
     }
 
     /// The body that stands in the row.
     package func withBody<Value>(_ read: (UnsafeRawBufferPointer) -> Value) -> Value {
-        read(statement.bytes(18))
+        read(statement.bytes(EntryColumn.data))
     }
 
     /// Everything but the bytes; nil for an id that is none and for numbers that no row has, which
     /// only damage leaves.
     package func entry() -> Entry? {
-        guard hasSoundNumbers, let id = try? EntryID(stored: statement.text(2) ?? "") else {
+        guard hasSoundNumbers, let id = statement.entryID(EntryColumn.id) else {
             return nil
         }
         var entry = Entry(
             id: id,
             kind: kind,
-            status: Int(statement.integer(8)),
+            status: Int(statement.integer(EntryColumn.status)),
             storedAt: storedAt,
             revision: revision,
             body: BodySummary(
                 byteCount: byteCount,
                 digest: digest,
-                isJSON: statement.integer(14) != 0
+                isJSON: isJSON
             )
         )
-        entry.origin = statement.text(7).flatMap { try? OriginName($0) }
+        entry.origin = statement.text(EntryColumn.origin).flatMap { try? OriginName($0) }
         entry.mediaType = mediaType
-        entry.etag = statement.text(10)
+        entry.etag = statement.text(EntryColumn.etag)
         entry.lastModified = lastModified
-        entry.headers = HeaderFields(lines: statement.text(12) ?? "")
+        entry.headers = HeaderFields(lines: statement.text(EntryColumn.headers) ?? "")
         entry.freshUntil = freshUntil
         return entry
     }
-
-    static let columns = """
-        key, scope, id, kind, stored_at, fresh_until, rev, origin, status, media_type, etag, \
-        last_modified, headers, bytes, json, digest_high, digest_low, body, data
-        """
-    /// With those of normalized answers, which only `cache.db` has.
-    static let columnsWithForm = columns + ", skeleton, checksum"
-    /// The places of ``columns``, but that no body is read.
-    static let columnsWithoutBody = columns.replacing(", data", with: ", NULL")
 }
 
 extension SQLiteStatement {
@@ -158,14 +157,6 @@ extension SQLiteStatement {
         bind(first + 2, entry.headers.lines)
         bind(first + 3, entry.origin?.text)
         bind(first + 4, entry.mediaType)
-    }
-
-    /// A digest in a column and the next one.
-    func digest(_ column: Int32) -> Digest {
-        Digest(
-            high: UInt64(bitPattern: integer(column)),
-            low: UInt64(bitPattern: integer(column + 1))
-        )
     }
 
     func bind(_ position: Int32, _ digest: Digest) {

@@ -1,21 +1,60 @@
 import LarderModel
 
 extension ListedRow {
-    /// A row whose columns are those of ``EntryRow``, its size and its last use; nil for one whose
-    /// scope or id is none, which only damage leaves.
-    init?(_ statement: SQLiteStatement, isPinned: Bool = false) {
-        let row = EntryRow(statement)
-        guard let entry = row.entry(),
-            let scope = statement.text(1).flatMap(Scope.init(text:))
-        else { return nil }
+    /// A row of `cache.db` with ``columnsOfCache``; nil for one whose scope or id is none, which only
+    /// damage leaves.
+    init?(cached row: SQLiteStatement) {
+        self.init(row, size: RecencyColumn.size, lastUsed: RecencyColumn.lastUsed, isPinned: false)
+    }
+
+    /// A row of `state.db` with ``columnsOfState``, perhaps a bare one; nil for a damaged one.
+    init?(saved row: SQLiteStatement) {
+        let isPinned = !row.isNull(ClaimColumn.pinnedAt)
+        let lastUsed = ClaimColumn.lastUsed
+        guard row.isNull(EntryColumn.kind) else {
+            self.init(row, size: ClaimColumn.size, lastUsed: lastUsed, isPinned: isPinned)
+            return
+        }
+        var numbers = RowNumbers(row)
+        guard let id = row.entryID(EntryColumn.id), let scope = row.scope(EntryColumn.scope) else {
+            return nil
+        }
+        self.init(
+            bare: id,
+            of: scope,
+            row.text(EntryColumn.origin).flatMap { try? OriginName($0) },
+            storedAt: numbers.moment(ClaimColumn.shownSince),
+            size: numbers.size(ClaimColumn.size),
+            lastUsed: row.integer(lastUsed),
+            isPinned: isPinned
+        )
+        if !numbers.areSound { return nil }
+    }
+
+    private init?<Column: TableColumn>(
+        _ row: SQLiteStatement,
+        size: Column,
+        lastUsed: Column,
+        isPinned: Bool
+    ) {
+        let entryRow = EntryRow(row)
+        guard let entry = entryRow.entry(), let scope = row.scope(EntryColumn.scope) else {
+            return nil
+        }
         self.init(
             entry: entry,
             scope: scope,
-            size: statement.integer(19).clamped(to: Limits.rowBytes),
-            lastUsed: statement.integer(20),
+            size: row.integer(size).clamped(to: Limits.rowBytes),
+            lastUsed: row.integer(lastUsed),
             isPinned: isPinned
         )
     }
+
+    static let columnsOfCache = RecencyColumn.row(EntryColumn.listed)
+    static let columnsOfState = ClaimColumn.row(
+        EntryColumn.listed,
+        [.size, .pinnedAt, .lastUsed, .shownSince]
+    )
 
     /// A row without an entry, under an id that modifiers target.
     init(

@@ -67,7 +67,7 @@ struct ModifierRows {
                 Revision(statement.integer(1)),
                 isSettled: isSettled || !statement.isNull(4)
             )
-            return (statement.digest(2), acceptance)
+            return (statement.digest(2, 3), acceptance)
         }
         return nil
     }

@@ -23,36 +23,38 @@ package struct Pin: Equatable, Sendable {
 
     /// Reads a row whose columns are ``columns``; nil for one with a scope or an id that is none,
     /// which only damage leaves.
-    init?(_ statement: SQLiteStatement) {
-        guard let id = try? EntryID(stored: statement.text(2) ?? ""),
-            let scope = statement.text(1).flatMap(Scope.init(text:))
-        else { return nil }
+    init?(_ row: SQLiteStatement) {
+        guard let id = row.entryID(EntryColumn.id), let scope = row.scope(EntryColumn.scope) else {
+            return nil
+        }
         self.id = id
         self.scope = scope
-        number = statement.integer(0)
-        origin = statement.text(7).flatMap { try? OriginName($0) }
-        entry = Self.entry(statement)
-        var numbers = RowNumbers(statement)
-        size = numbers.size(19)
-        pinnedAt = numbers.moment(20)
-        state = PinState(rawValue: statement.integer(21)) ?? .failed
-        trouble = statement.text(22).map {
-            PinTrouble(problem: $0, reason: statement.text(23) ?? "")
+        number = row.integer(EntryColumn.key)
+        origin = row.text(EntryColumn.origin).flatMap { try? OriginName($0) }
+        entry = Self.entry(row)
+        var numbers = RowNumbers(row)
+        size = numbers.size(ClaimColumn.size)
+        pinnedAt = numbers.moment(ClaimColumn.pinnedAt)
+        state = PinState(rawValue: row.integer(ClaimColumn.state)) ?? .failed
+        trouble = row.text(ClaimColumn.problem).map {
+            PinTrouble(problem: $0, reason: row.text(ClaimColumn.reason) ?? "")
         }
-        isWanted = statement.integer(24) != 0
-        keepsShared = statement.integer(25) != 0
+        isWanted = row.isTrue(ClaimColumn.wanted)
+        keepsShared = row.isTrue(ClaimColumn.shared)
     }
 
     /// That of a row; nil where it has no bytes.
     static func entry(_ statement: SQLiteStatement) -> Entry? {
-        let hasBytes = statement.integerOrNil(3).map { $0 != EntryKind.tombstone.rawValue }
+        let hasBytes = statement.integerOrNil(EntryColumn.kind).map {
+            $0 != EntryKind.tombstone.rawValue
+        }
         return hasBytes == true ? EntryRow(statement).entry() : nil
     }
 
-    /// The columns of a row as ``EntryRow`` has them, and those of a pin.
-    static let columns = """
-        \(ClaimRow.entryColumnsWithoutBody), size, pinned_at, state, problem, reason, wanted, shared
-        """
+    static let columns = ClaimColumn.row(
+        EntryColumn.listed,
+        [.size, .pinnedAt, .state, .problem, .reason, .wanted, .shared]
+    )
 }
 
 /// What pinning came to.

@@ -47,7 +47,7 @@ struct QueueReader {
         let targets = try connection.statement(
             "SELECT id, effect, scope FROM change WHERE modifier = ?1 ORDER BY position"
         )
-        return try statement.page(after: last) { row throws(StoreError) -> FoundModifier? in
+        return try statement.page(by: 0, after: last) { row throws(StoreError) -> FoundModifier? in
             let number = ModifierNumber(row.integer(0))
             guard var modifier = StoredModifier(row) else { return .unreadable(number) }
             targets.bind(1, number.value)
@@ -172,7 +172,7 @@ struct QueueReader {
             return Submission(
                 number: ModifierNumber(statement.integer(2)),
                 revision: Revision(statement.integer(3)),
-                digest: statement.digest(0),
+                digest: statement.digest(0, 1),
                 targets: targets.map { try? EntryID(stored: String($0)) },
                 origin: statement.text(5) ?? "",
                 url: statement.text(6).flatMap { try? WebURL($0) }

@@ -22,9 +22,7 @@ final class ReaderFile {
         connection = try database.openReader(cacheBytes: cacheBytes)
         begin = try connection.prepare("BEGIN")
         end = try connection.prepare("COMMIT")
-        get = try connection.prepare(
-            "SELECT \(EntryRow.columnsWithForm) FROM entry WHERE key = ?1"
-        )
+        get = try connection.prepare("SELECT \(EntryColumn.list) FROM entry WHERE key = ?1")
         chunks = try ChunkReader(connection)
         last = try connection.prepare("SELECT value FROM meta WHERE name = 'rev'")
         hidden = try connection.prepare(CacheStatement.isHiddenSQL)
@@ -34,7 +32,8 @@ final class ReaderFile {
     @inline(__always)
     func find(_ key: RowKey, _ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Bool {
         get.bind(1, key.number)
-        return try get.step() && get.isText(1, scope.text) && get.isText(2, id.text)
+        return try get.step() && get.isText(EntryColumn.scope, scope.text)
+            && get.isText(EntryColumn.id, id.text)
     }
 
     /// Whether a shared row is hidden from the user of a scope.
@@ -47,7 +46,7 @@ final class ReaderFile {
     /// The last step that is in the file, as of the open transaction.
     func lastStep() throws(StoreError) -> Revision {
         defer { last.reset() }
-        return Revision(try last.step() ? last.integer(0) : 0)
+        return Revision(try last.step() ? last.integer(.only) : 0)
     }
 
     /// Reads skeletons and references.

@@ -13,48 +13,50 @@ struct RowNumbers {
         self.row = row
     }
 
-    mutating func number(_ column: Int32, in range: ClosedRange<Int64>) -> Int64 {
+    mutating func number(_ column: some SQLiteColumn, in range: ClosedRange<Int64>) -> Int64 {
         let number = row.integer(column)
         if !range.contains(number) { areSound = false }
         return number.clamped(to: range)
     }
 
-    mutating func count(_ column: Int32) -> Int { Int(number(column, in: Limits.rowCounts)) }
+    mutating func count(_ column: some SQLiteColumn) -> Int {
+        Int(number(column, in: Limits.rowCounts))
+    }
 
-    mutating func countOrNil(_ column: Int32) -> Int? {
+    mutating func countOrNil(_ column: some SQLiteColumn) -> Int? {
         row.isNull(column) ? nil : count(column)
     }
 
-    mutating func statusOrNil(_ column: Int32) -> Int? {
+    mutating func statusOrNil(_ column: some SQLiteColumn) -> Int? {
         row.isNull(column) ? nil : Int(number(column, in: Limits.rowStatuses))
     }
 
     /// What the row counts.
-    mutating func size(_ column: Int32) -> Int64 { number(column, in: Limits.rowBytes) }
+    mutating func size(_ column: some SQLiteColumn) -> Int64 { number(column, in: Limits.rowBytes) }
 
     /// How many bytes its body has.
-    mutating func byteCount(_ column: Int32) -> Int {
+    mutating func byteCount(_ column: some SQLiteColumn) -> Int {
         let range = Limits.chunkedBodyBytes
         return Int(number(column, in: Int64(range.lowerBound)...Int64(range.upperBound)))
     }
 
-    mutating func revision(_ column: Int32) -> Revision {
+    mutating func revision(_ column: some SQLiteColumn) -> Revision {
         Revision(number(column, in: Limits.rowRevisions))
     }
 
     /// One that timers go by.
-    mutating func moment(_ column: Int32) -> Timestamp {
+    mutating func moment(_ column: some SQLiteColumn) -> Timestamp {
         Timestamp(milliseconds: number(column, in: Limits.rowMoments))
     }
 
-    mutating func momentOrNil(_ column: Int32) -> Timestamp? {
+    mutating func momentOrNil(_ column: some SQLiteColumn) -> Timestamp? {
         row.isNull(column) ? nil : moment(column)
     }
 }
 
 extension SQLiteStatement {
     /// A moment alone; nil for one that no row has.
-    func moment(_ column: Int32) -> Timestamp? {
+    func moment(_ column: some SQLiteColumn) -> Timestamp? {
         var numbers = RowNumbers(self)
         let moment = numbers.momentOrNil(column)
         return numbers.areSound ? moment : nil

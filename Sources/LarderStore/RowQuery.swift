@@ -25,14 +25,10 @@ struct RowQuery {
 
     func sql(_ columns: String) -> String {
         let filtered = "WHERE " + conditions.joined(separator: " AND ")
-        let qualified = columns.replacing(
-            "key, scope, id, kind, stored_at",
-            with: "key, scope, id, kind, entry.stored_at"
-        )
         return switch table {
         case .cache:
             """
-            SELECT \(qualified) FROM entry JOIN recency USING (key)
+            SELECT \(columns) FROM entry JOIN recency USING (key)
             \(filtered) ORDER BY \(orderColumns)
             """
         case .claim, .claimedEntries:

@@ -1,4 +1,6 @@
 import CSQLite
+import Glibc
+import LarderModel
 
 /// A prepared statement.
 ///
@@ -117,22 +119,28 @@ final class SQLiteStatement {
         sqlite3_value_free(value)
     }
 
-    func isNull(_ column: Int32) -> Bool {
-        sqlite3_column_type(handle, column) == SQLITE_NULL
+    @inline(__always)
+    func isNull(_ column: some SQLiteColumn) -> Bool {
+        sqlite3_column_type(handle, column.place(in: self)) == SQLITE_NULL
     }
 
-    func integer(_ column: Int32) -> Int64 {
-        sqlite3_column_int64(handle, column)
+    @inline(__always)
+    func integer(_ column: some SQLiteColumn) -> Int64 {
+        sqlite3_column_int64(handle, column.place(in: self))
     }
 
-    func integerOrNil(_ column: Int32) -> Int64? {
+    func integerOrNil(_ column: some SQLiteColumn) -> Int64? {
         isNull(column) ? nil : integer(column)
     }
 
+    /// Whether the column has another number than 0.
+    func isTrue(_ column: some SQLiteColumn) -> Bool { integer(column) != 0 }
+
     /// The column as a text; nil for NULL.
-    func text(_ column: Int32) -> String? {
-        guard let bytes = sqlite3_column_text(handle, column) else { return nil }
-        let count = Int(sqlite3_column_bytes(handle, column))
+    func text(_ column: some SQLiteColumn) -> String? {
+        let place = column.place(in: self)
+        guard let bytes = sqlite3_column_text(handle, place) else { return nil }
+        let count = Int(sqlite3_column_bytes(handle, place))
         return String(
             decoding: UnsafeBufferPointer(start: bytes, count: count),
             as: UTF8.self
@@ -140,12 +148,50 @@ final class SQLiteStatement {
     }
 
     /// The column's bytes where they lie, valid until the statement moves on or is reset.
-    func bytes(_ column: Int32) -> UnsafeRawBufferPointer {
-        let base = sqlite3_column_blob(handle, column)
+    func bytes(_ column: some SQLiteColumn) -> UnsafeRawBufferPointer {
+        let place = column.place(in: self)
+        let base = sqlite3_column_blob(handle, place)
         return UnsafeRawBufferPointer(
             start: base,
-            count: Int(sqlite3_column_bytes(handle, column))
+            count: Int(sqlite3_column_bytes(handle, place))
         )
+    }
+
+    /// A digest in two columns.
+    func digest<Column: SQLiteColumn>(_ high: Column, _ low: Column) -> Digest {
+        Digest(
+            high: UInt64(bitPattern: integer(high)),
+            low: UInt64(bitPattern: integer(low))
+        )
+    }
+
+    /// The id of an entry; nil for a text that is none.
+    func entryID(_ column: some SQLiteColumn) -> EntryID? {
+        text(column).flatMap { try? EntryID(stored: $0) }
+    }
+
+    /// Nil for a text that is none.
+    func scope(_ column: some SQLiteColumn) -> Scope? { text(column).flatMap(Scope.init(text:)) }
+
+    /// Whether a column's text has the same bytes as `text`, without making a String of it.
+    func isText(_ column: some SQLiteColumn, _ text: String) -> Bool {
+        let place = column.place(in: self)
+        guard let bytes = sqlite3_column_text(handle, place) else { return false }
+        let count = Int(sqlite3_column_bytes(handle, place))
+        guard text.utf8.count == count else { return false }
+        var text = text
+        return text.withUTF8 { utf8 in
+            utf8.baseAddress.map { memcmp(bytes, $0, count) == 0 } ?? (count == 0)
+        }
+    }
+
+    /// The place of a column by its name in SQL; that there is none is our mistake.
+    func place(of name: String) -> Int32 {
+        for place in 0..<sqlite3_column_count(handle)
+        where sqlite3_column_name(handle, place).map({ strcmp($0, name) == 0 }) ?? false {
+            return place
+        }
+        preconditionFailure("no column \(name) in \(sql)")
     }
 }
 

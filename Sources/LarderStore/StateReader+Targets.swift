@@ -75,13 +75,12 @@ extension StateReader {
         _ scope: ScopeKey,
         _ id: EntryID
     ) throws(StoreError) -> (row: BaseRow, isShared: Bool)? {
-        let columns = "\(ClaimRow.entryColumns), gone_status, shared"
-        let get = try claim(columns, scope.text, id)
+        let get = try claim(BaseRow.columns, scope.text, id)
         guard try get.step() else { return nil }
-        guard get.integer(22) != 0 else { return BaseRow(get, scope).map { ($0, false) } }
+        guard get.isTrue(ClaimColumn.shared) else { return BaseRow(get, scope).map { ($0, false) } }
         let place = shared.claims.sharedScope
         guard try sharedRows.isHidden(id, from: scope) == false else { return nil }
-        let row = try claim(columns, place.text, id)
+        let row = try claim(BaseRow.columns, place.text, id)
         guard try row.step() else { return nil }
         return BaseRow(row, place).map { ($0, true) }
     }
@@ -199,11 +198,13 @@ private struct BaseRow {
     let normalized: NormalizedRow?
 
     init?(_ get: SQLiteStatement, _ scope: ScopeKey) {
-        guard !get.isNull(3) else { return nil }
-        let row = EntryRow(get, file: .state, hasForm: true)
+        guard !get.isNull(EntryColumn.kind) else { return nil }
+        let row = EntryRow(get, file: .state)
         body = row.chunkedBody.map { .chunked($0) } ?? .inline(row.withBody { Array($0) })
         normalized = row.isSound ? row.normalized(in: scope) : nil
         entry = row.skeleton == nil || normalized != nil ? row.entry() : nil
-        (isDeleted, digest) = (!get.isNull(21), row.digest)
+        (isDeleted, digest) = (!get.isNull(ClaimColumn.goneStatus), row.digest)
     }
+
+    static let columns = ClaimColumn.row(Set(EntryColumn.allCases), [.goneStatus, .shared])
 }

@@ -28,7 +28,7 @@ final class StateReader {
         isHeld = isInTransaction
         get = try connection.prepare(
             """
-            SELECT \(ClaimRow.entryColumns) FROM claim
+            SELECT \(EntryColumn.listOfClaim) FROM claim
             WHERE scope = ?1 AND id = ?2 AND kind IS NOT NULL
             """
         )
@@ -50,7 +50,7 @@ final class StateReader {
         get.bindAll(scope.text, id.text)
         defer { get.reset() }
         guard try get.step() else { return nil }
-        let row = EntryRow(get, file: .state, hasForm: true)
+        let row = EntryRow(get, file: .state)
         return read(row)
     }
 
@@ -59,7 +59,7 @@ final class StateReader {
         let statement = try claim("rev", scope.text, id)
         guard try statement.step() else { return nil }
         var numbers = RowNumbers(statement)
-        return numbers.revision(0)
+        return numbers.revision(.only)
     }
 
     /// Columns of an id's row, if it is one of which the condition holds.
@@ -79,7 +79,7 @@ final class StateReader {
     /// The last step that has changed what anybody sees, as of the commit that is read.
     func lastStep() throws(StoreError) -> Revision {
         defer { last.reset() }
-        return Revision(try last.step() ? last.integer(0) : 0)
+        return Revision(try last.step() ? last.integer(.only) : 0)
     }
 
     /// Reads several things as of one commit.
@@ -121,7 +121,7 @@ final class StateReader {
         guard var pin, pin.keepsShared else { return pin }
         let scope = shared.key(for: pin.scope)
         guard try sharedRows.isHidden(pin.id, from: scope) != true else { return pin }
-        let row = try claim(ClaimRow.entryColumnsWithoutBody, Scope.shared.text, pin.id)
+        let row = try claim(Pin.columns, Scope.shared.text, pin.id)
         if try row.step() { pin.entry = Pin.entry(row) }
         return pin
     }
@@ -154,7 +154,9 @@ final class StateReader {
             """
         )
         statement.bindAll(number, limit)
-        return try statement.page(after: number) { row throws(StoreError) in Pin(row) }
+        return try statement.page(by: EntryColumn.key, after: number) { row throws(StoreError) in
+            Pin(row)
+        }
     }
 
     /// Pins without bytes that gave up in a state, in the order of their numbers.
@@ -171,7 +173,9 @@ final class StateReader {
             """
         )
         statement.bindAll(number, state.rawValue, limit)
-        return try statement.page(after: number) { row throws(StoreError) in Pin(row) }
+        return try statement.page(by: EntryColumn.key, after: number) { row throws(StoreError) in
+            Pin(row)
+        }
     }
 
     /// Adds up the pins of some scopes, also those without bytes.
@@ -179,18 +183,18 @@ final class StateReader {
         let waiting = PinState.waiting.rawValue
         let statement = try connection.statement(
             """
-            SELECT coalesce(sum(pinned_at IS NOT NULL AND payer IS NULL), 0),
-                coalesce(sum(\(SQLiteStatement.countedSize)), 0),
-                coalesce(sum(pinned_at IS NOT NULL AND state = \(waiting)), 0)
+            SELECT coalesce(sum(pinned_at IS NOT NULL AND payer IS NULL), 0) AS count,
+                coalesce(sum(\(SQLiteStatement.countedSize)), 0) AS bytes,
+                coalesce(sum(pinned_at IS NOT NULL AND state = \(waiting)), 0) AS waiting
             FROM claim WHERE \(scopes.condition) AND (pinned_at IS NOT NULL OR in_pins = 1)
             """
         )
         scopes.bind(to: statement)
         guard try statement.step() else { return PinUsage(count: 0, bytes: 0, waiting: 0) }
         return PinUsage(
-            count: statement.integer(0),
-            bytes: statement.integer(1),
-            waiting: statement.integer(2)
+            count: statement.integer("count"),
+            bytes: statement.integer("bytes"),
+            waiting: statement.integer("waiting")
         )
     }
 
@@ -209,7 +213,9 @@ final class StateReader {
             "SELECT \(ClaimRow.columns) FROM claim WHERE claim > ?1 ORDER BY claim LIMIT ?2"
         )
         statement.bindAll(number, limit)
-        return try statement.page(after: number) { row throws(StoreError) in ClaimRow(row) }
+        return try statement.page(by: EntryColumn.key, after: number) { row throws(StoreError) in
+            ClaimRow(row)
+        }
     }
 
     /// Whether something keeps a row: a pin, a change, a URL of which it is a variant, or a reference from
@@ -246,22 +252,17 @@ final class StateReader {
 
     // MARK: Lists of entries
 
-    private static let listedColumns = """
-        \(ClaimRow.entryColumnsWithoutBody), size, \(RowTable.lastUsedOfClaim), pinned_at,
-        \(RowTable.storedAtOfClaim)
-        """
-
     /// The rows of a list that are wanted, bare ones among them.
     func listed(
         _ query: RowQuery,
         limit: Int,
         where isWanted: (ListedRow) throws(StoreError) -> Bool
     ) throws(StoreError) -> [ListedRow] {
-        let statement = try connection.statement(query.sql(Self.listedColumns))
+        let statement = try connection.statement(query.sql(ListedRow.columnsOfState))
         query.bind(to: statement)
         var rows: [ListedRow] = []
         while rows.count < limit, try statement.step() {
-            if let row = Self.listedRow(statement), try isWanted(row) { rows.append(row) }
+            if let row = ListedRow(saved: statement), try isWanted(row) { rows.append(row) }
         }
         return rows
     }
@@ -269,27 +270,8 @@ final class StateReader {
     /// One id's row as a list shows it; nil while it is neither an entry nor a target.
     func listed(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ListedRow? {
         let condition = "AND (kind IS NOT NULL OR targeted > 0)"
-        let statement = try claim(Self.listedColumns, scope.text, id, condition)
-        return try statement.step() ? Self.listedRow(statement) : nil
-    }
-
-    private static func listedRow(_ statement: SQLiteStatement) -> ListedRow? {
-        let isPinned = !statement.isNull(21)
-        guard statement.isNull(3) else { return ListedRow(statement, isPinned: isPinned) }
-        var numbers = RowNumbers(statement)
-        guard let id = statement.text(2).flatMap({ try? EntryID(stored: $0) }),
-            let scope = statement.text(1).flatMap(Scope.init(text:))
-        else { return nil }
-        let row = ListedRow(
-            bare: id,
-            of: scope,
-            statement.text(7).flatMap { try? OriginName($0) },
-            storedAt: numbers.moment(22),
-            size: numbers.size(19),
-            lastUsed: statement.integer(20),
-            isPinned: isPinned
-        )
-        return numbers.areSound ? row : nil
+        let statement = try claim(ListedRow.columnsOfState, scope.text, id, condition)
+        return try statement.step() ? ListedRow(saved: statement) : nil
     }
 }
 
@@ -303,18 +285,19 @@ extension SQLiteStatement {
         return "max(\(range.lowerBound), min(CAST(\(column) AS INTEGER), \(range.upperBound)))"
     }
 
-    /// The rows of a page that go up by the number in their first column from `last` on.
+    /// The rows of a page that go up by a number from `last` on.
     ///
     /// Pages of another moment may lead back: whoever goes through such rows would never end.
     func page<Row>(
+        by number: some SQLiteColumn,
         after last: Int64,
         _ read: (SQLiteStatement) throws(StoreError) -> Row?
     ) throws(StoreError) -> [Row] {
         var rows: [Row] = []
         var last = last
         while try step() {
-            guard integer(0) > last else { throw damaged() }
-            last = integer(0)
+            guard integer(number) > last else { throw damaged() }
+            last = integer(number)
             if let row = try read(self) { rows.append(row) }
         }
         return rows

@@ -120,13 +120,9 @@ extension StoreReader {
     ) throws(StoreError) -> [ListedRow] {
         defer { endTransaction() }
         let rows = try reading { file throws(StoreError) in
-            let columns = "\(EntryRow.columnsWithoutBody), size, last_used"
+            let columns = ListedRow.columnsOfCache
             let statement = try select(columns, filter, order: order, after: cursor, file)
-            var rows: [ListedRow] = []
-            while rows.count < limit, try statement.step() {
-                if let row = ListedRow(statement) { rows.append(row) }
-            }
-            return rows
+            return try statement.all(ListedRow.init(cached:), atMost: limit)
         }
         return rows ?? []
     }
@@ -142,15 +138,14 @@ extension StoreReader {
     private func cachedRow(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ListedRow? {
         defer { endTransaction() }
         let row = try reading { file throws(StoreError) -> ListedRow? in
-            let columns = EntryRow.columns.replacing("stored_at", with: "entry.stored_at")
             let statement = try file.connection.statement(
                 """
-                SELECT \(columns), size, last_used FROM entry JOIN recency USING (key)
+                SELECT \(ListedRow.columnsOfCache) FROM entry JOIN recency USING (key)
                 WHERE scope = ?1 AND id = ?2
                 """
             )
             statement.bindAll(scope.text, id.text)
-            return try statement.step() ? ListedRow(statement) : nil
+            return try statement.step() ? ListedRow(cached: statement) : nil
         }
         return row ?? nil
     }
@@ -164,14 +159,19 @@ extension StoreReader {
     ) throws(StoreError) -> [EvictionCandidate] {
         defer { endTransaction() }
         let candidates = try reading { file throws(StoreError) in
-            let columns = "key, scope, id, rev, size, last_used"
-            let statement = try select(columns, filter, order: order, after: cursor, file)
+            let statement = try select(
+                EvictionCandidate.columns,
+                filter,
+                order: order,
+                after: cursor,
+                file
+            )
             var candidates: [EvictionCandidate] = []
             while candidates.count < limit, try statement.step() {
-                guard let id = try? EntryID(stored: statement.text(2) ?? "") else { continue }
-                let scope = statement.text(1).flatMap(Scope.init(text:)).map(key(for:))
-                if let scope, try isSaved(scope, id) { continue }
-                candidates.append(Self.candidate(statement, statement.text(1) ?? "", id))
+                guard let candidate = EvictionCandidate(statement) else { continue }
+                let scope = statement.scope(EntryColumn.scope).map(key(for:))
+                if let scope, try isSaved(scope, candidate.id) { continue }
+                candidates.append(candidate)
             }
             return candidates
         }
@@ -188,32 +188,17 @@ extension StoreReader {
         let found = try reading { file throws(StoreError) -> EvictionCandidate? in
             let statement = try file.connection.statement(
                 """
-                SELECT key, scope, id, rev, size, last_used FROM entry JOIN recency USING (key)
+                SELECT \(EvictionCandidate.columns) FROM entry JOIN recency USING (key)
                 WHERE key = ?1
                 """
             )
             statement.bind(1, RowKey(scope, id).number)
-            guard try statement.step(), statement.isText(1, scope.text),
-                statement.isText(2, id.text)
+            guard try statement.step(), statement.isText(EntryColumn.scope, scope.text),
+                statement.isText(EntryColumn.id, id.text)
             else { return nil }
-            return Self.candidate(statement, scope.text, id)
+            return EvictionCandidate(statement)
         }
         return found ?? nil
-    }
-
-    private static func candidate(
-        _ statement: SQLiteStatement,
-        _ scope: String,
-        _ id: EntryID
-    ) -> EvictionCandidate {
-        EvictionCandidate(
-            key: RowKey(statement.integer(0)),
-            revision: Revision(statement.integer(3)),
-            scope: scope,
-            id: id,
-            size: statement.integer(4).clamped(to: Limits.rowBytes),
-            lastUsed: statement.integer(5)
-        )
     }
 
     /// Claimed rows that an eviction names: a page of them, in the order of their ids; those without
@@ -258,4 +243,19 @@ extension ClaimRow {
         if !isPinned, !isTargeted { row.isNeeded = try state.isKept(number) }
         return row
     }
+}
+
+extension EvictionCandidate {
+    /// Nil for a row whose id is none.
+    fileprivate init?(_ row: SQLiteStatement) {
+        guard let id = row.entryID(EntryColumn.id) else { return nil }
+        key = RowKey(row.integer(EntryColumn.key))
+        revision = Revision(row.integer(EntryColumn.rev))
+        scope = row.text(EntryColumn.scope) ?? ""
+        self.id = id
+        size = row.integer(RecencyColumn.size).clamped(to: Limits.rowBytes)
+        lastUsed = row.integer(RecencyColumn.lastUsed)
+    }
+
+    fileprivate static let columns = RecencyColumn.row([.key, .scope, .id, .rev])
 }

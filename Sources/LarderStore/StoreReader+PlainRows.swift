@@ -25,7 +25,7 @@ extension StoreReader {
             let key = RowKey(scope, id)
             defer { file.get.reset() }
             guard try file.find(key, scope, id) else { return false }
-            let row = EntryRow(file.get, hasForm: true)
+            let row = EntryRow(file.get)
             guard row.isPlain(at: now) else { return false }
             read(row)
             noteUse(of: key)

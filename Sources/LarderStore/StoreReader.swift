@@ -1,5 +1,3 @@
-import CSQLite
-import Glibc
 package import LarderModel
 
 /// Reads `cache.db`, owned by one event loop or one queue.
@@ -193,7 +191,7 @@ package final class StoreReader {
         notes?.add(key)
         defer { get.reset() }
         guard try file.find(key, scope, id) else { return nil }
-        let row = EntryRow(get, hasForm: true)
+        let row = EntryRow(get)
         guard row.isSound else {
             shared.countDamagedRow()
             return nil
@@ -238,7 +236,7 @@ package final class StoreReader {
             let key = RowKey(scope, id)
             notes?.add(key)
             guard try file.find(key, scope, id) else { return nil }
-            let row = EntryRow(file.get, hasForm: true)
+            let row = EntryRow(file.get)
             return read(row)
         } ?? nil
     }
@@ -344,18 +342,5 @@ package final class StoreReader {
     private func tell(_ error: StoreError, _ generation: Generation) {
         guard shared.isFirstTrouble(of: generation) else { return }
         state.commits.postOutsideTransaction { $0.files.cache.readerFailed(error, generation) }
-    }
-}
-
-extension SQLiteStatement {
-    /// Whether a column's text has the same bytes as `text`, without making a String of it.
-    func isText(_ column: Int32, _ text: String) -> Bool {
-        guard let bytes = sqlite3_column_text(handle, column) else { return false }
-        let count = Int(sqlite3_column_bytes(handle, column))
-        guard text.utf8.count == count else { return false }
-        var text = text
-        return text.withUTF8 { utf8 in
-            utf8.baseAddress.map { memcmp(bytes, $0, count) == 0 } ?? (count == 0)
-        }
     }
 }

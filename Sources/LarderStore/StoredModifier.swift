@@ -89,7 +89,7 @@ package struct StoredModifier: Equatable, Sendable {
         settledAt = numbers.momentOrNil(19)
         revision = numbers.revision(20)
         client = row.text(21)
-        digest = row.digest(22)
+        digest = row.digest(22, 23)
         size = numbers.size(24)
         mediaType = row.text(27)
         answerStatus = numbers.statusOrNil(28)

@@ -33,7 +33,7 @@ struct AnswerAudit {
         let total = try number("SELECT value FROM meta WHERE name = 'bytes'")
         try require(sizes + shapes == total, "\(sizes) + \(shapes) bytes, meta has \(total)")
         try checkSkeletons("entry")
-        try checkReferences("entry", EntryRow.columnsWithForm, scope, origin) { id in
+        try checkReferences("entry", EntryColumn.list, scope, origin) { id in
             RowKey(scope, id).number
         }
         if let statePath { _ = try AnswerAudit(state: statePath, scope, origin) }
@@ -45,10 +45,10 @@ struct AnswerAudit {
         try connection.execute("BEGIN")
         defer { connection.rollBack() }
         try checkSkeletons("claim")
-        try checkReferences("claim", ClaimRow.entryColumns, scope, origin) { id in
+        try checkReferences("claim", EntryColumn.listOfClaim, scope, origin) { id in
             let row = try connection.prepare("SELECT claim FROM claim WHERE scope = ?1 AND id = ?2")
             row.bindAll(scope.text, id.text)
-            return try row.step() ? row.integer(0) : nil
+            return try row.step() ? row.integer(.only) : nil
         }
     }
 
@@ -80,7 +80,7 @@ struct AnswerAudit {
         let reader = try ReferenceTable(connection, of: table == "entry" ? .cache : .state)
         let rows = try connection.prepare("SELECT \(columns) FROM \(table) WHERE kind IS NOT NULL")
         while try rows.step() {
-            let row = EntryRow(rows, hasForm: true)
+            let row = EntryRow(rows)
             try require(row.isSound, "a row that is damaged")
             var keys: [EntityKey] = []
             if let normalized = row.normalized(in: scope) {
@@ -95,12 +95,12 @@ struct AnswerAudit {
                 guard let child = try number(EntryID(EntityName(key, of: origin))) else {
                     throw Violation(description: "\(key) has no row, and something refers to it")
                 }
-                expected.insert([child, rows.integer(0)])
+                expected.insert([child, rows.integer(EntryColumn.key)])
             }
         }
         var found: Set<[Int64]> = []
         let edges = try connection.prepare("SELECT child, parent FROM reference")
-        while try edges.step() { found.insert([edges.integer(0), edges.integer(1)]) }
+        while try edges.step() { found.insert([edges.integer("child"), edges.integer("parent")]) }
         let difference = found.symmetricDifference(expected)
         try require(difference.isEmpty, "\(difference.count) references too few or too many")
     }

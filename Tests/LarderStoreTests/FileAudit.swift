@@ -37,32 +37,35 @@ struct FileAudit {
     private mutating func checkRows() throws {
         let rows = try connection.prepare(
             """
-            SELECT \(EntryRow.columns), recency.size, recency.stored_at, recency.expires_at,
-                recency.owner
+            SELECT \(RecencyColumn.row(Set(EntryColumn.allCases))), expires_at,
+                recency.stored_at AS recency_stored_at
             FROM entry JOIN recency USING (key)
-            """.replacing(" stored_at,", with: " entry.stored_at,", maxReplacements: 1)
+            """
         )
         while try rows.step() {
             guard let entry = EntryRow(rows).entry() else { throw Violation("an id that is none") }
             let id = entry.id.text
-            let body = rows.integerOrNil(17)
-            let size = rows.integer(19)
+            let body = rows.integerOrNil("body")
+            let size = rows.integer("size")
             let expected = entry.documentedSize(
-                scope: rows.text(1) ?? "",
+                scope: rows.text("scope") ?? "",
                 isChunked: body != nil
             )
             try require(size == expected, "\(id): size \(size), expected \(expected)")
-            try require(rows.integer(20) == rows.integer(4), "\(id): stored_at")
-            let expiry = entry.kind == .blob ? rows.integerOrNil(5) : nil
-            try require(rows.integerOrNil(21) == expiry, "\(id): expires_at")
-            let uid = rows.text(1).flatMap(Scope.init(text:))?.uid
-            try require(rows.integer(22) == uid.map(Int64.init) ?? -1, "\(id): owner")
+            try require(
+                rows.integer("recency_stored_at") == rows.integer("stored_at"),
+                "\(id): stored_at"
+            )
+            let expiry = entry.kind == .blob ? rows.integerOrNil("fresh_until") : nil
+            try require(rows.integerOrNil("expires_at") == expiry, "\(id): expires_at")
+            let uid = rows.text("scope").flatMap(Scope.init(text:))?.uid
+            try require(rows.integer("owner") == uid.map(Int64.init) ?? -1, "\(id): owner")
             if let body {
                 try require(linked.insert(body).inserted, "\(id): a body with two names")
                 try checkChunks(of: body, entry)
             } else {
-                let digest = Checksum.digest(rows.bytes(18))
-                try require(rows.bytes(18).count == entry.body.byteCount, "\(id): length")
+                let digest = Checksum.digest(rows.bytes("data"))
+                try require(rows.bytes("data").count == entry.body.byteCount, "\(id): length")
                 try require(digest == entry.body.digest, "\(id): digest")
             }
             bytes += size
@@ -114,13 +117,16 @@ struct FileAudit {
         var digest = RunningDigest()
         var position: Int64 = 0
         while try chunks.step() {
-            let bytes = chunks.bytes(2)
+            let bytes = chunks.bytes("data")
             try require(
-                chunks.integer(0) == BodyTable.chunkKey(body, position),
+                chunks.integer("chunk") == BodyTable.chunkKey(body, position),
                 "\(id): chunk missing"
             )
             try require(digest.byteCount % Limits.inlineBodyBytesMax == 0, "\(id): short chunk")
-            try require(Checksum.chunk(bytes) == chunks.integer(1), "\(id): chunk checksum")
+            try require(
+                Checksum.chunk(bytes) == chunks.integer("checksum"),
+                "\(id): chunk checksum"
+            )
             digest.update(Array(bytes))
             position += 1
         }

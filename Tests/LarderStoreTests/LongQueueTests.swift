@@ -95,7 +95,10 @@ struct LongQueueTests {
         ] {
             let plan = try file.prepare("EXPLAIN QUERY PLAN \(sql)")
             #expect(try plan.step())
-            #expect(plan.text(3)?.contains(index) == true, "\(sql): \(plan.text(3) ?? "")")
+            #expect(
+                plan.text("detail")?.contains(index) == true,
+                "\(sql): \(plan.text("detail") ?? "")"
+            )
         }
     }
 }

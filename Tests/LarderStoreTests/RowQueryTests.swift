@@ -113,12 +113,12 @@ struct RowQueryTests {
             cursor: hasCursor ? RowCursor(value: 1, scope: "7:default", id: "a") : nil
         )
         let plan = try await temporary.store.read { reader throws(StoreError) -> [String] in
-            let sql = "EXPLAIN QUERY PLAN " + query.sql("\(EntryRow.columnsWithoutBody), size")
+            let sql = "EXPLAIN QUERY PLAN " + query.sql(ListedRow.columnsOfCache)
             return try reader.reading { file throws(StoreError) -> [String] in
                 let statement = try file.connection.prepare(sql)
                 query.bind(to: statement)
                 var plan: [String] = []
-                while try statement.step() { plan.append(statement.text(3) ?? "") }
+                while try statement.step() { plan.append(statement.text("detail") ?? "") }
                 return plan
             } ?? []
         }

@@ -270,7 +270,7 @@ extension TemporaryStore {
             SELECT scope || ' ' || id || ' ' || coalesce(CAST(data AS TEXT), '-')
                 || iif(shared, ' shared', '') FROM claim ORDER BY scope
             """
-        ).all { $0.text(0) }
+        ).all { $0.text(.only) }
     }
 
     fileprivate func revision(_ id: String, in scope: ScopeKey? = nil) throws -> Revision? {

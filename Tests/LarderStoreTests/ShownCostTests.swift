@@ -20,7 +20,7 @@ struct ShownCostTests {
                 filter.target = named("a")
                 filter.state = state
                 let plan = try file.prepare("EXPLAIN QUERY PLAN \(filter.sql)")
-                let steps = try plan.all { $0.text(3) }
+                let steps = try plan.all { $0.text("detail") }
                 #expect(steps.contains { $0.contains("INTEGER PRIMARY KEY (rowid=?)") })
                 #expect(steps.contains { $0.contains("COVERING INDEX change_target (id=?") })
                 #expect(!steps.contains { $0.contains("SCAN") || $0.contains("TEMP B-TREE") })

@@ -98,7 +98,9 @@ struct StateDamageTests {
             "SELECT column1 FROM (VALUES (1), (2), (2), (3))"
         )
         #expect(throws: StoreError.self) {
-            _ = try statement.page(after: 0) { row throws(StoreError) in row.integer(0) }
+            _ = try statement.page(by: .only, after: 0) { row throws(StoreError) in
+                row.integer(.only)
+            }
         }
     }
 

@@ -220,7 +220,7 @@ final class StateFuzz {
                 AND (name NOT LIKE 'sqlite%' OR name = 'sqlite_sequence') ORDER BY name
             """
         )
-        return try list.all { $0.text(0) }
+        return try list.all { $0.text(.only) }
     }
 
     private func changeValues(_ path: String) throws {
@@ -231,7 +231,7 @@ final class StateFuzz {
                 let columns = try file.prepare(
                     "SELECT name FROM pragma_table_info('\(table)') ORDER BY cid"
                 )
-                let column = random.pick(try columns.all { $0.text(0) })
+                let column = random.pick(try columns.all { $0.text(.only) })
                 let rows = try file.integer("SELECT count(*) FROM \(table)") ?? 0
                 guard rows > 0 else { continue }
                 let one = Int64.random(in: 0..<rows, using: &random)

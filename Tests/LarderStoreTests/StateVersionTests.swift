@@ -96,11 +96,11 @@ struct StateVersionTests {
         var rows: [String] = []
         for table in tables {
             let columns = try file.prepare("SELECT name FROM pragma_table_info('\(table)')")
-            let values = try columns.all { "quote(\($0.text(0) ?? ""))" }
+            let values = try columns.all { "quote(\($0.text(.only) ?? ""))" }
             let list = try file.prepare(
                 "SELECT \(values.joined(separator: " || ', ' || ")) FROM \(table) ORDER BY 1"
             )
-            rows += try list.all { "\(table): \($0.text(0) ?? "")" }
+            rows += try list.all { "\(table): \($0.text(.only) ?? "")" }
         }
         return rows
     }

@@ -128,7 +128,7 @@ struct UsageTests {
                 let endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) "
                 let statement = try connection.prepare(endless + "SELECT x FROM n")
                 while try statement.step() {
-                    if statement.integer(0) == 1_000 { checkBreak.end() }
+                    if statement.integer(.only) == 1_000 { checkBreak.end() }
                 }
             }
         }

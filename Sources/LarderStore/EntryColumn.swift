@@ -1,0 +1,62 @@
+import LarderModel
+
+/// The columns of an entry: those of the table `entry` of `cache.db`, and the first ones of `claim` of
+/// `state.db`, whose key is its number.
+enum EntryColumn: Int32, TableColumn {
+    case key, scope, id, kind, storedAt, freshUntil, rev, origin, status, mediaType, etag,
+        lastModified, headers, bytes, json, digestHigh, digestLow, body, data, skeleton, checksum
+
+    static let list = list(nil)
+    static let listOfClaim = list(nil, [.key: "claim"])
+
+    /// Those of an entry without its bytes, and nothing after them: that would have SQLite read their pages.
+    static let listed = all(but: [.data, .skeleton, .checksum])
+    /// Those that a writer asks for before it changes a row.
+    static let found = all(but: [
+        .storedAt, .freshUntil, .status, .mediaType, .headers, .json, .data,
+    ])
+}
+
+/// The columns of the table `recency` of `cache.db`, after those of the entry.
+enum RecencyColumn: Int32, TableColumn {
+    case size, lastUsed, owner
+
+    static var first: Int32 { EntryColumn.checksum.place + 1 }
+
+    /// A row of both tables.
+    static func row(_ entry: Set<EntryColumn>) -> String {
+        "\(EntryColumn.list(entry, [.storedAt: "entry.stored_at"])), \(list())"
+    }
+}
+
+/// The columns of the table `claim` of `state.db`, after those of the entry.
+enum ClaimColumn: Int32, TableColumn {
+    case size, pinnedAt, state, problem, reason, goneStatus, wanted, targeted, shared, held, inPins,
+        payer
+    /// How many unsettled changes target it.
+    case targets
+    /// Its place in the order of uses, and in that of ages.
+    case lastUsed, shownSince
+
+    static var first: Int32 { EntryColumn.checksum.place + 1 }
+
+    var sql: String {
+        switch self {
+        case .size, .pinnedAt, .state, .problem, .reason, .goneStatus, .wanted, .targeted, .shared,
+            .held, .inPins, .payer:
+            name
+        case .targets:
+            """
+            CASE WHEN targeted THEN (SELECT count(*) FROM change INDEXED BY change_target
+                WHERE change.scope = claim.scope AND change.id = claim.id AND settled = 0) END
+            """
+        case .lastUsed: RowTable.lastUsedOfClaim
+        case .shownSince: RowTable.storedAtOfClaim
+        }
+    }
+
+    /// A row with some of the columns of its entry.
+    static func row(_ entry: Set<EntryColumn>, _ claim: Set<ClaimColumn>) -> String {
+        "\(EntryColumn.list(entry, [.key: "claim"])), \(list(claim))"
+    }
+}

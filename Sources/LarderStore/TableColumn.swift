@@ -1,0 +1,64 @@
+import Glibc
+
+/// A column of a statement's rows.
+protocol SQLiteColumn {
+    func place(in row: SQLiteStatement) -> Int32
+}
+
+/// The columns of a table, in the order in which every statement lists them.
+///
+/// SQL is made from the cases, so it has the order of Swift; a statement that needs only some of the columns
+/// answers NULL in the places of the others. Where a row has the columns of two tables, those of the second
+/// come after all of the first.
+protocol TableColumn: SQLiteColumn, RawRepresentable<Int32>, CaseIterable, Hashable, Sendable {
+    /// The place of the first case.
+    static var first: Int32 { get }
+    /// The column in a select list: its name, or the expression that its values come from.
+    var sql: String { get }
+}
+
+extension TableColumn {
+    static var first: Int32 { 0 }
+
+    @inline(__always) var place: Int32 { Self.first + rawValue }
+    @inline(__always) func place(in row: SQLiteStatement) -> Int32 { place }
+
+    /// The name of the case in snake case.
+    var name: String {
+        "\(self)".reduce(into: "") { name, letter in
+            name += letter.isUppercase ? "_\(letter.lowercased())" : String(letter)
+        }
+    }
+    var sql: String { name }
+
+    /// All columns for a select list, those that are not `wanted` as NULL; `named` has other SQL for some.
+    static func list(_ wanted: Set<Self>? = nil, _ named: [Self: String] = [:]) -> String {
+        allCases.map { column in
+            wanted?.contains(column) ?? true ? named[column] ?? column.sql : "NULL"
+        }.joined(separator: ", ")
+    }
+
+    static func all(but unwanted: Set<Self>) -> Set<Self> { Set(allCases).subtracting(unwanted) }
+}
+
+/// The column of a statement that has one.
+struct OnlyColumn: SQLiteColumn {
+    func place(in row: SQLiteStatement) -> Int32 { 0 }
+}
+
+extension SQLiteColumn where Self == OnlyColumn {
+    static var only: OnlyColumn { OnlyColumn() }
+}
+
+/// A column by its name in SQL, which is looked up each time: for statements that are not run often.
+extension String: SQLiteColumn {
+    func place(in row: SQLiteStatement) -> Int32 { row.place(of: self) }
+}
+
+// Until every statement is read by name.
+extension Int: SQLiteColumn {
+    func place(in row: SQLiteStatement) -> Int32 { Int32(self) }
+}
+extension Int32: SQLiteColumn {
+    func place(in row: SQLiteStatement) -> Int32 { self }
+}
