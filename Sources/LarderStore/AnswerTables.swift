@@ -12,7 +12,8 @@ final class AnswerTables {
 
         var sql: String {
             switch self {
-            case .references: "SELECT child, members FROM reference WHERE parent = ?1"
+            case .references:
+                "SELECT \(ReferenceColumn.list([.child, .members])) FROM reference WHERE parent = ?1"
             case .deleteReference: "DELETE FROM reference WHERE child = ?1 AND parent = ?2"
             case .putReference:
                 """
@@ -81,7 +82,9 @@ final class AnswerTables {
         let statement = statements[.references]
         statement.bind(1, parent)
         defer { statement.reset() }
-        return try statement.all { ($0.integer(0), Array($0.bytes(1))) }
+        return try statement.all {
+            ($0.integer(ReferenceColumn.child), Array($0.bytes(ReferenceColumn.members)))
+        }
     }
 
     /// Forgets to which rows a row refers; these.
@@ -89,7 +92,7 @@ final class AnswerTables {
         let statement = statements[.deleteReferences]
         statement.bind(1, parent)
         defer { statement.reset() }
-        return try statement.all { $0.integer(0) }
+        return try statement.all { $0.integer(.only) }
     }
 
     // MARK: Skeletons
@@ -110,7 +113,7 @@ final class AnswerTables {
         find.bind(3, skeleton.bytes)
         defer { find.reset() }
         if try find.step() {
-            let number = find.integer(0)
+            let number = find.integer(.only)
             if number != old { try statements[.countSkeleton].run(number, 1) }
             return (number, 0)
         }
@@ -128,7 +131,7 @@ final class AnswerTables {
         let delete = statements[.deleteSkeleton]
         delete.bind(1, number)
         defer { delete.reset() }
-        return try delete.step() ? Self.skeletonSize(delete.integer(0)) : 0
+        return try delete.step() ? Self.skeletonSize(delete.integer(.only)) : 0
     }
 }
 

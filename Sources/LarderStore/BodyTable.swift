@@ -170,17 +170,18 @@ struct ChunkReader {
     func isWhole(_ chunked: ChunkedBody) throws(StoreError) -> Bool {
         body.bind(1, chunked.number)
         defer { body.reset() }
-        return try body.step() && body.integer(0) == chunked.accountedBytes
+        return try body.step() && body.integer(.only) == chunked.accountedBytes
     }
 
     /// One chunk of a body; throws `badChunk` when it is missing or damaged.
     func chunk(_ position: Int64, of body: ChunkedBody) throws(StoreError) -> [UInt8] {
         chunk.bind(1, BodyTable.chunkKey(body.number, position))
         defer { chunk.reset() }
-        guard try chunk.step(), Checksum.chunk(chunk.bytes(1)) == chunk.integer(0) else {
+        guard try chunk.step(), Checksum.chunk(chunk.bytes("data")) == chunk.integer("checksum")
+        else {
             throw .badChunk
         }
-        return Array(chunk.bytes(1))
+        return Array(chunk.bytes("data"))
     }
 
     /// All of a body; throws `badChunk` for one that is missing a part, or damaged.

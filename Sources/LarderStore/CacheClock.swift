@@ -47,7 +47,7 @@ struct CacheClock {
         let keys = try cache.connection.prepare(
             "SELECT key FROM recency WHERE stored_at > \(limit)"
         )
-        while try keys.step() { cache.noteChange(of: RowKey(keys.integer(0))) }
+        while try keys.step() { cache.noteChange(of: RowKey(keys.integer(.only))) }
         for (table, end) in [("entry", "fresh_until"), ("recency", "expires_at")] {
             try cache.connection.execute(
                 """

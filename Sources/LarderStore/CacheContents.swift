@@ -51,7 +51,7 @@ struct CacheContents {
         highestBody = max(inUse, given)
         var unlinked: [Int64] = []
         let statement = try connection.prepare("SELECT body FROM body WHERE linked = 0")
-        while try statement.step() { unlinked.append(statement.integer(0)) }
+        while try statement.step() { unlinked.append(statement.integer(.only)) }
         guard unlinked.allSatisfy(Limits.bodies.contains) else {
             throw .corrupt(file: connection.path, step: "read the bodies' numbers")
         }
@@ -71,13 +71,16 @@ struct CacheContents {
             SELECT count(*) = (SELECT value FROM meta WHERE name = 'entries')
                 AND total(size) + (SELECT total(length(data) + \(Limits.rowOverheadBytes))
                     FROM skeleton) + (SELECT count(*) * \(Limits.hiddenMarkBytes) FROM hidden)
-                    = (SELECT value FROM meta WHERE name = 'bytes'),
-                coalesce(min(size), 0), coalesce(max(size), 0), coalesce(min(last_used), 0)
+                    = (SELECT value FROM meta WHERE name = 'bytes') AS is_right,
+                coalesce(min(size), 0) AS least, coalesce(max(size), 0) AS most,
+                coalesce(min(last_used), 0) AS used
             FROM recency
             """
         )
-        guard try sums.step(), sums.integer(0) == 1, Limits.rowBytes.contains(sums.integer(1)),
-            Limits.rowBytes.contains(sums.integer(2)), Limits.uses.contains(sums.integer(3))
+        guard try sums.step(), sums.isTrue("is_right"),
+            Limits.rowBytes.contains(sums.integer("least")),
+            Limits.rowBytes.contains(sums.integer("most")),
+            Limits.uses.contains(sums.integer("used"))
         else { throw .corrupt(file: connection.path, step: "sum up the rows") }
     }
 

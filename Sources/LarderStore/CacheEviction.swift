@@ -108,9 +108,15 @@ struct CacheEviction {
             cache.state.positions[order] = position
         }
         while try rows.step() {
-            let key = RowKey(rows.integer(0))
-            position.move(to: key, lastUsed: rows.integer(1), expiresAt: rows.integer(2))
-            if !order.leavesOut(rows.integer(2)), !kept.contains(key), try !isProtected(key) {
+            let key = RowKey(rows.integer(VictimColumn.key))
+            position.move(
+                to: key,
+                lastUsed: rows.integer(VictimColumn.lastUsed),
+                expiresAt: rows.integer(VictimColumn.expiresAt)
+            )
+            if !order.leavesOut(rows.integer(VictimColumn.kind)), !kept.contains(key),
+                try !isProtected(key)
+            {
                 return key
             }
             position.pass()
@@ -161,18 +167,19 @@ struct CacheEviction {
         var removal = Removal()
         var (body, skeleton): (Int64?, Int64?)
         if try statement.step() {
-            (body, skeleton) = (statement.integerOrNil(0), statement.integerOrNil(4))
-            removal.scope = statement.text(1).flatMap(Scope.init(text:))
-            removal.id = statement.text(2).flatMap { try? EntryID(stored: $0) }
-            removal.kind = EntryKind(rawValue: statement.integer(3))
+            body = statement.integerOrNil(EntryColumn.body)
+            skeleton = statement.integerOrNil(EntryColumn.skeleton)
+            removal.scope = statement.scope(EntryColumn.scope)
+            removal.id = statement.entryID(EntryColumn.id)
+            removal.kind = EntryKind(rawValue: statement.integer(EntryColumn.kind))
         }
         statement.reset()
         cache.statements[.deleteRecency].bind(1, key.number)
         defer { cache.statements[.deleteRecency].reset() }
         // A row of recency alone is damage; it goes too, or eviction would meet it for ever.
         guard try cache.statements[.deleteRecency].step() else { return nil }
-        let size = try cache.rowSize(cache.statements[.deleteRecency], 0)
-        let owner = cache.statements[.deleteRecency].integer(1)
+        let size = try cache.rowSize(cache.statements[.deleteRecency], "size")
+        let owner = cache.statements[.deleteRecency].integer("owner")
         cache.statements[.deleteRecency].reset()
         if owner == OwnerTotals.shared { try cache.hiding.unhide(key) }
         if let body { try cache.bodies.unlink(body, &cache.state.bodies) }

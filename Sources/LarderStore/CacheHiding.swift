@@ -10,8 +10,8 @@ struct HiddenMark: Sendable {
         (self.scope, self.revision) = (scope, revision)
     }
 
-    init(_ row: SQLiteStatement, from column: Int32) {
-        self.init(scope: row.text(column) ?? "", revision: row.integer(column + 1))
+    init(_ row: SQLiteStatement) {
+        self.init(scope: row.text("scope") ?? "", revision: row.integer("rev"))
     }
 }
 
@@ -62,7 +62,7 @@ struct CacheHiding {
         let statement = cache.statements[.marks]
         statement.bind(1, key.number)
         defer { statement.reset() }
-        return try statement.all { HiddenMark($0, from: 0) }
+        return try statement.all(HiddenMark.init)
     }
 
     /// Gives the row of an id, if there is one, these marks and no other.

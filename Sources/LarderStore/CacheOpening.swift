@@ -67,12 +67,11 @@ struct CacheOpening {
             let row = try connection.prepare(
                 "SELECT key, scope, id FROM entry ORDER BY key \(order) LIMIT 1"
             )
-            guard try row.step(), let scope = row.text(1).flatMap(Scope.init(text:)),
-                let id = row.text(2).flatMap({ try? EntryID(stored: $0) })
+            guard try row.step(), let scope = row.scope("scope"), let id = row.entryID("id")
             else { continue }
             let key = ScopeKey(scope, seed: seed, hashMask: birth.hashMask)
             found += 1
-            if RowKey(key, id).number != row.integer(0) { wrong += 1 }
+            if RowKey(key, id).number != row.integer("key") { wrong += 1 }
         }
         guard found == 0 || wrong < found else {
             throw .corrupt(file: connection.path, step: "hash the ids of \(connection.path)")

@@ -50,28 +50,28 @@ enum CacheStatement: Int, PreparedStatement {
             "UPDATE recency SET stored_at = ?2, size = ?3, last_used = ?4 WHERE key = ?1"
         case .markStale: "UPDATE entry SET fresh_until = NULL WHERE key = ?1"
         case .deleteEntry:
-            "DELETE FROM entry WHERE key = ?1 RETURNING body, scope, id, kind, skeleton"
+            "DELETE FROM entry WHERE key = ?1 RETURNING \(EntryColumn.deleted)"
         case .deleteRecency: "DELETE FROM recency WHERE key = ?1 RETURNING size, owner"
         case .oldest:
-            "SELECT key, last_used, NULL FROM recency WHERE last_used > ?1 ORDER BY last_used"
+            "SELECT \(VictimColumn.list([.key, .lastUsed])) FROM recency WHERE last_used > ?1 ORDER BY last_used"
         case .oldestWithKind:
             """
-            SELECT key, last_used, kind FROM recency JOIN entry USING (key)
+            SELECT \(VictimColumn.list([.key, .lastUsed, .kind])) FROM recency JOIN entry USING (key)
             WHERE last_used > ?1 ORDER BY last_used
             """
         case .oldestOfOwner:
             """
-            SELECT key, last_used, NULL FROM recency WHERE owner = ?2 AND last_used > ?1
+            SELECT \(VictimColumn.list([.key, .lastUsed])) FROM recency WHERE owner = ?2 AND last_used > ?1
             ORDER BY last_used
             """
         case .oldestOfOwnerWithKind:
             """
-            SELECT key, last_used, kind FROM recency JOIN entry USING (key)
+            SELECT \(VictimColumn.list([.key, .lastUsed, .kind])) FROM recency JOIN entry USING (key)
             WHERE owner = ?2 AND last_used > ?1 ORDER BY last_used
             """
         case .expired:
             """
-            SELECT key, last_used, expires_at FROM recency
+            SELECT \(VictimColumn.list([.key, .lastUsed, .expiresAt])) FROM recency
             WHERE expires_at <= ?1 AND (expires_at, key) > (?2, ?3) ORDER BY expires_at, key
             """
         case .unreferred:

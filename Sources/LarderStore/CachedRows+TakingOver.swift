@@ -110,7 +110,7 @@ extension CachedRows {
             "SELECT id FROM entry WHERE scope = ?1 AND id >= ?2 AND id < ?3 ORDER BY id LIMIT ?4"
         )
         statement.bindAll(scope.text, prefix, RowQuery.end(ofPrefix: prefix), Limits.pageRowsMax)
-        return try statement.all { $0.text(0).flatMap { try? EntryID(stored: $0) } }
+        return try statement.all { $0.entryID(.only) }
     }
 
     /// Takes a row away of which nobody is told here.

@@ -1,5 +1,18 @@
 import LarderModel
 
+/// The columns of the table `change_log`.
+enum ChangeLogColumn: Int32, TableColumn {
+    case change, scope, id, kind, source, reason, cause, client
+    /// Those that only `state.db` has.
+    case state, mark, why, targets, problem, hiddenFrom
+
+    /// Those of a log with or without the changes of modifiers.
+    static func all(hasModifiers: Bool) -> Set<Self> {
+        hasModifiers
+            ? all(but: []) : all(but: [.state, .mark, .why, .targets, .problem, .hiddenFrom])
+    }
+}
+
 /// Changes as they stand in one file's log.
 struct ChangeLogReader {
     private let statement: SQLiteStatement
@@ -7,10 +20,9 @@ struct ChangeLogReader {
 
     init(_ connection: SQLiteConnection, hasModifiers: Bool) throws(StoreError) {
         self.hasModifiers = hasModifiers
-        let more = hasModifiers ? ", state, mark, why, targets, problem, hidden_from" : ""
         statement = try connection.prepare(
             """
-            SELECT change, scope, id, kind, source, reason, cause, client\(more) FROM change_log
+            SELECT \(ChangeLogColumn.list(ChangeLogColumn.all(hasModifiers: hasModifiers))) FROM change_log
             WHERE change >= ?1 AND change < ?2 AND scope IN (?3, 'shared')
             ORDER BY change LIMIT ?4
             """
@@ -36,7 +48,7 @@ struct ChangeLogReader {
         var highest = first
         while try statement.step() {
             rows += 1
-            highest = Revision(statement.integer(0) / ChangeLog.places)
+            highest = Revision(statement.integer(ChangeLogColumn.change) / ChangeLog.places)
             // What cannot be read is damage; the row's id is heard of with its next change.
             if !isHidden(from: scope) { changes += self.changes(highest) }
         }
@@ -48,12 +60,13 @@ struct ChangeLogReader {
 
     /// Whether one sees something of their own in place of the shared row.
     private func isHidden(from scope: Scope) -> Bool {
-        guard hasModifiers, let scopes = statement.text(13) else { return false }
+        guard let scopes = statement.text(ChangeLogColumn.hiddenFrom) else { return false }
         return scopes.split(separator: "\n").contains { $0 == scope.text }
     }
 
     private func changes(_ revision: Revision) -> [Change] {
-        guard let scope = statement.text(1).flatMap(Scope.init(text:)), let ids = statement.text(2)
+        guard let scope = statement.scope(ChangeLogColumn.scope),
+            let ids = statement.text(ChangeLogColumn.id)
         else { return [] }
         return ids.split(separator: "\n").compactMap { id in
             event(String(id)).map { Change(revision, scope, $0) }
@@ -61,13 +74,13 @@ struct ChangeLogReader {
     }
 
     private func event(_ text: String) -> Change.Event? {
-        let client = statement.text(7).flatMap(ClientTag.init(text:))
-        switch statement.integer(3) {
+        let client = statement.text(ChangeLogColumn.client).flatMap(ClientTag.init(text:))
+        switch statement.integer(ChangeLogColumn.kind) {
         case 0: return entry(text, client).map { .put($0, $1) }
         case 1: return entry(text, client).map { .delete($0, $1) }
         case 2:
             guard let id = try? EntryID(stored: text),
-                let reason = EvictionReason(rawValue: statement.integer(5))
+                let reason = EvictionReason(rawValue: statement.integer(ChangeLogColumn.reason))
             else { return nil }
             return .evict(id, reason, client: client)
         case 3 where hasModifiers: return modifier(text, client).map { .modifier($0) }
@@ -77,24 +90,28 @@ struct ChangeLogReader {
 
     private func entry(_ text: String, _ client: ClientTag?) -> (EntryID, ChangeCause)? {
         guard let id = try? EntryID(stored: text),
-            let source = ChangeCause.Source(rawValue: statement.integer(4))
+            let source = ChangeCause.Source(rawValue: statement.integer(ChangeLogColumn.source))
         else { return nil }
-        return (id, ChangeCause(source, text: statement.text(6), client: client))
+        return (
+            id, ChangeCause(source, text: statement.text(ChangeLogColumn.cause), client: client)
+        )
     }
 
     private func modifier(_ text: String, _ client: ClientTag?) -> ModifierChange? {
         guard let id = try? ModifierID(text),
-            let state = statement.text(8).flatMap(ModifierState.init(rawValue:))
+            let state = statement.text(ChangeLogColumn.state).flatMap(ModifierState.init(rawValue:))
         else { return nil }
-        let targets = (statement.text(11) ?? "").split(separator: "\n")
+        let targets = (statement.text(ChangeLogColumn.targets) ?? "").split(separator: "\n")
         var change = ModifierChange(
             id: id,
             state: state,
             targets: targets.compactMap { try? EntryID(stored: String($0)) }
         )
-        change.mark = statement.text(9).flatMap(ModifierChange.Mark.init(rawValue:))
-        change.reason = statement.text(10).flatMap(ModifierReason.init(rawValue:))
-        change.problem = Array(statement.bytes(12))
+        change.mark = statement.text(ChangeLogColumn.mark).flatMap(
+            ModifierChange.Mark.init(rawValue:)
+        )
+        change.reason = statement.text(ChangeLogColumn.why).flatMap(ModifierReason.init(rawValue:))
+        change.problem = Array(statement.bytes(ChangeLogColumn.problem))
         change.client = client
         return change
     }

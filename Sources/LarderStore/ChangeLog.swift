@@ -51,7 +51,7 @@ struct ChangeLog {
             """
             DELETE FROM change_log WHERE change IN
                 (SELECT change FROM change_log ORDER BY change LIMIT ?1)
-            RETURNING change, \(size)
+            RETURNING change, \(size) AS bytes
             """
         )
         clear = try connection.prepare("DELETE FROM change_log")
@@ -78,15 +78,16 @@ struct ChangeLog {
     ) -> ChangeLogState {
         var state = ChangeLogState(start: last)
         let sums = """
-            SELECT count(*), coalesce(sum(\(size(hasModifiers: hasModifiers))), 0) FROM change_log
+            SELECT count(*) AS count, coalesce(sum(\(size(hasModifiers: hasModifiers))), 0) AS bytes
+            FROM change_log
             """
         guard isWhole,
             let start = try? connection.integer("SELECT rev FROM change_log_start WHERE one = 1"),
             Limits.revisions.contains(start), start <= last.number,
             let row = try? connection.prepare(sums), (try? row.step()) == true
         else { return state }
-        state.rows = row.integer(0)
-        state.bytes = row.integer(1)
+        state.rows = row.integer("count")
+        state.bytes = row.integer("bytes")
         state.start = Revision(start)
         state.isBegun = true
         return state
@@ -169,7 +170,7 @@ struct ChangeLog {
         scopes.bind(to: statement)
         while try statement.step() {
             state.rows -= 1
-            state.bytes -= statement.integer(0)
+            state.bytes -= statement.integer(.only)
         }
     }
 
@@ -190,7 +191,7 @@ struct ChangeLog {
             "SELECT coalesce(sum(length(hidden_from)), 0) FROM change_log WHERE \(condition)"
         )
         sum.bindAll(name)
-        if try sum.step() { state.bytes -= sum.integer(0) }
+        if try sum.step() { state.bytes -= sum.integer(.only) }
         try connection.prepare("UPDATE change_log SET hidden_from = NULL WHERE \(condition)").run(
             name
         )
@@ -201,8 +202,8 @@ struct ChangeLog {
         defer { oldest.reset() }
         while try oldest.step() {
             state.rows -= 1
-            state.bytes -= oldest.integer(1)
-            state.start = max(state.start, Revision(oldest.integer(0) / Self.places))
+            state.bytes -= oldest.integer("bytes")
+            state.start = max(state.start, Revision(oldest.integer("change") / Self.places))
         }
         try begin(state)
     }

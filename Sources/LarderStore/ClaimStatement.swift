@@ -62,7 +62,8 @@ enum ClaimStatement: Int, PreparedStatement {
         case .delete: "DELETE FROM claim WHERE claim = ?1"
         case .keepers:
             """
-            SELECT claim, scope, pinned_at, state, targeted FROM claim INDEXED BY claim_keeper
+            SELECT \(ClaimColumn.row([.scope], [.pinnedAt, .state, .targeted]))
+            FROM claim INDEXED BY claim_keeper
             WHERE id = ?1 AND shared = 1 ORDER BY claim
             """
         case .keep: "UPDATE claim SET shared = ?2 WHERE claim = ?1"

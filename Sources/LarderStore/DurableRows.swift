@@ -191,7 +191,7 @@ struct DurableRows {
         )
         variants.bindAll(scope.text, prefix, RowQuery.end(ofPrefix: prefix))
         while try variants.step() {
-            guard let id = variants.text(0).flatMap({ try? EntryID(stored: $0) }) else { continue }
+            guard let id = variants.entryID(.only) else { continue }
             state.memory.releasable.append(TargetName(scope, id))
         }
     }
@@ -440,7 +440,7 @@ struct DurableRows {
         let statement = state.statements[.marks]
         statement.bind(1, row.number)
         defer { statement.reset() }
-        return try statement.all { HiddenMark($0, from: 0) }
+        return try statement.all(HiddenMark.init)
     }
 
     /// Merges an answer into what is saved of an entity; what it came to, nil where that is nothing.

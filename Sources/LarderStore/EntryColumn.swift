@@ -11,6 +11,8 @@ enum EntryColumn: Int32, TableColumn {
 
     /// Those of an entry without its bytes, and nothing after them: that would have SQLite read their pages.
     static let listed = all(but: [.data, .skeleton, .checksum])
+    /// Those that belong to something outside the row.
+    static let deleted = list([.scope, .id, .kind, .body, .skeleton])
     /// Those that a writer asks for before it changes a row.
     static let found = all(but: [
         .storedAt, .freshUntil, .status, .mediaType, .headers, .json, .data,
@@ -27,6 +29,11 @@ enum RecencyColumn: Int32, TableColumn {
     static func row(_ entry: Set<EntryColumn>) -> String {
         "\(EntryColumn.list(entry, [.storedAt: "entry.stored_at"])), \(list())"
     }
+}
+
+/// The columns of a row that may be evicted.
+enum VictimColumn: Int32, TableColumn {
+    case key, lastUsed, kind, expiresAt
 }
 
 /// The columns of the table `claim` of `state.db`, after those of the entry.

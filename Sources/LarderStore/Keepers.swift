@@ -27,13 +27,12 @@ struct Keepers {
         statement.bindAll(id.text)
         defer { statement.reset() }
         return try statement.all { row in
-            row.text(1).flatMap(Scope.init(text:)).map { scope in
-                let pinnedAt = row.integerOrNil(2)
-                return Keeper(
+            row.scope(EntryColumn.scope).map { scope in
+                Keeper(
                     name: TargetName(state.index.key(for: scope), id),
-                    pinnedAt: pinnedAt,
-                    pin: pinnedAt.map { _ in PinState(rawValue: row.integer(3)) ?? .failed },
-                    isTargeted: row.integer(4) != 0
+                    pinnedAt: row.integerOrNil(ClaimColumn.pinnedAt),
+                    pin: PinState(claim: row),
+                    isTargeted: row.isTrue(ClaimColumn.targeted)
                 )
             }
         }

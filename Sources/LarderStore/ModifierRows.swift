@@ -56,18 +56,16 @@ struct ModifierRows {
         _ new: NewModifier
     ) throws(StoreError) -> (digest: Digest, acceptance: Acceptance)? {
         guard !new.isIDMade else { return nil }
-        for (statement, isSettled) in [
-            (state.queue[.find], false), (state.queue[.findSettled], true),
-        ] {
+        for statement in [state.queue[.find], state.queue[.findSettled]] {
             statement.bindAll(new.scope.text, new.id.text)
             defer { statement.reset() }
             guard try statement.step() else { continue }
             let acceptance = Acceptance.existing(
-                ModifierNumber(statement.integer(0)),
-                Revision(statement.integer(1)),
-                isSettled: isSettled || !statement.isNull(4)
+                ModifierNumber(statement.integer("number")),
+                Revision(statement.integer("rev")),
+                isSettled: !statement.isNull("settled_at")
             )
-            return (statement.digest(2, 3), acceptance)
+            return (statement.digest("digest_high", "digest_low"), acceptance)
         }
         return nil
     }
@@ -164,15 +162,15 @@ struct ModifierRows {
         guard try statement.step() else { return nil }
         var numbers = RowNumbers(statement)
         return QueuedRow(
-            scope: statement.text(0) ?? "",
-            id: statement.text(1) ?? "",
-            origin: statement.text(2) ?? "",
-            state: statement.text(3).flatMap(ModifierState.init(rawValue:)),
-            isSettled: !statement.isNull(8),
-            isStalled: statement.integer(13) != 0,
-            size: numbers.size(12),
-            client: statement.text(14).flatMap(ClientTag.init(text:)),
-            isAnswered: statement.integer(15) != 0
+            scope: statement.text(ModifierColumn.scope) ?? "",
+            id: statement.text(ModifierColumn.id) ?? "",
+            origin: statement.text(ModifierColumn.origin) ?? "",
+            state: statement.text(ModifierColumn.state).flatMap(ModifierState.init(rawValue:)),
+            isSettled: !statement.isNull(ModifierColumn.settledAt),
+            isStalled: statement.isTrue(ModifierColumn.stalled),
+            size: numbers.size(ModifierColumn.size),
+            client: statement.text(ModifierColumn.client).flatMap(ClientTag.init(text:)),
+            isAnswered: statement.isTrue(ModifierColumn.answered)
         )
     }
 

@@ -16,9 +16,11 @@ struct OwnerTotals: Equatable {
 
     /// Throws `corrupt` for an owner or a sum that no file of ours has.
     init(reading connection: SQLiteConnection) throws(StoreError) {
-        let sums = try connection.prepare("SELECT owner, total(size) FROM recency GROUP BY owner")
+        let sums = try connection.prepare(
+            "SELECT owner, total(size) AS bytes FROM recency GROUP BY owner"
+        )
         while try sums.step() {
-            let (owner, sum) = (sums.integer(0), sums.integer(1))
+            let (owner, sum) = (sums.integer("owner"), sums.integer("bytes"))
             guard Self.owners.contains(owner), Limits.accountedBytes.contains(sum) else {
                 throw .corrupt(file: connection.path, step: "sum up the rows of each user")
             }

@@ -14,7 +14,7 @@ struct QueueReader {
     ) throws(StoreError) -> [FoundModifier] {
         let statement = try connection.statement(
             """
-            SELECT \(StoredModifier.columns) FROM modifier NOT INDEXED
+            SELECT \(ModifierColumn.withoutBytes) FROM modifier NOT INDEXED
             WHERE settled_at IS NULL AND number > ?1 ORDER BY number LIMIT ?2
             """
         )
@@ -45,18 +45,21 @@ struct QueueReader {
         isKnown: (([UInt8]) -> Bool)? = nil
     ) throws(StoreError) -> [FoundModifier] {
         let targets = try connection.statement(
-            "SELECT id, effect, scope FROM change WHERE modifier = ?1 ORDER BY position"
+            """
+            SELECT \(ChangeColumn.list([.id, .effect, .scope])) FROM change
+            WHERE modifier = ?1 ORDER BY position
+            """
         )
-        return try statement.page(by: 0, after: last) { row throws(StoreError) -> FoundModifier? in
-            let number = ModifierNumber(row.integer(0))
+        return try statement.page(by: ModifierColumn.number, after: last) {
+            row throws(StoreError) -> FoundModifier? in
+            let number = ModifierNumber(row.integer(ModifierColumn.number))
             guard var modifier = StoredModifier(row) else { return .unreadable(number) }
             targets.bind(1, number.value)
             defer { targets.reset() }
             let scope = modifier.scope.text
             modifier.targets = try targets.all { row in
-                if let isKnown, !isKnown(Array(row.bytes(1))) { return nil }
-                guard row.isText(2, scope) else { return nil }
-                return row.text(0).flatMap { try? EntryID(stored: $0) }
+                if let isKnown, !isKnown(Array(row.bytes(ChangeColumn.effect))) { return nil }
+                return row.isText(ChangeColumn.scope, scope) ? row.entryID(ChangeColumn.id) : nil
             }
             let isWhole = modifier.targets.count == modifier.changeCount
             return isWhole ? .readable(modifier) : .unreadable(number)
@@ -67,9 +70,7 @@ struct QueueReader {
         try state.inTransaction { () throws(StoreError) in
             let statement = try connection.statement(
                 """
-                SELECT \(StoredModifier.columns), answer_headers, answer_body, body
-                FROM modifier
-                WHERE number = ?1
+                SELECT \(ModifierColumn.whole) FROM modifier WHERE number = ?1
                 """
             )
             statement.bind(1, number.value)
@@ -78,33 +79,26 @@ struct QueueReader {
             }
             let rows = try connection.statement(
                 """
-                SELECT id, effect, before, after FROM change
+                SELECT \(ChangeColumn.list()) FROM change
                 WHERE modifier = ?1 ORDER BY position
                 """
             )
             rows.bind(1, number.value)
-            let changes = try rows.all { row in
-                row.text(0).flatMap { try? EntryID(stored: $0) }.map { id in
-                    StoredChange(
-                        id: id,
-                        effect: Array(row.bytes(1)),
-                        before: row.isNull(2) ? nil : Array(row.bytes(2)),
-                        after: row.isNull(3) ? nil : Array(row.bytes(3))
-                    )
-                }
-            }
+            let changes = try rows.all(StoredChange.init)
             modifier.targets = changes.map(\.id)
             let answer = modifier.answerStatus.map { status in
                 StoredAnswer(
                     status: status,
-                    headers: HeaderFields(lines: statement.text(35) ?? ""),
-                    body: Array(statement.bytes(36)),
+                    headers: HeaderFields(
+                        lines: statement.text(ModifierColumn.answerHeaders) ?? ""
+                    ),
+                    body: Array(statement.bytes(ModifierColumn.answerBody)),
                     at: modifier.answerAt
                 )
             }
             return WholeModifier(
                 modifier: modifier,
-                body: Array(statement.bytes(37)),
+                body: Array(statement.bytes(ModifierColumn.body)),
                 changes: changes,
                 answer: answer
             )
@@ -123,7 +117,7 @@ struct QueueReader {
             """
         )
         statement.bindAll(number.value, bytesMax)
-        return try statement.step() ? Array(statement.bytes(0)) : nil
+        return try statement.step() ? Array(statement.bytes(.only)) : nil
     }
 
     /// The id and the state of one that is unsettled, or a dead letter, whatever else its row says.
@@ -135,9 +129,9 @@ struct QueueReader {
         )
         statement.bind(1, number.value)
         guard try statement.step() else { return nil }
-        let id = statement.text(0).flatMap { try? ModifierID($0) }
-        let state = statement.text(1).flatMap(ModifierState.init(rawValue:))
-        return (id, state, statement.integer(2) != 0)
+        let id = statement.text("id").flatMap { try? ModifierID($0) }
+        let state = statement.text("state").flatMap(ModifierState.init(rawValue:))
+        return (id, state, statement.isTrue("answered"))
     }
 
     /// Whether a modifier is a dead letter, or was one, or was cancelled; the last word counts, as a
@@ -149,7 +143,7 @@ struct QueueReader {
         )
         statement.bind(1, number.value)
         guard try statement.step() else { return false }
-        return statement.text(0) != ModifierState.confirmed.rawValue
+        return statement.text(.only) != ModifierState.confirmed.rawValue
     }
 
     /// What was submitted under an id, whatever has become of it.
@@ -157,7 +151,7 @@ struct QueueReader {
         for sql in [
             """
             SELECT digest_high, digest_low, number, rev, (SELECT group_concat(id, char(10)) FROM (
-                SELECT id FROM change WHERE modifier = number ORDER BY position)), origin, url
+                SELECT id FROM change WHERE modifier = number ORDER BY position)) AS targets, origin, url
             FROM modifier WHERE scope = ?1 AND id = ?2
             """,
             """
@@ -168,14 +162,14 @@ struct QueueReader {
             let statement = try connection.statement(sql)
             statement.bindAll(scope.text, id.text)
             guard try statement.step() else { continue }
-            let targets = (statement.text(4) ?? "").split(separator: "\n")
+            let targets = (statement.text("targets") ?? "").split(separator: "\n")
             return Submission(
-                number: ModifierNumber(statement.integer(2)),
-                revision: Revision(statement.integer(3)),
-                digest: statement.digest(0, 1),
+                number: ModifierNumber(statement.integer("number")),
+                revision: Revision(statement.integer("rev")),
+                digest: statement.digest("digest_high", "digest_low"),
                 targets: targets.map { try? EntryID(stored: String($0)) },
-                origin: statement.text(5) ?? "",
-                url: statement.text(6).flatMap { try? WebURL($0) }
+                origin: statement.text("origin") ?? "",
+                url: statement.text("url").flatMap { try? WebURL($0) }
             )
         }
         return nil
@@ -198,7 +192,7 @@ struct QueueReader {
     ) throws(StoreError) -> [SettledModifier] {
         let statement = try connection.statement(
             """
-            SELECT \(SettledModifier.columns) FROM history NOT INDEXED
+            SELECT \(HistoryColumn.list) FROM history NOT INDEXED
             WHERE history < ?2 AND \(scopes.condition) ORDER BY history DESC LIMIT ?3
             """
         )
@@ -214,7 +208,7 @@ struct QueueReader {
     ) throws(StoreError) -> SettledModifier? {
         let statement = try connection.statement(
             """
-            SELECT \(SettledModifier.columns) FROM history
+            SELECT \(HistoryColumn.list) FROM history
             WHERE number = ?1 AND scope = ?2 ORDER BY history DESC LIMIT 1
             """
         )
@@ -225,8 +219,8 @@ struct QueueReader {
     func pausedLanes() throws(StoreError) -> [(scope: Scope, lane: Lane)] {
         let statement = try connection.statement("SELECT scope, lane FROM paused_lane")
         return try statement.all { row in
-            guard let scope = row.text(0).flatMap(Scope.init(text:)),
-                let lane = row.text(1).flatMap({ try? Lane($0) })
+            guard let scope = row.scope("scope"),
+                let lane = row.text("lane").flatMap({ try? Lane($0) })
             else { return nil }
             return (scope, lane)
         }
@@ -267,7 +261,7 @@ extension ModifierFilter {
         if state != nil { conditions.append("state = ?4") }
         if laneName != nil { conditions.append("lane = ?5") }
         return """
-            SELECT \(StoredModifier.columns) FROM modifier \(index)
+            SELECT \(ModifierColumn.withoutBytes) FROM modifier \(index)
             WHERE \(conditions.joined(separator: " AND ")) ORDER BY number LIMIT ?3
             """
     }

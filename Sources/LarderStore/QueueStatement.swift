@@ -13,7 +13,7 @@ enum QueueStatement: Int, PreparedStatement {
             """
         case .findSettled:
             """
-            SELECT number, rev, digest_high, digest_low FROM history
+            SELECT number, rev, digest_high, digest_low, settled_at FROM history
             WHERE scope = ?1 AND id = ?2 ORDER BY history DESC LIMIT 1
             """
         case .insert:
@@ -65,13 +65,14 @@ enum QueueStatement: Int, PreparedStatement {
             """
         case .get:
             """
-            SELECT scope, id, origin, state, method, url, answer_status, accepted_at, settled_at,
-                rev, digest_high, digest_low, size, stalled, client, answered
-            FROM modifier WHERE number = ?1
+            SELECT \(ModifierColumn.list([
+                .scope, .id, .origin, .state, .settledAt, .stalled, .size, .client, .answered,
+            ])) FROM modifier WHERE number = ?1
             """
         case .changes:
             """
-            SELECT change, scope, id, settled FROM change WHERE modifier = ?1 ORDER BY position
+            SELECT \(ChangeColumn.list([.change, .scope, .id, .settled])) FROM change
+            WHERE modifier = ?1 ORDER BY position
             """
         case .delete: "DELETE FROM modifier WHERE number = ?1"
         case .bury:
@@ -100,7 +101,8 @@ enum QueueStatement: Int, PreparedStatement {
         case .forget: "DELETE FROM history WHERE history <= ?1"
         case .answeredChanges:
             """
-            SELECT change.change, change.modifier FROM change INDEXED BY change_target
+            SELECT \(ChangeColumn.list([.change, .modifier], [.change: "change.change"]))
+            FROM change INDEXED BY change_target
                 JOIN modifier ON number = change.modifier
             WHERE change.id = ?1 AND change.scope = ?2 AND settled = 0 AND answered = 1
             ORDER BY change.modifier

@@ -51,7 +51,7 @@ struct QueueUsage: Equatable {
     init(reading connection: SQLiteConnection) throws(StoreError) {
         let parts = try connection.prepare(
             """
-            SELECT scope, sum(\(SQLiteStatement.countedSize)), 0, payer FROM claim
+            SELECT scope, sum(\(SQLiteStatement.countedSize)) AS bytes, 0 AS count, payer FROM claim
             WHERE pinned_at IS NULL AND in_pins = 0 GROUP BY scope, payer
             UNION ALL
             SELECT scope, sum(\(SQLiteStatement.countedSize)), count(*), NULL FROM modifier
@@ -59,9 +59,9 @@ struct QueueUsage: Equatable {
             """
         )
         while try parts.step() {
-            guard let uid = parts.payer(scope: 0, payer: 3) else { continue }
-            self[uid].bytes += parts.integer(1)
-            self[uid].count += parts.integer(2)
+            guard let uid = parts.payer else { continue }
+            self[uid].bytes += parts.integer("bytes")
+            self[uid].count += parts.integer("count")
         }
     }
 }

@@ -1,6 +1,13 @@
 import LarderModel
 import LarderNormalize
 
+/// The columns of the table `reference`, and the id and the skeleton of the row that refers.
+enum ReferenceColumn: Int32, TableColumn {
+    case child, parent, members, id, skeleton
+
+    static let ofParents = list([.parent, .members, .id, .skeleton])
+}
+
 /// Reads who refers to what in one file; confined to its owner's thread.
 final class ReferenceTable {
     /// A row that refers to an entity.
@@ -24,11 +31,11 @@ final class ReferenceTable {
         parentsOf = try connection.prepare(
             file == .cache
                 ? """
-                SELECT parent, members, id, skeleton FROM reference JOIN entry ON entry.key = parent
+                SELECT \(ReferenceColumn.ofParents) FROM reference JOIN entry ON entry.key = parent
                 WHERE child = ?1
                 """
                 : """
-                SELECT parent, members, id, skeleton FROM reference JOIN claim ON claim = parent
+                SELECT \(ReferenceColumn.ofParents) FROM reference JOIN claim ON claim = parent
                 WHERE child = (SELECT claim FROM claim WHERE scope = ?2 AND id = ?3)
                 """
         )
@@ -51,12 +58,13 @@ final class ReferenceTable {
         defer { parentsOf.reset() }
         var parents: [Parent] = []
         while parents.count < limit, try parentsOf.step() {
-            guard let id = try? EntryID(stored: parentsOf.text(2) ?? "") else { continue }
-            let skeleton = parentsOf.integerOrNil(3)
-            let bytes = parentsOf.bytes(1)
+            guard let id = parentsOf.entryID(ReferenceColumn.id) else { continue }
+            let skeleton = parentsOf.integerOrNil(ReferenceColumn.skeleton)
+            let bytes = parentsOf.bytes(ReferenceColumn.members)
             parents.append(
                 Parent(
-                    key: name.map { RowKey($0.scope, id) } ?? RowKey(parentsOf.integer(0)),
+                    key: name.map { RowKey($0.scope, id) }
+                        ?? RowKey(parentsOf.integer(ReferenceColumn.parent)),
                     id: id,
                     skeleton: skeleton,
                     place: skeleton == nil ? .init(membersIn: bytes) : .init(listsIn: bytes)
@@ -72,7 +80,7 @@ final class ReferenceTable {
         skeletonData.bind(1, number)
         defer { skeletonData.reset() }
         guard try skeletonData.step(),
-            let skeleton = try? Skeleton(Array(skeletonData.bytes(0)))
+            let skeleton = try? Skeleton(Array(skeletonData.bytes(.only)))
         else { return nil }
         guard skeleton.bytes.count <= Limits.skeletonsKeptBytesMax / 8 else { return skeleton }
         if keptBytes + skeleton.bytes.count > Limits.skeletonsKeptBytesMax { forget() }

@@ -39,8 +39,8 @@ struct RowCopy {
     /// Takes the row over whose key stands in the first column.
     mutating func take(_ keys: SQLiteStatement) throws(StoreError) {
         guard let row else { return }
-        if keyPlace != nil, !keyRange.contains(keys.integer(0)) {
-            if isNumberedAnew { strays.insert(keys.integer(0)) }
+        if keyPlace != nil, !keyRange.contains(keys.integer(.only)) {
+            if isNumberedAnew { strays.insert(keys.integer(.only)) }
             return
         }
         row.bind(1, column: 0, of: keys)

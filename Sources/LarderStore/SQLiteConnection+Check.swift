@@ -11,7 +11,7 @@ extension SQLiteConnection {
                 let sql = "PRAGMA quick_check(\(Limits.checkFindingsMax))"
                 let statement = try prepare(sql)
                 var findings: [String] = []
-                while try statement.step() { findings.append(statement.text(0) ?? "") }
+                while try statement.step() { findings.append(statement.text(.only) ?? "") }
                 return findings == ["ok"] ? [] : findings
             }
         } catch .sqlite(_, _, let code, _) where code & 0xFF == SQLITE_INTERRUPT {

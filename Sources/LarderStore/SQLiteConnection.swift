@@ -104,13 +104,13 @@ final class SQLiteConnection {
     /// The first column of the first row, as an integer; nil for no row.
     func integer(_ sql: String) throws(StoreError) -> Int64? {
         let statement = try prepare(sql)
-        return try statement.step() ? statement.integer(0) : nil
+        return try statement.step() ? statement.integer(.only) : nil
     }
 
     /// The first column of the first row, as a text; nil for no row or NULL.
     func text(_ sql: String) throws(StoreError) -> String? {
         let statement = try prepare(sql)
-        return try statement.step() ? statement.text(0) : nil
+        return try statement.step() ? statement.text(.only) : nil
     }
 
     /// How much memory the connection may keep pages in, at least 64 KiB.

@@ -157,6 +157,10 @@ final class SQLiteStatement {
         )
     }
 
+    func bytesOrNil(_ column: some SQLiteColumn) -> [UInt8]? {
+        isNull(column) ? nil : Array(bytes(column))
+    }
+
     /// A digest in two columns.
     func digest<Column: SQLiteColumn>(_ high: Column, _ low: Column) -> Digest {
         Digest(
@@ -183,6 +187,11 @@ final class SQLiteStatement {
         return text.withUTF8 { utf8 in
             utf8.baseAddress.map { memcmp(bytes, $0, count) == 0 } ?? (count == 0)
         }
+    }
+
+    /// Reads every column of the row, for the damage that is met by it.
+    func readAll() {
+        for place in 0..<sqlite3_column_count(handle) { _ = sqlite3_column_blob(handle, place) }
     }
 
     /// The place of a column by its name in SQL; that there is none is our mistake.

@@ -10,7 +10,7 @@ struct SharedRows {
             "SELECT scope FROM claim INDEXED BY claim_keeper WHERE id = ?1 AND shared = 1"
         )
         statement.bindAll(id.text)
-        return try statement.all { $0.text(0).flatMap(Scope.init(text:)) }
+        return try statement.all { $0.scope(.only) }
     }
 
     /// Whether the shared row under an id is hidden from the user of a scope; nil where its entry is not
@@ -24,7 +24,7 @@ struct SharedRows {
         )
         statement.bindAll(Scope.shared.text, id.text, scope.text)
         defer { statement.reset() }
-        return try statement.step() ? statement.integer(0) != 0 : nil
+        return try statement.step() ? statement.isTrue(.only) : nil
     }
 }
 

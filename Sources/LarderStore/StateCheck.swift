@@ -1,4 +1,3 @@
-import CSQLite
 import LarderModel
 
 /// Looks whether what the rows of `state.db` say agrees, and reads what a start goes by.
@@ -28,17 +27,14 @@ struct StateCheck {
     /// settled, its effects, and the small tables.
     func readQueue() throws(StoreError) {
         let queue = [
-            "SELECT \(StoredModifier.columns) FROM modifier NOT INDEXED WHERE settled_at IS NULL",
+            "SELECT \(ModifierColumn.withoutBytes) FROM modifier NOT INDEXED WHERE settled_at IS NULL",
             "SELECT scope, id, effect FROM change NOT INDEXED WHERE settled = 0",
             "SELECT scope, lane FROM paused_lane", "SELECT name FROM offline_origin",
             "SELECT one, rev FROM change_log_start",
         ]
         for sql in queue {
             let statement = try connection.prepare(sql)
-            let columns = sqlite3_column_count(statement.handle)
-            while try statement.step() {
-                for column in 0..<columns { _ = statement.bytes(column).count }
-            }
+            while try statement.step() { statement.readAll() }
         }
     }
 
@@ -71,9 +67,11 @@ struct StateCheck {
             ("paused_lane", "paused_lane", numbers), ("body", "body", Limits.foundBodies),
         ]
         for (table, key, range) in keys {
-            let row = try connection.prepare("SELECT min(\(key)), max(\(key)) FROM \(table)")
-            guard try row.step(), !row.isNull(0) else { continue }
-            guard range.contains(row.integer(0)), range.contains(row.integer(1)) else {
+            let row = try connection.prepare(
+                "SELECT min(\(key)) AS first, max(\(key)) AS last FROM \(table)"
+            )
+            guard try row.step(), !row.isNull("first") else { continue }
+            guard range.contains(row.integer("first")), range.contains(row.integer("last")) else {
                 throw damaged("number the rows of \(table) in")
             }
         }
@@ -166,8 +164,8 @@ struct StateCheck {
             "SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL"
         )
         while try indexes.step() {
-            guard let index = indexes.text(0), let table = indexes.text(1),
-                let sql = indexes.text(2)
+            guard let index = indexes.text("name"), let table = indexes.text("tbl_name"),
+                let sql = indexes.text("sql")
             else { continue }
             try check(index, of: table, whereRows: Self.condition(of: sql))
         }
@@ -188,7 +186,7 @@ struct StateCheck {
         list.bind(1, index)
         var same = ["other.rowid = held.rowid"]
         while try list.step() {
-            let column = list.text(0) ?? "rowid"
+            let column = list.text(.only) ?? "rowid"
             same.append("other.\(column) IS held.\(column)")
         }
         let missing = """

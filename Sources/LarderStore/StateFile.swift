@@ -236,7 +236,7 @@ final class StateFile: Sendable {
     /// Read from a connection of its own: asked once at start.
     func offlineOrigins() throws(StoreError) -> Set<String> {
         let connection = try file.openReader(cacheBytes: 0)
-        return Set(try connection.prepare("SELECT name FROM offline_origin").all { $0.text(0) })
+        return Set(try connection.prepare("SELECT name FROM offline_origin").all { $0.text(.only) })
     }
 
     /// Written down and synced when it returns.

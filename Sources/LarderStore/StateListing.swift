@@ -33,8 +33,10 @@ struct StateListing {
         let list = try model.prepare("SELECT type, name, rootpage, sql FROM sqlite_schema")
         var brief: [(name: String, root: Int64, sql: String)] = []
         while try list.step() {
-            let (name, root, sql) = (list.text(1) ?? "", list.integer(2), list.text(3) ?? "")
-            let isTable = list.text(0) == "table"
+            let (name, root, sql) = (
+                list.text("name") ?? "", list.integer("rootpage"), list.text("sql") ?? ""
+            )
+            let isTable = list.text("type") == "table"
             if isTable { brief.append((name, root, Self.brief(sql))) }
             if isTable, !sql.hasSuffix("WITHOUT ROWID") {
                 tables.insert(Int(root))

@@ -74,7 +74,7 @@ struct StateOpening {
             """
         )
         let row = try connection.prepare("SELECT digest_key FROM secret WHERE one = 1")
-        guard try row.step(), let key = DigestKey(Array(row.bytes(0))) else {
+        guard try row.step(), let key = DigestKey(Array(row.bytes(.only))) else {
             throw .corrupt(file: connection.path, step: "read the secret of \(connection.path)")
         }
         return key

@@ -106,9 +106,7 @@ extension StateReader {
     ) throws(StoreError) -> [OpenChange] {
         let statement = try connection.statement(
             """
-            SELECT change.modifier, modifier.id, modifier.state, modifier.rev, effect, accepted_at,
-                answered
-            FROM change INDEXED BY change_target
+            SELECT \(OpenChangeColumn.list) FROM change INDEXED BY change_target
                 JOIN modifier ON number = change.modifier AND modifier.scope = change.scope
             WHERE change.scope = ?1 AND change.id = ?2 AND settled = 0
                 AND change.modifier <= ?3
@@ -118,19 +116,8 @@ extension StateReader {
         statement.bindAll(scope.text, id.text, last.value, changesMax)
         var changes: [OpenChange] = []
         while try statement.step() {
-            try allowance.take(bytes: statement.bytes(4).count, changes: 1)
-            var numbers = RowNumbers(statement)
-            changes.append(
-                OpenChange(
-                    number: ModifierNumber(statement.integer(0)),
-                    modifier: statement.text(1) ?? "",
-                    state: statement.text(2).flatMap(ModifierState.init(rawValue:)) ?? .conflict,
-                    revision: numbers.revision(3),
-                    acceptedAt: numbers.moment(5),
-                    effect: Array(statement.bytes(4)),
-                    isAnswered: statement.integer(6) != 0
-                )
-            )
+            try allowance.take(bytes: statement.bytes(OpenChangeColumn.effect).count, changes: 1)
+            changes.append(OpenChange(statement))
         }
         return changes
     }
@@ -142,12 +129,13 @@ extension StateReader {
     ) throws(StoreError) -> (count: Int64, bytes: Int64) {
         let statement = try connection.statement(
             """
-            SELECT count(*), coalesce(sum(length(effect)), 0) FROM change INDEXED BY change_target
+            SELECT count(*) AS count, coalesce(sum(length(effect)), 0) AS bytes FROM change INDEXED BY change_target
             WHERE scope = ?1 AND id = ?2 AND settled = 0
             """
         )
         statement.bindAll(scope.text, id.text)
-        return try statement.step() ? (statement.integer(0), statement.integer(1)) : (0, 0)
+        return try statement.step()
+            ? (statement.integer("count"), statement.integer("bytes")) : (0, 0)
     }
 
     /// The body of a modifier's request with its type; nil where it has none.
@@ -159,7 +147,7 @@ extension StateReader {
         )
         statement.bind(1, number.value)
         guard try statement.step() else { return nil }
-        return (Array(statement.bytes(0)), statement.text(1))
+        return (Array(statement.bytes("body")), statement.text("media_type"))
     }
 
     /// What the changes of dead letters target, one for each change; without what cannot be read.
@@ -169,9 +157,9 @@ extension StateReader {
         )
         var targets: [(scope: Scope, id: EntryID)] = []
         while try statement.step() {
-            guard let scope = Scope(text: statement.text(0) ?? ""),
-                let id = try? EntryID(stored: statement.text(1) ?? "")
-            else { continue }
+            guard let scope = statement.scope("scope"), let id = statement.entryID("id") else {
+                continue
+            }
             targets.append((scope, id))
         }
         return targets
@@ -185,7 +173,31 @@ extension StateReader {
             """
         )
         statement.bindAll(scope.text, id.text)
-        return try statement.step() ? Int(statement.integer(0)) : 0
+        return try statement.step() ? Int(statement.integer(.only)) : 0
+    }
+}
+
+/// The columns of an unsettled change and of its modifier.
+private enum OpenChangeColumn: Int32, TableColumn {
+    case modifier, id, state, rev, effect, acceptedAt, answered
+
+    static let list = list(
+        nil,
+        [.modifier: "change.modifier", .id: "modifier.id", .rev: "modifier.rev"]
+    )
+}
+
+extension OpenChange {
+    fileprivate init(_ row: SQLiteStatement) {
+        typealias Column = OpenChangeColumn
+        var numbers = RowNumbers(row)
+        number = ModifierNumber(row.integer(Column.modifier))
+        modifier = row.text(Column.id) ?? ""
+        state = row.text(Column.state).flatMap(ModifierState.init(rawValue:)) ?? .conflict
+        revision = numbers.revision(Column.rev)
+        acceptedAt = numbers.moment(Column.acceptedAt)
+        effect = Array(row.bytes(Column.effect))
+        isAnswered = row.isTrue(Column.answered)
     }
 }
 

@@ -83,7 +83,7 @@ struct StateSalvage {
             """
         )
         while try statement.step() {
-            guard let table = statement.text(0) else { continue }
+            guard let table = statement.text(.only) else { continue }
             try take(table)
         }
         try takeCounter()
@@ -123,7 +123,7 @@ struct StateSalvage {
         while readable({ () throws(StoreError) in try keys.step() }) ?? false {
             isBeyond.bind(1, column: 0, of: keys)
             if keys !== first {
-                guard try isBeyond.step(), isBeyond.integer(0) != 0 else { return }
+                guard try isBeyond.step(), isBeyond.isTrue(.only) else { return }
             }
             try copy.take(keys)
             isBeyond.reset()
@@ -154,8 +154,8 @@ struct StateSalvage {
         statement.bind(1, table)
         var columns: [(name: String, isKey: Bool)] = []
         while try statement.step() {
-            guard let name = statement.text(0) else { continue }
-            columns.append((name, statement.integer(1) == 1))
+            guard let name = statement.text("name") else { continue }
+            columns.append((name, statement.integer("pk") == 1))
         }
         return columns
     }

@@ -251,15 +251,15 @@ struct StateWriterState {
         pins = PinTotals(maxBytes: pinsMaxBytes)
         let unlinked = try connection.prepare("SELECT body FROM body WHERE linked = 0")
         bodies = BodyState(
-            unlinked: try unlinked.all { $0.integer(0) }.filter(Limits.bodies.contains)
+            unlinked: try unlinked.all { $0.integer(.only) }.filter(Limits.bodies.contains)
         )
         queue = try QueueUsage(reading: connection)
         let states = try connection.prepare(
-            "SELECT scope, state, count(*) FROM modifier GROUP BY scope, state"
+            "SELECT scope, state, count(*) AS count FROM modifier GROUP BY scope, state"
         )
         while try states.step() {
-            let known = states.text(1).flatMap(ModifierState.init(rawValue:))
-            count(states.integer(2), in: known ?? .dead, of: states.text(0) ?? "")
+            let known = states.text("state").flatMap(ModifierState.init(rawValue:))
+            count(states.integer("count"), in: known ?? .dead, of: states.text("scope") ?? "")
         }
         stalled =
             try connection.integer(
@@ -268,30 +268,30 @@ struct StateWriterState {
         let waiting = PinState.waiting.rawValue
         let users = try connection.prepare(
             """
-            SELECT scope, sum(pinned_at IS NOT NULL AND payer IS NULL),
-                coalesce(sum(\(SQLiteStatement.countedSize)), 0), payer,
-                coalesce(sum(pinned_at IS NOT NULL AND state = \(waiting)), 0) FROM claim
+            SELECT scope, sum(pinned_at IS NOT NULL AND payer IS NULL) AS count,
+                coalesce(sum(\(SQLiteStatement.countedSize)), 0) AS bytes, payer,
+                coalesce(sum(pinned_at IS NOT NULL AND state = \(waiting)), 0) AS waiting FROM claim
             WHERE pinned_at IS NOT NULL OR in_pins = 1 GROUP BY scope, payer
             """
         )
         while try users.step() {
-            pins.count += users.integer(1)
-            pins.bytes += users.integer(2)
-            pins.waiting += users.integer(4)
-            guard let uid = users.payer(scope: 0, payer: 3) else { continue }
-            pins.users[uid, default: PinTotals.User()].count += users.integer(1)
-            pins.users[uid, default: PinTotals.User()].bytes += users.integer(2)
+            pins.count += users.integer("count")
+            pins.bytes += users.integer("bytes")
+            pins.waiting += users.integer("waiting")
+            guard let uid = users.payer else { continue }
+            pins.users[uid, default: PinTotals.User()].count += users.integer("count")
+            pins.users[uid, default: PinTotals.User()].bytes += users.integer("bytes")
         }
         let failures = PinState.failures.map { String($0.rawValue) }.joined(separator: ", ")
         let failed = try connection.prepare(
             """
-            SELECT scope, count(*) FROM claim
+            SELECT scope, count(*) AS count FROM claim
             WHERE pinned_at IS NOT NULL AND state IN (\(failures)) GROUP BY scope
             """
         )
         while try failed.step() {
-            guard let uid = failed.text(0).flatMap(Scope.init(text:))?.uid else { continue }
-            pins.failed[uid, default: 0] += failed.integer(1)
+            guard let uid = failed.scope("scope")?.uid else { continue }
+            pins.failed[uid, default: 0] += failed.integer("count")
         }
     }
 
@@ -310,8 +310,7 @@ struct StateWriterState {
 
 extension SQLiteStatement {
     /// In whose share a claim counts: its user's, or where it is a shared row the payer's.
-    func payer(scope: Int32, payer: Int32) -> UInt32? {
-        text(scope).flatMap(Scope.init(text:))?.uid
-            ?? integerOrNil(payer).flatMap(UInt32.init(exactly:))
+    var payer: UInt32? {
+        scope("scope")?.uid ?? integerOrNil("payer").flatMap(UInt32.init(exactly:))
     }
 }

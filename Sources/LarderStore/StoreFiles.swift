@@ -67,7 +67,7 @@ package struct StoreFiles: Sendable {
             let latest = try reader.reading { file throws(StoreError) -> Timestamp? in
                 let statement = try file.connection.prepare("SELECT max(stored_at) FROM recency")
                 guard try statement.step() else { return nil }
-                return statement.integerOrNil(0).map(Timestamp.init(milliseconds:))
+                return statement.integerOrNil(.only).map(Timestamp.init(milliseconds:))
             }
             return latest ?? nil
         }

@@ -17,8 +17,8 @@ extension StoreReader {
         statement.bindAll(scope.text, id.text)
         defer { statement.reset() }
         guard try statement.step(),
-            let state = statement.text(0).flatMap(ModifierState.init(rawValue:))
+            let state = statement.text("state").flatMap(ModifierState.init(rawValue:))
         else { return nil }
-        return (state, Array(statement.bytes(1)))
+        return (state, Array(statement.bytes("effect")))
     }
 }

@@ -58,25 +58,30 @@ extension StoreReader {
             scopes.bind(to: statement)
             defer { statement.reset() }
             guard try statement.step() else { return NormalizedUsage.Count() }
-            return NormalizedUsage.Count(count: statement.integer(0), bytes: statement.integer(1))
+            return NormalizedUsage.Count(
+                count: statement.integer("count"),
+                bytes: statement.integer("total")
+            )
         }
         let first = EntryID.firstOfEntries
         var usage = NormalizedUsage()
         usage.entities = try sum(
             """
-            SELECT count(*), coalesce(sum(size), 0) FROM entry JOIN recency USING (key)
+            SELECT count(*) AS count, coalesce(sum(size), 0) AS total FROM entry JOIN recency USING (key)
             WHERE \(scopes.condition) AND id < '\(first)'
             """
         )
         usage.skeletons = try sum(
             """
-            SELECT count(*), coalesce(sum(length(data) + \(Limits.rowOverheadBytes)), 0)
+            SELECT count(*) AS count,
+                coalesce(sum(length(data) + \(Limits.rowOverheadBytes)), 0) AS total
             FROM skeleton WHERE skeleton IN (SELECT skeleton FROM entry WHERE \(scopes.condition))
             """
         )
         usage.references = try sum(
             """
-            SELECT count(*), coalesce(sum(length(members) + \(Limits.referenceOverheadBytes)), 0)
+            SELECT count(*) AS count,
+                coalesce(sum(length(members) + \(Limits.referenceOverheadBytes)), 0) AS total
             FROM reference JOIN entry ON entry.key = parent WHERE \(scopes.condition)
             """
         )
@@ -89,7 +94,7 @@ extension StoreReader {
         _ file: ReaderFile
     ) throws(StoreError) -> [UsageGroup] {
         let grouping = column.map {
-            "GROUP BY \($0) ORDER BY 3 DESC LIMIT \(Limits.usageGroupsMax)"
+            "GROUP BY \($0) ORDER BY total DESC LIMIT \(Limits.usageGroupsMax)"
         }
         // A row counts no body that is shared as entities.
         let (size, bytes) = (SQLiteStatement.countedSize, SQLiteStatement.counted("bytes"))
@@ -97,10 +102,10 @@ extension StoreReader {
             CASE WHEN skeleton IS NOT NULL THEN 0
             ELSE min(\(bytes), \(size)) END
             """
-        let sums = [size, bodyBytes].map { "coalesce(sum(\($0)), 0)" }.joined(separator: ", ")
         let statement = try file.connection.statement(
             """
-            SELECT \(column ?? "NULL"), count(*), \(sums)
+            SELECT \(column ?? "NULL") AS name, count(*) AS count, coalesce(sum(\(size)), 0) AS total,
+                coalesce(sum(\(bodyBytes)), 0) AS body_total
             FROM entry JOIN recency USING (key) WHERE \(scopes.condition) \(grouping ?? "")
             """
         )
@@ -109,11 +114,11 @@ extension StoreReader {
         var groups: [UsageGroup] = []
         while try statement.step() {
             let rows = UsageRows(
-                entries: statement.integer(1),
-                bytes: statement.integer(2),
-                bodyBytes: statement.integer(3)
+                entries: statement.integer("count"),
+                bytes: statement.integer("total"),
+                bodyBytes: statement.integer("body_total")
             )
-            groups.append(UsageGroup(name: statement.text(0), rows: rows))
+            groups.append(UsageGroup(name: statement.text("name"), rows: rows))
         }
         return groups
     }

@@ -54,55 +54,59 @@ package struct StoredModifier: Equatable, Sendable {
         state == .inFlight && attempts > 1 && attempts - 1 > answersNotApplied
     }
 
-    /// Reads a row whose columns are ``columns``; nil for one that says what this version does not
+    /// Reads a row with ``ModifierColumn/withoutBytes``; nil for one that says what this version does not
     /// know, or that damage has left.
     init?(_ row: SQLiteStatement) {
-        guard let scope = row.text(1).flatMap(Scope.init(text:)),
-            let id = row.text(2).flatMap({ try? ModifierID($0) }),
-            let origin = row.text(3).flatMap({ try? OriginName($0) }),
-            let state = row.text(4).flatMap(ModifierState.init(rawValue:)),
-            let url = row.text(26).flatMap({ try? WebURL($0) }),
-            let method = row.text(25), !method.isEmpty
+        typealias Column = ModifierColumn
+        guard let scope = row.scope(Column.scope),
+            let id = row.text(Column.id).flatMap({ try? ModifierID($0) }),
+            let origin = row.text(Column.origin).flatMap({ try? OriginName($0) }),
+            let state = row.text(Column.state).flatMap(ModifierState.init(rawValue:)),
+            let url = row.text(Column.url).flatMap({ try? WebURL($0) }),
+            let method = row.text(Column.method), !method.isEmpty
         else { return nil }
         var numbers = RowNumbers(row)
-        number = ModifierNumber(numbers.number(0, in: Limits.rowNumbers))
+        number = ModifierNumber(numbers.number(Column.number, in: Limits.rowNumbers))
         self.scope = scope
         self.id = id
         self.origin = origin
         self.state = state
         self.url = url
         self.method = method
-        reason = row.text(5).flatMap(ModifierReason.init(rawValue:))
-        lane = row.text(6).flatMap { try? LaneName($0) }
-        dependsOn = Self.numbers(row.text(7) ?? "")
-        holdUntil = numbers.momentOrNil(8)
-        expiresAt = numbers.momentOrNil(9)
-        attemptsMax = numbers.countOrNil(10)
-        attempts = numbers.count(11)
-        answersNotApplied = numbers.count(12)
-        isStalled = row.integer(13) != 0
-        nextAttemptAt = numbers.momentOrNil(14)
-        afterUnknown = row.text(15).flatMap(ModifierRules.UnknownRule.init(rawValue:))
-        key = row.text(16)
-        round = numbers.count(17)
-        acceptedAt = numbers.moment(18)
-        settledAt = numbers.momentOrNil(19)
-        revision = numbers.revision(20)
-        client = row.text(21)
-        digest = row.digest(22, 23)
-        size = numbers.size(24)
-        mediaType = row.text(27)
-        answerStatus = numbers.statusOrNil(28)
-        headers = HeaderFields(lines: row.text(29) ?? "")
-        changeCount = numbers.count(30)
-        answerAt = numbers.momentOrNil(31)
-        unclearStatus = numbers.statusOrNil(32)
-        bodyByteCount = numbers.byteCount(33)
-        isAnswered = row.integer(34) != 0
+        reason = row.text(Column.reason).flatMap(ModifierReason.init(rawValue:))
+        lane = row.text(Column.lane).flatMap { try? LaneName($0) }
+        dependsOn = Self.numbers(row.text(Column.dependsOn) ?? "")
+        holdUntil = numbers.momentOrNil(Column.holdUntil)
+        expiresAt = numbers.momentOrNil(Column.expiresAt)
+        attemptsMax = numbers.countOrNil(Column.attemptsMax)
+        attempts = numbers.count(Column.attempts)
+        answersNotApplied = numbers.count(Column.notApplied)
+        isStalled = row.isTrue(Column.stalled)
+        nextAttemptAt = numbers.momentOrNil(Column.nextAttemptAt)
+        afterUnknown = row.text(Column.afterUnknown).flatMap(
+            ModifierRules.UnknownRule.init(rawValue:)
+        )
+        key = row.text(Column.key)
+        round = numbers.count(Column.round)
+        acceptedAt = numbers.moment(Column.acceptedAt)
+        settledAt = numbers.momentOrNil(Column.settledAt)
+        revision = numbers.revision(Column.rev)
+        client = row.text(Column.client)
+        digest = row.digest(Column.digestHigh, .digestLow)
+        size = numbers.size(Column.size)
+        mediaType = row.text(Column.mediaType)
+        answerStatus = numbers.statusOrNil(Column.answerStatus)
+        headers = HeaderFields(lines: row.text(Column.headers) ?? "")
+        changeCount = numbers.count(Column.changes)
+        answerAt = numbers.momentOrNil(Column.answerAt)
+        unclearStatus = numbers.statusOrNil(Column.unclearStatus)
+        bodyByteCount = numbers.byteCount(Column.bodyBytes)
+        isAnswered = row.isTrue(Column.answered)
         // A lane or a dependency that cannot be read would have it sent out of its order; one that
         // was accepted after it would have it wait for ever.
-        guard numbers.areSound, (lane == nil) == row.isNull(6),
-            (afterUnknown == nil) == row.isNull(15), Self.text(dependsOn) == row.text(7) ?? "",
+        guard numbers.areSound, (lane == nil) == row.isNull(Column.lane),
+            (afterUnknown == nil) == row.isNull(Column.afterUnknown),
+            Self.text(dependsOn) == row.text(Column.dependsOn) ?? "",
             (state == .dead) == (settledAt != nil), state == .dead || !state.isSettled,
             settledAt != nil || dependsOn.allSatisfy({ $0.value < number.value })
         else { return nil }
@@ -147,14 +151,6 @@ package struct StoredModifier: Equatable, Sendable {
         targets = new.changes.map(\.id)
         changeCount = new.changes.count
     }
-
-    static let columns = """
-        number, scope, id, origin, state, reason, lane, depends_on, hold_until, expires_at, \
-        attempts_max, attempts, not_applied, stalled, next_attempt_at, after_unknown, key, round, \
-        accepted_at, settled_at, rev, client, digest_high, digest_low, size, method, url, \
-        media_type, answer_status, headers, changes, answer_at, unclear_status, \
-        coalesce(length(body), 0), answered
-        """
 
     static func text(_ numbers: [ModifierNumber]) -> String {
         numbers.map { String($0.value) }.joined(separator: " ")
@@ -213,6 +209,15 @@ package struct StoredChange: Equatable, Sendable {
     /// Of a dead letter: the view with the effect, and without.
     package let before: [UInt8]?
     package let after: [UInt8]?
+
+    /// Reads a row of the table `change`; nil for one whose id is none.
+    init?(_ row: SQLiteStatement) {
+        guard let id = row.entryID(ChangeColumn.id) else { return nil }
+        self.id = id
+        effect = Array(row.bytes(ChangeColumn.effect))
+        before = row.bytesOrNil(ChangeColumn.before)
+        after = row.bytesOrNil(ChangeColumn.after)
+    }
 }
 
 /// An origin's answer to a modifier, cut to what is kept of it.

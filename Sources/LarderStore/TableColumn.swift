@@ -54,11 +54,3 @@ extension SQLiteColumn where Self == OnlyColumn {
 extension String: SQLiteColumn {
     func place(in row: SQLiteStatement) -> Int32 { row.place(of: self) }
 }
-
-// Until every statement is read by name.
-extension Int: SQLiteColumn {
-    func place(in row: SQLiteStatement) -> Int32 { Int32(self) }
-}
-extension Int32: SQLiteColumn {
-    func place(in row: SQLiteStatement) -> Int32 { self }
-}

@@ -75,35 +75,31 @@ package struct SettledModifier: Equatable, Sendable {
     package let answeredAt: Timestamp?
 
     init?(_ row: SQLiteStatement) {
-        guard let scope = row.text(2).flatMap(Scope.init(text:)),
-            let outcome = row.text(7).flatMap(ModifierState.init(rawValue:))
+        typealias Column = HistoryColumn
+        guard let scope = row.scope(Column.scope),
+            let outcome = row.text(Column.outcome).flatMap(ModifierState.init(rawValue:))
         else { return nil }
         var numbers = RowNumbers(row)
-        place = numbers.number(0, in: Limits.rowNumbers)
-        number = ModifierNumber(numbers.number(1, in: Limits.rowNumbers))
+        place = numbers.number(Column.history, in: Limits.rowNumbers)
+        number = ModifierNumber(numbers.number(Column.number, in: Limits.rowNumbers))
         self.scope = scope
-        id = row.text(3) ?? ""
-        origin = row.text(4) ?? ""
-        method = row.text(5) ?? ""
-        url = row.text(6) ?? ""
+        id = row.text(Column.id) ?? ""
+        origin = row.text(Column.origin) ?? ""
+        method = row.text(Column.method) ?? ""
+        url = row.text(Column.url) ?? ""
         self.outcome = outcome
-        reason = row.text(8).flatMap(ModifierReason.init(rawValue:))
-        answerStatus = numbers.statusOrNil(9)
-        acceptedAt = numbers.moment(10)
-        settledAt = numbers.moment(11)
-        revision = numbers.revision(12)
-        let lines = row.text(13) ?? ""
+        reason = row.text(Column.reason).flatMap(ModifierReason.init(rawValue:))
+        answerStatus = numbers.statusOrNil(Column.answerStatus)
+        acceptedAt = numbers.moment(Column.acceptedAt)
+        settledAt = numbers.moment(Column.settledAt)
+        revision = numbers.revision(Column.rev)
+        let lines = row.text(Column.targets) ?? ""
         targets = lines.split(separator: "\n").compactMap { try? EntryID(stored: String($0)) }
-        attempts = numbers.count(14)
-        idempotencyKey = row.text(15) ?? id
-        bodyByteCount = numbers.byteCount(16)
-        laneName = row.text(17).flatMap { try? LaneName($0) }
-        answeredAt = numbers.momentOrNil(18)
+        attempts = numbers.count(Column.attempts)
+        idempotencyKey = row.text(Column.key) ?? id
+        bodyByteCount = numbers.byteCount(Column.bytes)
+        laneName = row.text(Column.lane).flatMap { try? LaneName($0) }
+        answeredAt = numbers.momentOrNil(Column.answerAt)
         guard numbers.areSound, outcome.isSettled else { return nil }
     }
-
-    static let columns = """
-        history, number, scope, id, origin, method, url, outcome, reason, answer_status, \
-        accepted_at, settled_at, rev, targets, attempts, key, bytes, lane, answer_at
-        """
 }

@@ -132,7 +132,10 @@ struct TargetRows {
         statement.bind(1, number.value)
         defer { statement.reset() }
         return try statement.all { row in
-            (row.integer(0), row.text(1) ?? "", row.text(2) ?? "", row.integer(3) == 2)
+            (
+                row.integer(ChangeColumn.change), row.text(ChangeColumn.scope) ?? "",
+                row.text(ChangeColumn.id) ?? "", row.integer(ChangeColumn.settled) == 2
+            )
         }
     }
 
@@ -248,7 +251,10 @@ struct TargetRows {
         statement.bindAll(name.id.text, name.scope.text)
         defer { statement.reset() }
         return try statement.all { row in
-            AnsweredChange(change: row.integer(0), number: ModifierNumber(row.integer(1)))
+            AnsweredChange(
+                change: row.integer(ChangeColumn.change),
+                number: ModifierNumber(row.integer(ChangeColumn.modifier))
+            )
         }
     }
 

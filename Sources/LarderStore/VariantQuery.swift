@@ -32,7 +32,7 @@ struct VariantQuery {
                 statement.bindAll(scope.text, prefix, end)
                 if connection === cache { statement.bind(4, shownAt.milliseconds) }
                 while try statement.step() {
-                    guard let id = statement.text(0).flatMap({ try? EntryID(stored: $0) }) else {
+                    guard let id = statement.entryID(.only) else {
                         continue
                     }
                     found[id] = scope

@@ -1,0 +1,28 @@
+/// The columns of the table `modifier`, those that are read with every row first.
+enum ModifierColumn: Int32, TableColumn {
+    case number, scope, id, origin, state, reason, lane, dependsOn, holdUntil, expiresAt,
+        attemptsMax, attempts, notApplied, stalled, nextAttemptAt, afterUnknown, key, round,
+        acceptedAt, settledAt, rev, client, digestHigh, digestLow, size, method, url, mediaType,
+        answerStatus, headers, changes, answerAt, unclearStatus, answered
+    case answerHeaders, answerBody, body
+    /// The length of the body.
+    case bodyBytes
+
+    var sql: String { self == .bodyBytes ? "coalesce(length(body), 0)" : name }
+
+    static let whole = list(nil)
+    static let withoutBytes = list(all(but: [.answerHeaders, .answerBody, .body]))
+}
+
+/// The columns of the table `change`.
+enum ChangeColumn: Int32, TableColumn {
+    case change, modifier, position, scope, id, settled, effect, before, after
+}
+
+/// The columns of the table `history`.
+enum HistoryColumn: Int32, TableColumn {
+    case history, number, scope, id, origin, method, url, outcome, reason, answerStatus, acceptedAt,
+        settledAt, rev, targets, attempts, key, bytes, lane, answerAt
+
+    static let list = list(nil)
+}
