@@ -162,20 +162,20 @@ struct ChunkReader {
     private let body: SQLiteStatement
 
     init(_ connection: SQLiteConnection) throws(StoreError) {
-        chunk = try connection.prepare("SELECT checksum, data FROM chunk WHERE chunk = ?1")
-        body = try connection.prepare("SELECT size FROM body WHERE body = ?1 AND linked = 1")
+        chunk = try connection.prepare("SELECT checksum, data FROM chunk WHERE chunk = :chunk")
+        body = try connection.prepare("SELECT size FROM body WHERE body = :body AND linked = 1")
     }
 
     /// Whether a body has as many chunks as its row says, and a row names it.
     func isWhole(_ chunked: ChunkedBody) throws(StoreError) -> Bool {
-        body.bind(1, chunked.number)
+        body.bind(":body", chunked.number)
         defer { body.reset() }
         return try body.step() && body.integer(.only) == chunked.accountedBytes
     }
 
     /// One chunk of a body; throws `badChunk` when it is missing or damaged.
     func chunk(_ position: Int64, of body: ChunkedBody) throws(StoreError) -> [UInt8] {
-        chunk.bind(1, BodyTable.chunkKey(body.number, position))
+        chunk.bind(":chunk", BodyTable.chunkKey(body.number, position))
         defer { chunk.reset() }
         guard try chunk.step(), Checksum.chunk(chunk.bytes("data")) == chunk.integer("checksum")
         else {

@@ -90,5 +90,5 @@ enum CacheStatement: Int, PreparedStatement {
         }
     }
 
-    static let isHiddenSQL = "SELECT 1 FROM hidden WHERE key = ?1 AND scope = ?2"
+    static let isHiddenSQL = "SELECT 1 FROM hidden WHERE key = :key AND scope = :scope"
 }

@@ -23,8 +23,8 @@ struct ChangeLogReader {
         statement = try connection.prepare(
             """
             SELECT \(ChangeLogColumn.list(ChangeLogColumn.all(hasModifiers: hasModifiers))) FROM change_log
-            WHERE change >= ?1 AND change < ?2 AND scope IN (?3, 'shared')
-            ORDER BY change LIMIT ?4
+            WHERE change >= :first AND change < :end AND scope IN (:scope, 'shared')
+            ORDER BY change LIMIT :limit
             """
         )
     }
@@ -38,10 +38,12 @@ struct ChangeLogReader {
         limit: Int
     ) throws(StoreError) -> (changes: [Change], through: Revision) {
         precondition(limit > Int(ChangeLog.places), "a step fits into a page")
-        statement.bind(1, (first.number + 1) * ChangeLog.places)
-        statement.bind(2, (last.number + 1) * ChangeLog.places)
-        statement.bind(3, scope.text)
-        statement.bind(4, Int64(limit))
+        statement.bind(
+            (":first", (first.number + 1) * ChangeLog.places),
+            (":end", (last.number + 1) * ChangeLog.places),
+            (":scope", scope.text),
+            (":limit", limit)
+        )
         defer { statement.reset() }
         var changes: [Change] = []
         var rows = 0

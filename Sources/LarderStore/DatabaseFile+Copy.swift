@@ -33,8 +33,8 @@ extension DatabaseFile {
         unlink(new)
         do throws(StoreError) {
             // VACUUM INTO is told the path as a value, so that any folder's name will do.
-            let statement = try connection.prepare("VACUUM INTO ?1")
-            try statement.run(new)
+            let statement = try connection.prepare("VACUUM INTO :path")
+            try statement.run((":path", new))
             guard chmod(new, 0o600) == 0, sync(new), rename(new, place) == 0, sync(folder)
             else { throw .cannotOpen(path: new, reason: lastSystemError()) }
         } catch {

@@ -15,10 +15,10 @@ struct QueueReader {
         let statement = try connection.statement(
             """
             SELECT \(ModifierColumn.withoutBytes) FROM modifier NOT INDEXED
-            WHERE settled_at IS NULL AND number > ?1 ORDER BY number LIMIT ?2
+            WHERE settled_at IS NULL AND number > :after ORDER BY number LIMIT :limit
             """
         )
-        statement.bindAll(number, limit)
+        statement.bind((":after", number), (":limit", limit))
         return try found(statement, after: number, isKnown: isKnown)
     }
 
@@ -29,11 +29,10 @@ struct QueueReader {
     ) throws(StoreError) -> [FoundModifier] {
         let statement = try connection.statement(filter.sql)
         filter.scopes.bind(to: statement)
-        statement.bind(2, number)
-        statement.bind(3, Int64(limit))
-        if let state = filter.state { statement.bind(4, state.rawValue) }
-        if let lane = filter.laneName { statement.bind(5, lane.text) }
-        if let target = filter.target { statement.bind(6, target.text) }
+        statement.bind((":after", number), (":limit", limit))
+        if let state = filter.state { statement.bind(":state", state.rawValue) }
+        if let lane = filter.laneName { statement.bind(":lane", lane.text) }
+        if let target = filter.target { statement.bind(":target", target.text) }
         return try found(statement, after: number)
     }
 
@@ -47,14 +46,14 @@ struct QueueReader {
         let targets = try connection.statement(
             """
             SELECT \(ChangeColumn.list([.id, .effect, .scope])) FROM change
-            WHERE modifier = ?1 ORDER BY position
+            WHERE modifier = :modifier ORDER BY position
             """
         )
         return try statement.page(by: ModifierColumn.number, after: last) {
             row throws(StoreError) -> FoundModifier? in
             let number = ModifierNumber(row.integer(ModifierColumn.number))
             guard var modifier = StoredModifier(row) else { return .unreadable(number) }
-            targets.bind(1, number.value)
+            targets.bind(":modifier", number.value)
             defer { targets.reset() }
             let scope = modifier.scope.text
             modifier.targets = try targets.all { row in
@@ -70,20 +69,20 @@ struct QueueReader {
         try state.inTransaction { () throws(StoreError) in
             let statement = try connection.statement(
                 """
-                SELECT \(ModifierColumn.whole) FROM modifier WHERE number = ?1
+                SELECT \(ModifierColumn.whole) FROM modifier WHERE number = :number
                 """
             )
-            statement.bind(1, number.value)
+            statement.bind(":number", number.value)
             guard try statement.step(), var modifier = StoredModifier(statement) else {
                 return nil
             }
             let rows = try connection.statement(
                 """
                 SELECT \(ChangeColumn.list()) FROM change
-                WHERE modifier = ?1 ORDER BY position
+                WHERE modifier = :modifier ORDER BY position
                 """
             )
-            rows.bind(1, number.value)
+            rows.bind(":modifier", number.value)
             let changes = try rows.all(StoredChange.init)
             modifier.targets = changes.map(\.id)
             let answer = modifier.answerStatus.map { status in
@@ -112,11 +111,11 @@ struct QueueReader {
     ) throws(StoreError) -> [UInt8]? {
         let statement = try connection.statement(
             """
-            SELECT substr(answer_body, 1, ?2) FROM modifier
-            WHERE number = ?1 AND answer_status IS NOT NULL
+            SELECT substr(answer_body, 1, :bytes) FROM modifier
+            WHERE number = :number AND answer_status IS NOT NULL
             """
         )
-        statement.bindAll(number.value, bytesMax)
+        statement.bind((":number", number.value), (":bytes", bytesMax))
         return try statement.step() ? Array(statement.bytes(.only)) : nil
     }
 
@@ -125,9 +124,9 @@ struct QueueReader {
         of number: ModifierNumber
     ) throws(StoreError) -> (id: ModifierID?, state: ModifierState?, isAnswered: Bool)? {
         let statement = try connection.statement(
-            "SELECT id, state, answered FROM modifier WHERE number = ?1"
+            "SELECT id, state, answered FROM modifier WHERE number = :number"
         )
-        statement.bind(1, number.value)
+        statement.bind(":number", number.value)
         guard try statement.step() else { return nil }
         let id = statement.text("id").flatMap { try? ModifierID($0) }
         let state = statement.text("state").flatMap(ModifierState.init(rawValue:))
@@ -139,9 +138,9 @@ struct QueueReader {
     func hasFailed(_ number: ModifierNumber) throws(StoreError) -> Bool {
         if let head = try head(of: number) { return head.state == .dead }
         let statement = try connection.statement(
-            "SELECT outcome FROM history WHERE number = ?1 ORDER BY history DESC LIMIT 1"
+            "SELECT outcome FROM history WHERE number = :number ORDER BY history DESC LIMIT 1"
         )
-        statement.bind(1, number.value)
+        statement.bind(":number", number.value)
         guard try statement.step() else { return false }
         return statement.text(.only) != ModifierState.confirmed.rawValue
     }
@@ -152,15 +151,15 @@ struct QueueReader {
             """
             SELECT digest_high, digest_low, number, rev, (SELECT group_concat(id, char(10)) FROM (
                 SELECT id FROM change WHERE modifier = number ORDER BY position)) AS targets, origin, url
-            FROM modifier WHERE scope = ?1 AND id = ?2
+            FROM modifier WHERE scope = :scope AND id = :id
             """,
             """
             SELECT digest_high, digest_low, number, rev, targets, origin, url FROM history
-            WHERE scope = ?1 AND id = ?2 ORDER BY history DESC LIMIT 1
+            WHERE scope = :scope AND id = :id ORDER BY history DESC LIMIT 1
             """,
         ] {
             let statement = try connection.statement(sql)
-            statement.bindAll(scope.text, id.text)
+            statement.bind((":scope", scope.text), (":id", id.text))
             guard try statement.step() else { continue }
             let targets = (statement.text("targets") ?? "").split(separator: "\n")
             return Submission(
@@ -193,12 +192,11 @@ struct QueueReader {
         let statement = try connection.statement(
             """
             SELECT \(HistoryColumn.list) FROM history NOT INDEXED
-            WHERE history < ?2 AND \(scopes.condition) ORDER BY history DESC LIMIT ?3
+            WHERE history < :before AND \(scopes.condition) ORDER BY history DESC LIMIT :limit
             """
         )
         scopes.bind(to: statement)
-        statement.bind(2, place)
-        statement.bind(3, Int64(limit))
+        statement.bind((":before", place), (":limit", limit))
         return try statement.all(SettledModifier.init)
     }
 
@@ -209,10 +207,10 @@ struct QueueReader {
         let statement = try connection.statement(
             """
             SELECT \(HistoryColumn.list) FROM history
-            WHERE number = ?1 AND scope = ?2 ORDER BY history DESC LIMIT 1
+            WHERE number = :number AND scope = :scope ORDER BY history DESC LIMIT 1
             """
         )
-        statement.bindAll(number.value, scope.text)
+        statement.bind((":number", number.value), (":scope", scope.text))
         return try statement.step() ? SettledModifier(statement) : nil
     }
 
@@ -228,8 +226,7 @@ struct QueueReader {
 }
 
 extension ModifierFilter {
-    /// The rows of a page after the number ?2, ?3 at most; ?4 is the state, ?5 the lane, ?6 the target,
-    /// beside the parameters of the scopes.
+    /// The rows of a page.
     ///
     /// A page ends where it is full: each index here has the order of numbers, or gives a target's
     /// numbers, which are few.
@@ -240,7 +237,10 @@ extension ModifierFilter {
         let index: String
         if target != nil {
             index = "NOT INDEXED"
-            let changes = conditions + ["id = ?6", "settled IN (\(settled))", "modifier > ?2"]
+            let changes =
+                conditions + [
+                    "id = :target", "settled IN (\(settled))", "modifier > :after",
+                ]
             conditions.append(
                 """
                 number IN (SELECT modifier FROM change INDEXED BY change_target
@@ -248,7 +248,7 @@ extension ModifierFilter {
                 """
             )
         } else {
-            conditions.append("number > ?2")
+            conditions.append("number > :after")
             if case .one = scopes, state == .dead {
                 index = "INDEXED BY modifier_dead"
             } else {
@@ -258,11 +258,11 @@ extension ModifierFilter {
         if isOpen { conditions.append("settled_at IS NULL") }
         if isUnanswered { conditions.append("answered = 0") }
         if state == .dead { conditions.append("settled_at IS NOT NULL") }
-        if state != nil { conditions.append("state = ?4") }
-        if laneName != nil { conditions.append("lane = ?5") }
+        if state != nil { conditions.append("state = :state") }
+        if laneName != nil { conditions.append("lane = :lane") }
         return """
             SELECT \(ModifierColumn.withoutBytes) FROM modifier \(index)
-            WHERE \(conditions.joined(separator: " AND ")) ORDER BY number LIMIT ?3
+            WHERE \(conditions.joined(separator: " AND ")) ORDER BY number LIMIT :limit
             """
     }
 }

@@ -22,7 +22,7 @@ final class ReaderFile {
         connection = try database.openReader(cacheBytes: cacheBytes)
         begin = try connection.prepare("BEGIN")
         end = try connection.prepare("COMMIT")
-        get = try connection.prepare("SELECT \(EntryColumn.list) FROM entry WHERE key = ?1")
+        get = try connection.prepare("SELECT \(EntryColumn.list) FROM entry WHERE key = :key")
         chunks = try ChunkReader(connection)
         last = try connection.prepare("SELECT value FROM meta WHERE name = 'rev'")
         hidden = try connection.prepare(CacheStatement.isHiddenSQL)
@@ -31,7 +31,7 @@ final class ReaderFile {
     /// Leads ``get`` to an id's row; false when there is none.
     @inline(__always)
     func find(_ key: RowKey, _ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Bool {
-        get.bind(1, key.number)
+        get.bind(EntryColumn.key, key.number)
         return try get.step() && get.isText(EntryColumn.scope, scope.text)
             && get.isText(EntryColumn.id, id.text)
     }
@@ -39,7 +39,7 @@ final class ReaderFile {
     /// Whether a shared row is hidden from the user of a scope.
     func isHidden(_ key: RowKey, from scope: ScopeKey) throws(StoreError) -> Bool {
         defer { hidden.reset() }
-        hidden.bindAll(key.number, scope.text)
+        hidden.bind((":key", key.number), (":scope", scope.text))
         return try hidden.step()
     }
 

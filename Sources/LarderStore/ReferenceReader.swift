@@ -32,14 +32,16 @@ final class ReferenceTable {
             file == .cache
                 ? """
                 SELECT \(ReferenceColumn.ofParents) FROM reference JOIN entry ON entry.key = parent
-                WHERE child = ?1
+                WHERE child = :child
                 """
                 : """
                 SELECT \(ReferenceColumn.ofParents) FROM reference JOIN claim ON claim = parent
-                WHERE child = (SELECT claim FROM claim WHERE scope = ?2 AND id = ?3)
+                WHERE child = (SELECT claim FROM claim WHERE scope = :scope AND id = :id)
                 """
         )
-        skeletonData = try connection.prepare("SELECT data FROM skeleton WHERE skeleton = ?1")
+        skeletonData = try connection.prepare(
+            "SELECT data FROM skeleton WHERE skeleton = :skeleton"
+        )
     }
 
     /// The rows that refer to an entity, the first so many; `state.db` finds it by its name.
@@ -49,11 +51,10 @@ final class ReferenceTable {
         limit: Int = .max
     ) throws(StoreError) -> [Parent] {
         if file == .cache {
-            parentsOf.bind(1, child.number)
+            parentsOf.bind(":child", child.number)
         } else {
             guard let name else { return [] }
-            parentsOf.bind(2, name.scope.text)
-            parentsOf.bind(3, name.id.text)
+            parentsOf.bind((":scope", name.scope.text), (":id", name.id.text))
         }
         defer { parentsOf.reset() }
         var parents: [Parent] = []
@@ -77,7 +78,7 @@ final class ReferenceTable {
     /// A skeleton by its number; nil where there is none, or it is damaged.
     func skeleton(_ number: Int64) throws(StoreError) -> Skeleton? {
         if let known = skeletons[number] { return known }
-        skeletonData.bind(1, number)
+        skeletonData.bind(":skeleton", number)
         defer { skeletonData.reset() }
         guard try skeletonData.step(),
             let skeleton = try? Skeleton(Array(skeletonData.bytes(.only)))

@@ -7,9 +7,8 @@ struct RowCopy {
     /// Keys that no row of ours has.
     private var strays: Set<Int64> = []
     private let table: String
-    private let names: [String]
-    /// The place of the key among the names.
-    private let keyPlace: Int?
+    private let key: String
+    private let isKeyInteger: Bool
     private let row: SQLiteStatement?
     private let insert: SQLiteStatement
     private let new: SQLiteConnection
@@ -22,50 +21,48 @@ struct RowCopy {
         _ new: SQLiteConnection
     ) throws(StoreError) {
         let list = names.joined(separator: ", ")
-        let places = names.indices.map { "?\($0 + 1)" }.joined(separator: ", ")
+        let values = names.map { ":\($0)" }.joined(separator: ", ")
         self.table = table
-        self.names = names
+        self.key = key
         self.new = new
         let type = try new.text(
             "SELECT type FROM pragma_table_info('\(table)') WHERE name = '\(key)'"
         )
-        keyPlace = type == "INTEGER" ? names.firstIndex(of: key) : nil
-        insert = try new.prepare("INSERT OR IGNORE INTO \(table) (\(list)) VALUES (\(places))")
+        isKeyInteger = type == "INTEGER"
+        insert = try new.prepare("INSERT OR IGNORE INTO \(table) (\(list)) VALUES (\(values))")
         row = Self.readable { () throws(StoreError) in
-            try old.prepare("SELECT \(list) FROM \(table) WHERE \(key) = ?1")
+            try old.prepare("SELECT \(list) FROM \(table) WHERE \(key) = :key")
         }
     }
 
     /// Takes the row over whose key stands in the first column.
     mutating func take(_ keys: SQLiteStatement) throws(StoreError) {
         guard let row else { return }
-        if keyPlace != nil, !keyRange.contains(keys.integer(.only)) {
+        if isKeyInteger, !keyRange.contains(keys.integer(.only)) {
             if isNumberedAnew { strays.insert(keys.integer(.only)) }
             return
         }
-        row.bind(1, column: 0, of: keys)
+        row.bind(":key", of: keys)
         try copy(row)
     }
 
     /// What stands under a number that none of ours has gets the next one; no row depends on it.
     mutating func takeStrays() throws(StoreError) {
-        guard let row, let keyPlace else { return }
+        guard let row else { return }
         for key in strays.sorted() {
-            row.bind(1, key)
-            try copy(row, without: keyPlace)
+            row.bind(":key", key)
+            try copy(row, asNew: true)
         }
     }
 
     private mutating func copy(
         _ row: SQLiteStatement,
-        without place: Int? = nil
+        asNew: Bool = false
     ) throws(StoreError) {
         defer { row.reset() }
         guard Self.readable({ () throws(StoreError) in try row.step() }) ?? false else { return }
-        for position in names.indices {
-            insert.bind(Int32(position + 1), column: Int32(position), of: row)
-        }
-        if let place { insert.bind(Int32(place + 1), Int64?.none) }
+        insert.bindAll(of: row)
+        if asNew { insert.bind(":" + key, Int64?.none) }
         let before = new.totalChanges
         try insert.run()
         rows += Int(new.totalChanges - before)

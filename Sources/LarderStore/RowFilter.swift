@@ -7,11 +7,11 @@ package enum RowScopes: Sendable, Hashable {
     case user(UInt32)
     case all
 
-    /// What a row's scope has to be, in SQL; the parameters are ?1 and ?9.
+    /// What a row's scope has to be, in SQL.
     var condition: String {
         switch self {
-        case .one: "scope = ?1"
-        case .user: "scope >= ?1 AND scope < ?9"
+        case .one: "scope = :scope"
+        case .user: "scope >= :scope AND scope < :scope_end"
         case .all: "1"
         }
     }
@@ -26,11 +26,10 @@ package enum RowScopes: Sendable, Hashable {
 
     func bind(to statement: SQLiteStatement) {
         switch self {
-        case .one(let scope): statement.bind(1, scope.text)
+        case .one(let scope): statement.bind(":scope", scope.text)
         case .user(let uid):
             // The text of a scope is the uid, a colon and the account; a semicolon comes next.
-            statement.bind(1, "\(uid):")
-            statement.bind(9, "\(uid);")
+            statement.bind((":scope", "\(uid):"), (":scope_end", "\(uid);"))
         case .all: break
         }
     }

@@ -11,18 +11,6 @@ struct RowQuery {
     let cursor: RowCursor?
     var table = RowTable.cache
 
-    /// The numbers of the parameters beside those of the scopes.
-    private enum Parameter {
-        static let prefix: Int32 = 2
-        static let origin: Int32 = 3
-        static let storedBefore: Int32 = 4
-        static let afterValue: Int32 = 5
-        static let afterID: Int32 = 6
-        static let prefixEnd: Int32 = 7
-        static let shownAt: Int32 = 8
-        static let afterScope: Int32 = 10
-    }
-
     func sql(_ columns: String) -> String {
         let filtered = "WHERE " + conditions.joined(separator: " AND ")
         return switch table {
@@ -38,20 +26,20 @@ struct RowQuery {
 
     func bind(to statement: SQLiteStatement) {
         filter.scopes.bind(to: statement)
-        if let prefix = filter.prefix { statement.bind(Parameter.prefix, prefix) }
-        if let prefixEnd { statement.bind(Parameter.prefixEnd, prefixEnd) }
-        if let origin = filter.origin { statement.bind(Parameter.origin, origin.text) }
+        if let prefix = filter.prefix { statement.bind(":prefix", prefix) }
+        if let prefixEnd { statement.bind(":prefix_end", prefixEnd) }
+        if let origin = filter.origin { statement.bind(":origin", origin.text) }
         if let moment = filter.storedBefore {
-            statement.bind(Parameter.storedBefore, moment.milliseconds)
+            statement.bind(":stored_before", moment.milliseconds)
         }
         if let moment = filter.shownAt, table == .cache {
-            statement.bind(Parameter.shownAt, moment.milliseconds)
+            statement.bind(":shown_at", moment.milliseconds)
         }
         guard let cursor else { return }
-        if order != .id { statement.bind(Parameter.afterValue, cursor.value) }
+        if order != .id { statement.bind(":after_value", cursor.value) }
         guard order != .used else { return }
-        statement.bind(Parameter.afterID, cursor.id)
-        if !isOfOneScope { statement.bind(Parameter.afterScope, cursor.scope) }
+        statement.bind(":after_id", cursor.id)
+        if !isOfOneScope { statement.bind(":after_scope", cursor.scope) }
     }
 
     private var conditions: [String] {
@@ -69,12 +57,12 @@ struct RowQuery {
         case .entries: conditions.append("id >= '\(EntryID.firstOfEntries)'")
         case .entities: conditions.append("id < '\(EntryID.firstOfEntries)'")
         }
-        if filter.prefix != nil { conditions.append("id >= ?2") }
-        if prefixEnd != nil { conditions.append("id < ?7") }
+        if filter.prefix != nil { conditions.append("id >= :prefix") }
+        if prefixEnd != nil { conditions.append("id < :prefix_end") }
         // Whose a bare row is, the URL in its id says.
         let isBare = table == .claimedEntries ? " OR kind IS NULL" : ""
-        if filter.origin != nil { conditions.append("(origin = ?3\(isBare))") }
-        if filter.storedBefore != nil { conditions.append("\(storedAt) < ?4") }
+        if filter.origin != nil { conditions.append("(origin = :origin\(isBare))") }
+        if filter.storedBefore != nil { conditions.append("\(storedAt) < :stored_before") }
         if cursor != nil { conditions.append(after) }
         return conditions
     }
@@ -105,18 +93,18 @@ struct RowQuery {
 
     /// The rows after the cursor's.
     private var after: String {
-        let isAfterRow = isOfOneScope ? "id > ?6" : "(scope, id) > (?10, ?6)"
+        let isAfterRow = isOfOneScope ? "id > :after_id" : "(scope, id) > (:after_scope, :after_id)"
         return switch order {
         case .id: isAfterRow
-        case .size: "(size < ?5 OR size = ?5 AND \(isAfterRow))"
-        case .age: "(\(storedAt) > ?5 OR \(storedAt) = ?5 AND \(isAfterRow))"
-        case .used: "\(lastUsed) > ?5"
+        case .size: "(size < :after_value OR size = :after_value AND \(isAfterRow))"
+        case .age: "(\(storedAt) > :after_value OR \(storedAt) = :after_value AND \(isAfterRow))"
+        case .used: "\(lastUsed) > :after_value"
         }
     }
 
     private static let isShown = """
         kind <> \(EntryKind.variants.rawValue) AND \
-        (kind <> \(EntryKind.blob.rawValue) OR fresh_until IS NULL OR fresh_until > ?8)
+        (kind <> \(EntryKind.blob.rawValue) OR fresh_until IS NULL OR fresh_until > :shown_at)
         """
 
     private static let isShownIfClaimed = "kind IS NOT \(EntryKind.variants.rawValue)"

@@ -11,6 +11,8 @@ final class SQLiteStatement {
     private let sql: String
     /// Whether it goes back to its connection.
     private let isLent: Bool
+    /// The places of parameters by those of columns; 0 where none was bound by its column.
+    private var places: [Int32] = []
 
     init(handle: OpaquePointer, connection: SQLiteConnection, sql: String, isLent: Bool) {
         self.handle = handle
@@ -56,6 +58,38 @@ final class SQLiteStatement {
             value.bind(to: self, at: position)
             position += 1
         }
+    }
+
+    /// Binds parameters by their names in SQL, as `:key`.
+    func bind<each Value: SQLiteValue>(_ values: repeat (String, each Value)) {
+        for (name, value) in repeat each values { value.bind(to: self, at: parameter(name)) }
+    }
+
+    func bind(_ name: String, _ value: some SQLiteValue) {
+        value.bind(to: self, at: parameter(name))
+    }
+
+    /// Binds the parameter that has the name of a column; its place is looked up once.
+    func bind(_ column: some TableColumn, _ value: some SQLiteValue) {
+        let index = Int(column.place)
+        while places.count <= index { places.append(0) }
+        if places[index] == 0 { places[index] = parameter(":" + column.name) }
+        assert(places[index] == parameter(":" + column.name), "columns of one row")
+        value.bind(to: self, at: places[index])
+    }
+
+    /// The place of a parameter; that there is none is our mistake.
+    private func parameter(_ name: String) -> Int32 {
+        let place = sqlite3_bind_parameter_index(handle, name)
+        precondition(place > 0, "no parameter \(name) in \(sql)")
+        return place
+    }
+
+    /// Runs a statement that answers no row, with parameters by their names.
+    func run<each Value: SQLiteValue>(_ values: repeat (String, each Value)) throws(StoreError) {
+        bind(repeat each values)
+        _ = try step()
+        reset()
     }
 
     /// Runs a statement that answers no row, with these parameters, and makes it ready for the next time.
@@ -106,17 +140,24 @@ final class SQLiteStatement {
         }
     }
 
-    /// Takes a column of another statement's row, whatever its type.
-    func bind(_ position: Int32, column: Int32, of other: SQLiteStatement) {
-        sqlite3_bind_value(handle, position, sqlite3_column_value(other.handle, column))
+    /// Takes the only column of a row, perhaps of its own, whatever its type, for its next run.
+    func bind(_ name: String, of row: SQLiteStatement) {
+        let value = sqlite3_value_dup(sqlite3_column_value(row.handle, 0))
+        reset()
+        sqlite3_bind_value(handle, parameter(name), value)
+        sqlite3_value_free(value)
     }
 
-    /// Takes a column of a row, perhaps its own, for the statement's next run.
-    func bindAgain(_ position: Int32, column: Int32, of other: SQLiteStatement) {
-        let value = sqlite3_value_dup(sqlite3_column_value(other.handle, column))
-        reset()
-        sqlite3_bind_value(handle, position, value)
-        sqlite3_value_free(value)
+    /// Takes every column of a row for the parameter of its name.
+    func bindAll(of row: SQLiteStatement) {
+        for place in 0..<sqlite3_column_count(row.handle) {
+            let name = String(cString: sqlite3_column_name(row.handle, place))
+            sqlite3_bind_value(
+                handle,
+                parameter(":" + name),
+                sqlite3_column_value(row.handle, place)
+            )
+        }
     }
 
     @inline(__always)

@@ -7,9 +7,9 @@ struct SharedRows {
     /// Those whose claims keep a shared row.
     func keepers(of id: EntryID) throws(StoreError) -> [Scope] {
         let statement = try reader.connection.statement(
-            "SELECT scope FROM claim INDEXED BY claim_keeper WHERE id = ?1 AND shared = 1"
+            "SELECT scope FROM claim INDEXED BY claim_keeper WHERE id = :id AND shared = 1"
         )
-        statement.bindAll(id.text)
+        statement.bind(":id", id.text)
         return try statement.all { $0.scope(.only) }
     }
 
@@ -18,11 +18,15 @@ struct SharedRows {
     func isHidden(_ id: EntryID, from scope: ScopeKey) throws(StoreError) -> Bool? {
         let statement = try reader.connection.statement(
             """
-            SELECT EXISTS (SELECT 1 FROM hidden WHERE hidden.claim = claim.claim AND hidden.scope = ?3)
-            FROM claim WHERE scope = ?1 AND id = ?2 AND kind IS NOT NULL
+            SELECT EXISTS (SELECT 1 FROM hidden WHERE hidden.claim = claim.claim AND hidden.scope = :user)
+            FROM claim WHERE scope = :scope AND id = :id AND kind IS NOT NULL
             """
         )
-        statement.bindAll(Scope.shared.text, id.text, scope.text)
+        statement.bind(
+            (":scope", Scope.shared.text),
+            (":id", id.text),
+            (":user", scope.text)
+        )
         defer { statement.reset() }
         return try statement.step() ? statement.isTrue(.only) : nil
     }

@@ -182,8 +182,8 @@ struct StateCheck {
         of table: String,
         whereRows condition: String
     ) throws(StoreError) {
-        let list = try connection.prepare("SELECT name FROM pragma_index_info(?1)")
-        list.bind(1, index)
+        let list = try connection.prepare("SELECT name FROM pragma_index_info(:name)")
+        list.bind(":name", index)
         var same = ["other.rowid = held.rowid"]
         while try list.step() {
             let column = list.text(.only) ?? "rowid"

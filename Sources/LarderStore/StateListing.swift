@@ -53,9 +53,9 @@ struct StateListing {
         // The log is not taken over, and longer than most.
         for (name, root, sql) in brief where name != "change_log" {
             let insert = try model.prepare(
-                "INSERT INTO sqlite_schema VALUES ('table', ?1, ?1, \(root), ?2)"
+                "INSERT INTO sqlite_schema VALUES ('table', :name, :name, \(root), :sql)"
             )
-            try insert.run(name, sql)
+            try insert.run((":name", name), (":sql", sql))
         }
         var bytes: Int64 = 0
         guard let pages = sqlite3_serialize(model.handle, "main", &bytes, 0) else {

@@ -108,12 +108,17 @@ extension StateReader {
             """
             SELECT \(OpenChangeColumn.list) FROM change INDEXED BY change_target
                 JOIN modifier ON number = change.modifier AND modifier.scope = change.scope
-            WHERE change.scope = ?1 AND change.id = ?2 AND settled = 0
-                AND change.modifier <= ?3
-            ORDER BY change.modifier, position LIMIT ?4
+            WHERE change.scope = :scope AND change.id = :id AND settled = 0
+                AND change.modifier <= :last
+            ORDER BY change.modifier, position LIMIT :limit
             """
         )
-        statement.bindAll(scope.text, id.text, last.value, changesMax)
+        statement.bind(
+            (":scope", scope.text),
+            (":id", id.text),
+            (":last", last.value),
+            (":limit", changesMax)
+        )
         var changes: [OpenChange] = []
         while try statement.step() {
             try allowance.take(bytes: statement.bytes(OpenChangeColumn.effect).count, changes: 1)
@@ -130,10 +135,10 @@ extension StateReader {
         let statement = try connection.statement(
             """
             SELECT count(*) AS count, coalesce(sum(length(effect)), 0) AS bytes FROM change INDEXED BY change_target
-            WHERE scope = ?1 AND id = ?2 AND settled = 0
+            WHERE scope = :scope AND id = :id AND settled = 0
             """
         )
-        statement.bindAll(scope.text, id.text)
+        statement.bind((":scope", scope.text), (":id", id.text))
         return try statement.step()
             ? (statement.integer("count"), statement.integer("bytes")) : (0, 0)
     }
@@ -143,9 +148,9 @@ extension StateReader {
         of number: ModifierNumber
     ) throws(StoreError) -> (bytes: [UInt8], mediaType: String?)? {
         let statement = try connection.statement(
-            "SELECT body, media_type FROM modifier WHERE number = ?1 AND body IS NOT NULL"
+            "SELECT body, media_type FROM modifier WHERE number = :number AND body IS NOT NULL"
         )
-        statement.bind(1, number.value)
+        statement.bind(":number", number.value)
         guard try statement.step() else { return nil }
         return (Array(statement.bytes("body")), statement.text("media_type"))
     }
@@ -169,10 +174,10 @@ extension StateReader {
         let statement = try connection.statement(
             """
             SELECT count(DISTINCT modifier) FROM change INDEXED BY change_target
-            WHERE scope = ?1 AND id = ?2 AND settled = 1
+            WHERE scope = :scope AND id = :id AND settled = 1
             """
         )
-        statement.bindAll(scope.text, id.text)
+        statement.bind((":scope", scope.text), (":id", id.text))
         return try statement.step() ? Int(statement.integer(.only)) : 0
     }
 }

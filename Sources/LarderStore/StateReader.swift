@@ -29,7 +29,7 @@ final class StateReader {
         get = try connection.prepare(
             """
             SELECT \(EntryColumn.listOfClaim) FROM claim
-            WHERE scope = ?1 AND id = ?2 AND kind IS NOT NULL
+            WHERE scope = :scope AND id = :id AND kind IS NOT NULL
             """
         )
         chunks = try ChunkReader(connection)
@@ -47,7 +47,7 @@ final class StateReader {
         _ id: EntryID,
         _ read: (borrowing EntryRow) -> Value
     ) throws(StoreError) -> Value? {
-        get.bindAll(scope.text, id.text)
+        get.bind((":scope", scope.text), (":id", id.text))
         defer { get.reset() }
         guard try get.step() else { return nil }
         let row = EntryRow(get, file: .state)
@@ -70,9 +70,9 @@ final class StateReader {
         _ condition: String = ""
     ) throws(StoreError) -> SQLiteStatement {
         let statement = try connection.statement(
-            "SELECT \(columns) FROM claim WHERE scope = ?1 AND id = ?2 \(condition)"
+            "SELECT \(columns) FROM claim WHERE scope = :scope AND id = :id \(condition)"
         )
-        statement.bindAll(scope, id.text)
+        statement.bind((":scope", scope), (":id", id.text))
         return statement
     }
 
@@ -135,10 +135,10 @@ final class StateReader {
         let statement = try connection.statement(
             """
             SELECT \(Pin.columns) FROM claim INDEXED BY claim_pinned
-            WHERE scope = ?1 AND id > ?2 AND pinned_at IS NOT NULL ORDER BY id LIMIT ?3
+            WHERE scope = :scope AND id > :id AND pinned_at IS NOT NULL ORDER BY id LIMIT :limit
             """
         )
-        statement.bindAll(scope.text, cursor ?? "", limit)
+        statement.bind((":scope", scope.text), (":id", cursor ?? ""), (":limit", limit))
         let pins = try statement.all(Pin.init)
         var whole: [Pin] = []
         for pin in pins { if let pin = try withShared(pin) { whole.append(pin) } }
@@ -150,10 +150,10 @@ final class StateReader {
         let statement = try connection.statement(
             """
             SELECT \(Pin.columns) FROM claim
-            WHERE claim > ?1 AND wanted = 1 ORDER BY claim LIMIT ?2
+            WHERE claim > :after AND wanted = 1 ORDER BY claim LIMIT :limit
             """
         )
-        statement.bindAll(number, limit)
+        statement.bind((":after", number), (":limit", limit))
         return try statement.page(by: EntryColumn.key, after: number) { row throws(StoreError) in
             Pin(row)
         }
@@ -168,11 +168,12 @@ final class StateReader {
         let statement = try connection.statement(
             """
             SELECT \(Pin.columns) FROM claim
-            WHERE claim > ?1 AND pinned_at IS NOT NULL AND state = ?2 AND kind IS NULL AND wanted = 0
-            ORDER BY claim LIMIT ?3
+            WHERE claim > :after AND pinned_at IS NOT NULL AND state = :state AND kind IS NULL
+                AND wanted = 0
+            ORDER BY claim LIMIT :limit
             """
         )
-        statement.bindAll(number, state.rawValue, limit)
+        statement.bind((":after", number), (":state", state.rawValue), (":limit", limit))
         return try statement.page(by: EntryColumn.key, after: number) { row throws(StoreError) in
             Pin(row)
         }
@@ -210,9 +211,9 @@ final class StateReader {
     /// A page of all rows in the order of their numbers.
     func rows(after number: Int64, limit: Int) throws(StoreError) -> [ClaimRow] {
         let statement = try connection.statement(
-            "SELECT \(ClaimRow.columns) FROM claim WHERE claim > ?1 ORDER BY claim LIMIT ?2"
+            "SELECT \(ClaimRow.columns) FROM claim WHERE claim > :after ORDER BY claim LIMIT :limit"
         )
-        statement.bindAll(number, limit)
+        statement.bind((":after", number), (":limit", limit))
         return try statement.page(by: EntryColumn.key, after: number) { row throws(StoreError) in
             ClaimRow(row)
         }
@@ -226,13 +227,13 @@ final class StateReader {
         let keeper = try connection.statement(
             """
             WITH RECURSIVE above (row) AS (
-                SELECT ?1 UNION SELECT parent FROM reference JOIN above ON child = row)
+                SELECT :row UNION SELECT parent FROM reference JOIN above ON child = row)
             SELECT 1 FROM above JOIN claim ON claim = row
             WHERE pinned_at IS NOT NULL OR targeted = 1 OR held = 1
-                OR skeleton IS NOT NULL AND row <> ?1 LIMIT 1
+                OR skeleton IS NOT NULL AND row <> :row LIMIT 1
             """
         )
-        keeper.bind(1, row)
+        keeper.bind(":row", row)
         defer { keeper.reset() }
         return try keeper.step()
     }

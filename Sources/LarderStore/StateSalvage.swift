@@ -111,24 +111,23 @@ struct StateSalvage {
         _ copy: inout RowCopy
     ) throws(StoreError) {
         let order = "ORDER BY \(key) \(direction.rawValue) LIMIT 1"
-        let isBeyond = try new.prepare("SELECT ?1 \(direction.comparison) ?2")
+        let isBeyond = try new.prepare("SELECT :key \(direction.comparison) :last")
         guard let first = select("SELECT \(key) FROM \(table) \(order)"),
             let next = select(
-                "SELECT \(key) FROM \(table) WHERE \(key) \(direction.comparison) ?1 \(order)"
+                "SELECT \(key) FROM \(table) WHERE \(key) \(direction.comparison) :last \(order)"
             )
         else { return }
         // The key is read apart from its row: a row whose bytes lie in damaged pages is left out,
         // and only a damaged page of keys is the end in this direction.
         var keys = first
         while readable({ () throws(StoreError) in try keys.step() }) ?? false {
-            isBeyond.bind(1, column: 0, of: keys)
+            isBeyond.bind(":key", of: keys)
             if keys !== first {
                 guard try isBeyond.step(), isBeyond.isTrue(.only) else { return }
             }
             try copy.take(keys)
-            isBeyond.reset()
-            isBeyond.bind(2, column: 0, of: keys)
-            next.bindAgain(1, column: 0, of: keys)
+            isBeyond.bind(":last", of: keys)
+            next.bind(":last", of: keys)
             keys = next
         }
     }
@@ -150,8 +149,8 @@ struct StateSalvage {
         of table: String,
         _ connection: SQLiteConnection
     ) throws(StoreError) -> [(name: String, isKey: Bool)] {
-        let statement = try connection.prepare("SELECT name, pk FROM pragma_table_info(?1)")
-        statement.bind(1, table)
+        let statement = try connection.prepare("SELECT name, pk FROM pragma_table_info(:name)")
+        statement.bind(":name", table)
         var columns: [(name: String, isKey: Bool)] = []
         while try statement.step() {
             guard let name = statement.text("name") else { continue }

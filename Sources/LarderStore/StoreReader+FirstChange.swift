@@ -10,11 +10,11 @@ extension StoreReader {
         let statement = try stateReader().connection.statement(
             """
             SELECT state, effect FROM modifier JOIN change ON modifier = number
-            WHERE modifier.scope = ?1 AND modifier.id = ?2 AND settled_at IS NULL
+            WHERE modifier.scope = :scope AND modifier.id = :id AND settled_at IS NULL
             ORDER BY change.id >= '\(EntryID.firstOfEntries)', position LIMIT 1
             """
         )
-        statement.bindAll(scope.text, id.text)
+        statement.bind((":scope", scope.text), (":id", id.text))
         defer { statement.reset() }
         guard try statement.step(),
             let state = statement.text("state").flatMap(ModifierState.init(rawValue:))

@@ -141,10 +141,10 @@ extension StoreReader {
             let statement = try file.connection.statement(
                 """
                 SELECT \(ListedRow.columnsOfCache) FROM entry JOIN recency USING (key)
-                WHERE scope = ?1 AND id = ?2
+                WHERE scope = :scope AND id = :id
                 """
             )
-            statement.bindAll(scope.text, id.text)
+            statement.bind((":scope", scope.text), (":id", id.text))
             return try statement.step() ? ListedRow(cached: statement) : nil
         }
         return row ?? nil
@@ -189,10 +189,10 @@ extension StoreReader {
             let statement = try file.connection.statement(
                 """
                 SELECT \(EvictionCandidate.columns) FROM entry JOIN recency USING (key)
-                WHERE key = ?1
+                WHERE key = :key
                 """
             )
-            statement.bind(1, RowKey(scope, id).number)
+            statement.bind(":key", RowKey(scope, id).number)
             guard try statement.step(), statement.isText(EntryColumn.scope, scope.text),
                 statement.isText(EntryColumn.id, id.text)
             else { return nil }

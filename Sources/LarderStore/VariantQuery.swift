@@ -5,7 +5,7 @@ struct VariantQuery {
     let places: VariantPlaces
     let shownAt: Timestamp
 
-    private static let condition = "scope = ?1 AND id >= ?2 AND id < ?3"
+    private static let condition = "scope = :scope AND id >= :prefix AND id < :end"
     private static let ofClaims = """
         SELECT id FROM claim WHERE \(condition) AND (kind IS NOT NULL OR targeted > 0)
             AND kind IS NOT \(EntryKind.variants.rawValue)
@@ -13,7 +13,7 @@ struct VariantQuery {
         """
     private static let ofCache = """
         SELECT id FROM entry WHERE \(condition) AND kind <> \(EntryKind.variants.rawValue)
-            AND (kind <> \(EntryKind.blob.rawValue) OR fresh_until IS NULL OR fresh_until > ?4)
+            AND (kind <> \(EntryKind.blob.rawValue) OR fresh_until IS NULL OR fresh_until > :shown_at)
         ORDER BY id LIMIT \(Limits.pageRowsMax)
         """
 
@@ -29,8 +29,8 @@ struct VariantQuery {
         for scope in places.scopes.reversed() {
             for (connection, sql) in [(claims, Self.ofClaims), (cache, Self.ofCache)] {
                 guard let statement = try connection?.statement(sql) else { continue }
-                statement.bindAll(scope.text, prefix, end)
-                if connection === cache { statement.bind(4, shownAt.milliseconds) }
+                statement.bind((":scope", scope.text), (":prefix", prefix), (":end", end))
+                if connection === cache { statement.bind(":shown_at", shownAt.milliseconds) }
                 while try statement.step() {
                     guard let id = statement.entryID(.only) else {
                         continue
