@@ -85,6 +85,12 @@ final class SQLiteStatement {
         return place
     }
 
+    /// Runs a statement that answers no row and has no parameters, or the same as the last time.
+    func run() throws(StoreError) {
+        _ = try step()
+        reset()
+    }
+
     /// Runs a statement that answers no row, with parameters by their names.
     func run<each Value: SQLiteValue>(_ values: repeat (String, each Value)) throws(StoreError) {
         bind(repeat each values)
